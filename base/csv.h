@@ -1,0 +1,40 @@
+// CSV with a header line (RFC 4180 quoting). Columns are found by name; unknown and duplicate columns, ragged rows
+// and NUL bytes are errors with file and line. Reads .gz through zlib when the name ends in .gz.
+#ifndef RB_BASE_CSV_H
+#define RB_BASE_CSV_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rb_csv {
+    struct rb_arena arena;
+    const char *file;
+    int n_columns, n_rows;
+    const char **header;  // [n_columns]
+    const char ***cells;  // [n_rows][n_columns], never NULL, may be ""
+    const int *row_line;  // [n_rows] line where the row starts
+};
+
+bool rb_csv_read(struct rb_csv *out, const char *path, struct rb_err *err);
+bool rb_csv_parse(struct rb_csv *out, const char *name, const char *bytes, size_t n, struct rb_err *err);
+void rb_csv_finish(struct rb_csv *csv);
+
+// Index of a column or -1.
+int rb_csv_column(const struct rb_csv *csv, const char *name);
+// Fails on a column that is not one of the n known names (did you mean), and on a required one that is missing;
+// known[i] is required if required[i].
+bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, const bool *required, int n,
+                          struct rb_err *err);
+// Error at (row, column). Returns false.
+bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, double max, double *out,
+                   struct rb_err *err);
+bool rb_csv_int(const struct rb_csv *csv, int row, int column, int64_t min, int64_t max, int64_t *out,
+                struct rb_err *err);
+
+#endif

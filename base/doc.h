@@ -1,0 +1,85 @@
+// Documents people and programs write (YAML, JSON) as one immutable tree, with the place of every value so that
+// an error can name file, line, column and the path of the key. YAML: 1.2 core rules by our own typed scalars
+// (`1e-4` is a float, `no` is a string); aliases, anchors, tags, duplicate keys, NaN, several documents,
+// depth > 64 and size > limits.h are refused. JSON: duplicate keys, NaN, trailing bytes refused likewise.
+// Readers built on this reject what they do not know, with "did you mean".
+#ifndef RB_BASE_DOC_H
+#define RB_BASE_DOC_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rb_node_kind { RB_NODE_NULL, RB_NODE_BOOL, RB_NODE_INT, RB_NODE_FLOAT, RB_NODE_STRING, RB_NODE_LIST, RB_NODE_MAP };
+
+struct rb_node {
+    enum rb_node_kind kind;
+    int line, column;             // from 1
+    const struct rb_doc *doc;
+    const struct rb_node *parent; // NULL at the root
+    const char *key;              // in a map; else NULL
+    int index;                    // position in the parent
+    const char *text;             // scalars: the text as written (decoded), NUL-terminated
+    size_t text_len;              // may contain NUL bytes only in JSON strings; readers refuse those
+    bool boolean;
+    int64_t integer;              // RB_NODE_INT; integers beyond int64 are RB_NODE_FLOAT
+    double number;                // RB_NODE_INT and RB_NODE_FLOAT, always finite
+    const struct rb_node *first;  // children of lists and maps, in file order
+    const struct rb_node *next;   // sibling
+    int n_children;
+};
+
+struct rb_doc {
+    struct rb_arena arena;
+    const char *file; // as given; used in errors
+    const struct rb_node *root;
+};
+
+// Each initialises *out; finish with rb_doc_finish. On failure *out is untouched. "-" reads stdin.
+bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err); // .json as JSON, everything else as YAML
+bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err);
+bool rb_doc_parse_json(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err);
+void rb_doc_finish(struct rb_doc *doc); // accepts a zeroed doc
+
+// Whole file into memory; more than max_bytes is an error that names the limit. NUL added after *out_len bytes.
+bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
+// Writes to path.tmp, fsyncs, renames. "-" writes to stdout.
+bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
+
+struct rb_place rb_node_place(const struct rb_node *node);
+// Path such as "resources.instance_types[2]"; written into out, truncated at size.
+char *rb_node_path(const struct rb_node *node, char *out, size_t size);
+// Error at the node: place and path filled in. Returns false.
+bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Typed reads of one node. NULL node or wrong kind: error naming the path and what was expected.
+bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err); // borrowed from the doc
+bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err);
+bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
+bool rb_node_double(const struct rb_node *node, double min, double max, double *out, struct rb_err *err); // ints too
+bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err); // "2h"; see units.h
+bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err);  // 40, 18.4 or "18.40"
+bool rb_node_list(const struct rb_node *node, struct rb_err *err);                      // is it a list?
+// One of n names -> its index.
+bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err);
+
+// Reading a map strictly: begin, get each known key, end. end fails on the first key nobody asked for, with
+// "did you mean" from the keys that were asked for.
+struct rb_map {
+    const struct rb_node *node;
+    const char *asked[64]; // keys asked for so far
+    int n_asked;
+};
+bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err);
+const struct rb_node *rb_map_get(struct rb_map *m, const char *key);                     // NULL if absent
+bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
+bool rb_map_end(struct rb_map *m, struct rb_err *err);
+
+// Closest of n names by edit distance, or NULL if none is close.
+const char *rb_closest(const char *word, const char *const *names, int n);
+
+#endif

@@ -1,0 +1,38 @@
+// Canonical JSON writing: the caller's key order, no spaces unless pretty, integers exact, doubles in the shortest
+// form that reads back to the same value, strings escaped as RFC 8259 asks (control bytes, invalid UTF-8 replaced).
+#ifndef RB_BASE_JSON_H
+#define RB_BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rb_json {
+    struct rb_buf *out; // borrowed
+    bool pretty;        // two-space indent, one member a line
+    int depth;
+    bool need_comma, after_key;
+};
+
+void rb_json_init(struct rb_json *j, struct rb_buf *out, bool pretty);
+void rb_json_begin_object(struct rb_json *j);
+void rb_json_end_object(struct rb_json *j);
+void rb_json_begin_array(struct rb_json *j);
+void rb_json_end_array(struct rb_json *j);
+void rb_json_key(struct rb_json *j, const char *key);
+void rb_json_string(struct rb_json *j, const char *s); // NULL -> null
+void rb_json_int(struct rb_json *j, int64_t v);
+void rb_json_double(struct rb_json *j, double v);      // not finite: assert
+void rb_json_bool(struct rb_json *j, bool v);
+void rb_json_null(struct rb_json *j);
+void rb_json_node(struct rb_json *j, const struct rb_node *node); // a parsed value, as it was
+
+// key + value in one line
+void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
+void rb_json_kint(struct rb_json *j, const char *key, int64_t v);
+void rb_json_kdouble(struct rb_json *j, const char *key, double v);
+void rb_json_kbool(struct rb_json *j, const char *key, bool v);
+
+#endif

@@ -1,0 +1,22 @@
+// Every limit of the program, each with its reason. Going past one is an error that names it.
+#ifndef RB_BASE_LIMITS_H
+#define RB_BASE_LIMITS_H
+
+#define RB_LIMIT_DOC_BYTES      (4 << 20)   // a job or profile is written by people; 4 MiB holds 100k lines
+#define RB_LIMIT_PLAN_BYTES     (64 << 20)  // plans and reports are written by us: 100k trials fit
+#define RB_LIMIT_CSV_BYTES      (256 << 20) // largest measured trace is a few MiB; price lists are streamed
+#define RB_LIMIT_DOC_DEPTH      64          // deeper nesting is an attack, not a document
+#define RB_LIMIT_DOC_NODES      2000000     // bounds memory of a parsed document to some 300 MiB
+#define RB_LIMIT_TRIALS         131072      // 100k-trial jobs are a goal
+#define RB_LIMIT_STAGES         64          // eta >= 2 and R/r <= 2^63 cannot give more
+#define RB_LIMIT_NODES          16384       // nodes ever requested in one run
+#define RB_LIMIT_GPUS_PER_NODE  64          // largest node sold has 16; bit masks are 64 wide
+#define RB_LIMIT_PARAMETERS     256
+#define RB_LIMIT_INSTANCE_TYPES 256         // offers considered in one plan
+#define RB_LIMIT_LAYOUTS        256         // measured (gpus, nodes) points of one accelerator
+#define RB_LIMIT_METRIC_LINE    65536       // a longer line from a node is cut: it is untrusted bytes
+#define RB_LIMIT_HTTP_BYTES     (64 << 20)  // a cloud's answer; one page of 1000 instances is 4 MiB
+#define RB_LIMIT_XML_DEPTH      64
+#define RB_LIMIT_USER_DATA      16384       // EC2: 16 KiB before base64
+
+#endif

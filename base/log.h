@@ -1,0 +1,20 @@
+// Talk on stderr, and decision traces. RB_TRACE=planner,provider prints turns of those areas. Nothing that may hold
+// a secret is ever passed here. Bytes that came from a node go through rb_log_sanitise first.
+#ifndef RB_BASE_LOG_H
+#define RB_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void rb_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void rb_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // "warning: ..."
+void rb_trace(const char *area, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool rb_trace_on(const char *area);
+
+// True if stderr is a terminal that takes colour (NO_COLOR, TERM=dumb honoured).
+bool rb_colour(int fd);
+
+// Copies at most size-1 bytes of untrusted text, control characters and escape sequences replaced by '?'.
+char *rb_log_sanitise(const char *bytes, size_t n, char *out, size_t size);
+
+#endif

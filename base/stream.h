@@ -1,0 +1,48 @@
+// Named random streams. A draw depends on its key (seed, purpose, stage, index, attempt, replicate) and on nothing
+// else: not on call order, not on the plan, not on the number of threads. Counter-based generator (Philox 4x32-10,
+// Salmon et al., SC'11, "Parallel random numbers: as easy as 1, 2, 3").
+#ifndef RB_BASE_STREAM_H
+#define RB_BASE_STREAM_H
+
+#include <stdint.h>
+
+// What a draw is for. The numbers are part of reproducibility: append, never renumber.
+enum rb_purpose {
+    RB_DRAW_QUEUE = 1,      // queueing delay of a node request
+    RB_DRAW_INIT = 2,       // initialisation latency of a node
+    RB_DRAW_CAPACITY = 3,   // does the request fail for lack of capacity
+    RB_DRAW_PREEMPTION = 4, // time from running to preemption
+    RB_DRAW_STARTUP = 5,    // start-up of a trial in a stage
+    RB_DRAW_BETWEEN = 6,    // slow or fast for the whole stage
+    RB_DRAW_WITHIN = 7,     // one unit of resource; consecutive draws of one stream
+    RB_DRAW_CHECKPOINT = 8, // checkpoint at the end of a trial's stage
+    RB_DRAW_PARAMETER = 9,  // sampling of hyperparameters: index = trial, stage = position of the parameter
+    RB_DRAW_TRIAL_SEED = 10,
+    RB_DRAW_CURVE = 11,     // synthetic learning curves
+    RB_DRAW_MOCK = 12,      // the mock cloud's own delays
+    RB_DRAW_SEARCH = 13,    // randomised search, tests
+};
+
+struct rb_stream_key {
+    uint64_t seed;
+    uint32_t purpose;   // enum rb_purpose, < 256
+    uint32_t stage;     // < 65536
+    uint32_t index;     // k of a trial in its stage, ordinal of a node within its request, ...
+    uint32_t attempt;   // < 65536
+    uint32_t replicate;
+};
+
+struct rb_stream {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t out[4];
+    uint32_t n_used; // words of out already handed out
+};
+
+void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key);
+uint32_t rb_stream_u32(struct rb_stream *s);
+uint64_t rb_stream_u64(struct rb_stream *s);
+double rb_stream_uniform(struct rb_stream *s);                 // in (0, 1), 53 bits, never 0 or 1
+uint64_t rb_stream_below(struct rb_stream *s, uint64_t n);     // 0..n-1, unbiased; n > 0
+
+#endif
