@@ -1,0 +1,33 @@
+// The one billing function. Everything that says what a node costs (simulator, planner bounds, executor, the mock
+// cloud's ledger) calls it. Source: EC2 and GCP per-second billing, 60 s minimum, from running to termination accepted.
+#ifndef RB_PROFILES_BILLING_H
+#define RB_PROFILES_BILLING_H
+
+#include "base/units.h"
+
+#define RB_BILLING_MINIMUM_US (60 * RB_US_PER_S)
+
+struct rb_billing {
+    struct rb_rate rate;        // machine
+    struct rb_rate disk_rate;   // per GB; 0 if no disk
+    int64_t disk_gb;
+    int64_t data_uusd;          // data read once by every new node: bytes x price, already rounded up
+};
+
+struct rb_bill {
+    int64_t machine_uusd;   // rate x billed seconds, rounded up to the micro-dollar
+    int64_t disk_uusd;      // likewise, one line item
+    int64_t data_uusd;
+    int64_t minimum_uusd;   // part of machine_uusd that is only due to the 60 s minimum
+    int64_t billed_s;
+    int64_t total_uusd;     // machine + disk + data
+};
+
+// Lifetime from running_us (end of the queueing delay) to terminated_us. running_us < 0 or terminated before it ran:
+// all zero. Overflow: assert.
+struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int64_t terminated_us);
+
+// data_bytes x price per GB (10^9 bytes), rounded up.
+int64_t rb_bill_data_uusd(int64_t data_bytes, int64_t uusd_per_gb);
+
+#endif

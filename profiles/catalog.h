@@ -1,0 +1,45 @@
+// Instance types and their prices, from price CSV files or the store. Unknown price: no row, never 0.
+#ifndef RB_PROFILES_CATALOG_H
+#define RB_PROFILES_CATALOG_H
+
+#include "base/arena.h"
+#include "base/csv.h"
+#include "base/json.h"
+#include "base/units.h"
+
+enum rb_market { RB_MARKET_ON_DEMAND, RB_MARKET_SPOT };
+const char *rb_market_name(enum rb_market m); // "on_demand", "spot"
+bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err);
+
+// What can be bought: one machine type in one region on one market, at one price.
+struct rb_offer {
+    const char *infra;         // "aws/us-east-1", "aws/us-east-1/us-east-1a" where prices differ by zone, "local", ...
+    const char *instance_type;
+    const char *accelerator;   // "A10G"; "CPU" for machines without one
+    int gpus;                  // GPUs, or slots
+    double gpu_memory_gb, vcpus, memory_gb;
+    enum rb_market market;
+    struct rb_rate rate;
+    bool declared_free;        // the only way a rate may be 0 (local)
+    const char *source;        // where the price is from
+    int64_t fetched_at_us;     // unix microseconds; -1 unknown
+};
+
+struct rb_catalog {
+    struct rb_offer *offers;   // [n_offers], canonical order: infra, instance_type, market
+    int n_offers;
+    // USD per GB-hour of disk per infra: rows with instance_type "disk".
+    struct rb_disk_price { const char *infra; struct rb_rate per_gb; } *disks;
+    int n_disks;
+};
+
+// Header: infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour[,source,fetched_at]
+bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
+void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out);
+// Appends the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared.
+void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);
+
+// Disk price for an infra, or an error RB_ERR_PRICE.
+bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct rb_rate *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,49 @@
+// Distributions of latencies, drawn by inversion so that one uniform number makes one draw whatever the family.
+// A value type: empirical samples are borrowed from the arena they were read into.
+#ifndef RB_PROFILES_DIST_H
+#define RB_PROFILES_DIST_H
+
+#include "base/doc.h"
+#include "base/json.h"
+#include "base/stream.h"
+
+enum rb_dist_kind {
+    RB_DIST_CONSTANT,
+    RB_DIST_NORMAL,      // truncated at 0: mean and cv are those of the untruncated normal
+    RB_DIST_LOGNORMAL,   // mean, cv
+    RB_DIST_GAMMA,       // mean, cv
+    RB_DIST_WEIBULL,     // mean, cv
+    RB_DIST_EXPONENTIAL, // mean
+    RB_DIST_EMPIRICAL,   // sorted values; quantile by linear interpolation between order statistics
+};
+
+struct rb_dist {
+    enum rb_dist_kind kind;
+    double mean;          // of what is drawn, except NORMAL (see above); seconds or a factor
+    double cv;            // standard deviation over mean; 0 for CONSTANT, 1 for EXPONENTIAL
+    double a, b;          // derived by rb_dist_prepare: lognormal mu, sigma; gamma shape, scale; Weibull shape, scale; ...
+    const double *values; // EMPIRICAL: sorted, [n_values]
+    int n_values;
+};
+
+// Fills a, b from mean and cv. Errors: mean < 0, cv < 0, not finite, empirical without values.
+bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err);
+struct rb_dist rb_dist_constant(double value);
+
+// Inverse CDF, u in (0,1). Result >= 0.
+double rb_dist_quantile(const struct rb_dist *d, double u);
+double rb_dist_draw(const struct rb_dist *d, struct rb_stream *s); // exactly one uniform, even for CONSTANT
+double rb_dist_mean(const struct rb_dist *d);     // of the draw (truncation included)
+double rb_dist_variance(const struct rb_dist *d);
+double rb_dist_cdf(const struct rb_dist *d, double x);
+double rb_dist_log_density(const struct rb_dist *d, double x); // EMPIRICAL, CONSTANT: assert
+
+const char *rb_dist_kind_name(enum rb_dist_kind kind);
+
+// {distribution: lognormal, mean: 8.0, cv: 0.3} | {distribution: empirical, values: [..]} | 8.0 (constant).
+// Families may also be given by their own parameters: lognormal {mu, sigma}, gamma/weibull {shape, scale},
+// exponential {rate}. Values go into the arena of the node's document.
+bool rb_dist_read(const struct rb_node *node, struct rb_dist *out, struct rb_err *err);
+void rb_dist_write(const struct rb_dist *d, struct rb_json *j);
+
+#endif

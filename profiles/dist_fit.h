@@ -1,0 +1,22 @@
+// Chooses a family for a sample by likelihood (AIC) and says how well it fits.
+#ifndef RB_PROFILES_DIST_FIT_H
+#define RB_PROFILES_DIST_FIT_H
+
+#include "base/arena.h"
+#include "profiles/dist.h"
+
+struct rb_dist_fit {
+    struct rb_dist dist;
+    int n;                  // sample size
+    double log_likelihood;  // of the chosen family
+    double aic;
+    double ks;              // Kolmogorov-Smirnov distance
+    double ks_p;            // its p-value (optimistic: parameters were estimated)
+    bool poor;              // ks_p < 0.05 with n >= 20: the empirical distribution is used instead
+};
+
+// Candidates: lognormal, gamma, Weibull, exponential; all-equal samples become constant; fewer than 3: constant of the
+// mean is refused, an empirical distribution is made. Values must be finite and > 0.
+bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_dist_fit *out, struct rb_err *err);
+
+#endif

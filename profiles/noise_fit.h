@@ -1,0 +1,25 @@
+// Two layers of noise separated: what stays with a run for a whole stage (between) and what varies from unit to unit
+// (within). Random-effects analysis of variance on log unit times, after removing each (accelerator, layout) mean.
+#ifndef RB_PROFILES_NOISE_FIT_H
+#define RB_PROFILES_NOISE_FIT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct rb_unit_sample {
+    int cell;     // which (accelerator, layout): the fixed effect
+    int run;      // which run of the training command: the random effect; unique over cells
+    double unit_s;
+};
+
+struct rb_noise_fit {
+    double between_cv, within_cv; // of the factors, mean 1
+    int n_runs, n_units;
+    double between_se;            // rough standard error of between_cv; large when few runs
+};
+
+// Unbalanced one-way ANOVA (method of moments), negative components set to 0. Errors: fewer than 2 units in all runs.
+bool rb_noise_fit(const struct rb_unit_sample *samples, int n, struct rb_noise_fit *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,55 @@
+// The search space: what a hyperparameter may be, and the drawing of configurations from it.
+// Order of parameters and a trial's index are the keys of its draws, so that a job's trials never depend on the plan.
+#ifndef RB_PROFILES_SPACE_H
+#define RB_PROFILES_SPACE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/doc.h"
+#include "base/json.h"
+
+enum rb_param_kind {
+    RB_PARAM_CONSTANT, RB_PARAM_CHOICE, RB_PARAM_UNIFORM, RB_PARAM_LOG_UNIFORM, RB_PARAM_NORMAL, RB_PARAM_LOG_NORMAL,
+    RB_PARAM_INT_UNIFORM, RB_PARAM_Q_UNIFORM,
+};
+
+// A concrete value; also the elements of `values`.
+struct rb_value {
+    enum { RB_VALUE_INT, RB_VALUE_FLOAT, RB_VALUE_STRING, RB_VALUE_BOOL } kind;
+    int64_t integer;
+    double number;
+    const char *string; // borrowed from the job's arena
+    bool boolean;
+};
+
+struct rb_param {
+    const char *name;        // [A-Za-z_][A-Za-z0-9_.-]{0,63}
+    enum rb_param_kind kind;
+    double min, max, q;      // UNIFORM, LOG_UNIFORM, INT_UNIFORM, Q_UNIFORM
+    double mu, sigma;        // NORMAL, LOG_NORMAL (of the logarithm)
+    const struct rb_value *values;     // CHOICE and CONSTANT (one)
+    const double *probabilities;       // CHOICE, or NULL: equal
+    int n_values;
+};
+
+struct rb_space {
+    const struct rb_param *params; // file order
+    int n_params;
+};
+
+bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out, struct rb_err *err);
+void rb_space_write(const struct rb_space *space, struct rb_json *j);
+
+// The configuration of trial `trial` by random draw; out_values [n_params]. Same for every tuner that draws.
+void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial, struct rb_value *out_values);
+// Grid: number of points (product of n_values and of q-steps), 0 if a parameter is continuous (err says which).
+bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err);
+void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_value *out_values);
+
+// "--lr=0.01 --batch_size=64", each word shell-safe.
+void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out);
+// {"lr":0.01,"batch_size":64}
+void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j);
+void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as it stands in RB_PARAM_<NAME>
+
+#endif
