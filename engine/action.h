@@ -1,0 +1,43 @@
+// Everything the engine may ask of its world. Actions are orders, already decided; each says why.
+#ifndef RB_ENGINE_ACTION_H
+#define RB_ENGINE_ACTION_H
+
+#include "engine/placement.h"
+
+#include <stdint.h>
+
+enum rb_action_kind {
+    RB_ACTION_PROVISION,   // node, attempt, offer, stage, ordinal: request one node
+    RB_ACTION_TERMINATE,   // node: release it now (or withdraw its request)
+    RB_ACTION_START_TRIAL, // trial, attempt, stage, position, resource_start, resource_end, slots
+    RB_ACTION_KILL_TRIAL,  // trial, attempt: end its processes on every node; no TRIAL_ENDED is expected
+    RB_ACTION_WAKE,        // at_us: send RB_EVENT_TIME then
+    RB_ACTION_ADVISE,      // stage: a decision wants a forecast or a new plan; answer with RB_EVENT_ADVICE or never
+    RB_ACTION_DONE,        // the job is over; every node has been told to terminate before
+};
+
+struct rb_action {
+    enum rb_action_kind kind;
+    int node, offer, ordinal;      // ordinal within its request; with (stage, attempt) the key of its draws
+    int trial, attempt, stage;
+    int position;                  // k: ascending trial id among the stage's trials; key of its draws
+    int64_t resource_start, resource_end;
+    int gpus;                      // of the trial, over all its slots
+    const struct rb_slot *slots;   // valid until the next step; [n_slots]
+    int n_slots;
+    int64_t at_us;
+    const char *reason;            // static text: "stage 2 lists 4 nodes, 1 owned"
+};
+
+// A list the caller owns and reuses; rb_engine_step clears it first.
+struct rb_actions {
+    struct rb_action *items;
+    int n, cap;
+    struct rb_slot *slots;
+    int n_slots, slots_cap;
+};
+
+void rb_actions_finish(struct rb_actions *a); // zero-initialised is valid
+const char *rb_action_kind_name(enum rb_action_kind kind);
+
+#endif

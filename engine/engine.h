@@ -1,0 +1,61 @@
+// The decision core. One call: an event in, a plain list of things the world must now do out. No I/O, no clock, no
+// random number, no global: given the same events in the same order it returns the same actions.
+#ifndef RB_ENGINE_ENGINE_H
+#define RB_ENGINE_ENGINE_H
+
+#include "engine/action.h"
+#include "engine/event.h"
+#include "engine/plan.h"
+
+enum rb_trial_state { RB_TRIAL_WAITING, RB_TRIAL_RUNNING, RB_TRIAL_PAUSED, RB_TRIAL_STOPPED, RB_TRIAL_FAILED, RB_TRIAL_COMPLETED };
+enum rb_owned_state { RB_OWNED_REQUESTED, RB_OWNED_RUNNING, RB_OWNED_READY, RB_OWNED_ENDED };
+
+// What the engine knows of a trial. Read-only outside engine/.
+struct rb_trial {
+    enum rb_trial_state state;
+    int stage;                // last stage it was part of
+    int position;             // k in that stage
+    int attempt;              // of the current or last start in this stage, from 0
+    int failures;             // restarts charged against trial.max_restarts
+    int64_t resource;         // trained and reported so far
+    double metric;            // last reported, NaN before the first
+    double score;             // of the metric at the end of its last stage; -INFINITY before
+    struct rb_slot *slots;    // while RUNNING
+    int n_slots;
+};
+
+struct rb_owned_node {
+    enum rb_owned_state state;
+    int offer, stage, ordinal, attempt; // key of its draws
+    int gpus;
+    uint64_t busy;            // bit mask
+    int64_t requested_us, running_us, ready_us, ended_us; // -1: not yet
+    const char *end_reason;   // static text
+};
+
+enum rb_job_outcome { RB_JOB_RUNNING, RB_JOB_COMPLETE, RB_JOB_TARGET, RB_JOB_STOPPED };
+
+struct rb_engine;
+
+// The plan (with its job) is borrowed and must outlive the engine.
+bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct rb_err *err);
+void rb_engine_destroy(struct rb_engine *e);
+
+// One turn. Late and duplicate events about ended nodes, old attempts and lower resources are ignored by design.
+void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb_actions *out);
+
+// What is, for reports and status. Borrowed until the next step.
+int rb_engine_n_trials(const struct rb_engine *e);
+const struct rb_trial *rb_engine_trial(const struct rb_engine *e, int trial);
+int rb_engine_n_nodes(const struct rb_engine *e);
+const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node);
+int rb_engine_stage(const struct rb_engine *e);                 // current stage, -1 before START
+int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: not started
+int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage);   // -1: not ended
+enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_reason *out_reason);
+// Best trial by the job's goal: furthest rung first, then score, then id. -1: none reported yet.
+int rb_engine_best(const struct rb_engine *e);
+// Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
+bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);
+
+#endif

@@ -1,0 +1,52 @@
+// The one event vocabulary: everything the engine may learn. Events carry their own time; the journal stores them in
+// order and replaying them into a fresh engine is the crash recovery.
+#ifndef RB_ENGINE_EVENT_H
+#define RB_ENGINE_EVENT_H
+
+#include "base/doc.h"
+#include "base/json.h"
+
+#include <stdint.h>
+
+enum rb_event_kind {
+    RB_EVENT_START,           // the run begins
+    RB_EVENT_NODE_RUNNING,    // node, attempt: its queueing delay is over, billing has begun
+    RB_EVENT_NODE_READY,      // node: initialised, trials may start
+    RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine asks again
+    RB_EVENT_NODE_LOST,       // node: preempted, died or never came up; billed to this instant
+    RB_EVENT_REPORT,          // trial, attempt, resource, metric: one line of a training script
+    RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome
+    RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
+    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan)
+    RB_EVENT_STOP,            // reason
+};
+
+enum rb_outcome {
+    RB_OUTCOME_REACHED,       // exit 0 and resource_end reported: checkpoint is safe
+    RB_OUTCOME_YIELDED,       // exit 75: checkpointed and gave way; starts again from there
+    RB_OUTCOME_FAILED,        // any other exit, or the gang broke
+    RB_OUTCOME_HUNG,          // no report for trial.timeout; killed
+};
+
+enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT };
+
+struct rb_event {
+    enum rb_event_kind kind;
+    int64_t time_us;          // since the start of the run; never decreases
+    int node, trial, attempt, stage;
+    int64_t resource;
+    double metric;            // any double, NaN included
+    enum rb_outcome outcome;
+    enum rb_stop_reason reason;
+    const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
+};
+
+// JSON of one event for the journal and events.jsonl. NaN and infinities survive as strings. ADVICE carries the plan's
+// text separately (the journal keeps it).
+void rb_event_write(const struct rb_event *e, struct rb_json *j);
+bool rb_event_read(const struct rb_node *node, struct rb_event *out, struct rb_err *err);
+const char *rb_event_kind_name(enum rb_event_kind kind);
+const char *rb_outcome_name(enum rb_outcome o);
+const char *rb_stop_reason_name(enum rb_stop_reason r);
+
+#endif

@@ -1,0 +1,112 @@
+// A plan: per stage, how many GPUs each trial gets and which nodes the cluster owns; with what was predicted for it.
+// A value: engine, simulator, planner and executor mean the same thing by it (design section 10).
+#ifndef RB_ENGINE_PLAN_H
+#define RB_ENGINE_PLAN_H
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/json.h"
+#include "profiles/catalog.h"
+#include "profiles/job.h"
+#include "profiles/profile.h"
+
+struct rb_quantiles {
+    int64_t mean, p5, p50, p95, p99; // all microseconds or all micro-dollars
+};
+
+struct rb_estimate {
+    struct rb_quantiles time_us, cost_uusd;
+    double p_deadline, p_budget, p_both; // an absent constraint has probability 1
+    int64_t samples;
+    struct {
+        int64_t time_mean_us, cost_mean_uusd;
+        double p_deadline, p_budget, p_both;
+    } stderr_;                           // written as "stderr"
+};
+
+struct rb_plan_nodes {
+    int offer;   // index into the plan's offers
+    int count;   // > 0
+};
+
+struct rb_plan_early {
+    int offer, count;
+    int64_t at_us; // from the start of the stage that issues it
+};
+
+struct rb_plan_stage {
+    int trials;
+    int64_t resource_start, resource_end;
+    int gpus_per_trial;
+    int trials_per_gpu;                 // 1 unless GPUs are shared
+    int waves;                          // ceil(trials / slots), for people
+    const struct rb_plan_nodes *nodes;  // all of one instance type and region; [n_nodes]
+    int n_nodes;
+    const struct rb_plan_early *early;
+    int n_early;
+    struct rb_quantiles time_us, cost_uusd; // p5 and p99 are not written
+};
+
+struct rb_plan_baseline {
+    const char *name;       // "static", "greedy", "naive"
+    bool exists;
+    struct rb_estimate estimate;
+};
+
+struct rb_plan_bound {
+    bool present;
+    int64_t cost_uusd;      // proven lower bound over the search space
+    double gap;             // (cost - bound) / bound
+    bool proved;
+    int64_t nodes_explored;
+    const char *const *relaxations;
+    int n_relaxations;
+};
+
+struct rb_plan {
+    const char *tool;                  // "rbplan 0.1.0"
+    uint64_t seed;
+    const char *job_path;              // relative to plan.json; "" if made from stdin
+    char job_sha256[65];               // of the canonical JSON of the resolved config
+    const struct rb_job *job;
+    char profile_sha256[65];
+    const struct rb_profile *profile;
+    const struct rb_key_value *images; // infra -> image id, pinned
+    int n_images;
+    const char *policy, *planner;
+    int64_t deadline_us;               // relative to the start of rbrun; -1: none
+    int64_t deadline_at_us;            // unix, -1: none
+    int64_t budget_uusd;               // -1: none
+    double confidence;
+    struct rb_estimate estimate;
+    struct rb_plan_bound bound;
+    const struct rb_plan_stage *stages;
+    int n_stages;
+    const struct rb_plan_baseline *baselines; // [n_baselines], order static, greedy, naive
+    int n_baselines;
+    const struct rb_offer *offers;     // everything any stage or fallback refers to: "prices"
+    int n_offers;
+    const struct rb_catalog *catalog;  // disk prices used; may be NULL if the job asks for no disk
+    const int *fallbacks;              // offer indices, in order
+    int n_fallbacks;
+    const char *const *warnings;
+    int n_warnings;
+};
+
+// Digest of bytes as 64 hex digits; passed in because cryptography is fenced to providers/.
+typedef void rb_digest_fn(const void *bytes, size_t n, char out_hex[65]);
+
+// Canonical rb-plan/1. read(write(x)) = x; read checks every number, that stages match the job's rungs, that offers
+// referred to exist, and the digests. Everything is copied into `arena`.
+void rb_plan_write(const struct rb_plan *plan, struct rb_json *j);
+bool rb_plan_read(const struct rb_node *root, rb_digest_fn *digest, struct rb_arena *arena, struct rb_plan *out,
+                  struct rb_err *err);
+
+void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j);
+bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err);
+
+// GPUs of one node of the stage (all its entries are of one type).
+int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan_stage *stage);
+int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
+
+#endif

@@ -1,0 +1,27 @@
+// The rung rule, and the stages of a synchronous job that follow from it. Source: design section 10, "Rungs".
+#ifndef RB_ENGINE_RUNGS_H
+#define RB_ENGINE_RUNGS_H
+
+#include "base/limits.h"
+#include "profiles/job.h"
+
+struct rb_rung {
+    int trials;             // n_i
+    int64_t resource_start; // trained before
+    int64_t resource_end;   // trained to, cumulative
+};
+
+struct rb_rung_table {
+    struct rb_rung rungs[RB_LIMIT_STAGES];
+    int n;
+};
+
+// n trials, r, R, eta. Rung i ends at r eta^i while <= R (repeated multiplication), the last of them at R instead;
+// n_i = floor(n_{i-1}/eta), and when that is 0 it is 1 and this rung is the last, ending at R.
+// `additional`: each rung trains r eta^i more; R caps the sum.
+void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs convention, struct rb_rung_table *out);
+
+// The stages of a job whose tuner is synchronous (sha: its rungs; random, grid: one stage). Errors: a tuner that is not.
+bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,76 @@
+// Search over plans. A planner takes a request (job, profile, catalogue, constraints) and returns the best plan it
+// finds with its estimate, or says that none satisfies the constraints and what the nearest feasible ones are.
+// One planner is one file under planners/ and one line in planner.c.
+#ifndef RB_PLANNER_PLANNER_H
+#define RB_PLANNER_PLANNER_H
+
+#include "simulator/evaluate.h"
+#include "simulator/scenario.h"
+
+struct rb_plan_request {
+    const struct rb_job *job;
+    const struct rb_profile *profile;
+    const struct rb_catalog *catalog;
+    int64_t deadline_us, budget_uusd; // -1: none
+    double confidence;
+    enum rb_objective objective;
+    uint64_t seed;
+    int samples;                      // replicates behind every estimate
+    int threads;
+    int64_t node_limit;               // search nodes; 0: none. The reproducible cut
+    bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
+    void *out_of_time_ctx;
+    // Every candidate considered and why it lost; NULL: silent. `text` is one line.
+    void (*explain)(void *ctx, const char *text);
+    void *explain_ctx;
+};
+
+// A plan as the search sees it: stages on offers of the scenario.
+struct rb_candidate {
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES]; // stages[i].nodes points here when it has one entry
+    int n_stages;
+    struct rb_estimate estimate;
+};
+
+struct rb_plan_result {
+    bool feasible;
+    struct rb_candidate best;         // feasible: the plan; else the candidate nearest to feasible
+    struct rb_plan_bound bound;
+    // Infeasible: each changed alone. -1 / NaN: no value of this one alone makes it feasible.
+    int64_t nearest_deadline_us;      // rounded up to 1 s
+    int64_t nearest_budget_uusd;      // rounded up to 1 cent
+    double nearest_confidence;        // rounded down to 0.001
+    int64_t n_evaluated;
+};
+
+struct rb_planner {
+    const char *name;
+    const char *summary;
+    bool (*plan)(const struct rb_plan_request *req, const struct rb_scenario *s, struct rb_plan_result *out,
+                 struct rb_err *err);
+};
+
+extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
+const struct rb_planner *rb_planner_find(const char *name);
+
+// Offers of the catalogue that the job allows (infra, types, accelerators, spot), in canonical order; errors:
+// none (says which filter removed the last), prices missing (exit 7).
+bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                       struct rb_offer **out, int *out_n, struct rb_err *err);
+
+// Sizes of trial.gpus.sizes that fit the offer's node under trial.max_nodes and the profile's layouts, ascending.
+int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE]);
+
+// The whole thing: offers, scenario, the chosen planner, the baselines, fallbacks, warnings -> a plan ready to write.
+// Infeasible: RB_ERR_INFEASIBLE with *out_result filled (nearest values). out_plan lives in `arena`.
+bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
+                  struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err);
+
+// Order among feasible candidates: objective mean, then the other mean, then canonical order of stages. <0: a first.
+int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate *b, enum rb_objective objective);
+
+// Cost against deadline at the confidence asked, for every planner: rb-pareto/1.
+bool rb_pareto_write(const struct rb_plan_request *req, struct rb_json *j, struct rb_err *err);
+
+#endif

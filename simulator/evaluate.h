@@ -1,0 +1,37 @@
+// The Monte Carlo evaluator: what a plan would take and cost, replicate by replicate, without the engine. Agrees with
+// the virtual world to the microsecond and the micro-dollar (tests/simulator).
+#ifndef RB_SIMULATOR_EVALUATE_H
+#define RB_SIMULATOR_EVALUATE_H
+
+#include "simulator/scenario.h"
+
+struct rb_replicate {
+    int64_t time_us, cost_uusd;
+    int64_t stage_time_us[RB_LIMIT_STAGES];  // [n_stages]
+    int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each
+};
+
+// One replicate of a plan. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing.
+struct rb_workspace;
+struct rb_workspace *rb_workspace_create(void);
+void rb_workspace_destroy(struct rb_workspace *ws);
+bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                      uint32_t replicate, struct rb_workspace *ws, struct rb_replicate *out, struct rb_err *err);
+
+struct rb_evaluate_options {
+    int samples;               // replicates, keys 0..samples-1
+    int64_t deadline_us, budget_uusd; // -1: none
+    int threads;               // result does not depend on it
+};
+struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread
+
+// Estimate of a plan; per-stage quantiles into stages[i].time_us, cost_uusd if out_stages is not NULL ([n_stages]).
+bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                 const struct rb_evaluate_options *opt, struct rb_estimate *out, struct rb_plan_stage *out_stages,
+                 struct rb_err *err);
+
+// Statistics of samples, as every estimate uses them: quantile q is the smallest value with at least q of the sample
+// at or below it. Sorts in place.
+struct rb_quantiles rb_quantiles_of(int64_t *values, int n);
+
+#endif

@@ -1,0 +1,40 @@
+// A job on a catalogue under a profile, compiled: every (stage, offer, GPUs per trial) has its distributions ready.
+// The stage DAG of design section 10 lives here and in replicate.c; nothing else knows how long anything takes.
+#ifndef RB_SIMULATOR_SCENARIO_H
+#define RB_SIMULATOR_SCENARIO_H
+
+#include "engine/plan.h"
+#include "engine/rungs.h"
+#include "profiles/billing.h"
+
+// One offer as the simulator needs it.
+struct rb_sim_offer {
+    const struct rb_offer *offer;
+    const struct rb_provisioning *provisioning;
+    const struct rb_training *training;
+    struct rb_billing billing;
+    bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
+    char why_not[200];
+};
+
+struct rb_scenario {
+    const struct rb_job *job;
+    const struct rb_profile *profile;
+    const struct rb_offer *offers;   // borrowed: the plan's or the catalogue's
+    struct rb_sim_offer *sim_offers; // [n_offers], same order
+    int n_offers;
+    struct rb_rung_table stages;
+    uint64_t seed;
+};
+
+// Everything borrowed must outlive the scenario. Errors: no stage table (asynchronous tuner), price missing.
+bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,
+                      const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
+                      uint64_t seed, struct rb_err *err);
+void rb_scenario_finish(struct rb_scenario *s);
+
+// Mean seconds per unit with g GPUs per trial on nodes of this offer: base / speedup(g, ceil(g/G)). Error: a layout
+// that may not be asked of the profile, or not allowed by trial.max_nodes.
+bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+// The virtual world: drives an engine with a virtual clock and sampled delays. Thousands of simulated hours a second;
+// one seed, one result. Also the dry run of rbrun and the bench of every policy.
+#ifndef RB_SIMULATOR_WORLD_H
+#define RB_SIMULATOR_WORLD_H
+
+#include "engine/engine.h"
+#include "simulator/scenario.h"
+
+// Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by
+// the seed and the trial.
+typedef double rb_curve_fn(void *ctx, int trial, int64_t resource);
+
+struct rb_world_options {
+    uint32_t replicate;
+    rb_curve_fn *curve;
+    void *curve_ctx;
+    // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
+    void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
+    void *observe_ctx;
+    int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
+};
+
+struct rb_world_node_bill { int node; struct rb_bill bill; };
+
+struct rb_world_result {
+    int64_t time_us, cost_uusd;
+    int best_trial;
+    double best_metric;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason stop_reason;
+    int64_t n_events;
+    int n_nodes;
+};
+
+bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
+                  struct rb_world_result *out, struct rb_err *err);
+
+#endif
