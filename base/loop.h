@@ -1,0 +1,25 @@
+// What code that waits needs of an event loop, as a table of functions: the executor implements it over libuv, tests
+// over a virtual clock. Single-threaded; callbacks run from the loop, never from inside the call that registers them.
+#ifndef RB_BASE_LOOP_H
+#define RB_BASE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { RB_LOOP_READ = 1, RB_LOOP_WRITE = 2 };
+
+typedef void rb_loop_fn(void *arg);
+typedef void rb_loop_fd_fn(void *arg, int fd, int ready);
+
+struct rb_loop {
+    void *ctx;
+    int64_t (*now_us)(void *ctx);   // monotonic
+    int64_t (*unix_us)(void *ctx);  // wall clock
+    // One-shot timer; returns an id, never 0. Cancelling a fired or unknown id does nothing.
+    uint64_t (*timer_start)(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *arg);
+    void (*timer_cancel)(void *ctx, uint64_t id);
+    // Replaces the watch of fd; events 0 removes it.
+    void (*watch)(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg);
+};
+
+#endif

@@ -1,0 +1,17 @@
+// Digests and message authentication, over OpenSSL.
+#ifndef RB_PROVIDERS_DIGEST_H
+#define RB_PROVIDERS_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65]); // rb_digest_fn
+void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32]);
+void rb_digest_hex(const uint8_t *bytes, size_t n, char *out); // 2n+1 bytes
+void rb_random_bytes(void *out, size_t n); // from the system; aborts if there is none
+// Base64 with padding; out holds 4*((n+2)/3)+1 bytes.
+void rb_base64_encode(const void *bytes, size_t n, char *out);
+// Returns decoded length or -1; out holds at least 3*(len/4) bytes.
+int rb_base64_decode(const char *text, size_t len, void *out);
+
+#endif

@@ -1,0 +1,43 @@
+// HTTP client over libcurl's multi interface, on a struct rb_loop. TLS is always verified; plain http only to loopback;
+// no redirects, no proxy for loopback, response size capped. Bodies are bytes; classification is the caller's.
+#ifndef RB_PROVIDERS_HTTP_H
+#define RB_PROVIDERS_HTTP_H
+
+#include "base/err.h"
+#include "base/loop.h"
+
+#include <stddef.h>
+
+struct rb_http;
+
+bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err);
+void rb_http_destroy(struct rb_http *h); // pending requests end without callback
+
+struct rb_http_request {
+    const char *method, *url;
+    const char *const *headers;   // "Name: value", [n_headers]; may hold secrets: never logged
+    int n_headers;
+    const void *body;
+    size_t body_len;
+    int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
+};
+
+struct rb_http_response {
+    long status;                  // 0: no response at all
+    const char *body;             // NUL-terminated, [body_len]
+    size_t body_len;
+    const char *retry_after;      // header or NULL
+    const char *date;             // header or NULL
+    bool sent;                    // the request may have reached the peer (outcome unknown if status is 0)
+    const char *transport_error;  // NULL or what libcurl said
+};
+
+typedef void rb_http_fn(void *arg, const struct rb_http_response *response);
+
+// Copies the request; calls fn exactly once, later. Refused at once (false): bad URL, http beyond loopback.
+bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err);
+
+// Is this endpoint http(s)://loopback?
+bool rb_http_is_loopback(const char *url);
+
+#endif

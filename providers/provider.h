@@ -1,0 +1,90 @@
+// A cloud in a few verbs. Every call is asynchronous on the loop and calls back exactly once. Calls that may have had a
+// side effect answer RB_ERR_UNKNOWN_OUTCOME when nobody can know: the caller repeats the identical request (same token)
+// or looks it up, never mints a new one. Definite refusals: CAPACITY, DENIED (credentials, quota), INVALID (our fault),
+// THROTTLED (retries used up). A provider keeps no list of its own: truth is the cloud's, asked by run tag.
+// One provider is one file and one line in provider.c.
+#ifndef RB_PROVIDERS_PROVIDER_H
+#define RB_PROVIDERS_PROVIDER_H
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "profiles/catalog.h"
+
+struct rb_http;
+
+struct rb_tag { const char *key, *value; };
+
+struct rb_launch {
+    const char *token;         // <= 64 ASCII characters: the idempotency key
+    const char *region, *zone; // zone NULL: the provider chooses
+    const char *instance_type;
+    enum rb_market market;
+    const char *image_id;      // NULL: provider's default, error if it has none
+    const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
+    int64_t disk_gb;           // 0: as the image says
+    const struct rb_tag *tags; // on everything the call creates
+    int n_tags;
+    const char *const *security_groups; int n_security_groups;
+    const char *subnet, *instance_profile; // NULL: none
+};
+
+enum rb_instance_state { RB_INSTANCE_PENDING, RB_INSTANCE_RUNNING, RB_INSTANCE_STOPPING, RB_INSTANCE_TERMINATED };
+
+// Strings are borrowed for the duration of the callback.
+struct rb_instance {
+    const char *id;
+    enum rb_instance_state state;
+    const char *address;          // where ssh goes: public address if any, else private; NULL: not yet
+    const char *private_address;  // what other nodes see
+    const char *instance_type, *zone, *region;
+    enum rb_market market;
+    const char *token;            // NULL if the cloud does not say
+    const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL if faded
+    int64_t running_at_us;        // unix; billing start as the cloud says; -1 unknown
+    int64_t terminated_at_us;     // unix; -1 unknown or not
+    const char *state_reason;     // e.g. "Server.SpotInstanceTermination", NULL
+};
+
+typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instance); // err NULL: ok
+// complete = false: some region, zone or page did not answer; absence proves nothing.
+typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
+typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
+typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
+
+struct rb_provider_config {
+    const struct rb_loop *loop;
+    struct rb_http *http;         // NULL: the provider makes no requests
+    const char *region;
+    bool loopback_only;           // infra mock/REGION: any other endpoint is refused
+    int local_slots;              // local: GPUs of this machine
+};
+
+struct rb_provider_ops;
+struct rb_provider {
+    const struct rb_provider_ops *ops;
+    void *state;
+};
+
+struct rb_provider_ops {
+    const char *name;             // "aws", "local", "mock", ...
+    const char *summary;
+    bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
+    void (*destroy)(struct rb_provider *p);
+    void (*launch)(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
+    // Instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones included while visible.
+    void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+    // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again.
+    void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
+    // Machine types and current prices; NULL if prices only come from files.
+    void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
+};
+
+extern const struct rb_provider_ops *const rb_provider_table[]; // sorted by name, NULL-terminated
+// infra "aws/us-east-1" -> ops and region (into out_region, 64 bytes). Unknown provider: INVALID with did-you-mean.
+bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, char out_region[static 64],
+                      struct rb_err *err);
+
+// This machine's GPUs, or 0 when it has none (nvidia-smi), and its CPU slots otherwise.
+int rb_local_slots(const char **out_accelerator); // RB_LOCAL_SLOTS overrides
+
+#endif
