@@ -19,6 +19,7 @@ enum rb_event_kind {
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
     RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan)
     RB_EVENT_STOP,            // reason
+    RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
 };
 
 enum rb_outcome {

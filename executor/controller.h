@@ -1,0 +1,48 @@
+// Carries a plan out: turns the engine's actions into cloud calls and processes, and what happens into events; journals
+// both before every side effect. Knows no libuv, no ssh, no HTTP: loop, providers and launcher are handed in, so the same
+// code runs against the real world and, in tests, against a fake one in virtual time that dies after every write.
+#ifndef RB_EXECUTOR_CONTROLLER_H
+#define RB_EXECUTOR_CONTROLLER_H
+
+#include "engine/engine.h"
+#include "executor/journal.h"
+#include "executor/launcher.h"
+#include "providers/provider.h"
+
+struct rb_controller_config {
+    const struct rb_loop *loop;
+    const struct rb_plan *plan;
+    struct rb_journal *journal;
+    const char *run_id, *run_dir, *workdir;
+    struct rb_provider *providers;      // [n_providers], one per infra used
+    const char *const *infras;          // same order: "aws/us-east-1"
+    int n_providers;
+    struct rb_launcher *(*launcher)(void *ctx, const struct rb_launcher_events *events); // made once events are known
+    void *launcher_ctx;
+    const char *run_public_key;
+    const char *owner;                  // goes into the rb:owner tag
+    int64_t poll_us;                    // listing period: one paged listing per infra per tick
+    int64_t boot_timeout_us;            // not ready for this long after the request: lost
+    int capacity_retries;               // per node before the run stops with CAPACITY
+    // Called after every turn, for progress and events.jsonl; may be NULL.
+    void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
+    void *observe_ctx;
+    // Called once when the run is over and no instance is left (or, err set, when that could not be established).
+    void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err);
+    void *finished_ctx;
+};
+
+struct rb_controller;
+
+// Fresh or resumed: replays the journal, then says again every order that has no outcome yet, and reconciles with a
+// listing of every infra ever named in the journal before anything new is launched.
+bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err);
+void rb_controller_destroy(struct rb_controller *c);
+void rb_controller_start(struct rb_controller *c);
+void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason); // graceful: kill, save, terminate, confirm
+
+const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
+// Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.
+void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd);
+
+#endif

@@ -1,0 +1,73 @@
+// How work gets onto nodes: prepare a node, start a trial's processes on its slots, follow their output, save their
+// checkpoint, kill the gang. Two of them: ssh (any cloud) and local (this machine). Every call is idempotent, so that a
+// controller that comes back simply says it again: a task already running is followed from its first line.
+#ifndef RB_EXECUTOR_LAUNCHER_H
+#define RB_EXECUTOR_LAUNCHER_H
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "engine/placement.h"
+#include "profiles/job.h"
+
+#include <stddef.h>
+
+struct rb_launch_node {
+    int node;
+    const char *instance_id;      // HostKeyAlias: an address used again by another machine is noticed
+    const char *address, *user;
+    int port;
+    const char *host_key;         // "ssh-ed25519 AAAA...": the only one accepted
+    int gpus;
+};
+
+struct rb_task {
+    int trial, attempt, stage;
+    const struct rb_slot *slots;  // rank order; slots[0].node is node rank 0; [n_slots]
+    int n_slots;
+    const struct rb_key_value *env; // common to all ranks, [n_env]; per-rank variables are added by the launcher:
+    int n_env;                      // RB_NODE_RANK, RB_GPUS_PER_NODE, CUDA_VISIBLE_DEVICES, RB_*_DIR and files
+    const char *command;          // job.run, for /bin/sh -c in the work directory
+    const char *resume_from;      // checkpoint directory on the controller to bring to the node, NULL: first start
+    const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
+};
+
+// What happens, told from the loop. Bytes are untrusted. Late events of killed or forgotten tasks do not come.
+struct rb_launcher_events {
+    void *ctx;
+    void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
+    void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
+                                                                        // RB_LIMIT_METRIC_LINE; replayed from the first after a reconnect
+    void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins
+    void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // path or URI
+    void (*killed)(void *ctx, int trial, int attempt);
+    void (*unreachable)(void *ctx, int node);                          // gave up after reconnect attempts
+};
+
+struct rb_launcher_config {
+    const struct rb_loop *loop;
+    const struct rb_job *job;
+    const char *run_id;
+    const char *run_dir;          // controller side: keys/, logs/, checkpoints/
+    const char *workdir;          // absolute
+    struct rb_launcher_events events;
+};
+
+struct rb_launcher;
+struct rb_launcher_ops {
+    const char *name; // "ssh", "local"
+    void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
+    void (*start)(struct rb_launcher *l, const struct rb_task *task);
+    void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest_dir); // after exited; tmp, fsync, rename
+    void (*kill)(struct rb_launcher *l, int trial, int attempt);
+    void (*forget)(struct rb_launcher *l, int node);  // the node is going or gone: close its connection, drop its tasks
+    void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s); // refreshes the dead man's switch
+    void (*destroy)(struct rb_launcher *l);           // closes connections; processes on nodes go on
+};
+struct rb_launcher {
+    const struct rb_launcher_ops *ops; // first member of every implementation
+};
+
+bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,22 @@
+// Where runs live: $XDG_STATE_HOME/rubberband/runs/<run-id>/ (or --state-dir), 0700. journal.db, plan.json, keys/,
+// logs/trial-0007.log, checkpoints/trial-0007/stage-1/, events.jsonl, report.json.
+#ifndef RB_EXECUTOR_RUN_DIR_H
+#define RB_EXECUTOR_RUN_DIR_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+// state_dir NULL: from the environment. The result is absolute.
+bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_err *err);
+// Run ids: <job>-<UTC yyyymmdd-hhmmss>-<6 random base32>; lower case, fit EC2 tags and GCP labels.
+bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
+                       size_t dir_size, struct rb_err *err);
+// Finds a run by id or unique prefix; "" or NULL: the newest. NOT_FOUND lists the newest few.
+bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
+                     size_t dir_size, struct rb_err *err);
+// Calls fn for every run, newest first.
+bool rb_run_dir_each(const char *root, void (*fn)(void *ctx, const char *run_id, const char *dir), void *ctx,
+                     struct rb_err *err);
+
+#endif
