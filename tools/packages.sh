@@ -1,0 +1,26 @@
+# Sourced by quickstart and check: which Debian packages are needed, and how they get here.
+# shellcheck shell=sh
+BUILD_PACKAGES="gcc meson ninja-build pkg-config libcjson-dev libcurl4-openssl-dev libexpat1-dev libgsl-dev
+    libmicrohttpd-dev libsqlite3-dev libssl-dev libuv1-dev libyaml-dev zlib1g-dev libcmocka-dev"
+RUN_PACKAGES="openssh-client openssh-server python3 python3-sklearn curl ca-certificates"
+TEST_PACKAGES="awscli python3-botocore python3-jsonschema procps"
+
+# install_packages "a b c": installs those that are missing, as root or through sudo, saying so.
+install_packages() {
+    missing=
+    for p in $1; do
+        dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+    done
+    [ -n "$missing" ] || { echo "packages: all there"; return 0; }
+    echo "packages: installing$missing"
+    if [ "$(id -u)" = 0 ]; then
+        sudo=
+    elif command -v sudo >/dev/null; then
+        sudo=sudo
+    else
+        echo "not root and no sudo: as root, run: apt-get install$missing" >&2
+        return 1
+    fi
+    # shellcheck disable=SC2086
+    $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
