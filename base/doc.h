@@ -17,13 +17,14 @@ enum rb_node_kind { RB_NODE_NULL, RB_NODE_BOOL, RB_NODE_INT, RB_NODE_FLOAT, RB_N
 
 struct rb_node {
     enum rb_node_kind kind;
-    int line, column;             // from 1
+    int line, column;             // of the value, from 1
+    int key_line, key_column;     // of the key in a map; else 0
     const struct rb_doc *doc;
     const struct rb_node *parent; // NULL at the root
     const char *key;              // in a map; else NULL
     int index;                    // position in the parent
     const char *text;             // scalars: the text as written (decoded), NUL-terminated
-    size_t text_len;              // may contain NUL bytes only in JSON strings; readers refuse those
+    size_t text_len;              // text holds no NUL byte: the parsers refuse it
     bool boolean;
     int64_t integer;              // RB_NODE_INT; integers beyond int64 are RB_NODE_FLOAT
     double number;                // RB_NODE_INT and RB_NODE_FLOAT, always finite
@@ -32,6 +33,7 @@ struct rb_node {
     int n_children;
 };
 
+// Does not move after parsing: its nodes point to it.
 struct rb_doc {
     struct rb_arena arena;
     const char *file; // as given; used in errors

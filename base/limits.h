@@ -5,9 +5,13 @@
 #define RB_LIMIT_DOC_BYTES      (4 << 20)   // a job or profile is written by people; 4 MiB holds 100k lines
 #define RB_LIMIT_PLAN_BYTES     (64 << 20)  // plans and reports are written by us: 100k trials fit
 #define RB_LIMIT_CSV_BYTES      (256 << 20) // largest measured trace is a few MiB; price lists are streamed
+#define RB_LIMIT_CSV_CELLS      (32 << 20)  // one pointer each: 256 MiB
+#define RB_LIMIT_CSV_COLUMNS    1024        // the widest table we know has 40
 #define RB_LIMIT_DOC_DEPTH      64          // deeper nesting is an attack, not a document
 #define RB_LIMIT_DOC_NODES      2000000     // bounds memory of a parsed document to some 300 MiB
 #define RB_LIMIT_TRIALS         131072      // 100k-trial jobs are a goal
+#define RB_LIMIT_RESOURCE       1000000     // units a trial may train; each is one draw of every simulated trial
+#define RB_LIMIT_DURATION_S     31622400    // 366 days: a longer deadline or timeout is a typing error
 #define RB_LIMIT_STAGES         64          // eta >= 2 and R/r <= 2^63 cannot give more
 #define RB_LIMIT_NODES          16384       // nodes ever requested in one run
 #define RB_LIMIT_GPUS_PER_NODE  64          // largest node sold has 16; bit masks are 64 wide

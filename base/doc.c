@@ -1,0 +1,295 @@
+// Reading parsed documents strictly: typed values, known keys, errors that say where.
+#include "base/doc.h"
+
+#include "base/limits.h"
+#include "base/number.h"
+#include "base/units.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_ASKED (sizeof((struct rb_map *)0)->asked / sizeof((struct rb_map *)0)->asked[0])
+
+static bool ends_with(const char *s, const char *end) {
+    const size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err) {
+    const bool is_json = ends_with(path, ".json");
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    size_t n;
+    if (!rb_read_file(path, is_json ? RB_LIMIT_PLAN_BYTES : RB_LIMIT_DOC_BYTES, &bytes, &n, err))
+        return false;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    return is_json ? rb_doc_parse_json(out, name, bytes, n, err) : rb_doc_parse_yaml(out, name, bytes, n, err);
+}
+
+void rb_doc_finish(struct rb_doc *doc) {
+    rb_arena_finish(&doc->arena);
+    *doc = (struct rb_doc){0};
+}
+
+struct rb_place rb_node_place(const struct rb_node *node) {
+    return (struct rb_place){node->doc->file, node->line, node->column};
+}
+
+char *rb_node_path(const struct rb_node *node, char *out, size_t size) {
+    const struct rb_node *ancestors[RB_LIMIT_DOC_DEPTH + 1];
+    int n = 0;
+    for (; node->parent; node = node->parent)
+        ancestors[n++] = node;
+    size_t len = 0;
+    if (size > 0)
+        out[0] = '\0';
+    while (n > 0 && len < size) {
+        const struct rb_node *a = ancestors[--n];
+        const int put = a->key ? snprintf(out + len, size - len, "%s%s", len ? "." : "", a->key)
+                               : snprintf(out + len, size - len, "[%d]", a->index);
+        len += put > 0 ? (size_t)put : 0;
+    }
+    return out;
+}
+
+bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...) {
+    char message[sizeof err->message], path[sizeof err->key];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(node), rb_node_path(node, path, sizeof path), "%s",
+                         message);
+}
+
+// What stands there, for "got ...".
+static const char *describe(const struct rb_node *node, char out[static 64]) {
+    switch (node->kind) {
+    case RB_NODE_NULL: return "nothing";
+    case RB_NODE_LIST: return "a list";
+    case RB_NODE_MAP: return "a map";
+    case RB_NODE_STRING: snprintf(out, 64, "\"%.40s\"%s", node->text, node->text_len > 40 ? "..." : ""); return out;
+    default: snprintf(out, 64, "%.40s%s", node->text, node->text_len > 40 ? "..." : ""); return out;
+    }
+}
+
+static bool expected(const struct rb_node *node, const char *what, struct rb_err *err) {
+    if (!node)
+        return rb_err_set(err, RB_ERR_INVALID, "expected %s, got nothing", what);
+    char got[64];
+    return rb_node_error(node, err, "expected %s, got %s", what, describe(node, got));
+}
+
+bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err) {
+    if (!node || node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
+        return expected(node, "text", err);
+    if (node->kind != RB_NODE_STRING)
+        return expected(node, "text (in quotes where it looks like a number, true or false)", err);
+    *out = node->text;
+    return true;
+}
+
+bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err) {
+    if (!node || node->kind != RB_NODE_BOOL)
+        return expected(node, "true or false", err);
+    *out = node->boolean;
+    return true;
+}
+
+static const char *int_range(int64_t min, int64_t max, char out[static 96]) {
+    if (min == INT64_MIN && max == INT64_MAX)
+        snprintf(out, 96, "a whole number");
+    else if (max == INT64_MAX)
+        snprintf(out, 96, "a whole number of at least %" PRId64, min);
+    else if (min == INT64_MIN)
+        snprintf(out, 96, "a whole number of at most %" PRId64, max);
+    else
+        snprintf(out, 96, "a whole number in %" PRId64 "..%" PRId64, min, max);
+    return out;
+}
+
+bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *out, struct rb_err *err) {
+    char range[96];
+    if (!node || node->kind != RB_NODE_INT || node->integer < min || node->integer > max)
+        return expected(node, int_range(min, max, range), err);
+    *out = node->integer;
+    return true;
+}
+
+static bool is_bound(double v) {
+    return isfinite(v) && fabs(v) < 1.7e308; // DBL_MAX is how callers say "any"
+}
+
+static const char *double_range(double min, double max, char out[static 96]) {
+    char lo[32] = "", hi[32] = "";
+    if (is_bound(min))
+        rb_format_double(min, lo);
+    if (is_bound(max))
+        rb_format_double(max, hi);
+    if (lo[0] && hi[0])
+        snprintf(out, 96, "a number in %s..%s", lo, hi);
+    else if (lo[0])
+        snprintf(out, 96, "a number of at least %s", lo);
+    else if (hi[0])
+        snprintf(out, 96, "a number of at most %s", hi);
+    else
+        snprintf(out, 96, "a number");
+    return out;
+}
+
+bool rb_node_double(const struct rb_node *node, double min, double max, double *out, struct rb_err *err) {
+    char range[96];
+    const bool is_number = node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT);
+    if (!is_number || node->number < min || node->number > max)
+        return expected(node, double_range(min, max, range), err);
+    *out = node->number;
+    return true;
+}
+
+static bool is_scalar_value(const struct rb_node *node) {
+    return node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT || node->kind == RB_NODE_STRING);
+}
+
+bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err) {
+    if (!is_scalar_value(node))
+        return expected(node, "a duration such as \"2h\" or \"90s\"", err);
+    struct rb_err why;
+    return rb_parse_duration(node->text, out_us, &why) || rb_node_error(node, err, "%s", why.message);
+}
+
+bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err) {
+    if (!is_scalar_value(node))
+        return expected(node, "an amount in dollars such as 18.40", err);
+    struct rb_err why;
+    return rb_parse_money(node->text, out_uusd, &why) || rb_node_error(node, err, "%s", why.message);
+}
+
+bool rb_node_list(const struct rb_node *node, struct rb_err *err) {
+    return (node && node->kind == RB_NODE_LIST) || expected(node, "a list", err);
+}
+
+bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err) {
+    for (int i = 0; node && node->kind == RB_NODE_STRING && i < n; i++) {
+        if (strcmp(node->text, names[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    char what[400] = "";
+    size_t len = 0;
+    for (int i = 0; i < n && len < sizeof what; i++) {
+        const char *before = i == 0 ? "" : i == n - 1 ? " or " : ", ";
+        const int put = snprintf(what + len, sizeof what - len, "%s%s", before, names[i]);
+        len += put > 0 ? (size_t)put : 0;
+    }
+    if (!is_scalar_value(node))
+        return expected(node, what, err);
+    char got[64];
+    const char *close = rb_closest(node->text, names, n);
+    return rb_node_error(node, err, "expected %s, got %s%s%s%s", what, describe(node, got),
+                         close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
+}
+
+bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err) {
+    if (!node || node->kind != RB_NODE_MAP)
+        return expected(node, "a map (lines of key: value)", err);
+    *m = (struct rb_map){.node = node};
+    return true;
+}
+
+const struct rb_node *rb_map_get(struct rb_map *m, const char *key) {
+    assert((size_t)m->n_asked < N_ASKED);
+    m->asked[m->n_asked++] = key;
+    for (const struct rb_node *child = m->node->first; child; child = child->next)
+        if (strcmp(child->key, key) == 0)
+            return child;
+    return NULL;
+}
+
+bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err) {
+    const struct rb_node *child = rb_map_get(m, key);
+    if (child) {
+        *out = child;
+        return true;
+    }
+    char path[sizeof err->key], full[sizeof path + 64];
+    rb_node_path(m->node, path, sizeof path);
+    snprintf(full, sizeof full, "%s%s%s", path, path[0] ? "." : "", key);
+    return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(m->node), full, "this key is required and missing");
+}
+
+static bool was_asked(const struct rb_map *m, const char *key) {
+    for (int i = 0; i < m->n_asked; i++)
+        if (strcmp(m->asked[i], key) == 0)
+            return true;
+    return false;
+}
+
+bool rb_map_end(struct rb_map *m, struct rb_err *err) {
+    const struct rb_node *child = m->node->first;
+    while (child && was_asked(m, child->key))
+        child = child->next;
+    if (!child)
+        return true;
+    char path[sizeof err->key];
+    const struct rb_place place = {child->doc->file, child->key_line, child->key_column};
+    const char *close = rb_closest(child->key, m->asked, m->n_asked);
+    rb_node_path(child, path, sizeof path);
+    if (close)
+        return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; did you mean \"%s\"?", close);
+    return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; remove it or correct its name");
+}
+
+#define CLOSE_LEN 64 // longer words are not misspelt names
+
+static int fold(char c) {
+    return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static int min3(int a, int b, int c) {
+    const int ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+// Edits that turn a into b: insert, delete, replace, swap neighbours. Case and '-' against '_' are free.
+// Source: optimal string alignment distance; three rows of its table are enough.
+static int edit_distance(const char *a, int n, const char *b, int m) {
+    int rows[3][CLOSE_LEN + 1];
+    for (int j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            const int differ = fold(a[i - 1]) != fold(b[j - 1]);
+            row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + differ);
+            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]) &&
+                above2[j - 2] + 1 < row[j])
+                row[j] = above2[j - 2] + 1;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *rb_closest(const char *word, const char *const *names, int n) {
+    const size_t len = strlen(word);
+    if (len == 0 || len > CLOSE_LEN)
+        return NULL;
+    const char *best = NULL;
+    int best_distance = (int)(len + 2) / 3 + 1; // one edit for every three letters begun
+    for (int i = 0; i < n; i++) {
+        const size_t name_len = strlen(names[i]);
+        if (name_len == 0 || name_len > CLOSE_LEN)
+            continue;
+        const int longer = (int)(len > name_len ? len : name_len);
+        const int distance = edit_distance(word, (int)len, names[i], (int)name_len);
+        if (distance < best_distance && distance < longer) { // at least one letter in common
+            best = names[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,151 @@
+// The error value: filling it, prefixing it, printing it.
+#include "base/err.h"
+
+#include "base/json.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int exit_code; // docs: exit codes of every command
+} codes[] = {
+    [RB_ERR_NONE] = {"none", 0},
+    [RB_ERR_INVALID] = {"invalid", 2},
+    [RB_ERR_IO] = {"io", 1},
+    [RB_ERR_NOT_FOUND] = {"not_found", 1},
+    [RB_ERR_INFEASIBLE] = {"infeasible", 3},
+    [RB_ERR_STOPPED] = {"stopped", 4},
+    [RB_ERR_DENIED] = {"denied", 5},
+    [RB_ERR_CAPACITY] = {"capacity", 6},
+    [RB_ERR_PRICE] = {"price", 7},
+    [RB_ERR_THROTTLED] = {"throttled", 1},
+    [RB_ERR_UNKNOWN_OUTCOME] = {"unknown_outcome", 1},
+};
+
+// One error is one line whatever the user's file held: control characters become '?'. A character that snprintf cut
+// in half at the end of the array is dropped.
+static void make_one_line(char *s, size_t size) {
+    size_t len = strlen(s);
+    if (len + 1 == size) {
+        size_t start = len;
+        while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
+            start--;
+        if (start > 0 && (unsigned char)s[start - 1] >= 0xC0)
+            s[start - 1] = '\0';
+        else if (start < len && start == 0)
+            s[0] = '\0';
+    }
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = '?';
+}
+
+bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...) {
+    if (!err)
+        return false;
+    // The arguments may point into *err (an error rephrased), so it is formatted aside first.
+    struct rb_err fresh = {.code = code};
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(fresh.message, sizeof fresh.message, fmt, ap);
+    va_end(ap);
+    make_one_line(fresh.message, sizeof fresh.message);
+    *err = fresh;
+    return false;
+}
+
+bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place place, const char *key,
+                   const char *fmt, ...) {
+    if (!err)
+        return false;
+    struct rb_err fresh = {.code = code, .line = place.line, .column = place.column};
+    snprintf(fresh.file, sizeof fresh.file, "%s", place.file ? place.file : "");
+    snprintf(fresh.key, sizeof fresh.key, "%s", key ? key : "");
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(fresh.message, sizeof fresh.message, fmt, ap);
+    va_end(ap);
+    make_one_line(fresh.file, sizeof fresh.file);
+    make_one_line(fresh.key, sizeof fresh.key);
+    make_one_line(fresh.message, sizeof fresh.message);
+    *err = fresh;
+    return false;
+}
+
+bool rb_err_prefix(struct rb_err *err, const char *fmt, ...) {
+    if (!err)
+        return false;
+    char prefix[sizeof err->message];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(prefix, sizeof prefix, fmt, ap);
+    va_end(ap);
+    char joined[2 * sizeof err->message + 2];
+    snprintf(joined, sizeof joined, "%s: %s", prefix, err->message);
+    snprintf(err->message, sizeof err->message, "%.*s", (int)sizeof err->message - 1, joined);
+    make_one_line(err->message, sizeof err->message);
+    return false;
+}
+
+int rb_err_exit_code(const struct rb_err *err) {
+    assert((size_t)err->code < sizeof codes / sizeof codes[0]);
+    return codes[err->code].exit_code;
+}
+
+const char *rb_err_code_name(enum rb_err_code code) {
+    assert((size_t)code < sizeof codes / sizeof codes[0]);
+    return codes[code].name;
+}
+
+static void print_json(const struct rb_err *err) {
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-error/1");
+    rb_json_kstring(&j, "code", rb_err_code_name(err->code));
+    rb_json_kstring(&j, "message", err->message);
+    rb_json_kstring(&j, "file", err->file[0] ? err->file : NULL);
+    rb_json_key(&j, "line");
+    if (err->line > 0)
+        rb_json_int(&j, err->line);
+    else
+        rb_json_null(&j);
+    rb_json_key(&j, "column");
+    if (err->column > 0)
+        rb_json_int(&j, err->column);
+    else
+        rb_json_null(&j);
+    rb_json_kstring(&j, "key", err->key[0] ? err->key : NULL);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
+    fwrite(out.data, 1, out.len, stdout);
+    fflush(stdout);
+    rb_buf_finish(&out);
+}
+
+void rb_err_print(const struct rb_err *err, const char *tool, bool json) {
+    if (json) {
+        print_json(err);
+        return;
+    }
+    struct rb_buf line = RB_BUF_INIT;
+    if (tool)
+        rb_buf_printf(&line, "%s: ", tool);
+    if (err->file[0]) {
+        rb_buf_puts(&line, err->file);
+        if (err->line > 0)
+            rb_buf_printf(&line, ":%d", err->line);
+        if (err->line > 0 && err->column > 0)
+            rb_buf_printf(&line, ":%d", err->column);
+        rb_buf_puts(&line, ": ");
+    }
+    if (err->key[0])
+        rb_buf_printf(&line, "%s: ", err->key);
+    rb_buf_printf(&line, "%s\n", err->message);
+    fwrite(line.data, 1, line.len, stderr);
+    rb_buf_finish(&line);
+}
