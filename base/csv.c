@@ -2,14 +2,12 @@
 #include "base/csv.h"
 
 #include "base/buf.h"
-#include "base/doc.h"
+#include "base/closest.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/number.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,8 +82,7 @@ static bool read_quoted(struct splitter *s, char **out_end) {
 }
 
 static bool read_cell(struct splitter *s, bool *last_of_row) {
-    char *cell = s->at, *cell_end;
-    const int start_line = s->line;
+    char *cell = s->at, *cell_end = s->at;
     if (*s->at == '"') {
         if (!read_quoted(s, &cell_end))
             return false;
@@ -105,7 +102,6 @@ static bool read_cell(struct splitter *s, bool *last_of_row) {
     s->at_end = s->at == s->end;
     s->at += !s->at_end;
     *cell_end = '\0';
-    s->line = s->line > start_line ? s->line : start_line;
     return add_cell(s, cell);
 }
 
@@ -177,6 +173,7 @@ static void fill_table(struct rb_csv *csv, const struct splitter *s) {
     csv->n_columns = s->n_columns;
     csv->n_rows = s->n_rows - 1;
     csv->header = cells;
+    csv->header_line = s->row_line[0];
     csv->cells = rows;
     csv->row_line = row_line;
 }
@@ -288,13 +285,13 @@ bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, co
         if (is_known(known, n, csv->header[i]))
             continue;
         const char *close = rb_closest(csv->header[i], known, n);
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, 1, 0}, csv->header[i],
+        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, csv->header_line, 0}, csv->header[i],
                              "unknown column%s%s%s", close ? "; did you mean \"" : "", close ? close : "",
                              close ? "\"?" : "; remove it or correct its name");
     }
     for (int i = 0; i < n; i++)
         if (required[i] && rb_csv_column(csv, known[i]) < 0)
-            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, 1, 0}, known[i],
+            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, csv->header_line, 0}, known[i],
                                  "this column is required and missing");
     return true;
 }
@@ -313,16 +310,9 @@ bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, do
                    struct rb_err *err) {
     const char *cell = csv->cells[row][column];
     double v;
-    if (!rb_parse_double(cell, &v))
-        return rb_csv_error(csv, row, column, err, "expected a number, got \"%.60s\"", cell);
-    if (v < min || v > max) {
-        char lo[32] = "", hi[32] = "";
-        if (isfinite(min))
-            rb_format_double(min, lo);
-        if (isfinite(max))
-            rb_format_double(max, hi);
-        return rb_csv_error(csv, row, column, err, "expected a number in %s..%s, got %.60s", lo, hi, cell);
-    }
+    char range[RB_RANGE_BYTES];
+    if (!rb_parse_double(cell, &v) || v < min || v > max)
+        return rb_csv_error(csv, row, column, err, "expected %s, got \"%.60s\"", rb_double_range(min, max, range), cell);
     *out = v;
     return true;
 }
@@ -331,11 +321,9 @@ bool rb_csv_int(const struct rb_csv *csv, int row, int column, int64_t min, int6
                 struct rb_err *err) {
     const char *cell = csv->cells[row][column];
     int64_t v;
-    if (!rb_parse_int(cell, &v))
-        return rb_csv_error(csv, row, column, err, "expected a whole number, got \"%.60s\"", cell);
-    if (v < min || v > max)
-        return rb_csv_error(csv, row, column, err, "expected a whole number in %" PRId64 "..%" PRId64 ", got %.60s",
-                            min, max, cell);
+    char range[RB_RANGE_BYTES];
+    if (!rb_parse_int(cell, &v) || v < min || v > max)
+        return rb_csv_error(csv, row, column, err, "expected %s, got \"%.60s\"", rb_int_range(min, max, range), cell);
     *out = v;
     return true;
 }

@@ -1,5 +1,6 @@
 // CSV with a header line (RFC 4180 quoting). Columns are found by name; unknown and duplicate columns, ragged rows
-// and NUL bytes are errors with file and line. Reads .gz through zlib when the name ends in .gz.
+// and NUL bytes are errors with file and line. Empty lines are skipped. Reads .gz through zlib when the name ends
+// in .gz. An error names the column as its key.
 #ifndef RB_BASE_CSV_H
 #define RB_BASE_CSV_H
 
@@ -15,6 +16,7 @@ struct rb_csv {
     const char *file;
     int n_columns, n_rows;
     const char **header;  // [n_columns]
+    int header_line;
     const char ***cells;  // [n_rows][n_columns], never NULL, may be ""
     const int *row_line;  // [n_rows] line where the row starts
 };

@@ -6,8 +6,6 @@
 #include "base/units.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,52 +97,19 @@ bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err) {
     return true;
 }
 
-static const char *int_range(int64_t min, int64_t max, char out[static 96]) {
-    if (min == INT64_MIN && max == INT64_MAX)
-        snprintf(out, 96, "a whole number");
-    else if (max == INT64_MAX)
-        snprintf(out, 96, "a whole number of at least %" PRId64, min);
-    else if (min == INT64_MIN)
-        snprintf(out, 96, "a whole number of at most %" PRId64, max);
-    else
-        snprintf(out, 96, "a whole number in %" PRId64 "..%" PRId64, min, max);
-    return out;
-}
-
 bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *out, struct rb_err *err) {
-    char range[96];
+    char range[RB_RANGE_BYTES];
     if (!node || node->kind != RB_NODE_INT || node->integer < min || node->integer > max)
-        return expected(node, int_range(min, max, range), err);
+        return expected(node, rb_int_range(min, max, range), err);
     *out = node->integer;
     return true;
 }
 
-static bool is_bound(double v) {
-    return isfinite(v) && fabs(v) < 1.7e308; // DBL_MAX is how callers say "any"
-}
-
-static const char *double_range(double min, double max, char out[static 96]) {
-    char lo[32] = "", hi[32] = "";
-    if (is_bound(min))
-        rb_format_double(min, lo);
-    if (is_bound(max))
-        rb_format_double(max, hi);
-    if (lo[0] && hi[0])
-        snprintf(out, 96, "a number in %s..%s", lo, hi);
-    else if (lo[0])
-        snprintf(out, 96, "a number of at least %s", lo);
-    else if (hi[0])
-        snprintf(out, 96, "a number of at most %s", hi);
-    else
-        snprintf(out, 96, "a number");
-    return out;
-}
-
 bool rb_node_double(const struct rb_node *node, double min, double max, double *out, struct rb_err *err) {
-    char range[96];
+    char range[RB_RANGE_BYTES];
     const bool is_number = node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT);
     if (!is_number || node->number < min || node->number > max)
-        return expected(node, double_range(min, max, range), err);
+        return expected(node, rb_double_range(min, max, range), err);
     *out = node->number;
     return true;
 }
@@ -241,55 +206,4 @@ bool rb_map_end(struct rb_map *m, struct rb_err *err) {
     if (close)
         return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; did you mean \"%s\"?", close);
     return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; remove it or correct its name");
-}
-
-#define CLOSE_LEN 64 // longer words are not misspelt names
-
-static int fold(char c) {
-    return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-static int min3(int a, int b, int c) {
-    const int ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-// Edits that turn a into b: insert, delete, replace, swap neighbours. Case and '-' against '_' are free.
-// Source: optimal string alignment distance; three rows of its table are enough.
-static int edit_distance(const char *a, int n, const char *b, int m) {
-    int rows[3][CLOSE_LEN + 1];
-    for (int j = 0; j <= m; j++)
-        rows[0][j] = j;
-    for (int i = 1; i <= n; i++) {
-        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            const int differ = fold(a[i - 1]) != fold(b[j - 1]);
-            row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + differ);
-            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]) &&
-                above2[j - 2] + 1 < row[j])
-                row[j] = above2[j - 2] + 1;
-        }
-    }
-    return rows[n % 3][m];
-}
-
-const char *rb_closest(const char *word, const char *const *names, int n) {
-    const size_t len = strlen(word);
-    if (len == 0 || len > CLOSE_LEN)
-        return NULL;
-    const char *best = NULL;
-    int best_distance = (int)(len + 2) / 3 + 1; // one edit for every three letters begun
-    for (int i = 0; i < n; i++) {
-        const size_t name_len = strlen(names[i]);
-        if (name_len == 0 || name_len > CLOSE_LEN)
-            continue;
-        const int longer = (int)(len > name_len ? len : name_len);
-        const int distance = edit_distance(word, (int)len, names[i], (int)name_len);
-        if (distance < best_distance && distance < longer) { // at least one letter in common
-            best = names[i];
-            best_distance = distance;
-        }
-    }
-    return best;
 }

@@ -7,7 +7,9 @@
 #define RB_BASE_DOC_H
 
 #include "base/arena.h"
+#include "base/closest.h"
 #include "base/err.h"
+#include "base/file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,11 +48,6 @@ bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, 
 bool rb_doc_parse_json(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err);
 void rb_doc_finish(struct rb_doc *doc); // accepts a zeroed doc
 
-// Whole file into memory; more than max_bytes is an error that names the limit. NUL added after *out_len bytes.
-bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
-// Writes to path.tmp, fsyncs, renames. "-" writes to stdout.
-bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
-
 struct rb_place rb_node_place(const struct rb_node *node);
 // Path such as "resources.instance_types[2]"; written into out, truncated at size.
 char *rb_node_path(const struct rb_node *node, char *out, size_t size);
@@ -80,8 +77,5 @@ bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *e
 const struct rb_node *rb_map_get(struct rb_map *m, const char *key);                     // NULL if absent
 bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
 bool rb_map_end(struct rb_map *m, struct rb_err *err);
-
-// Closest of n names by edit distance, or NULL if none is close.
-const char *rb_closest(const char *word, const char *const *names, int n);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/err.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -25,19 +26,21 @@ static const struct {
     [RB_ERR_UNKNOWN_OUTCOME] = {"unknown_outcome", 1},
 };
 
-// One error is one line whatever the user's file held: control characters become '?'. A character that snprintf cut
-// in half at the end of the array is dropped.
+// A character that snprintf cut in half at the end of its array is dropped whole.
+static void drop_half_character(char *s, size_t size) {
+    const size_t len = strlen(s);
+    size_t start = len;
+    if (len + 1 < size)
+        return;
+    while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (start > 0 && (unsigned char)s[start - 1] >= 0xC0 && rb_utf8_char_len(s + start - 1, len - start + 1) == 0)
+        s[start - 1] = '\0';
+}
+
+// One error is one line, whatever the user's file held: control characters become '?'.
 static void make_one_line(char *s, size_t size) {
-    size_t len = strlen(s);
-    if (len + 1 == size) {
-        size_t start = len;
-        while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
-            start--;
-        if (start > 0 && (unsigned char)s[start - 1] >= 0xC0)
-            s[start - 1] = '\0';
-        else if (start < len && start == 0)
-            s[0] = '\0';
-    }
+    drop_half_character(s, size);
     for (; *s; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7f)
             *s = '?';

@@ -1,6 +1,8 @@
-// Whole files in and out. Reading is bounded; writing is atomic (temporary name, fsync, rename).
+// Reading never trusts the size that stat tells; writing goes to a temporary name, fsync, rename.
+#include "base/file.h"
+
+#include "base/arena.h"
 #include "base/buf.h"
-#include "base/doc.h"
 
 #include <errno.h>
 #include <fcntl.h>

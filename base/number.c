@@ -3,6 +3,8 @@
 #include "base/number.h"
 
 #include <assert.h>
+#include <float.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,5 +89,31 @@ char *rb_format_double(double v, char out[static 32]) {
     }
     uselocale(before);
     freelocale(c_locale);
+    return out;
+}
+
+char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES]) {
+    // The ends of the type are how callers say "any".
+    const bool has_min = isfinite(min) && min > -DBL_MAX, has_max = isfinite(max) && max < DBL_MAX;
+    char lo[32] = "", hi[32] = "";
+    if (has_min)
+        rb_format_double(min, lo);
+    if (has_max)
+        rb_format_double(max, hi);
+    snprintf(out, RB_RANGE_BYTES, "a number%s%s%s%s", has_min && has_max ? " in " : has_min ? " of at least " : "", lo,
+             has_min && has_max ? ".." : has_max ? " of at most " : "", hi);
+    return out;
+}
+
+char *rb_int_range(int64_t min, int64_t max, char out[static RB_RANGE_BYTES]) {
+    const bool has_min = min > INT64_MIN, has_max = max < INT64_MAX;
+    if (has_min && has_max)
+        snprintf(out, RB_RANGE_BYTES, "a whole number in %" PRId64 "..%" PRId64, min, max);
+    else if (has_min)
+        snprintf(out, RB_RANGE_BYTES, "a whole number of at least %" PRId64, min);
+    else if (has_max)
+        snprintf(out, RB_RANGE_BYTES, "a whole number of at most %" PRId64, max);
+    else
+        snprintf(out, RB_RANGE_BYTES, "a whole number");
     return out;
 }

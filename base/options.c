@@ -3,12 +3,12 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/doc.h"
+#include "base/closest.h"
 #include "base/number.h"
 #include "base/units.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,30 +50,35 @@ static bool unknown_option(const struct rb_command *command, const char *arg, st
     return rb_err_set(err, RB_ERR_INVALID, "unknown option %.60s (see %s --help)", arg, command->name);
 }
 
-static bool bad_number(const struct rb_option *o, const char *what, const char *text, struct rb_err *err) {
-    char lo[32], hi[32];
-    if (!has_range(o))
-        return rb_err_set(err, RB_ERR_INVALID, "--%s: expected %s, got \"%.60s\"", o->name, what, text);
-    return rb_err_set(err, RB_ERR_INVALID, "--%s: expected %s in %s..%s, got \"%.60s\"", o->name, what,
-                      rb_format_double(o->min, lo), rb_format_double(o->max, hi), text);
+static bool bad_value(const struct rb_option *o, const char *expected, const char *text, struct rb_err *err) {
+    return rb_err_set(err, RB_ERR_INVALID, "--%s: expected %s, got \"%.60s\"", o->name, expected, text);
+}
+
+static bool check_int(const struct rb_option *o, const char *text, struct rb_err *err) {
+    char range[RB_RANGE_BYTES];
+    int64_t v;
+    const int64_t min = has_range(o) && o->min > -0x1p63 ? (int64_t)o->min : INT64_MIN;
+    const int64_t max = has_range(o) && o->max < 0x1p63 ? (int64_t)o->max : INT64_MAX;
+    return (rb_parse_int(text, &v) && v >= min && v <= max) || bad_value(o, rb_int_range(min, max, range), text, err);
+}
+
+static bool check_double(const struct rb_option *o, const char *text, struct rb_err *err) {
+    char range[RB_RANGE_BYTES];
+    double v;
+    const double min = has_range(o) ? o->min : -INFINITY, max = has_range(o) ? o->max : INFINITY;
+    return (rb_parse_double(text, &v) && v >= min && v <= max) ||
+           bad_value(o, rb_double_range(min, max, range), text, err);
 }
 
 static bool check_value(const struct rb_option *o, const char *text, struct rb_err *err) {
-    int64_t i;
-    double d;
+    int64_t ignored;
     switch (o->type) {
     case RB_OPT_FLAG:
     case RB_OPT_STRING: return true;
-    case RB_OPT_INT:
-        if (!rb_parse_int(text, &i) || (has_range(o) && ((double)i < o->min || (double)i > o->max)))
-            return bad_number(o, "a whole number", text, err);
-        return true;
-    case RB_OPT_DOUBLE:
-        if (!rb_parse_double(text, &d) || (has_range(o) && (d < o->min || d > o->max)))
-            return bad_number(o, "a number", text, err);
-        return true;
-    case RB_OPT_DURATION: return rb_parse_duration(text, &i, err) || rb_err_prefix(err, "--%s", o->name);
-    case RB_OPT_MONEY: return rb_parse_money(text, &i, err) || rb_err_prefix(err, "--%s", o->name);
+    case RB_OPT_INT: return check_int(o, text, err);
+    case RB_OPT_DOUBLE: return check_double(o, text, err);
+    case RB_OPT_DURATION: return rb_parse_duration(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
+    case RB_OPT_MONEY: return rb_parse_money(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
     }
     assert(!"an option type without a check");
     return false;

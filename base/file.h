@@ -1,0 +1,16 @@
+// Whole files in and out. Reading is bounded, writing is atomic.
+#ifndef RB_BASE_FILE_H
+#define RB_BASE_FILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Whole file into memory; more than max_bytes is an error that names the limit. NUL added after *out_len bytes.
+// The caller frees *out_bytes. "-" reads stdin.
+bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
+// Writes to path.tmp, fsyncs, renames. "-" writes to stdout.
+bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
+
+#endif
