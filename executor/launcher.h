@@ -21,13 +21,14 @@ struct rb_launch_node {
 };
 
 struct rb_task {
-    int trial, attempt, stage;
+    int trial, attempt, stage;    // attempt: running number of the trial's starts in this run, never used twice
     const struct rb_slot *slots;  // rank order; slots[0].node is node rank 0; [n_slots]
     int n_slots;
-    const struct rb_key_value *env; // common to all ranks, [n_env]; per-rank variables are added by the launcher:
+    const struct rb_key_value *env; // common to all ranks, [n_env]; RB_PARAMS_JSON becomes RB_PARAMS_FILE; per-rank
+                                    // variables are added by the launcher:
     int n_env;                      // RB_NODE_RANK, RB_GPUS_PER_NODE, CUDA_VISIBLE_DEVICES, RB_*_DIR and files
     const char *command;          // job.run, for /bin/sh -c in the work directory
-    const char *resume_from;      // checkpoint directory on the controller to bring to the node, NULL: first start
+    const char *resume_from;      // what `saved` gave for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };
 
@@ -37,8 +38,9 @@ struct rb_launcher_events {
     void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
                                                                         // RB_LIMIT_METRIC_LINE; replayed from the first after a reconnect
-    void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins
-    void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // path or URI
+    void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins;
+                                                                        // comes after its last line, once per start call
+    void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
     void (*unreachable)(void *ctx, int node);                          // gave up after reconnect attempts
 };
@@ -57,7 +59,9 @@ struct rb_launcher_ops {
     const char *name; // "ssh", "local"
     void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
     void (*start)(struct rb_launcher *l, const struct rb_task *task);
-    void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest_dir); // after exited; tmp, fsync, rename
+    // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes
+    // to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
+    void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
     void (*forget)(struct rb_launcher *l, int node);  // the node is going or gone: close its connection, drop its tasks
     void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s); // refreshes the dead man's switch
@@ -66,6 +70,9 @@ struct rb_launcher_ops {
 struct rb_launcher {
     const struct rb_launcher_ops *ops; // first member of every implementation
 };
+
+// Unpacks an archive made by save into dir (made, must not exist). Refused: absolute names, "..", links, devices.
+bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err);
 
 bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
 bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
