@@ -1,0 +1,128 @@
+#include "executor/bootstrap.h"
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+// ssh-keygen takes some 10 ms; there is nothing else to do meanwhile.
+static bool keygen(const char *path, const char *comment, struct rb_err *err)
+{
+    char *argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", (char *)comment, "-f", (char *)path, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t pid;
+    int r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (r != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot run ssh-keygen (%s): install openssh-client", strerror(r));
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return rb_err_set(err, RB_ERR_IO, "cannot wait for ssh-keygen: %s", strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return rb_err_set(err, RB_ERR_IO, "ssh-keygen could not make %s", path);
+    return true;
+}
+
+// "ssh-ed25519 AAAA..." without comment and newline.
+static bool read_public(const char *path, char *out, size_t size, struct rb_err *err)
+{
+    char *bytes RB_AUTO(rb_auto_free) = NULL;
+    size_t len;
+    if (!rb_read_file(path, 4096, &bytes, &len, err))
+        return false;
+    char *space = strchr(bytes, ' ');
+    char *end = space ? strpbrk(space + 1, " \r\n") : NULL;
+    if (end)
+        *end = '\0';
+    if (!space || strncmp(bytes, "ssh-ed25519 ", 12) != 0 || strlen(bytes) >= size)
+        return rb_err_set(err, RB_ERR_IO, "%s is not an ed25519 public key", path);
+    strcpy(out, bytes);
+    return true;
+}
+
+bool rb_bootstrap_run_key(const char *run_dir, char out_public[static 256], struct rb_err *err)
+{
+    struct rb_buf path RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/keys", run_dir);
+    if (mkdir(path.data, 0700) != 0 && errno != EEXIST)
+        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", path.data, strerror(errno));
+    rb_buf_puts(&path, "/id_ed25519");
+    if (access(path.data, F_OK) != 0 && !keygen(path.data, "rubberband", err))
+        return false;
+    rb_buf_puts(&path, ".pub");
+    return read_public(path.data, out_public, 256, err);
+}
+
+bool rb_bootstrap_host_key(struct rb_host_key *out, struct rb_err *err)
+{
+    char dir[] = "/tmp/rb-key-XXXXXX";
+    if (!mkdtemp(dir))
+        return rb_err_set(err, RB_ERR_IO, "cannot make a private directory in /tmp: %s", strerror(errno));
+    char path[64], public_path[64];
+    snprintf(path, sizeof path, "%s/key", dir);
+    snprintf(public_path, sizeof public_path, "%s/key.pub", dir);
+    struct rb_host_key key;
+    char *pem = NULL;
+    size_t len = 0;
+    bool ok = keygen(path, "", err) && read_public(public_path, key.public_line, sizeof key.public_line, err) &&
+              rb_read_file(path, sizeof key.private_pem - 1, &pem, &len, err);
+    if (ok) {
+        memcpy(key.private_pem, pem, len + 1);
+        *out = key;
+    }
+    if (pem)
+        explicit_bzero(pem, len);
+    free(pem);
+    explicit_bzero(&key, sizeof key);
+    unlink(path);
+    unlink(public_path);
+    rmdir(dir);
+    return ok;
+}
+
+bool rb_bootstrap_user_data(const char *run_public_key, const struct rb_host_key *host, int64_t hard_limit_min,
+                            struct rb_buf *out, struct rb_err *err)
+{
+    struct rb_buf b RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_puts(&b, "#cloud-config\n"
+                    "bootcmd:\n");
+    rb_buf_printf(&b, "  - shutdown -h +%lld\n", (long long)hard_limit_min);
+    rb_buf_puts(&b, "ssh_deletekeys: true\n"
+                    "ssh_keys:\n"
+                    "  ed25519_private: |\n");
+    for (const char *line = host->private_pem; *line;) { // a block scalar: every line indented
+        size_t n = strcspn(line, "\n");
+        rb_buf_puts(&b, "    ");
+        rb_buf_append(&b, line, n);
+        rb_buf_putc(&b, '\n');
+        line += n + (line[n] == '\n');
+    }
+    rb_buf_printf(&b, "  ed25519_public: %s\n", host->public_line);
+    rb_buf_printf(&b, "ssh_authorized_keys:\n  - %s\n", run_public_key);
+    // RB_RUN_DIR lets a test cloud keep /run/rb of several nodes apart on one machine. World-writable like /tmp: the login
+    // user keeps its heartbeat there.
+    rb_buf_puts(&b, "runcmd:\n"
+                    "  - mkdir -p \"${RB_RUN_DIR:-/run/rb}\"\n"
+                    "  - chmod 1777 \"${RB_RUN_DIR:-/run/rb}\"\n"
+                    "  - touch \"${RB_RUN_DIR:-/run/rb}/ready\"\n");
+    bool fits = b.len <= RB_LIMIT_USER_DATA;
+    if (fits)
+        rb_buf_append(out, b.data, b.len);
+    explicit_bzero(b.data, b.len); // holds the host's private key
+    return fits || rb_err_set(err, RB_ERR_INVALID, "user data is larger than %d bytes", RB_LIMIT_USER_DATA);
+}

@@ -1,0 +1,89 @@
+#include "executor/bundle.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/doc.h"
+#include "executor/node_script.h" // generated from node_script.sh: rb_node_script[]
+#include "providers/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { BUNDLE_LIMIT_BYTES = 1 << 30 }; // a work directory is code; data goes through job.data or the bucket
+
+static bool run_tar(char *const argv[], struct rb_err *err)
+{
+    pid_t pid;
+    int r = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+    if (r != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot run tar: %s", strerror(r));
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return rb_err_set(err, RB_ERR_IO, "cannot wait for tar: %s", strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return rb_err_set(err, RB_ERR_IO, "tar could not pack the work directory (its message is above)");
+    return true;
+}
+
+static bool pack(const char *run_dir, const char *workdir, const char *path, struct rb_err *err)
+{
+    struct rb_buf script RB_AUTO(rb_buf_finish) = RB_BUF_INIT, tmp RB_AUTO(rb_buf_finish) = RB_BUF_INIT,
+                         ignore RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_printf(&script, "%s/node", run_dir);
+    rb_buf_printf(&tmp, "%s.tmp", path);
+    rb_buf_printf(&ignore, "--exclude-from=%s/.rbignore", workdir);
+    if (!rb_write_file(script.data, (const char *)rb_node_script, rb_node_script_len, err))
+        return false;
+    // Reproducible: same files, same bytes, so that a node that has them is not sent them again.
+    char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude-vcs"};
+    int n = 6;
+    if (access(ignore.data + strlen("--exclude-from="), R_OK) == 0)
+        argv[n++] = ignore.data;
+    argv[n++] = "--transform=s,^\\.$,work,;s,^\\./,work/,";
+    argv[n++] = "-cf";
+    argv[n++] = tmp.data;
+    argv[n++] = "-C";
+    argv[n++] = (char *)run_dir;
+    argv[n++] = "node";
+    argv[n++] = "-C";
+    argv[n++] = (char *)workdir;
+    argv[n++] = ".";
+    if (!run_tar(argv, err))
+        return rb_err_prefix(err, "%s", workdir);
+    if (rename(tmp.data, path) != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot rename %s: %s", tmp.data, strerror(errno));
+    return true;
+}
+
+bool rb_bundle_make(const char *run_dir, const char *workdir, char *out_path, size_t path_size, char out_digest[65],
+                    struct rb_err *err)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/bundle.tar", run_dir) >= (int)sizeof path || strlen(path) >= path_size)
+        return rb_err_set(err, RB_ERR_INVALID, "%s: path too long", run_dir);
+    if (access(path, R_OK) != 0 && !pack(run_dir, workdir, path, err))
+        return false;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    if (st.st_size > BUNDLE_LIMIT_BYTES)
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "%s packs to %lld MB, more than 1 GB: list what nodes do not need in .rbignore", workdir,
+                          (long long)(st.st_size / 1000000));
+    char *bytes RB_AUTO(rb_auto_free) = NULL;
+    size_t len;
+    if (!rb_read_file(path, BUNDLE_LIMIT_BYTES, &bytes, &len, err))
+        return false;
+    rb_digest_sha256(bytes, len, out_digest);
+    strcpy(out_path, path);
+    return true;
+}

@@ -1,0 +1,275 @@
+// Checkpoints: from a node to the controller (or the job's bucket), and to the node that goes on with the trial.
+#include "executor/launcher_private.h"
+
+#include "base/doc.h"
+#include "providers/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void tell_saved(struct rb_launcher_task *t, const char *checkpoint, const struct rb_err *err)
+{
+    t->l->config.events.saved(t->l->config.events.ctx, t->trial, t->attempt, checkpoint, err);
+}
+
+static void trial_words(const struct rb_launcher_task *t, char trial[16], char attempt[16])
+{
+    snprintf(trial, 16, "%d", t->trial);
+    snprintf(attempt, 16, "%d", t->attempt);
+}
+
+// --- save ---------------------------------------------------------------------------------------------------------------
+
+static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
+{
+    char tmp[4096];
+    snprintf(tmp, sizeof tmp, "%s.tmp", t->save_to);
+    int fd = t->save_fd;
+    t->save_fd = -1;
+    bool ok = fsync(fd) == 0;
+    ok = close(fd) == 0 && ok && rename(tmp, t->save_to) == 0;
+    return ok || rb_err_set(err, RB_ERR_IO, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
+}
+
+static void spawn_save(void *arg);
+
+static void on_saved(void *arg, int code, const char *stderr_tail)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    r->process = NULL;
+    struct rb_err err = {0};
+    if (code == 255 && r->tries < RB_RECONNECTS) { // the connection, not the checkpoint: again from the start
+        r->timer = t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
+        return;
+    }
+    if (code != 0)
+        rb_err_set(&err, RB_ERR_IO, "the checkpoint of trial %d could not be saved (exit code %d): %s", t->trial, code,
+                   stderr_tail);
+    if (code == 0 && (t->uri || keep_archive(t, &err)))
+        tell_saved(t, t->save_to, NULL);
+    else
+        tell_saved(t, NULL, &err);
+}
+
+static void spawn_save(void *arg)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    const char *dir = t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt";
+    char trial[16], attempt[16];
+    trial_words(t, trial, attempt);
+    r->timer = 0;
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    struct rb_process_options o = rb_process_defaults();
+    struct rb_err err = {0};
+    if (t->uri) {
+        rb_launcher_node_command(t->l, &command, (const char *[]){"upload", trial, attempt, dir, t->save_to, NULL});
+    } else {
+        rb_launcher_node_command(t->l, &command, (const char *[]){"save", trial, attempt, dir, NULL});
+        char tmp[4096];
+        snprintf(tmp, sizeof tmp, "%s.tmp", t->save_to);
+        if (t->save_fd >= 0)
+            close(t->save_fd);
+        t->save_fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (t->save_fd < 0) {
+            rb_err_set(&err, RB_ERR_IO, "cannot write %s: %s", tmp, strerror(errno));
+            tell_saved(t, NULL, &err);
+            return;
+        }
+        o.output_fd = t->save_fd;
+    }
+    o.exited = on_saved;
+    o.arg = r;
+    if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err))
+        tell_saved(t, NULL, &err);
+}
+
+// checkpoints/trial-0007/ may not be there yet.
+static bool make_parents(const char *path, struct rb_err *err)
+{
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s", path);
+    for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+            return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+        *slash = '/';
+    }
+    return true;
+}
+
+void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest)
+{
+    struct rb_launcher_task *t = rb_launcher_find_task((struct rb_launcher_impl *)base, trial, attempt);
+    if (!t || t->save_to)
+        return; // the node went away, or said twice
+    struct rb_buf to = RB_BUF_INIT;
+    if (t->uri)
+        rb_buf_printf(&to, "%s/trial-%04d/stage-%d", t->uri, trial, t->stage);
+    else
+        rb_buf_printf(&to, "%s.tar", dest);
+    t->save_to = to.data;
+    struct rb_rank *r = &t->ranks[0];
+    rb_process_abandon(r->process); // the follower has nothing more to say
+    r->process = NULL;
+    r->tries = 0;
+    struct rb_err err = {0};
+    if (!t->uri && !make_parents(t->save_to, &err)) {
+        tell_saved(t, NULL, &err);
+        return;
+    }
+    spawn_save(r);
+}
+
+// --- load ---------------------------------------------------------------------------------------------------------------
+
+static void spawn_load(void *arg);
+
+static void load_failed(struct rb_launcher_task *t)
+{
+    // The trial cannot go on from its checkpoint: that is a failure of this attempt, told like any other.
+    if (!t->exited) {
+        t->exited = true;
+        t->l->config.events.exited(t->l->config.events.ctx, t->trial, t->attempt, 1);
+    }
+}
+
+static void on_loaded(void *arg, int code, const char *stderr_tail)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    r->process = NULL;
+    if (code == 255 && r->tries < RB_RECONNECTS) {
+        r->tries++;
+        spawn_load(r);
+        return;
+    }
+    if (code != 0) {
+        struct rb_buf text RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+        rb_buf_printf(&text, "rubberband: the checkpoint could not be brought to the node: %s", stderr_tail);
+        t->l->config.events.line(t->l->config.events.ctx, t->trial, t->attempt, text.data, text.len);
+        load_failed(t);
+    } else if (--t->n_busy == 0 && !t->exited) {
+        t->loaded(t);
+    }
+}
+
+// Names what a node already holds, so that it is not sent again.
+static void checkpoint_name(const char *path, char out[33])
+{
+    char hex[65], text[4200];
+    struct stat st = {0};
+    stat(path, &st);
+    int n = snprintf(text, sizeof text, "%s %lld %lld.%09ld", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                     st.st_mtim.tv_nsec);
+    rb_digest_sha256(text, (size_t)n, hex);
+    memcpy(out, hex, 32);
+    out[32] = '\0';
+}
+
+static void spawn_load(void *arg)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    char trial[16], attempt[16], name[33];
+    trial_words(t, trial, attempt);
+    checkpoint_name(t->resume_from, name);
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    struct rb_process_options o = rb_process_defaults();
+    o.exited = on_loaded;
+    o.arg = r;
+    if (strstr(t->resume_from, "://")) {
+        rb_launcher_node_command(t->l, &command, (const char *[]){"download", trial, name, t->resume_from, NULL});
+    } else {
+        rb_launcher_node_command(t->l, &command, (const char *[]){"load", trial, name, NULL});
+        o.input_fd = open(t->resume_from, O_RDONLY | O_CLOEXEC);
+    }
+    bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+    if (o.input_fd >= 0)
+        close(o.input_fd);
+    if (!ok)
+        load_failed(t);
+}
+
+void rb_launcher_load(struct rb_launcher_task *t, void (*next)(struct rb_launcher_task *task))
+{
+    t->loaded = next;
+    t->n_busy = t->n_ranks;
+    for (int i = 0; i < t->n_ranks; i++)
+        spawn_load(&t->ranks[i]);
+}
+
+// --- extract --------------------------------------------------------------------------------------------------------------
+
+// One line of `tar -tv`: type letter first, name last; only plain files and directories with tame names may pass.
+static bool entry_is_tame(const char *line)
+{
+    if (line[0] != '-' && line[0] != 'd')
+        return false;
+    const char *name = strstr(line, " ./");
+    if (!name)
+        return strcmp(line + strlen(line) - 2, " .") == 0;
+    name++;
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == '\\')
+            return false;
+    return !strstr(name, "/../") && !strstr(name, " -> ") && !strstr(name, " link to ") &&
+           !(strlen(name) >= 3 && strcmp(name + strlen(name) - 3, "/..") == 0);
+}
+
+static bool archive_is_tame(const char *archive, struct rb_err *err)
+{
+    char *argv[] = {"tar", "--quoting-style=escape", "-tvf", (char *)archive, NULL};
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot make a pipe: %s", strerror(errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+    pid_t pid;
+    int r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(fds[1]);
+    FILE *f = fdopen(fds[0], "r");
+    char *line RB_AUTO(rb_auto_free) = NULL;
+    size_t cap = 0;
+    bool tame = r == 0;
+    int n_entries = 0;
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0; n_entries++) {
+        if (line[n - 1] == '\n')
+            line[n - 1] = '\0';
+        tame = tame && n_entries < 100000 && entry_is_tame(line);
+    }
+    fclose(f);
+    int status = 1;
+    if (r == 0)
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    return (tame && status == 0) ||
+           rb_err_set(err, RB_ERR_INVALID, "%s: not a checkpoint archive of plain files and directories: not unpacked", archive);
+}
+
+bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err)
+{
+    if (!archive_is_tame(archive, err))
+        return false;
+    if (mkdir(dir, 0777) != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+    char *argv[] = {"tar", "--no-same-owner", "--no-same-permissions", "-C", (char *)dir, "-xf", (char *)archive, NULL};
+    pid_t pid;
+    int status = 1;
+    if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) == 0)
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    return status == 0 || rb_err_set(err, RB_ERR_IO, "tar could not unpack %s into %s", archive, dir);
+}

@@ -1,0 +1,131 @@
+// Creation, destruction and the small things every part of the launcher uses.
+#include "executor/launcher_private.h"
+
+#include "base/units.h"
+#include "executor/ssh_command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node)
+{
+    for (struct rb_launcher_node *n = l->nodes; n; n = n->next)
+        if (n->spec.node == node)
+            return n;
+    return NULL;
+}
+
+struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int trial, int attempt)
+{
+    for (struct rb_launcher_task *t = l->tasks; t; t = t->next)
+        if (t->trial == trial && t->attempt == attempt)
+            return t;
+    return NULL;
+}
+
+bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
+                        struct rb_process_options *options, struct rb_process **out, struct rb_err *err)
+{
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    options->argv = l->transport->argv(&l->config, l->control_dir, &node->spec, remote, &arena);
+    bool ok = rb_process_spawn(l->config.loop, options, out, err);
+    rb_arena_finish(&arena);
+    return ok;
+}
+
+void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words)
+{
+    rb_buf_printf(out, "exec sh rb/%s/node", l->config.run_id);
+    for (; *words; words++) {
+        rb_buf_putc(out, ' ');
+        rb_buf_shell_quote(out, *words);
+    }
+}
+
+int64_t rb_launcher_backoff_us(int tries)
+{
+    int64_t us = 250000;
+    while (tries-- > 0 && us < 8 * RB_US_PER_S)
+        us *= 2;
+    return us;
+}
+
+void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *out)
+{
+    for (int i = 0; i < n; i++) {
+        rb_buf_printf(out, "export %s=", env[i].key);
+        rb_buf_shell_quote(out, env[i].value);
+        rb_buf_putc(out, '\n');
+    }
+}
+
+static void destroy(struct rb_launcher *base)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    while (l->tasks) {
+        struct rb_launcher_task *t = l->tasks;
+        l->tasks = t->next;
+        rb_launcher_free_task(t);
+    }
+    while (l->nodes)
+        rb_launcher_forget(base, l->nodes->spec.node);
+    free(l->bundle_path);
+    free((char *)l->config.run_id);
+    free((char *)l->config.run_dir);
+    free((char *)l->config.workdir);
+    free(l);
+}
+
+static const struct rb_launcher_ops ssh_ops = {
+    .name = "ssh",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = rb_launcher_heartbeat,
+    .destroy = destroy,
+};
+
+static const struct rb_launcher_ops local_ops = {
+    .name = "local",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = NULL, // this machine is not ours to shut down
+    .destroy = destroy,
+};
+
+static struct rb_launcher_impl *create(const struct rb_launcher_config *config, const struct rb_launcher_ops *ops,
+                                       const struct rb_transport *transport)
+{
+    struct rb_launcher_impl *l = rb_xcalloc(1, sizeof *l);
+    l->base.ops = ops;
+    l->config = *config;
+    l->config.run_id = rb_xstrdup(config->run_id);
+    l->config.run_dir = rb_xstrdup(config->run_dir);
+    l->config.workdir = rb_xstrdup(config->workdir);
+    l->transport = transport;
+    return l;
+}
+
+bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    char dir[64];
+    if (!rb_ssh_control_dir(config->run_dir, dir, sizeof dir, err))
+        return false;
+    struct rb_launcher_impl *l = create(config, &ssh_ops, &rb_transport_ssh);
+    memcpy(l->control_dir, dir, sizeof dir);
+    *out = &l->base;
+    return true;
+}
+
+bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    (void)err;
+    *out = &create(config, &local_ops, &rb_transport_local)->base;
+    return true;
+}

@@ -1,0 +1,101 @@
+// Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
+// follows and ends tasks; checkpoint.c moves checkpoints.
+#ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
+#define RB_EXECUTOR_LAUNCHER_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "executor/launcher.h"
+#include "executor/process.h"
+#include "executor/transport.h"
+
+enum {
+    RB_RECONNECTS = 8,             // tries to reach a node again before it is given up: some 30 s
+    RB_EXIT_VANISHED = 137,        // the supervisor itself was killed: no exit line will ever come
+    RB_LOG_LIMIT_BYTES = 64 << 20, // per attempt; more is dropped with a note
+};
+
+struct rb_launcher_node {
+    struct rb_launcher_node *next;
+    struct rb_launcher_impl *l;
+    struct rb_launch_node spec;    // strings owned
+    char *names[5];                // the strings of spec
+    struct rb_process *process;    // preparing
+    bool prepared, setting_up;
+    int tries;
+    uint64_t timer;
+};
+
+struct rb_rank {
+    struct rb_launcher_task *task;
+    int index;
+    struct rb_launcher_node *node;
+    struct rb_process *process;    // loading, running or killing
+    struct rb_buf line;            // of the output, not yet ended
+    bool line_cut;
+    bool ended;
+    int exit_code;
+    int tries;
+    uint64_t timer;
+    int log_fd;
+    size_t logged_bytes;
+};
+
+struct rb_launcher_task {
+    struct rb_launcher_task *next;
+    struct rb_launcher_impl *l;
+    int trial, attempt, stage, n_ranks;
+    struct rb_rank *ranks;
+    uint64_t *gpus;                // bit mask of each rank
+    char *command, *resume_from, *uri;
+    struct rb_key_value *env;      // owned
+    int n_env;
+    char nonce[33];
+    int first_failure;             // exit code of the first rank that failed
+    bool breaking;                 // a rank failed: the others are being killed
+    bool killing, exited;
+    void (*loaded)(struct rb_launcher_task *task); // what to do once the checkpoint is on every node
+    int n_busy;                    // kill, load or save commands under way
+    char *save_to;                 // archive being written
+    int save_fd;
+};
+
+struct rb_launcher_impl {
+    struct rb_launcher base;
+    struct rb_launcher_config config; // strings owned
+    const struct rb_transport *transport;
+    char control_dir[64];
+    char *bundle_path;             // work directory and node script, made once
+    char bundle_digest[65];
+    struct rb_launcher_node *nodes;
+    struct rb_launcher_task *tasks;
+};
+
+struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
+struct rb_launcher_task *rb_launcher_find_task(struct rb_launcher_impl *l, int trial, int attempt);
+
+// Runs `remote` on the node. The options' argv is filled in here.
+bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *node, const char *remote,
+                        struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
+// "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
+void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
+// Delay before try n: 0.25 s doubling to 8 s.
+int64_t rb_launcher_backoff_us(int tries);
+// Appends `export NAME='value'` lines.
+void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *out);
+
+void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
+void rb_launcher_forget(struct rb_launcher *base, int node);
+void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
+void rb_launcher_free_node(struct rb_launcher_node *node);
+
+void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
+void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
+void rb_launcher_free_task(struct rb_launcher_task *task);
+
+void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
+// Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).
+void rb_launcher_load(struct rb_launcher_task *task, void (*next)(struct rb_launcher_task *task));
+
+#endif

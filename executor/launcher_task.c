@@ -1,0 +1,415 @@
+// Tasks: start a trial on its slots, follow every rank's output to its exit line, kill the gang.
+#include "executor/launcher_private.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "providers/digest.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void follow_rank(void *arg);
+
+static void close_rank(struct rb_rank *r)
+{
+    const struct rb_loop *loop = r->task->l->config.loop;
+    rb_process_abandon(r->process);
+    r->process = NULL;
+    loop->timer_cancel(loop->ctx, r->timer);
+    r->timer = 0;
+    if (r->log_fd >= 0)
+        close(r->log_fd);
+    r->log_fd = -1;
+}
+
+void rb_launcher_free_task(struct rb_launcher_task *task)
+{
+    for (int i = 0; i < task->n_ranks; i++) {
+        close_rank(&task->ranks[i]);
+        rb_buf_finish(&task->ranks[i].line);
+    }
+    for (int i = 0; i < task->n_env; i++) {
+        free((char *)task->env[i].key);
+        explicit_bzero((char *)task->env[i].value, strlen(task->env[i].value)); // secrets pass through here
+        free((char *)task->env[i].value);
+    }
+    if (task->save_fd >= 0)
+        close(task->save_fd);
+    free(task->env);
+    free(task->ranks);
+    free(task->gpus);
+    free(task->command);
+    free(task->resume_from);
+    free(task->uri);
+    free(task->save_to);
+    free(task);
+}
+
+static void unlink_task(struct rb_launcher_task *task)
+{
+    struct rb_launcher_task **p = &task->l->tasks;
+    while (*p != task)
+        p = &(*p)->next;
+    *p = task->next;
+}
+
+void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node)
+{
+    struct rb_launcher_task *next;
+    for (struct rb_launcher_task *t = l->tasks; t; t = next) {
+        next = t->next;
+        bool here = false;
+        for (int i = 0; i < t->n_ranks; i++)
+            here |= t->ranks[i].node == node;
+        if (!here)
+            continue;
+        bool was_killing = t->killing;
+        int trial = t->trial, attempt = t->attempt;
+        unlink_task(t);
+        rb_launcher_free_task(t);
+        if (was_killing) // the node is going: whatever ran there is dead
+            l->config.events.killed(l->config.events.ctx, trial, attempt);
+    }
+}
+
+// --- output ---------------------------------------------------------------------------------------------------------
+
+static void open_log(struct rb_rank *r)
+{
+    struct rb_launcher_task *t = r->task;
+    if (r->log_fd >= 0)
+        close(r->log_fd);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/logs", t->l->config.run_dir);
+    mkdir(path, 0700);
+    int n = snprintf(path, sizeof path, "%s/logs/trial-%04d.stage-%d.attempt-%d", t->l->config.run_dir, t->trial, t->stage,
+                     t->attempt);
+    snprintf(path + n, sizeof path - (size_t)n, r->index ? ".rank-%d.log" : ".log", r->index);
+    // Everything is told again from the first line after a reconnect, so the file starts again too.
+    r->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    r->logged_bytes = 0;
+}
+
+static void log_line(struct rb_rank *r, const char *line, size_t n)
+{
+    if (r->log_fd < 0 || r->logged_bytes > RB_LOG_LIMIT_BYTES)
+        return;
+    r->logged_bytes += n + 1;
+    if (r->logged_bytes > RB_LOG_LIMIT_BYTES) {
+        line = "[rubberband: the log of this attempt reached its limit; the rest was dropped]";
+        n = strlen(line);
+    }
+    char newline = '\n';
+    if (write(r->log_fd, line, n) < 0 || write(r->log_fd, &newline, 1) < 0) { // a full disk must not stop the run
+        close(r->log_fd);
+        r->log_fd = -1;
+    }
+}
+
+static void rank_ended(struct rb_rank *r, int code);
+
+static void on_line(struct rb_rank *r, const char *line, size_t n)
+{
+    struct rb_launcher_task *t = r->task;
+    char marker[64];
+    int m = snprintf(marker, sizeof marker, "@rb-exit %s ", t->nonce);
+    if (n > (size_t)m && n < (size_t)m + 8 && memcmp(line, marker, (size_t)m) == 0) {
+        rank_ended(r, (int)strtol(line + m, NULL, 10));
+        return;
+    }
+    log_line(r, line, n);
+    if (r->index == 0 && n > 0)
+        t->l->config.events.line(t->l->config.events.ctx, t->trial, t->attempt, line, n);
+}
+
+static void on_output(void *arg, const char *bytes, size_t n)
+{
+    struct rb_rank *r = arg;
+    while (n > 0 && !r->ended) {
+        const char *newline = memchr(bytes, '\n', n);
+        size_t part = newline ? (size_t)(newline - bytes) : n;
+        size_t room = RB_LIMIT_METRIC_LINE - r->line.len;
+        if (part > room)
+            r->line_cut = true;
+        rb_buf_append(&r->line, bytes, part < room ? part : room);
+        if (newline) {
+            on_line(r, rb_buf_str(&r->line), r->line.len);
+            rb_buf_clear(&r->line);
+            r->line_cut = false;
+            part++;
+        }
+        bytes += part;
+        n -= part;
+    }
+}
+
+// --- the gang ---------------------------------------------------------------------------------------------------------
+
+static void end_task_if_done(struct rb_launcher_task *t)
+{
+    for (int i = 0; i < t->n_ranks; i++)
+        if (!t->ranks[i].ended)
+            return;
+    if (t->exited || t->killing)
+        return;
+    t->exited = true;
+    t->l->config.events.exited(t->l->config.events.ctx, t->trial, t->attempt, t->first_failure);
+}
+
+static void on_gang_killed(void *arg, int code, const char *stderr_tail)
+{
+    (void)code, (void)stderr_tail;
+    struct rb_rank *r = arg;
+    r->process = NULL;
+    if (!r->ended) {
+        r->ended = true;
+        r->exit_code = RB_EXIT_VANISHED;
+        end_task_if_done(r->task);
+    }
+}
+
+static bool spawn_kill(struct rb_rank *r, rb_process_exit_fn *exited)
+{
+    struct rb_launcher_task *t = r->task;
+    char trial[16], attempt[16];
+    snprintf(trial, sizeof trial, "%d", t->trial);
+    snprintf(attempt, sizeof attempt, "%d", t->attempt);
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_launcher_node_command(t->l, &command, (const char *[]){"kill", trial, attempt, NULL});
+    struct rb_process_options o = rb_process_defaults();
+    o.exited = exited;
+    o.arg = r;
+    return rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+}
+
+static void break_gang(struct rb_launcher_task *t)
+{
+    t->breaking = true;
+    for (int i = 0; i < t->n_ranks; i++) {
+        struct rb_rank *r = &t->ranks[i];
+        if (r->ended)
+            continue;
+        close_rank(r);
+        if (!spawn_kill(r, on_gang_killed))
+            r->ended = true;
+    }
+}
+
+static void rank_ended(struct rb_rank *r, int code)
+{
+    struct rb_launcher_task *t = r->task;
+    r->ended = true;
+    r->exit_code = code;
+    if (code != 0 && t->first_failure == 0)
+        t->first_failure = code;
+    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it.
+    if (code != 0 && !t->breaking)
+        break_gang(t);
+    end_task_if_done(t);
+}
+
+static void on_follow_exit(void *arg, int code, const char *stderr_tail)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    r->process = NULL;
+    if (r->ended || t->breaking || t->killing)
+        return;
+    const struct rb_loop *loop = t->l->config.loop;
+    if (code != 255 && r->tries >= 2) { // the follower ended twice without an exit line: the supervisor was killed
+        rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);
+        rank_ended(r, RB_EXIT_VANISHED);
+    } else if (r->tries >= RB_RECONNECTS) {
+        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+    } else {
+        r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
+    }
+}
+
+static void add_env(struct rb_buf *out, const char *name, const char *value)
+{
+    rb_launcher_env_text(&(struct rb_key_value){name, value}, 1, out);
+}
+
+// What differs from rank to rank, and what the node script itself wants to know.
+static void rank_env(const struct rb_rank *r, struct rb_buf *out)
+{
+    const struct rb_launcher_task *t = r->task;
+    struct rb_buf devices RB_AUTO(rb_buf_finish) = RB_BUF_INIT, ips RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    char number[32];
+    int n_gpus = 0;
+    for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++)
+        if (t->gpus[r->index] >> g & 1)
+            rb_buf_printf(&devices, n_gpus++ ? ",%d" : "%d", g);
+    bool local = t->l->transport == &rb_transport_local;
+    for (int i = 0; i < t->n_ranks; i++)
+        rb_buf_printf(&ips, i ? " %s" : "%s", local ? "127.0.0.1" : t->ranks[i].node->spec.address);
+    rb_launcher_env_text(t->env, t->n_env, out);
+    add_env(out, "CUDA_VISIBLE_DEVICES", rb_buf_str(&devices));
+    add_env(out, "RB_NODE_IPS", rb_buf_str(&ips));
+    add_env(out, "MASTER_ADDR", local ? "127.0.0.1" : t->ranks[0].node->spec.address);
+    snprintf(number, sizeof number, "%d", r->index);
+    add_env(out, "RB_NODE_RANK", number);
+    snprintf(number, sizeof number, "%d", t->n_ranks);
+    add_env(out, "RB_NUM_NODES", number);
+    snprintf(number, sizeof number, "%d", n_gpus);
+    add_env(out, "RB_GPUS_PER_NODE", number);
+    // Below the ephemeral ports; attempts of one trial and neighbouring trials never meet.
+    snprintf(number, sizeof number, "%d", 20000 + (t->trial * 8 + t->attempt % 8) % 12000);
+    add_env(out, "MASTER_PORT", number);
+    rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
+    rb_buf_puts(out, "rb_checkpoint_dir=");
+    rb_buf_shell_quote(out, t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt");
+    rb_buf_puts(out, "\nrb_command=");
+    rb_buf_shell_quote(out, t->command);
+    rb_buf_putc(out, '\n');
+}
+
+static void follow_rank(void *arg)
+{
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    r->timer = 0;
+    rb_buf_clear(&r->line);
+    open_log(r);
+    char trial[16], attempt[16];
+    snprintf(trial, sizeof trial, "%d", t->trial);
+    snprintf(attempt, sizeof attempt, "%d", t->attempt);
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_launcher_node_command(t->l, &command, (const char *[]){"run", trial, attempt, t->nonce, NULL});
+    rank_env(r, &input);
+    struct rb_process_options o = rb_process_defaults();
+    o.input = input.data;
+    o.input_len = input.len;
+    o.output = on_output;
+    o.exited = on_follow_exit;
+    o.arg = r;
+    bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+    explicit_bzero(input.data, input.len);
+    if (!ok)
+        r->timer = t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
+}
+
+static void follow_all(struct rb_launcher_task *t)
+{
+    for (int i = 0; i < t->n_ranks; i++)
+        follow_rank(&t->ranks[i]);
+}
+
+// The marker of the exit line: the same after a restart of the controller, hard to print by accident.
+static void make_nonce(struct rb_launcher_task *t)
+{
+    char text[256], hex[65];
+    int n = snprintf(text, sizeof text, "%s/%d/%d/exit", t->l->config.run_id, t->trial, t->attempt);
+    rb_digest_sha256(text, (size_t)n, hex);
+    memcpy(t->nonce, hex, 32);
+}
+
+static char *strdup_or_null(const char *s)
+{
+    return s ? rb_xstrdup(s) : NULL;
+}
+
+void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    if (rb_launcher_find_task(l, spec->trial, spec->attempt))
+        return; // said twice
+    struct rb_launcher_task *t = rb_xcalloc(1, sizeof *t);
+    t->l = l;
+    t->trial = spec->trial;
+    t->attempt = spec->attempt;
+    t->stage = spec->stage;
+    t->save_fd = -1;
+    t->n_ranks = spec->n_slots;
+    t->ranks = rb_xcalloc((size_t)spec->n_slots, sizeof *t->ranks);
+    t->gpus = rb_xcalloc((size_t)spec->n_slots, sizeof *t->gpus);
+    for (int i = 0; i < spec->n_slots; i++) {
+        struct rb_launcher_node *node = rb_launcher_find_node(l, spec->slots[i].node);
+        assert(node && "start on a node that was never prepared");
+        t->ranks[i] = (struct rb_rank){.task = t, .index = i, .node = node, .log_fd = -1};
+        t->gpus[i] = spec->slots[i].gpus;
+    }
+    t->env = rb_xcalloc((size_t)spec->n_env + 1, sizeof *t->env);
+    for (t->n_env = 0; t->n_env < spec->n_env; t->n_env++)
+        t->env[t->n_env] = (struct rb_key_value){rb_xstrdup(spec->env[t->n_env].key), rb_xstrdup(spec->env[t->n_env].value)};
+    t->command = rb_xstrdup(spec->command);
+    t->resume_from = strdup_or_null(spec->resume_from);
+    t->uri = strdup_or_null(spec->checkpoint_uri);
+    make_nonce(t);
+    t->next = l->tasks;
+    l->tasks = t;
+    if (t->resume_from)
+        rb_launcher_load(t, follow_all);
+    else
+        follow_all(t);
+}
+
+// --- kill -------------------------------------------------------------------------------------------------------------
+
+static void on_killed(void *arg, int code, const char *stderr_tail)
+{
+    (void)stderr_tail;
+    struct rb_rank *r = arg;
+    struct rb_launcher_task *t = r->task;
+    r->process = NULL;
+    if (code == 255 && r->tries++ < RB_RECONNECTS && spawn_kill(r, on_killed))
+        return;
+    if (--t->n_busy > 0)
+        return;
+    struct rb_launcher_impl *l = t->l;
+    int trial = t->trial, attempt = t->attempt;
+    unlink_task(t);
+    rb_launcher_free_task(t);
+    l->config.events.killed(l->config.events.ctx, trial, attempt);
+}
+
+struct told_killed {
+    struct rb_launcher_impl *l;
+    int trial, attempt;
+};
+
+static void tell_killed(void *arg)
+{
+    struct told_killed *k = arg;
+    k->l->config.events.killed(k->l->config.events.ctx, k->trial, k->attempt);
+    free(k);
+}
+
+static void tell_killed_later(struct rb_launcher_impl *l, int trial, int attempt)
+{
+    struct told_killed *k = rb_xcalloc(1, sizeof *k);
+    *k = (struct told_killed){l, trial, attempt};
+    l->config.loop->timer_start(l->config.loop->ctx, 0, tell_killed, k);
+}
+
+void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    struct rb_launcher_task *t = rb_launcher_find_task(l, trial, attempt);
+    if (!t) {
+        tell_killed_later(l, trial, attempt);
+        return;
+    }
+    if (t->killing)
+        return;
+    t->killing = true;
+    t->n_busy = 0;
+    for (int i = 0; i < t->n_ranks; i++) {
+        struct rb_rank *r = &t->ranks[i];
+        close_rank(r);
+        r->tries = 0;
+        t->n_busy += spawn_kill(r, on_killed);
+    }
+    if (t->n_busy == 0) {
+        unlink_task(t);
+        rb_launcher_free_task(t);
+        tell_killed_later(l, trial, attempt);
+    }
+}

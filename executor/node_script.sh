@@ -1,0 +1,124 @@
+#!/bin/sh
+# What runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be said again.
+#   setup                    the job's set-up command, once
+#   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
+#   kill TRIAL ATTEMPT       ends the process group
+#   save TRIAL ATTEMPT DIR   tar of the checkpoint directory on stdout
+#   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
+#   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
+# stdin of run and setup is a sh fragment of quoted exports: it never stands in an argv, and is deleted once read.
+set -eu
+umask 077
+base=$(cd "$(dirname "$0")" && pwd)
+cd "$base"
+
+die() { echo "node: $*" >&2; exit 1; }
+
+task() {
+    case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
+    dir=$base/trials/$1/$2
+}
+
+start() { # under the lock: the first to come starts it
+    touch "$dir/out" "$dir/metrics"
+    setsid sh "$base/node" supervise "$1" "$2" "$3" </dev/null >/dev/null 2>&1 9>&- &
+    echo $! >"$dir/pid.new"
+    mv "$dir/pid.new" "$dir/pid"
+}
+
+case $1 in
+setup)
+    mkdir -p "$base/work"
+    cat >"$base/setup.env"
+    . "$base/setup.env"
+    rm -f "$base/setup.env"
+    cd "$base/work"
+    /bin/sh -c "$rb_command" >"$base/setup.log" 2>&1 </dev/null || { code=$?; tail -n 5 "$base/setup.log" >&2; exit $code; }
+    ;;
+run)
+    task "$2" "$3"
+    mkdir -p "$dir"
+    cat >"$dir/env.$$"
+    exec 9>"$dir/lock"
+    flock 9
+    if [ -e "$dir/pid" ]; then rm -f "$dir/env.$$"; else mv "$dir/env.$$" "$dir/env"; start "$2" "$3" "$4"; fi
+    flock -u 9
+    exec 9>&-
+    # Metrics first: a finished task's metrics then come before its exit line. tail ends with the supervisor.
+    cd "$dir"
+    exec tail -q -n +1 -f --pid="$(cat pid)" metrics out
+    ;;
+supervise)
+    task "$2" "$3"
+    trap : TERM # ends the trial, not us: we still have to say how it ended
+    cd "$dir"
+    . ./env
+    rm -f env
+    RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$base/preempt RB_PARAMS_FILE=$dir/params.json
+    RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
+    [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
+    export RB_METRICS_FILE RB_PREEMPT_FILE RB_PARAMS_FILE RB_CHECKPOINT_DIR RB_RESUME_FROM
+    printf '%s\n' "$RB_PARAMS_JSON" >params.json
+    mkdir -p "$RB_CHECKPOINT_DIR"
+    (cd "$base/work" && exec /bin/sh -c "$rb_command") >>out 2>&1 </dev/null &
+    child=$!
+    code=0
+    wait $child || code=$?
+    while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
+    [ ! -s metrics ] || { echo; cat metrics; } >>out # a follower reads two files: make sure nothing is behind the exit
+    echo $code >exit.new
+    mv exit.new exit
+    printf '\n@rb-exit %s %s\n' "$4" $code >>out
+    ;;
+kill)
+    task "$2" "$3"
+    [ -e "$dir/pid" ] || exit 0
+    group=$(cat "$dir/pid")
+    kill -TERM -- "-$group" 2>/dev/null || exit 0
+    i=0
+    while kill -0 -- "-$group" 2>/dev/null; do
+        i=$((i + 1))
+        [ $i -lt 40 ] || { kill -KILL -- "-$group" 2>/dev/null || :; break; }
+        sleep 0.05
+    done
+    ;;
+save)
+    task "$2" "$3"
+    cd "$dir/$4" 2>/dev/null || die "trial $2 left no checkpoint directory $4"
+    exec tar -cf - .
+    ;;
+load)
+    task "$2" 0
+    into=$base/trials/$2
+    mkdir -p "$into"
+    [ "$(cat "$into/resume.digest" 2>/dev/null)" = "$3" ] && { cat >/dev/null; exit 0; }
+    rm -rf "$into/resume.new" "$into/resume"
+    mkdir "$into/resume.new"
+    tar -C "$into/resume.new" -xf -
+    mv "$into/resume.new" "$into/resume"
+    echo "$3" >"$into/resume.digest"
+    ;;
+upload)
+    task "$2" "$3"
+    [ -d "$dir/$4" ] || die "trial $2 left no checkpoint directory $4"
+    case $5 in
+    s3://*) aws s3 cp --only-show-errors --recursive "$dir/$4" "$5" ;;
+    gs://*) gcloud storage cp -r "$dir/$4/*" "$5/" ;;
+    *) die "checkpoint.uri: only s3:// and gs://" ;;
+    esac
+    ;;
+download)
+    task "$2" 0
+    into=$base/trials/$2
+    [ "$(cat "$into/resume.digest" 2>/dev/null)" = "$3" ] && exit 0
+    rm -rf "$into/resume"
+    mkdir -p "$into/resume"
+    case $4 in
+    s3://*) aws s3 cp --only-show-errors --recursive "$4" "$into/resume" ;;
+    gs://*) gcloud storage cp -r "$4/*" "$into/resume/" ;;
+    *) die "checkpoint.uri: only s3:// and gs://" ;;
+    esac
+    echo "$3" >"$into/resume.digest"
+    ;;
+*) die "unknown verb $1" ;;
+esac

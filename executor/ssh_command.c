@@ -1,0 +1,104 @@
+#include "executor/ssh_command.h"
+
+#include "base/buf.h"
+#include "base/doc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a: only has to tell the runs of one user apart
+    for (const char *c = run_dir; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    char dir[64];
+    snprintf(dir, sizeof dir, "/tmp/rb-%ld-%08x", (long)geteuid(), (unsigned)(hash ^ hash >> 32));
+    struct stat st;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return rb_err_set(err, RB_ERR_IO, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));
+    if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+        return rb_err_set(err, RB_ERR_IO, "%s is not a private directory of this user: remove it", dir);
+    snprintf(out, size, "%s", dir);
+    return true;
+}
+
+bool rb_ssh_know_host(const char *run_dir, const char *instance_id, const char *host_key, struct rb_err *err)
+{
+    struct rb_buf path RB_AUTO(rb_buf_finish) = RB_BUF_INIT, line RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/known_hosts", run_dir);
+    rb_buf_printf(&line, "%s %s\n", instance_id, host_key);
+    char *old RB_AUTO(rb_auto_free) = NULL;
+    size_t old_len = 0;
+    if (access(path.data, F_OK) == 0) {
+        if (!rb_read_file(path.data, 16 << 20, &old, &old_len, err))
+            return false;
+        if (strstr(old, line.data))
+            return true;
+    }
+    int fd = open(path.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path.data, strerror(errno));
+    bool ok = write(fd, line.data, line.len) == (ssize_t)line.len;
+    int why = errno;
+    close(fd);
+    return ok || rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path.data, strerror(why));
+}
+
+static const char *const fixed_options[] = {
+    "-F", "none", "-T",
+    "-o", "BatchMode=yes",
+    "-o", "StrictHostKeyChecking=yes",
+    "-o", "GlobalKnownHostsFile=/dev/null",
+    "-o", "UpdateHostKeys=no",
+    "-o", "CheckHostIP=no",
+    "-o", "HostKeyAlgorithms=ssh-ed25519",
+    "-o", "IdentitiesOnly=yes",
+    "-o", "IdentityAgent=none",
+    "-o", "ForwardAgent=no",
+    "-o", "PasswordAuthentication=no",
+    "-o", "KbdInteractiveAuthentication=no",
+    "-o", "ConnectTimeout=10",
+    "-o", "ServerAliveInterval=5",
+    "-o", "ServerAliveCountMax=3",
+    "-o", "ControlMaster=auto",
+    "-o", "ControlPersist=300",
+    "-o", "LogLevel=ERROR",
+};
+enum { N_FIXED = sizeof fixed_options / sizeof *fixed_options };
+
+const char *const *rb_ssh_argv(const struct rb_launch_node *node, const char *run_dir, const char *control_dir,
+                               const char *control, const char *remote, struct rb_arena *arena)
+{
+    const char **argv = rb_arena_array(arena, N_FIXED + 24, sizeof *argv);
+    int n = 0;
+    argv[n++] = "ssh";
+    for (int i = 0; i < N_FIXED; i++)
+        argv[n++] = fixed_options[i];
+    argv[n++] = "-o";
+    argv[n++] = rb_arena_printf(arena, "UserKnownHostsFile=\"%s/known_hosts\"", run_dir);
+    argv[n++] = "-o";
+    argv[n++] = rb_arena_printf(arena, "HostKeyAlias=%s", node->instance_id);
+    argv[n++] = "-o";
+    argv[n++] = rb_arena_printf(arena, "ControlPath=%s/n%d", control_dir, node->node);
+    argv[n++] = "-i";
+    argv[n++] = rb_arena_printf(arena, "%s/keys/id_ed25519", run_dir);
+    argv[n++] = "-p";
+    argv[n++] = rb_arena_printf(arena, "%d", node->port);
+    argv[n++] = "-l";
+    argv[n++] = node->user;
+    if (control) {
+        argv[n++] = "-O";
+        argv[n++] = control;
+    }
+    argv[n++] = "--";
+    argv[n++] = node->address;
+    if (!control)
+        argv[n++] = remote;
+    argv[n] = NULL;
+    return argv;
+}
