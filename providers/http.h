@@ -11,7 +11,7 @@
 struct rb_http;
 
 bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err);
-void rb_http_destroy(struct rb_http *h); // pending requests end without callback
+void rb_http_destroy(struct rb_http *h); // pending requests end without callback; not from inside a callback
 
 struct rb_http_request {
     const char *method, *url;
@@ -36,6 +36,13 @@ typedef void rb_http_fn(void *arg, const struct rb_http_response *response);
 
 // Copies the request; calls fn exactly once, later. Refused at once (false): bad URL, http beyond loopback.
 bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err);
+// Ends every pending request that carries this arg, without a callback.
+void rb_http_cancel(struct rb_http *h, const void *arg);
+
+// How long the peer asks to wait (seconds or a date), at most 68 years; -1 if it does not say.
+int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t unix_us);
+// The peer's clock as it says, unix microseconds; -1 if it does not.
+int64_t rb_http_date_us(const struct rb_http_response *response);
 
 // Is this endpoint http(s)://loopback?
 bool rb_http_is_loopback(const char *url);
