@@ -1,0 +1,182 @@
+#include "executor/loop_uv.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct timer {
+    struct timer *next;
+    uv_timer_t handle;
+    struct rb_loop_uv *l;
+    uint64_t id;
+    rb_loop_fn *fn; // NULL: cancelled or fired, closing
+    void *arg;
+};
+
+struct watch {
+    struct watch *next;
+    uv_poll_t handle;
+    int fd;
+    rb_loop_fd_fn *fn;
+    void *arg;
+};
+
+struct rb_loop_uv {
+    uv_loop_t uv;
+    struct rb_loop loop;
+    uint64_t last_id;
+    struct timer *timers;
+    struct watch *watches;
+};
+
+static int64_t now_us(void *ctx)
+{
+    (void)ctx;
+    return rb_clock_monotonic_us();
+}
+
+static int64_t unix_us(void *ctx)
+{
+    (void)ctx;
+    return rb_clock_unix_us();
+}
+
+static void free_timer(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void unlink_timer(struct timer *t)
+{
+    struct timer **p = &t->l->timers;
+    while (*p != t)
+        p = &(*p)->next;
+    *p = t->next;
+    uv_close((uv_handle_t *)&t->handle, free_timer);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    struct timer *t = handle->data;
+    rb_loop_fn *fn = t->fn;
+    void *arg = t->arg;
+    unlink_timer(t);
+    fn(arg);
+}
+
+static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *arg)
+{
+    struct rb_loop_uv *l = ctx;
+    struct timer *t = rb_xcalloc(1, sizeof *t);
+    *t = (struct timer){.next = l->timers, .l = l, .id = ++l->last_id, .fn = fn, .arg = arg};
+    l->timers = t;
+    uv_timer_init(&l->uv, &t->handle);
+    t->handle.data = t;
+    uv_update_time(&l->uv);
+    uv_timer_start(&t->handle, on_timer, delay_us <= 0 ? 0 : (uint64_t)(delay_us + 999) / 1000, 0);
+    return t->id;
+}
+
+static void timer_cancel(void *ctx, uint64_t id)
+{
+    struct rb_loop_uv *l = ctx;
+    for (struct timer *t = l->timers; t; t = t->next)
+        if (t->id == id) {
+            unlink_timer(t);
+            return;
+        }
+}
+
+static void free_watch(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void on_ready(uv_poll_t *handle, int status, int events)
+{
+    struct watch *w = handle->data;
+    int ready = (events & UV_READABLE ? RB_LOOP_READ : 0) | (events & UV_WRITABLE ? RB_LOOP_WRITE : 0);
+    w->fn(w->arg, w->fd, status < 0 ? RB_LOOP_READ | RB_LOOP_WRITE : ready); // an error shows at the next read or write
+}
+
+static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg)
+{
+    struct rb_loop_uv *l = ctx;
+    struct watch **p = &l->watches;
+    while (*p && (*p)->fd != fd)
+        p = &(*p)->next;
+    if (events == 0) {
+        struct watch *w = *p;
+        if (w) {
+            *p = w->next;
+            uv_close((uv_handle_t *)&w->handle, free_watch);
+        }
+        return;
+    }
+    if (!*p) {
+        struct watch *w = rb_xcalloc(1, sizeof *w);
+        w->fd = fd;
+        uv_poll_init(&l->uv, &w->handle, fd);
+        w->handle.data = w;
+        *p = w;
+    }
+    (*p)->fn = fn;
+    (*p)->arg = arg;
+    int flags = (events & RB_LOOP_READ ? UV_READABLE : 0) | (events & RB_LOOP_WRITE ? UV_WRITABLE : 0);
+    uv_poll_start(&(*p)->handle, flags, on_ready);
+}
+
+struct rb_loop_uv *rb_loop_uv_create(void)
+{
+    struct rb_loop_uv *l = rb_xcalloc(1, sizeof *l);
+    int r = uv_loop_init(&l->uv);
+    assert(r == 0);
+    l->loop = (struct rb_loop){l, now_us, unix_us, timer_start, timer_cancel, watch};
+    return l;
+}
+
+static void close_rest(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void rb_loop_uv_destroy(struct rb_loop_uv *l)
+{
+    if (!l)
+        return;
+    while (l->timers)
+        unlink_timer(l->timers);
+    while (l->watches)
+        watch(l, l->watches->fd, 0, NULL, NULL);
+    uv_run(&l->uv, UV_RUN_NOWAIT);
+    uv_walk(&l->uv, close_rest, NULL);
+    while (uv_loop_close(&l->uv) == UV_EBUSY)
+        uv_run(&l->uv, UV_RUN_DEFAULT);
+    free(l);
+}
+
+const struct rb_loop *rb_loop_uv_loop(struct rb_loop_uv *l)
+{
+    return &l->loop;
+}
+
+void rb_loop_uv_run(struct rb_loop_uv *l)
+{
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+}
+
+void rb_loop_uv_stop(struct rb_loop_uv *l)
+{
+    uv_stop(&l->uv);
+}
+
+uv_loop_t *rb_loop_uv_handle(const struct rb_loop *loop)
+{
+    struct rb_loop_uv *l = loop->ctx;
+    assert(loop->now_us == now_us);
+    return &l->uv;
+}

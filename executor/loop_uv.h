@@ -1,0 +1,20 @@
+// struct rb_loop over libuv: the loop of the real world.
+#ifndef RB_EXECUTOR_LOOP_UV_H
+#define RB_EXECUTOR_LOOP_UV_H
+
+#include "base/loop.h"
+
+#include <uv.h>
+
+struct rb_loop_uv;
+
+struct rb_loop_uv *rb_loop_uv_create(void);
+void rb_loop_uv_destroy(struct rb_loop_uv *l); // pending timers and watches end without callback
+const struct rb_loop *rb_loop_uv_loop(struct rb_loop_uv *l);
+void rb_loop_uv_run(struct rb_loop_uv *l);  // until rb_loop_uv_stop
+void rb_loop_uv_stop(struct rb_loop_uv *l);
+
+// The libuv loop behind a struct rb_loop made here (processes and signals need it). Any other loop: assert.
+uv_loop_t *rb_loop_uv_handle(const struct rb_loop *loop);
+
+#endif
