@@ -19,12 +19,16 @@ struct rb_store;
 bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err);
 void rb_store_close(struct rb_store *s); // NULL is fine
 const char *rb_store_path(const struct rb_store *s);
+// What later writes are dated with (unix microseconds, -1: unknown, the default) and where they come from (a file's
+// path, "" by default). The store reads no clock.
+void rb_store_stamp(struct rb_store *s, int64_t now_us, const char *source);
 
 // One measured training run: a process trained `n_units` units with `gpus` over `nodes` nodes.
 struct rb_run_sample {
     const char *accelerator, *infra, *instance_type;
     int gpus, nodes;
-    const char *config_json;     // hyperparameters
+    const char *unit;            // label of the unit of resource; NULL: "epoch"
+    const char *config_json;     // hyperparameters, {"lr":0.01,..}
     const char *command, *commit, *machine; // what, which version ("" unknown), where
     int64_t measured_at_us;      // unix
     double startup_s;            // launch of the command to the start of the first unit
@@ -51,6 +55,10 @@ bool rb_store_add_provision(struct rb_store *s, const struct rb_provision_sample
 bool rb_store_add_spot(struct rb_store *s, const char *infra, const char *instance_type, int64_t at_us,
                        struct rb_rate rate, int preempted, struct rb_err *err);
 
+// Forgets the throughput samples of `profile` and the provisioning samples that were stamped with `source`, so that
+// importing a file again replaces what it brought instead of counting it twice. profile NULL: provisioning only.
+bool rb_store_forget(struct rb_store *s, const char *profile, const char *source, struct rb_err *err);
+
 // A hand-written profile replaces one of the same name. Raw samples of that name are kept beside it.
 bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct rb_err *err);
 bool rb_store_put_prices(struct rb_store *s, const struct rb_catalog *c, struct rb_err *err); // same key replaces
@@ -70,19 +78,31 @@ struct rb_fit_report {
     struct rb_profile profile;
     bool imported;
     struct rb_fit_cell { const char *accelerator; int gpus, nodes, n_runs, n_units; double mean_s, se_s; } *cells;
-    int n_cells;
+    int n_cells;                      // sorted by accelerator, nodes, gpus; mean_s is the mean over runs
     struct rb_noise_fit noise;
     struct rb_dist_fit startup, checkpoint;
-    struct rb_fit_provision { const char *infra, *instance_type, *market; struct rb_dist_fit queue, init; int n_capacity, n_timeout; } *provisions;
+    struct rb_fit_provision {
+        const char *infra, *instance_type, *market;
+        struct rb_dist_fit queue, init;   // n = 0: no request succeeded, nothing could be fitted
+        int n_capacity, n_timeout;
+        double exposure_h;                // node hours watched for preemption; 0: none
+        int n_preempted;
+    } *provisions;
     int n_provisions;
     double throughput_error;          // mean |relative error|, < 0: no throughput fit
     const char *dominant_param;       // hyperparameter that explains most of `between`; NULL: none
     double dominant_share;            // of the variance between configurations
-    const char *const *warnings;      // "extrapolation beyond 4 GPUs is refused", "only 3 runs", ...
+    const char *const *limits;        // what may not be asked: "more than 4 CPU GPUs on one node", ...
+    int n_limits;
+    const char *const *warnings;      // "only 3 runs", "poor fit", ...
     int n_warnings;
 };
 bool rb_store_fit(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
                   struct rb_err *err);
+
+// The same from the raw samples alone, even where an imported profile of that name is what would be planned with.
+bool rb_store_fit_samples(struct rb_store *s, const char *name, struct rb_arena *arena, struct rb_fit_report *out,
+                          struct rb_err *err);
 
 bool rb_store_begin(struct rb_store *s, struct rb_err *err);  // one transaction a command
 bool rb_store_commit(struct rb_store *s, struct rb_err *err);

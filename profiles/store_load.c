@@ -1,0 +1,231 @@
+// Reads raw samples back. The file is not trusted: every number a fit divides by or takes the log of is checked here.
+#include "profiles/samples.h"
+#include "profiles/store_sql.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool damaged(struct rb_err *err, const char *table, int64_t id, const char *expected)
+{
+    return rb_err_set(err, RB_ERR_INVALID, "profile store: table %s, row %lld: expected %s: the file is damaged", table,
+                      (long long)id, expected);
+}
+
+static bool is_time(double seconds)
+{
+    return seconds >= 0 && isfinite(seconds);
+}
+
+static double null_as(sqlite3_stmt *row, int column, double absent)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? absent : sqlite3_column_double(row, column);
+}
+
+// A run as it comes from its table; units follow in a second query, joined by id.
+struct run_row {
+    int64_t id;
+    struct rb_run_sample run;
+};
+
+struct unit_row {
+    int64_t run;
+    double unit_s;
+};
+
+static bool read_run(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    struct run_row r = {.id = sqlite3_column_int64(row, 0),
+                        .run = {.accelerator = rb_store_text(row, 1, arena),
+                                .infra = rb_store_text(row, 2, arena),
+                                .instance_type = rb_store_text(row, 3, arena),
+                                .gpus = sqlite3_column_int(row, 4),
+                                .nodes = sqlite3_column_int(row, 5),
+                                .unit = rb_store_text(row, 6, arena),
+                                .config_json = rb_store_text(row, 7, arena),
+                                .command = rb_store_text(row, 8, arena),
+                                .commit = rb_store_text(row, 9, arena),
+                                .machine = rb_store_text(row, 10, arena),
+                                .measured_at_us = sqlite3_column_int64(row, 11),
+                                .startup_s = sqlite3_column_double(row, 12),
+                                .checkpoint_s = null_as(row, 13, -1)}};
+    if (r.run.nodes < 1 || r.run.gpus < r.run.nodes) {
+        return damaged(err, "run", r.id, "gpus >= nodes >= 1");
+    }
+    if (!is_time(r.run.startup_s) || !isfinite(r.run.checkpoint_s)) {
+        return damaged(err, "run", r.id, "finite times");
+    }
+    *(struct run_row *)out = r;
+    return true;
+}
+
+static bool read_unit(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    (void)arena;
+    const struct unit_row u = {sqlite3_column_int64(row, 0), sqlite3_column_double(row, 1)};
+    if (!(u.unit_s > 0) || !isfinite(u.unit_s)) {
+        return damaged(err, "unit", u.run, "a positive unit time");
+    }
+    *(struct unit_row *)out = u;
+    return true;
+}
+
+// Hands the units, which come in the order of the runs, to their runs.
+static bool join_units(const struct run_row *rows, int n_rows, const struct unit_row *units, int n_units,
+                       struct rb_arena *arena, struct rb_run_sample *runs, struct rb_err *err)
+{
+    double *unit_s = rb_arena_array(arena, (size_t)n_units, sizeof(*unit_s));
+    int u = 0;
+    for (int i = 0; i < n_rows; i++) {
+        runs[i] = rows[i].run;
+        runs[i].unit_s = unit_s + u;
+        while (u < n_units && units[u].run == rows[i].id) {
+            unit_s[u] = units[u].unit_s;
+            runs[i].n_units++;
+            u++;
+        }
+        if (runs[i].n_units == 0) {
+            return damaged(err, "run", rows[i].id, "at least one unit");
+        }
+    }
+    return true;
+}
+
+static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
+                      struct rb_err *err)
+{
+    void *rows, *units;
+    int n_units;
+    if (!rb_store_select(s,
+                         "SELECT id, accelerator, infra, instance_type, gpus, nodes, unit, config, command, commit_id,"
+                         " machine, measured_at_us, startup_s, checkpoint_s FROM run WHERE profile = ?1"
+                         " ORDER BY accelerator, nodes, gpus, id",
+                         profile, read_run, sizeof(struct run_row), arena, &rows, &out->n_runs, err) ||
+        !rb_store_select(s,
+                         "SELECT run, unit_s FROM unit JOIN run ON run.id = unit.run WHERE profile = ?1"
+                         " ORDER BY accelerator, nodes, gpus, id, ordinal",
+                         profile, read_unit, sizeof(struct unit_row), arena, &units, &n_units, err)) {
+        return false;
+    }
+    out->runs = rb_arena_array(arena, (size_t)out->n_runs, sizeof(*out->runs));
+    return join_units(rows, out->n_runs, units, n_units, arena, out->runs, err);
+}
+
+struct throughput_row {
+    const char *accelerator;
+    double batch, units_per_epoch;
+    struct rb_throughput_sample sample;
+};
+
+static bool read_throughput(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    const struct throughput_row t = {.accelerator = rb_store_text(row, 0, arena),
+                                     .batch = sqlite3_column_double(row, 1),
+                                     .units_per_epoch = sqlite3_column_double(row, 2),
+                                     .sample = {.nodes = sqlite3_column_int(row, 3),
+                                                .gpus = sqlite3_column_int(row, 4),
+                                                .local_batch = sqlite3_column_double(row, 5),
+                                                .step_s = sqlite3_column_double(row, 6),
+                                                .sync_s = sqlite3_column_double(row, 7)}};
+    if (!(t.batch > 0) || !isfinite(t.batch) || !(t.units_per_epoch > 0) || !isfinite(t.units_per_epoch)) {
+        return damaged(err, "throughput", sqlite3_column_int64(row, 8), "a positive batch and iterations per epoch");
+    }
+    *(struct throughput_row *)out = t;
+    return true;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static void group_throughputs(const struct throughput_row *rows, int n, struct rb_arena *arena, struct rb_samples *out)
+{
+    struct rb_throughput_sample *samples = rb_arena_array(arena, (size_t)n, sizeof(*samples));
+    out->throughputs = rb_arena_array(arena, (size_t)n, sizeof(*out->throughputs));
+    struct rb_throughput_set *set = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!set || !same_text(set->accelerator, rows[i].accelerator)) {
+            set = &out->throughputs[out->n_throughputs++];
+            *set = (struct rb_throughput_set){.accelerator = rows[i].accelerator, .samples = samples + i};
+        }
+        set->batch = rows[i].batch;
+        set->units_per_epoch = rows[i].units_per_epoch;
+        set->samples[set->n++] = rows[i].sample;
+    }
+}
+
+static bool load_throughputs(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
+                             struct rb_err *err)
+{
+    void *rows;
+    int n;
+    if (!rb_store_select(s,
+                         "SELECT accelerator, batch, units_per_epoch, nodes, gpus, local_batch, step_s, sync_s, id"
+                         " FROM throughput WHERE profile = ?1 ORDER BY accelerator, id",
+                         profile, read_throughput, sizeof(struct throughput_row), arena, &rows, &n, err)) {
+        return false;
+    }
+    group_throughputs(rows, n, arena, out);
+    return true;
+}
+
+static bool read_provision(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    const struct rb_provision_sample p = {.infra = rb_store_text(row, 0, arena),
+                                          .instance_type = rb_store_text(row, 1, arena),
+                                          .market = rb_store_text(row, 2, arena),
+                                          .queue_s = null_as(row, 3, -1),
+                                          .init_s = null_as(row, 4, -1),
+                                          .outcome = rb_store_text(row, 5, arena),
+                                          .measured_at_us = sqlite3_column_int64(row, 6)};
+    enum rb_market market;
+    if (same_text(p.outcome, "ok") && (!is_time(p.queue_s) || !is_time(p.init_s))) {
+        return damaged(err, "provision", sqlite3_column_int64(row, 7), "two times");
+    }
+    if (!rb_market_parse(p.market, &market, err)) {
+        return rb_err_prefix(err, "profile store: table provision");
+    }
+    *(struct rb_provision_sample *)out = p;
+    return true;
+}
+
+static bool read_spot(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    (void)err;
+    *(struct rb_spot_sample *)out =
+        (struct rb_spot_sample){.infra = rb_store_text(row, 0, arena),
+                                .instance_type = rb_store_text(row, 1, arena),
+                                .at_us = sqlite3_column_int64(row, 2),
+                                .preempted = (int)null_as(row, 3, -1)};
+    return true;
+}
+
+static bool load_clouds(struct rb_store *s, struct rb_arena *arena, struct rb_samples *out, struct rb_err *err)
+{
+    void *provisions, *spots;
+    if (!rb_store_select(s,
+                         "SELECT infra, instance_type, market, queue_s, init_s, outcome, measured_at_us, id"
+                         " FROM provision ORDER BY infra, instance_type, market, id",
+                         NULL, read_provision, sizeof(*out->provisions), arena, &provisions, &out->n_provisions, err) ||
+        !rb_store_select(s,
+                         "SELECT infra, instance_type, at_us, preempted FROM spot WHERE preempted IS NOT NULL"
+                         " ORDER BY infra, instance_type, at_us",
+                         NULL, read_spot, sizeof(*out->spots), arena, &spots, &out->n_spots, err)) {
+        return false;
+    }
+    out->provisions = provisions;
+    out->spots = spots;
+    return true;
+}
+
+bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
+                           struct rb_err *err)
+{
+    struct rb_samples samples = {.profile = rb_arena_strdup(arena, profile)};
+    if (!load_runs(s, profile, arena, &samples, err) || !load_throughputs(s, profile, arena, &samples, err) ||
+        !load_clouds(s, arena, &samples, err)) {
+        return false;
+    }
+    *out = samples;
+    return true;
+}
