@@ -14,7 +14,7 @@ static inline uint32_t mul_hi_lo(uint32_t a, uint32_t b, uint32_t *lo) {
     return (uint32_t)(product >> 32);
 }
 
-static void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
     for (int i = 0; i < ROUNDS; i++) {
@@ -45,7 +45,7 @@ void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key) {
 
 uint32_t rb_stream_u32(struct rb_stream *s) {
     if (s->n_used == 4) {
-        philox4x32_10(s->counter, s->key, s->out);
+        rb_philox4x32_10(s->counter, s->key, s->out);
         s->n_used = 0;
         s->counter[0]++;
         // Past 2^24 blocks the stream would run into the next purpose's.

@@ -45,4 +45,7 @@ uint64_t rb_stream_u64(struct rb_stream *s);
 double rb_stream_uniform(struct rb_stream *s);                 // in (0, 1), 53 bits, never 0 or 1
 uint64_t rb_stream_below(struct rb_stream *s, uint64_t n);     // 0..n-1, unbiased; n > 0
 
+// The block function under it all, public for its published known answers.
+void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
 #endif
