@@ -123,6 +123,7 @@ bool rb_bootstrap_user_data(const char *run_public_key, const struct rb_host_key
     bool fits = b.len <= RB_LIMIT_USER_DATA;
     if (fits)
         rb_buf_append(out, b.data, b.len);
-    explicit_bzero(b.data, b.len); // holds the host's private key
+    if (b.data)
+        explicit_bzero(b.data, b.len); // holds the host's private key
     return fits || rb_err_set(err, RB_ERR_INVALID, "user data is larger than %d bytes", RB_LIMIT_USER_DATA);
 }

@@ -241,28 +241,18 @@ static void add_env(struct rb_buf *out, const char *name, const char *value)
 static void rank_env(const struct rb_rank *r, struct rb_buf *out)
 {
     const struct rb_launcher_task *t = r->task;
-    struct rb_buf devices RB_AUTO(rb_buf_finish) = RB_BUF_INIT, ips RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    struct rb_buf devices RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     char number[32];
     int n_gpus = 0;
     for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++)
         if (t->gpus[r->index] >> g & 1)
             rb_buf_printf(&devices, n_gpus++ ? ",%d" : "%d", g);
-    bool local = t->l->transport == &rb_transport_local;
-    for (int i = 0; i < t->n_ranks; i++)
-        rb_buf_printf(&ips, i ? " %s" : "%s", local ? "127.0.0.1" : t->ranks[i].node->spec.address);
     rb_launcher_env_text(t->env, t->n_env, out);
     add_env(out, "CUDA_VISIBLE_DEVICES", rb_buf_str(&devices));
-    add_env(out, "RB_NODE_IPS", rb_buf_str(&ips));
-    add_env(out, "MASTER_ADDR", local ? "127.0.0.1" : t->ranks[0].node->spec.address);
     snprintf(number, sizeof number, "%d", r->index);
     add_env(out, "RB_NODE_RANK", number);
-    snprintf(number, sizeof number, "%d", t->n_ranks);
-    add_env(out, "RB_NUM_NODES", number);
     snprintf(number, sizeof number, "%d", n_gpus);
     add_env(out, "RB_GPUS_PER_NODE", number);
-    // Below the ephemeral ports; attempts of one trial and neighbouring trials never meet.
-    snprintf(number, sizeof number, "%d", 20000 + (t->trial * 8 + t->attempt % 8) % 12000);
-    add_env(out, "MASTER_PORT", number);
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
     rb_buf_puts(out, "rb_checkpoint_dir=");
     rb_buf_shell_quote(out, t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt");

@@ -152,7 +152,10 @@ void rb_loop_uv_destroy(struct rb_loop_uv *l)
         unlink_timer(l->timers);
     while (l->watches)
         watch(l, l->watches->fd, 0, NULL, NULL);
-    uv_run(&l->uv, UV_RUN_NOWAIT);
+    // Children being killed or told to leave get a moment to be reaped.
+    uint64_t until = uv_now(&l->uv) + 2000;
+    while (uv_run(&l->uv, UV_RUN_NOWAIT) && (uv_update_time(&l->uv), uv_now(&l->uv) < until))
+        uv_sleep(1);
     uv_walk(&l->uv, close_rest, NULL);
     while (uv_loop_close(&l->uv) == UV_EBUSY)
         uv_run(&l->uv, UV_RUN_DEFAULT);

@@ -74,11 +74,11 @@ kill)
     task "$2" "$3"
     [ -e "$dir/pid" ] || exit 0
     group=$(cat "$dir/pid")
-    kill -TERM -- "-$group" 2>/dev/null || exit 0
+    kill -s TERM -- "-$group" 2>/dev/null || exit 0
     i=0
-    while kill -0 -- "-$group" 2>/dev/null; do
+    while kill -s 0 -- "-$group" 2>/dev/null; do
         i=$((i + 1))
-        [ $i -lt 40 ] || { kill -KILL -- "-$group" 2>/dev/null || :; break; }
+        [ $i -lt 40 ] || { kill -s KILL -- "-$group" 2>/dev/null || :; break; }
         sleep 0.05
     done
     ;;

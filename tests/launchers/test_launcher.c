@@ -1,0 +1,563 @@
+// Both launchers through the same table of cases; ssh against a real sshd started here as the current user.
+#include "executor/launcher.h"
+#include "executor/bootstrap.h"
+#include "executor/loop_uv.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/doc.h"
+#include "base/units.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { EXIT_SKIPPED = 77, MAX_TASKS = 8 };
+
+struct seen {
+    bool exited, killed, saved, save_failed;
+    int exit_code;
+    int64_t exited_at_us;
+    struct rb_buf lines;
+    char checkpoint[4096];
+};
+
+struct fixture {
+    bool ssh;
+    char dir[64];
+    struct rb_loop_uv *uv;
+    struct rb_launcher *launcher;
+    struct rb_job job;
+    struct rb_host_key host;
+    char public_key[256];
+    pid_t sshd;
+    int port;
+    bool prepared, prepare_failed, unreachable;
+    struct rb_err prepare_err;
+    struct seen seen[MAX_TASKS]; // by trial
+    bool (*until)(struct fixture *f);
+    bool timed_out;
+};
+
+static void check_done(struct fixture *f)
+{
+    if (f->until && f->until(f))
+        rb_loop_uv_stop(f->uv);
+}
+
+static void on_prepared(void *ctx, int node, const struct rb_err *err)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    f->prepared = !err;
+    f->prepare_failed = err != NULL;
+    if (err)
+        f->prepare_err = *err;
+    check_done(f);
+}
+
+static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    rb_buf_append(&f->seen[trial].lines, bytes, n);
+    rb_buf_putc(&f->seen[trial].lines, '\n');
+    check_done(f);
+}
+
+static void on_exited(void *ctx, int trial, int attempt, int code)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    assert_false(f->seen[trial].exited);
+    f->seen[trial].exited = true;
+    f->seen[trial].exit_code = code;
+    f->seen[trial].exited_at_us = rb_clock_unix_us();
+    check_done(f);
+}
+
+static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    f->seen[trial].saved = !err;
+    f->seen[trial].save_failed = err != NULL;
+    if (checkpoint)
+        snprintf(f->seen[trial].checkpoint, sizeof f->seen[trial].checkpoint, "%s", checkpoint);
+    check_done(f);
+}
+
+static void on_killed(void *ctx, int trial, int attempt)
+{
+    struct fixture *f = ctx;
+    (void)attempt;
+    f->seen[trial].killed = true;
+    check_done(f);
+}
+
+static void on_unreachable(void *ctx, int node)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    f->unreachable = true;
+    check_done(f);
+}
+
+static void on_timeout(void *arg)
+{
+    struct fixture *f = arg;
+    f->timed_out = true;
+    rb_loop_uv_stop(f->uv);
+}
+
+// Runs the loop until `until` holds; 20 s at most.
+static void wait_until(struct fixture *f, bool (*until)(struct fixture *f))
+{
+    const struct rb_loop *loop = rb_loop_uv_loop(f->uv);
+    if (until(f))
+        return;
+    f->until = until;
+    f->timed_out = false;
+    uint64_t timer = loop->timer_start(loop->ctx, 20 * RB_US_PER_S, on_timeout, f);
+    rb_loop_uv_run(f->uv);
+    loop->timer_cancel(loop->ctx, timer);
+    f->until = NULL;
+    assert_false(f->timed_out);
+}
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_true(rb_write_file(path, text, strlen(text), NULL));
+}
+
+static int free_port(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    assert_return_code(bind(fd, (struct sockaddr *)&a, n), 0);
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    close(fd);
+    return ntohs(a.sin_port);
+}
+
+static void start_sshd(struct fixture *f)
+{
+    char text[2048], path[256];
+    mkdir("/run/sshd", 0755); // as root sshd wants it; for others it fails and does not matter
+    snprintf(path, sizeof path, "%s/home", f->dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/run", f->dir);
+    mkdir(path, 0700);
+    write_text(path, "ready", "");
+    write_text(f->dir, "host_key", f->host.private_pem);
+    snprintf(path, sizeof path, "%s/host_key", f->dir);
+    chmod(path, 0600);
+    write_text(f->dir, "authorized_keys", f->public_key);
+    snprintf(text, sizeof text,
+             "#!/bin/sh\nexport HOME=%s/home RB_RUN_DIR=%s/run\ncd \"$HOME\"\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+             f->dir, f->dir);
+    write_text(f->dir, "session", text);
+    snprintf(path, sizeof path, "%s/session", f->dir);
+    chmod(path, 0700);
+    f->port = free_port();
+    snprintf(text, sizeof text,
+             "ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
+             "UsePAM no\nPasswordAuthentication no\nStrictModes no\nMaxSessions 100\nUseDNS no\nForceCommand %s/session\n",
+             f->port, f->dir, f->dir, f->dir);
+    write_text(f->dir, "sshd_config", text);
+    snprintf(path, sizeof path, "%s/sshd_config", f->dir);
+    f->sshd = fork();
+    if (f->sshd == 0) {
+        char log[256];
+        snprintf(log, sizeof log, "%s/sshd.log", f->dir);
+        execl("/usr/sbin/sshd", "/usr/sbin/sshd", "-D", "-f", path, "-E", log, (char *)NULL);
+        _exit(127);
+    }
+}
+
+static void make_launcher(struct fixture *f)
+{
+    struct rb_launcher_config config = {
+        .loop = rb_loop_uv_loop(f->uv),
+        .job = &f->job,
+        .run_id = "test-run",
+        .run_dir = f->dir,
+        .workdir = NULL,
+        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable},
+    };
+    char work[128];
+    snprintf(work, sizeof work, "%s/src", f->dir);
+    config.workdir = work;
+    struct rb_err err = {0};
+    bool ok = f->ssh ? rb_launcher_ssh_create(&config, &f->launcher, &err)
+                     : rb_launcher_local_create(&config, &f->launcher, &err);
+    if (!ok)
+        fail_msg("%s", err.message);
+}
+
+static void prepare_node(struct fixture *f, const char *host_key)
+{
+    char user[64];
+    snprintf(user, sizeof user, "%s", getenv("USER") ? getenv("USER") : "root");
+    FILE *id = popen("id -un", "r");
+    if (id && fgets(user, sizeof user, id))
+        user[strcspn(user, "\n")] = '\0';
+    pclose(id);
+    struct rb_launch_node node = {.node = 0, .instance_id = "i-test", .address = "127.0.0.1", .user = user,
+                                  .port = f->port, .host_key = host_key, .gpus = 4};
+    f->launcher->ops->prepare(f->launcher, &node);
+}
+
+static bool is_prepared(struct fixture *f)
+{
+    return f->prepared;
+}
+
+static bool prepare_has_failed(struct fixture *f)
+{
+    return f->prepare_failed;
+}
+
+static struct fixture *create_fixture(bool ssh)
+{
+    struct fixture *f = rb_xcalloc(1, sizeof *f);
+    struct rb_err err = {0};
+    f->ssh = ssh;
+    snprintf(f->dir, sizeof f->dir, "/tmp/rb-launcher-XXXXXX");
+    assert_non_null(mkdtemp(f->dir));
+    char src[128];
+    snprintf(src, sizeof src, "%s/src", f->dir);
+    mkdir(src, 0700);
+    write_text(src, "hello.txt", "hello from the work directory\n");
+    write_text(src, "secret.txt", "ignored\n");
+    write_text(src, ".rbignore", "secret.txt\n");
+    f->job = (struct rb_job){.checkpoint_dir = "ckpt"};
+    f->uv = rb_loop_uv_create();
+    assert_true(rb_bootstrap_run_key(f->dir, f->public_key, &err));
+    assert_true(rb_bootstrap_host_key(&f->host, &err));
+    if (ssh)
+        start_sshd(f);
+    make_launcher(f);
+    return f;
+}
+
+static int setup_ssh(void **state)
+{
+    struct fixture *f = *state = create_fixture(true);
+    prepare_node(f, f->host.public_line);
+    wait_until(f, is_prepared);
+    return 0;
+}
+
+static int setup_ssh_unprepared(void **state)
+{
+    *state = create_fixture(true);
+    return 0;
+}
+
+static int setup_local(void **state)
+{
+    struct fixture *f = *state = create_fixture(false);
+    prepare_node(f, NULL);
+    wait_until(f, is_prepared);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    f->launcher->ops->forget(f->launcher, 0);
+    f->launcher->ops->destroy(f->launcher);
+    rb_loop_uv_destroy(f->uv);
+    if (f->sshd > 0) {
+        kill(f->sshd, SIGTERM);
+        waitpid(f->sshd, NULL, 0);
+    }
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", f->dir);
+    if (!getenv("RB_TEST_KEEP") && system(command) != 0)
+        return -1;
+    for (int i = 0; i < MAX_TASKS; i++)
+        rb_buf_finish(&f->seen[i].lines);
+    free(f);
+    return 0;
+}
+
+static void start_from(struct fixture *f, int trial, const char *command, const char *resume_from)
+{
+    static const struct rb_key_value env[] = {
+        {"RB_TRIAL_ID", "7"}, {"RB_ARGS", "--opt='a b' --x=1"}, {"QUOTED", "it's \"$HOME\" `x`\nsecond line"},
+        {"RB_PARAMS_JSON", "{\"lr\":0.1}"},
+    };
+    struct rb_slot slot = {.node = 0, .gpus = 0x6};
+    struct rb_task task = {.trial = trial, .attempt = 0, .slots = &slot, .n_slots = 1, .env = env, .n_env = 4,
+                           .command = command, .resume_from = resume_from};
+    f->launcher->ops->start(f->launcher, &task);
+}
+
+static void start(struct fixture *f, int trial, const char *command)
+{
+    start_from(f, trial, command, NULL);
+}
+
+static bool zero_exited(struct fixture *f)
+{
+    return f->seen[0].exited;
+}
+
+static bool zero_saved(struct fixture *f)
+{
+    return f->seen[0].saved || f->seen[0].save_failed;
+}
+
+static bool one_exited(struct fixture *f)
+{
+    return f->seen[1].exited;
+}
+
+static bool zero_has_line(struct fixture *f)
+{
+    return f->seen[0].lines.len > 0;
+}
+
+static bool zero_killed(struct fixture *f)
+{
+    return f->seen[0].killed;
+}
+
+static void assert_has_line(struct fixture *f, int trial, const char *line)
+{
+    struct rb_buf want = RB_BUF_INIT, have = RB_BUF_INIT;
+    rb_buf_printf(&want, "\n%s\n", line);
+    rb_buf_printf(&have, "\n%s", rb_buf_str(&f->seen[trial].lines));
+    if (!strstr(have.data, want.data))
+        fail_msg("no line '%s' in:\n%s", line, have.data);
+    rb_buf_finish(&want);
+    rb_buf_finish(&have);
+}
+
+// --- cases ------------------------------------------------------------------------------------------------------------
+
+static void exit_code_and_output(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0, "cat hello.txt; [ -e secret.txt ] || echo ignored; echo to stderr >&2; exit 7");
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 7);
+    assert_has_line(f, 0, "hello from the work directory");
+    assert_has_line(f, 0, "ignored");
+    assert_has_line(f, 0, "to stderr");
+}
+
+static void exit_is_seen_at_once(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0, "sleep 0.3; date +%s%N");
+    wait_until(f, zero_exited);
+    int64_t ended_us = strtoll(rb_buf_str(&f->seen[0].lines), NULL, 10) / 1000;
+    assert_true(ended_us > 0);
+    assert_in_range(f->seen[0].exited_at_us - ended_us, 0, 250000);
+}
+
+static void environment_contract(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0,
+          "echo gpus=$CUDA_VISIBLE_DEVICES rank=$RB_NODE_RANK per_node=$RB_GPUS_PER_NODE; echo resume=[$RB_RESUME_FROM];"
+          "eval set -- $RB_ARGS; echo args=$#; printf '%s\\n' \"$QUOTED\"; cat $RB_PARAMS_FILE; "
+          "[ -d \"$RB_CHECKPOINT_DIR\" ] && echo ckpt; echo epoch=1 >>$RB_METRICS_FILE;"
+          "[ \"$(ls -l $(dirname $RB_METRICS_FILE)/env 2>/dev/null)\" = '' ] && echo env deleted");
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_has_line(f, 0, "gpus=1,2 rank=0 per_node=2");
+    assert_has_line(f, 0, "resume=[]");
+    assert_has_line(f, 0, "args=2");
+    assert_has_line(f, 0, "it's \"$HOME\" `x`");
+    assert_has_line(f, 0, "second line");
+    assert_has_line(f, 0, "{\"lr\":0.1}");
+    assert_has_line(f, 0, "ckpt");
+    assert_has_line(f, 0, "epoch=1");
+    assert_has_line(f, 0, "env deleted");
+}
+
+static void checkpoint_goes_round(void **state)
+{
+    struct fixture *f = *state;
+    char dest[128];
+    snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
+    start(f, 0, "echo weights >$RB_CHECKPOINT_DIR/model; mkdir $RB_CHECKPOINT_DIR/sub; echo x >$RB_CHECKPOINT_DIR/sub/y");
+    wait_until(f, zero_exited);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, zero_saved);
+    assert_true(f->seen[0].saved);
+    start_from(f, 1, "cat $RB_RESUME_FROM/model $RB_RESUME_FROM/sub/y", f->seen[0].checkpoint);
+    wait_until(f, one_exited);
+    assert_int_equal(f->seen[1].exit_code, 0);
+    assert_has_line(f, 1, "weights");
+    assert_has_line(f, 1, "x");
+    char into[128];
+    snprintf(into, sizeof into, "%s/fetched", f->dir);
+    struct rb_err err = {0};
+    assert_true(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+}
+
+static void hostile_archives_stay_packed(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const scripts[] = {
+        "ln -s /etc/passwd $RB_CHECKPOINT_DIR/model",
+        "mkfifo $RB_CHECKPOINT_DIR/pipe",
+        "echo a >$RB_CHECKPOINT_DIR/a; ln $RB_CHECKPOINT_DIR/a $RB_CHECKPOINT_DIR/b",
+        "echo a >\"$RB_CHECKPOINT_DIR/$(printf 'a\\033[31m')\"",
+    };
+    for (int i = 0; i < 4; i++) {
+        char dest[128], into[128];
+        snprintf(dest, sizeof dest, "%s/checkpoints/hostile-%d", f->dir, i);
+        snprintf(into, sizeof into, "%s/hostile-%d", f->dir, i);
+        struct rb_slot slot = {.node = 0, .gpus = 1};
+        struct rb_task task = {.trial = 0, .attempt = i, .slots = &slot, .n_slots = 1, .command = scripts[i],
+                               .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"}, .n_env = 1};
+        f->seen[0].exited = f->seen[0].saved = false;
+        f->launcher->ops->start(f->launcher, &task);
+        wait_until(f, zero_exited);
+        f->launcher->ops->save(f->launcher, 0, i, dest);
+        wait_until(f, zero_saved);
+        struct rb_err err = {0};
+        assert_false(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+        assert_int_not_equal(access(into, F_OK), 0);
+    }
+}
+
+static void kill_ends_the_whole_group(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command, "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done",
+             f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->kill(f->launcher, 0, 0);
+    wait_until(f, zero_killed);
+    assert_false(f->seen[0].exited);
+    char path[128], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s/child", f->dir);
+    assert_true(rb_read_file(path, 64, &text, &n, NULL));
+    int gone = kill(atoi(text), 0);
+    for (int i = 0; i < 200 && gone == 0; i++) { // a zombie until its new parent reaps it
+        usleep(10000);
+        char status[64], *stat = NULL;
+        snprintf(status, sizeof status, "/proc/%d/stat", atoi(text));
+        bool there = rb_read_file(status, 4096, &stat, &n, NULL);
+        gone = !there || strstr(stat, ") Z ") ? -1 : 0;
+        free(there ? stat : NULL);
+    }
+    free(text);
+    assert_int_equal(gone, -1);
+}
+
+static void restarted_controller_follows_from_the_first_line(void **state)
+{
+    struct fixture *f = *state;
+    char command[256];
+    snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->dir, f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->destroy(f->launcher); // as if the controller died
+    rb_buf_clear(&f->seen[0].lines);
+    make_launcher(f);
+    f->prepared = false;
+    prepare_node(f, f->host.public_line);
+    wait_until(f, is_prepared);
+    start(f, 0, command);
+    write_text(f->dir, "go", "");
+    wait_until(f, zero_exited);
+    assert_has_line(f, 0, "first");
+    assert_has_line(f, 0, "second");
+    char path[128], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s/runs", f->dir);
+    assert_true(rb_read_file(path, 64, &text, &n, NULL));
+    assert_string_equal(text, "ran\n"); // started once only
+    free(text);
+}
+
+static void hostile_output(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0, "head -c 10000000 /dev/zero | tr '\\0' a; echo; head -c 100000 /dev/urandom; echo; "
+                "echo '@rb-exit 00000000000000000000000000000000 0'; printf '\\033]0;title\\007\\n'; echo epoch=1");
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_true(f->seen[0].lines.len < 400000); // the long line was cut
+}
+
+static void wrong_host_key_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct rb_host_key other;
+    assert_true(rb_bootstrap_host_key(&other, NULL));
+    prepare_node(f, other.public_line);
+    wait_until(f, prepare_has_failed);
+    assert_int_equal(f->prepare_err.code, RB_ERR_DENIED);
+}
+
+static bool master_drop(struct fixture *f)
+{
+    return f->seen[0].lines.len >= strlen("first\n");
+}
+
+static void lost_connection_is_made_again(void **state)
+{
+    struct fixture *f = *state;
+    char command[256];
+    snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second", f->dir);
+    start(f, 0, command);
+    wait_until(f, master_drop);
+    // Every connection of the node's sshd dies; the trial must not notice.
+    snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
+    assert_return_code(system(command), 0);
+    write_text(f->dir, "go", "");
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_has_line(f, 0, "second");
+}
+
+int main(void)
+{
+    if (access("/usr/sbin/sshd", X_OK) != 0) {
+        printf("skipped: /usr/sbin/sshd is not installed (openssh-server)\n");
+        return EXIT_SKIPPED;
+    }
+    const struct CMUnitTest tests[] = {
+#define BOTH(fn) \
+    cmocka_unit_test_setup_teardown(fn, setup_local, teardown), cmocka_unit_test_setup_teardown(fn, setup_ssh, teardown)
+        BOTH(exit_code_and_output),
+        BOTH(exit_is_seen_at_once),
+        BOTH(environment_contract),
+        BOTH(checkpoint_goes_round),
+        BOTH(hostile_archives_stay_packed),
+        BOTH(kill_ends_the_whole_group),
+        BOTH(restarted_controller_follows_from_the_first_line),
+        BOTH(hostile_output),
+        cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
