@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct rb_aws_credentials {
@@ -19,10 +18,5 @@ struct rb_aws_credentials {
 // DENIED with the remedy when none is found; an access key without a secret is an error, not a fall-through.
 bool rb_aws_credentials_load(struct rb_aws_credentials *out, struct rb_err *err);
 void rb_aws_credentials_wipe(struct rb_aws_credentials *c);
-
-// AWS_ENDPOINT_URL_EC2 > AWS_ENDPOINT_URL > config file services/profile > https://ec2.REGION.amazonaws.com.
-// Plain http only to loopback; loopback_only refuses everything else. service: "ec2", "ssm", ...
-bool rb_aws_endpoint(const char *service, const char *region, bool loopback_only, char *out, size_t size,
-                     struct rb_err *err);
 
 #endif
