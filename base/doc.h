@@ -21,7 +21,7 @@ struct rb_node {
     enum rb_node_kind kind;
     int line, column;             // of the value, from 1
     int key_line, key_column;     // of the key in a map; else 0
-    const struct rb_doc *doc;
+    const struct rb_doc *doc;     // a copy that stays where it is when the caller's struct rb_doc moves
     const struct rb_node *parent; // NULL at the root
     const char *key;              // in a map; else NULL
     int index;                    // position in the parent
@@ -35,7 +35,6 @@ struct rb_node {
     int n_children;
 };
 
-// Does not move after parsing: its nodes point to it.
 struct rb_doc {
     struct rb_arena arena;
     const char *file; // as given; used in errors

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void rb_doc_builder_init(struct rb_doc_builder *b, struct rb_doc *doc, const char *file) {
-    *b = (struct rb_doc_builder){.doc = doc};
+void rb_doc_builder_init(struct rb_doc_builder *b, const char *file) {
+    *b = (struct rb_doc_builder){0};
     rb_arena_init(&b->built.arena);
     b->built.file = rb_arena_strdup(&b->built.arena, file);
+    b->in_arena = rb_arena_alloc(&b->built.arena, sizeof *b->in_arena);
+    b->in_arena->file = b->built.file;
 }
 
 void rb_doc_builder_finish(struct rb_doc_builder *b) {
@@ -32,7 +34,7 @@ struct rb_node *rb_doc_builder_add(struct rb_doc_builder *b, enum rb_node_kind k
     }
     b->n_nodes++;
     struct rb_node *node = rb_arena_alloc(&b->built.arena, sizeof *node);
-    *node = (struct rb_node){.kind = kind, .line = line, .column = column, .doc = b->doc, .text = ""};
+    *node = (struct rb_node){.kind = kind, .line = line, .column = column, .doc = b->in_arena, .text = ""};
     if (b->depth == 0) {
         assert(!b->root);
         b->root = node;
@@ -99,10 +101,11 @@ bool rb_doc_builder_close(struct rb_doc_builder *b, struct rb_err *err) {
     return container->kind != RB_NODE_MAP || check_duplicates(b, container, err);
 }
 
-void rb_doc_builder_deliver(struct rb_doc_builder *b) {
+void rb_doc_builder_deliver(struct rb_doc_builder *b, struct rb_doc *out) {
     assert(b->root && b->depth == 0);
     b->built.root = b->root;
-    *b->doc = b->built;
+    b->in_arena->root = b->root;
+    *out = b->built;
     b->built = (struct rb_doc){0};
 }
 

@@ -7,8 +7,8 @@
 #include "base/limits.h"
 
 struct rb_doc_builder {
-    struct rb_doc *doc;  // where the document will be: nodes point there, it is written only on success
     struct rb_doc built;
+    struct rb_doc *in_arena; // what nodes point to
     int depth, n_nodes;
     struct {
         struct rb_node *node, *last_child;
@@ -18,7 +18,7 @@ struct rb_doc_builder {
     int key_line, key_column;
 };
 
-void rb_doc_builder_init(struct rb_doc_builder *b, struct rb_doc *doc, const char *file);
+void rb_doc_builder_init(struct rb_doc_builder *b, const char *file);
 void rb_doc_builder_finish(struct rb_doc_builder *b); // frees what was built unless it was delivered
 
 // The next node belongs to this key. The bytes are copied.
@@ -29,7 +29,7 @@ struct rb_node *rb_doc_builder_add(struct rb_doc_builder *b, enum rb_node_kind k
 // Opens the list or map added last; closes the one opened last.
 bool rb_doc_builder_open(struct rb_doc_builder *b, struct rb_node *container, struct rb_err *err);
 bool rb_doc_builder_close(struct rb_doc_builder *b, struct rb_err *err);
-void rb_doc_builder_deliver(struct rb_doc_builder *b); // *doc becomes the document
+void rb_doc_builder_deliver(struct rb_doc_builder *b, struct rb_doc *out);
 
 // The container open now, NULL at the top.
 const struct rb_node *rb_doc_builder_inside(const struct rb_doc_builder *b);

@@ -99,11 +99,12 @@ static bool walk_string(struct reader *r) {
         if (*c->at == '\\') {
             if (c->end - c->at >= 6 && memcmp(c->at, "\\u0000", 6) == 0)
                 return error_here(r, "text may not hold a NUL byte");
-            step(c); // the escaped byte: cJSON has checked it
+            step(c); // what follows is escaped, a quote above all; cJSON has checked it
             if (c->at == c->end)
                 break;
         }
-        step(c);
+        for (size_t i = 0; i < len; i++)
+            step(c);
     }
     return expect(r, '"');
 }
@@ -255,10 +256,10 @@ bool rb_doc_parse_json(struct rb_doc *out, const char *name, const char *bytes, 
     if (n)
         memcpy(terminated, bytes, n);
     struct reader r = {.err = err};
-    rb_doc_builder_init(&r.builder, out, name);
+    rb_doc_builder_init(&r.builder, name);
     const bool ok = read_text(&r, terminated, n);
     if (ok)
-        rb_doc_builder_deliver(&r.builder);
+        rb_doc_builder_deliver(&r.builder, out);
     rb_doc_builder_finish(&r.builder);
     return ok;
 }

@@ -210,10 +210,10 @@ bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, 
     struct reader r = {.err = err};
     if (!yaml_parser_initialize(&r.parser))
         return rb_err_set(err, RB_ERR_IO, "cannot start the YAML parser: out of memory");
-    rb_doc_builder_init(&r.builder, out, name);
+    rb_doc_builder_init(&r.builder, name);
     const bool ok = read_events(&r, bytes, n);
     if (ok)
-        rb_doc_builder_deliver(&r.builder);
+        rb_doc_builder_deliver(&r.builder, out);
     rb_doc_builder_finish(&r.builder);
     yaml_parser_delete(&r.parser);
     return ok;

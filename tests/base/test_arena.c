@@ -1,0 +1,58 @@
+// Arenas: what they hand out is zeroed, aligned, separate, and stays.
+#include "base/arena.h"
+
+#include "check.h"
+
+#include <stdalign.h>
+
+static void memory_is_zeroed_aligned_and_separate(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    static unsigned char *pieces[N];
+    static size_t sizes[N];
+    struct rb_arena a;
+    rb_arena_init(&a);
+    size_t asked = 0;
+    for (size_t i = 0; i < N; i++) {
+        sizes[i] = i % 500 == 499 ? 300000 : i % 97; // now and then a piece that needs a block of its own
+        asked += sizes[i];
+        pieces[i] = rb_arena_alloc(&a, sizes[i]);
+        assert_int_equal((uintptr_t)pieces[i] % alignof(max_align_t), 0);
+        for (size_t k = 0; k < sizes[i]; k++)
+            assert_int_equal(pieces[i][k], 0);
+        memset(pieces[i], (int)(i % 255) + 1, sizes[i]);
+    }
+    assert_int_equal(a.used_bytes, asked);
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < sizes[i]; k++)
+            assert_int_equal(pieces[i][k], i % 255 + 1);
+    rb_arena_finish(&a);
+    assert_null(a.blocks);
+    assert_int_equal(a.used_bytes, 0);
+    rb_arena_finish(&a); // twice is harmless
+}
+
+static void strings_are_copied(void **state) {
+    (void)state;
+    struct rb_arena a;
+    rb_arena_init(&a);
+    char text[] = "rung";
+    const char *copy = rb_arena_strdup(&a, text), *part = rb_arena_strndup(&a, text, 2);
+    text[0] = 'h';
+    assert_string_equal(copy, "rung");
+    assert_string_equal(part, "ru");
+    assert_memory_equal(rb_arena_strndup(&a, "a\0b", 3), "a\0b", 4);
+    assert_string_equal(rb_arena_printf(&a, "%s-%d", "node", 7), "node-7");
+    const char *long_text = rb_arena_printf(&a, "%5000d", 1);
+    assert_int_equal(strlen(long_text), 5000);
+    assert_string_equal(rb_arena_strdup(&a, ""), "");
+    rb_arena_finish(&a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zeroed_aligned_and_separate),
+        cmocka_unit_test(strings_are_copied),
+    };
+    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
+}

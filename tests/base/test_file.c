@@ -1,0 +1,136 @@
+// Files: bounded reading, atomic writing, and what is said when either fails.
+#include "base/doc.h"
+
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static const char *in_dir(const char *name) {
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static int make_dir(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/rb-file-test-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command);
+}
+
+static void what_is_written_is_read(void **state) {
+    (void)state;
+    struct rb_err err;
+    char *bytes;
+    size_t n;
+    for (int i = 0; i < 2; i++) { // the second time over an existing file
+        assert_true(rb_write_file(in_dir("plan.json"), "a\0b", 3, &err));
+        assert_true(rb_read_file(in_dir("plan.json"), 3, &bytes, &n, &err));
+        assert_int_equal(n, 3);
+        assert_memory_equal(bytes, "a\0b", 4); // and a NUL behind it
+        free(bytes);
+    }
+    assert_int_equal(access(in_dir("plan.json.tmp"), F_OK), -1);
+    assert_true(rb_write_file(in_dir("empty"), NULL, 0, &err));
+    assert_true(rb_read_file(in_dir("empty"), 0, &bytes, &n, &err));
+    assert_int_equal(n, 0);
+    assert_string_equal(bytes, "");
+    free(bytes);
+}
+
+static void files_past_the_limit_are_refused_unread(void **state) {
+    (void)state;
+    struct rb_err err;
+    char *bytes = NULL;
+    size_t n;
+    const int fd = open(in_dir("huge.yaml"), O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0); // sparse: a terabyte of nothing
+    close(fd);
+    assert_false(rb_read_file(in_dir("huge.yaml"), 1000, &bytes, &n, &err));
+    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_says(&err, "larger than the limit of 1000 bytes");
+    assert_string_equal(err.file, in_dir("huge.yaml"));
+    assert_null(bytes);
+    struct rb_doc doc;
+    assert_false(rb_doc_read(&doc, in_dir("huge.yaml"), &err));
+    assert_says(&err, "limit of 4194304 bytes");
+}
+
+static void files_that_lie_about_their_size_are_bounded_too(void **state) {
+    (void)state;
+    struct rb_err err;
+    char *bytes;
+    size_t n;
+    assert_false(rb_read_file("/dev/zero", 100000, &bytes, &n, &err));
+    assert_says(&err, "larger than the limit");
+    if (access("/proc/self/status", R_OK) == 0) { // stat says 0 bytes
+        assert_true(rb_read_file("/proc/self/status", 1 << 20, &bytes, &n, &err));
+        assert_true(n > 100);
+        free(bytes);
+    }
+}
+
+static void failures_say_what_the_system_said(void **state) {
+    (void)state;
+    struct rb_err err;
+    char *bytes, expected[256];
+    size_t n;
+    assert_false(rb_read_file(in_dir("absent.yaml"), 10, &bytes, &n, &err));
+    snprintf(expected, sizeof expected, "cannot read %s: No such file or directory", in_dir("absent.yaml"));
+    assert_string_equal(err.message, expected);
+    assert_int_equal(err.code, RB_ERR_NOT_FOUND);
+    assert_false(rb_read_file(dir, 10, &bytes, &n, &err));
+    assert_says(&err, "Is a directory");
+    assert_false(rb_write_file(in_dir("no/such/dir/x"), "x", 1, &err));
+    assert_says(&err, "cannot write");
+    assert_int_equal(err.code, RB_ERR_IO);
+}
+
+static void a_failed_write_leaves_the_old_file(void **state) {
+    (void)state;
+    struct rb_err err;
+    char *bytes;
+    size_t n;
+    assert_true(rb_write_file(in_dir("old"), "old", 3, &err));
+    assert_int_equal(mkdir(in_dir("old.tmp"), 0700), 0); // the temporary name is taken
+    assert_false(rb_write_file(in_dir("old"), "new", 3, &err));
+    assert_true(rb_read_file(in_dir("old"), 10, &bytes, &n, &err));
+    assert_string_equal(bytes, "old");
+    free(bytes);
+}
+
+static void the_name_chooses_the_format(void **state) {
+    (void)state;
+    struct rb_err err;
+    struct rb_doc doc;
+    assert_true(rb_write_file(in_dir("a.json"), "a: 1", 4, &err));
+    assert_false(rb_doc_read(&doc, in_dir("a.json"), &err));
+    assert_true(rb_write_file(in_dir("a.yaml"), "a: 1", 4, &err));
+    assert_true(rb_doc_read(&doc, in_dir("a.yaml"), &err));
+    assert_string_equal(doc.file, in_dir("a.yaml"));
+    rb_doc_finish(&doc);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(files_past_the_limit_are_refused_unread),
+        cmocka_unit_test(files_that_lie_about_their_size_are_bounded_too),
+        cmocka_unit_test(failures_say_what_the_system_said),
+        cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(the_name_chooses_the_format),
+    };
+    return cmocka_run_group_tests_name("file", tests, make_dir, remove_dir);
+}
