@@ -36,10 +36,11 @@ struct rb_catalog {
 // Header: infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour[,source,fetched_at]
 bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err);
 void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out);
-// Appends the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared.
+// Adds the built-in row for this machine: infra "local", instance_type "local", `slots` GPUs, price 0 declared. A row
+// that is there already is kept.
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);
 
-// Disk price for an infra, or an error RB_ERR_PRICE.
+// Disk price for an infra (a zone without its own has its region's; local: 0), or an error RB_ERR_PRICE.
 bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct rb_rate *out, struct rb_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 // Distributions of latencies, drawn by inversion so that one uniform number makes one draw whatever the family.
 // A value type: empirical samples are borrowed from the arena they were read into.
+// Whatever the family, cv 0 or mean 0 is a constant.
 #ifndef RB_PROFILES_DIST_H
 #define RB_PROFILES_DIST_H
 
@@ -17,16 +18,23 @@ enum rb_dist_kind {
     RB_DIST_EMPIRICAL,   // sorted values; quantile by linear interpolation between order statistics
 };
 
+// Limits with a reason: a latency of 11 days or ten times its mean is a typing error, and within them every draw is
+// finite and fits microseconds.
+#define RB_DIST_MAX_MEAN 1e6
+#define RB_DIST_MAX_CV   10.0
+
 struct rb_dist {
     enum rb_dist_kind kind;
     double mean;          // of what is drawn, except NORMAL (see above); seconds or a factor
     double cv;            // standard deviation over mean; 0 for CONSTANT, 1 for EXPONENTIAL
-    double a, b;          // derived by rb_dist_prepare: lognormal mu, sigma; gamma shape, scale; Weibull shape, scale; ...
+    double a, b, c;       // derived by rb_dist_prepare: normal sd, P(X < 0), -; lognormal mu, sigma, -;
+                          // gamma shape, scale, ln Gamma(shape); Weibull shape, scale, -
     const double *values; // EMPIRICAL: sorted, [n_values]
     int n_values;
 };
 
-// Fills a, b from mean and cv. Errors: mean < 0, cv < 0, not finite, empirical without values.
+// Fills a, b, c from mean and cv (EMPIRICAL: mean and cv from the values). Errors: mean or cv negative, not finite or
+// beyond the limits; empirical without values, or with values unsorted or negative.
 bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err);
 struct rb_dist rb_dist_constant(double value);
 
@@ -42,7 +50,7 @@ const char *rb_dist_kind_name(enum rb_dist_kind kind);
 
 // {distribution: lognormal, mean: 8.0, cv: 0.3} | {distribution: empirical, values: [..]} | 8.0 (constant).
 // Families may also be given by their own parameters: lognormal {mu, sigma}, gamma/weibull {shape, scale},
-// exponential {rate}. Values go into the arena of the node's document.
+// exponential {rate}. Empirical values may stand in any order. Values go into the arena of the node's document.
 bool rb_dist_read(const struct rb_node *node, struct rb_dist *out, struct rb_err *err);
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j);
 

@@ -36,7 +36,7 @@ struct rb_scheduler {
 
 struct rb_trial_spec {
     int min_gpus, max_gpus;
-    const int *sizes;        // allowed GPUs per trial, ascending, [n_sizes]
+    const int *sizes;        // allowed GPUs per trial, ascending, within min_gpus..max_gpus, [n_sizes]
     int n_sizes;
     const int *shares;       // allowed trials per GPU, ascending, [n_shares]; {1} unless given
     int n_shares;
@@ -83,8 +83,8 @@ struct rb_job {
     const char *run;
     const char *checkpoint_dir;  // relative to the trial's directory
     const char *checkpoint_uri;  // NULL: the controller keeps checkpoints
-    int64_t checkpoint_bytes;
-    int64_t data_bytes;
+    int64_t checkpoint_bytes;    // 0: not said
+    int64_t data_bytes;          // 0: nodes read no data
     int64_t data_uusd_per_gb;
     struct rb_resources resources;
     int64_t deadline_us;     // duration from the start of rbrun; -1: none

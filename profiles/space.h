@@ -25,7 +25,8 @@ struct rb_value {
 struct rb_param {
     const char *name;        // [A-Za-z_][A-Za-z0-9_.-]{0,63}
     enum rb_param_kind kind;
-    double min, max, q;      // UNIFORM, LOG_UNIFORM, INT_UNIFORM, Q_UNIFORM
+    double min, max, q;      // UNIFORM, LOG_UNIFORM, INT_UNIFORM, Q_UNIFORM: min, min + q, ..., not beyond max
+    bool whole;              // Q_UNIFORM whose min, max and q were written as integers: so are its draws
     double mu, sigma;        // NORMAL, LOG_NORMAL (of the logarithm)
     const struct rb_value *values;     // CHOICE and CONSTANT (one)
     const double *probabilities;       // CHOICE, or NULL: equal
@@ -51,5 +52,6 @@ void rb_space_args(const struct rb_space *space, const struct rb_value *values, 
 // {"lr":0.01,"batch_size":64}
 void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j);
 void rb_value_text(const struct rb_value *v, struct rb_buf *out); // as it stands in RB_PARAM_<NAME>
+void rb_value_json(const struct rb_value *v, struct rb_json *j);  // a float keeps its point: 1.0, never 1
 
 #endif

@@ -1,0 +1,19 @@
+// Where machines come from: "provider[/region[/zone]]", such as "aws/us-east-1/us-east-1a" or "local". Regions end up
+// in host names, so their form is checked before anything is built from them.
+#ifndef RB_PROFILES_INFRA_H
+#define RB_PROFILES_INFRA_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+extern const char *const rb_infra_providers[]; // sorted by name, NULL-terminated
+
+// Is the text of that form, with a known provider and a region and zone as that provider writes them?
+bool rb_infra_check(const char *infra, struct rb_err *err);
+// Does it say all that a price depends on? aws, gcp and mock need a region.
+bool rb_infra_is_priceable(const char *infra);
+// "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
+bool rb_infra_within(const char *infra, const char *pattern);
+
+#endif

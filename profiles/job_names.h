@@ -1,0 +1,14 @@
+// The words of job.yaml, in the order of their enums. Each list ends with NULL.
+#ifndef RB_PROFILES_JOB_NAMES_H
+#define RB_PROFILES_JOB_NAMES_H
+
+extern const char *const rb_tuner_names[];      // scheduler.type
+extern const char *const rb_policy_names[];     // policy
+extern const char *const rb_lr_scaling_names[]; // trial.batch.lr_scaling
+extern const char *const rb_goal_names[];       // enum rb_goal
+extern const char *const rb_rungs_names[];      // enum rb_rungs
+extern const char *const rb_spot_names[];       // enum rb_spot
+extern const char *const rb_objective_names[];  // enum rb_objective
+extern const char *const rb_drift_names[];      // enum rb_drift
+
+#endif
