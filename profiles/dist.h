@@ -50,8 +50,8 @@ const char *rb_dist_kind_name(enum rb_dist_kind kind);
 
 // {distribution: lognormal, mean: 8.0, cv: 0.3} | {distribution: empirical, values: [..]} | 8.0 (constant).
 // Families may also be given by their own parameters: lognormal {mu, sigma}, gamma/weibull {shape, scale},
-// exponential {rate}. Empirical values may stand in any order. Values go into the arena of the node's document.
-bool rb_dist_read(const struct rb_node *node, struct rb_dist *out, struct rb_err *err);
+// exponential {rate}. Empirical values may stand in any order; they are copied into `arena`.
+bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err);
 void rb_dist_write(const struct rb_dist *d, struct rb_json *j);
 
 #endif

@@ -26,15 +26,13 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool read_values(struct rb_map *m, struct rb_dist *d, struct rb_err *err)
+static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
 {
     const struct rb_node *list;
     if (!rb_map_need(m, "values", &list, err) || !rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > MAX_VALUES)
         return rb_node_error(list, err, "expected 1..%d values, got %d", MAX_VALUES, list->n_children);
-    // The sample lives as long as the document it stands in, whose arena is ours to add to.
-    struct rb_arena *arena = (struct rb_arena *)&list->doc->arena;
     double *values = rb_arena_array(arena, (size_t)list->n_children, sizeof *values);
     int n = 0;
     for (const struct rb_node *child = list->first; child; child = child->next)
@@ -133,7 +131,7 @@ static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dis
     return rb_keys_begin(m, node, keys, err);
 }
 
-static bool read_family(const struct rb_node *node, struct rb_dist *d, struct rb_err *err)
+static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *name;
@@ -146,18 +144,18 @@ static bool read_family(const struct rb_node *node, struct rb_dist *d, struct rb
     if (!begin_form(&m, node, d->kind, &own, err))
         return false;
     if (d->kind == RB_DIST_EMPIRICAL)
-        return read_values(&m, d, err);
+        return read_values(&m, arena, d, err);
     return own ? read_own_parameters(&m, d, err) : read_mean_and_cv(&m, d, err);
 }
 
-bool rb_dist_read(const struct rb_node *node, struct rb_dist *out, struct rb_err *err)
+bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
 {
     struct rb_dist d = {.kind = RB_DIST_CONSTANT};
     struct rb_err why;
     if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT) {
         if (!rb_node_double(node, 0, RB_DIST_MAX_MEAN, &d.mean, err))
             return false;
-    } else if (!read_family(node, &d, err)) {
+    } else if (!read_family(node, arena, &d, err)) {
         return false;
     }
     if (!rb_dist_prepare(&d, &why))

@@ -35,16 +35,7 @@ static bool need_dist(struct rb_map *m, const char *key, struct rb_arena *arena,
                       struct rb_err *err)
 {
     const struct rb_node *node;
-    struct rb_dist d;
-    if (!rb_map_need(m, key, &node, err) || !rb_dist_read(node, &d, err))
-        return false;
-    if (d.kind == RB_DIST_EMPIRICAL) {
-        double *values = rb_arena_array(arena, (size_t)d.n_values, sizeof *values);
-        memcpy(values, d.values, (size_t)d.n_values * sizeof *values);
-        d.values = values;
-    }
-    *out = d;
-    return true;
+    return rb_map_need(m, key, &node, err) && rb_dist_read(node, arena, out, err);
 }
 
 // ---- speed-up table ------------------------------------------------------------------------------------------------
@@ -256,11 +247,14 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
     return !preemption || rb_node_double(preemption, 0, MAX_PREEMPTIONS, &p->preemption_per_hour, err);
 }
 
-static bool read_provisioning(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
+bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
+                          int *out_n, struct rb_err *err)
 {
-    const struct rb_node *list = rb_keys_given(m, "provisioning");
-    if (!list)
+    if (!list) {
+        *out = NULL;
+        *out_n = 0;
         return true;
+    }
     if (!rb_node_list(list, err))
         return false;
     if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
@@ -271,8 +265,8 @@ static bool read_provisioning(struct rb_map *m, struct rb_arena *arena, struct r
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read_provision(child, arena, &rows[n++], err))
             return false;
-    p->provisioning = rows;
-    p->n_provisioning = n;
+    *out = rows;
+    *out_n = n;
     return true;
 }
 
@@ -310,7 +304,8 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||
         !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
         !read_noise(&m, arena, &p, err) || !need_dist(&m, "startup_s", arena, &p.startup_s, err) ||
-        !need_dist(&m, "checkpoint_s", arena, &p.checkpoint_s, err) || !read_provisioning(&m, arena, &p, err))
+        !need_dist(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
+        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err))
         return false;
     *out = p;
     return true;
