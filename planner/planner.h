@@ -17,7 +17,7 @@ struct rb_plan_request {
     uint64_t seed;
     int samples;                      // replicates behind every estimate
     int threads;
-    int64_t node_limit;               // search nodes; 0: none. The reproducible cut
+    int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     void *out_of_time_ctx;
     // Every candidate considered and why it lost; NULL: silent. `text` is one line.
@@ -25,10 +25,16 @@ struct rb_plan_request {
     void *explain_ctx;
 };
 
-// A plan as the search sees it: stages on offers of the scenario.
+// What a plan decides for one stage.
+struct rb_choice {
+    int offer; // index into the scenario's offers
+    int gpus;  // per trial
+    int nodes; // of that offer, owned during the stage
+};
+
+// A plan as the search sees it: a plain value.
 struct rb_candidate {
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES]; // stages[i].nodes points here when it has one entry
+    struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     struct rb_estimate estimate;
 };
@@ -41,14 +47,18 @@ struct rb_plan_result {
     int64_t nearest_deadline_us;      // rounded up to 1 s
     int64_t nearest_budget_uusd;      // rounded up to 1 cent
     double nearest_confidence;        // rounded down to 0.001
-    int64_t n_evaluated;
+    int64_t n_evaluated;              // candidates whose estimate was made
+    bool cut;                         // the search ended at its node or time limit: a cheaper plan may exist
 };
+
+// Shared by the planners of one request: scenario, sizes, sampled stage times (planner/search.h).
+struct rb_search;
 
 struct rb_planner {
     const char *name;
     const char *summary;
-    bool (*plan)(const struct rb_plan_request *req, const struct rb_scenario *s, struct rb_plan_result *out,
-                 struct rb_err *err);
+    // Fails only on errors; a request that no plan of this planner satisfies is a result with feasible = false.
+    bool (*plan)(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 };
 
 extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
@@ -59,10 +69,12 @@ const struct rb_planner *rb_planner_find(const char *name);
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err);
 
-// Sizes of trial.gpus.sizes that fit the offer's node under trial.max_nodes and the profile's layouts, ascending.
+// Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
+// layouts, ascending. Returns how many; 0 for an offer that is not usable.
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE]);
 
-// The whole thing: offers, scenario, the chosen planner, the baselines, fallbacks, warnings -> a plan ready to write.
+// The whole thing: offers, scenario, the chosen planner, the baselines, fallbacks, warnings -> a plan ready to write,
+// but for tool, job_path and the two digests, which the main knows.
 // Infeasible: RB_ERR_INFEASIBLE with *out_result filled (nearest values). out_plan lives in `arena`.
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err);

@@ -1,0 +1,369 @@
+// rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
+#include "commands/rbplan.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "planner/planner.h"
+#include "providers/digest.h"
+#include "views/plan_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_SAMPLES 4096
+
+static const struct rb_option plan_options[] = {
+    {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
+    {"budget", 0, RB_OPT_MONEY, false, "USD", "most the whole job may cost", 0, 0},
+    {"confidence", 0, RB_OPT_DOUBLE, false, "P", "probability with which both must be kept (default: the job's)", 0, 1},
+    {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
+    {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), greedy, static or naive", 0, 0},
+    {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
+    {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
+    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost", 0, 0},
+    {"pareto", 0, RB_OPT_STRING, false, "FILE.json", "write cost against deadline for every planner", 0, 0},
+    {"verify", 0, RB_OPT_INT, false, "N", "run the plan N times through the engine and compare", 1, 1000000},
+    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file", 0, 0},
+    {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
+    {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
+    {"prices", 0, RB_OPT_STRING, false, "FILE", "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
+    {"seed", 0, RB_OPT_INT, false, "S", "seed of every draw (default: the job's)", 0, 9007199254740992.0},
+    {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096)", 32, 1000000},
+    {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
+    {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
+    {"time-limit", 0, RB_OPT_DURATION, false, "T", "cut the search after T; the plan may then differ between runs", 0, 0},
+    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "not supported yet", 0, 0},
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
+    {0},
+};
+
+static const struct rb_command plan_command = {
+    .name = "rbplan",
+    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | init [SCRIPT]",
+    .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
+    .examples = "  rbplan --deadline 2h job.yaml\n"
+                "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
+                "  rbplan --planner greedy --explain job.yaml\n"
+                "  rbplan --pareto frontier.json job.yaml\n"
+                "  rbplan --check job.yaml\n"
+                "  rbplan explain plan.json\n",
+    .options = plan_options,
+    .min_args = 1,
+    .max_args = 1,
+};
+
+// --- carrying a command out
+
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    }
+    return false;
+}
+
+int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int argc, char **argv)
+{
+    struct rb_args args = {0};
+    struct rb_err err = {0};
+    bool ok = rb_args_parse(&args, command, argc, argv, &err), json = asks_for_json(argc, argv);
+    if (ok && args.help)
+        rb_command_help(command);
+    else
+        ok = ok && run(&args, &err);
+    // An infeasible request with --json has printed its own document.
+    if (!ok && !(json && err.code == RB_ERR_INFEASIBLE))
+        rb_err_print(&err, command->name, json);
+    rb_args_finish(&args);
+    return ok ? 0 : rb_err_exit_code(&err);
+}
+
+struct rb_text_style rb_plan_style(void)
+{
+    return (struct rb_text_style){.width = rb_text_width(STDOUT_FILENO), .colour = rb_colour(STDOUT_FILENO)};
+}
+
+bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
+{
+    bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    rb_buf_finish(out);
+    return ok || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+}
+
+// --- --check, --print-config
+
+static bool print_config(const struct rb_job *job, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, true);
+    rb_job_write(job, &j);
+    rb_buf_putc(&out, '\n');
+    return rb_plan_print(&out, err);
+}
+
+static bool print_checked(const char *path, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    rb_buf_printf(&out, "%s: ok\n", path);
+    return rb_plan_print(&out, err);
+}
+
+// --- the request
+
+struct stopwatch {
+    int64_t end_us; // monotonic; 0: never
+};
+
+static bool out_of_time(void *ctx)
+{
+    const struct stopwatch *w = ctx;
+    return rb_clock_monotonic_us() >= w->end_us;
+}
+
+static void explain_line(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_info("%s", text);
+}
+
+static struct rb_plan_request request(const struct rb_args *args, const struct rb_plan_inputs *in,
+                                      struct stopwatch *watch)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t limit_us = rb_args_duration_us(args, "time-limit", 0);
+    watch->end_us = limit_us > 0 ? rb_clock_monotonic_us() + limit_us : 0;
+    return (struct rb_plan_request){
+        .job = &in->job,
+        .profile = &in->profile,
+        .catalog = &in->catalog,
+        .deadline_us = in->job.deadline_us,
+        .budget_uusd = in->job.budget_uusd,
+        .confidence = in->job.confidence,
+        .objective = in->job.objective,
+        .seed = in->job.seed,
+        .samples = (int)rb_args_int(args, "samples", DEFAULT_SAMPLES),
+        .threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1),
+        .node_limit = rb_args_int(args, "node-limit", 0),
+        .out_of_time = limit_us > 0 ? out_of_time : NULL,
+        .out_of_time_ctx = watch,
+        .explain = rb_args_flag(args, "explain") ? explain_line : NULL,
+    };
+}
+
+// --- results
+
+static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
+{
+    rb_json_key(j, key);
+    if (v < 0)
+        rb_json_null(j);
+    else
+        rb_json_int(j, v);
+}
+
+static bool print_infeasible(const struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-infeasible/1");
+    rb_json_key(&j, "nearest");
+    rb_json_begin_object(&j);
+    kint_or_null(&j, "deadline_us", result->nearest_deadline_us);
+    kint_or_null(&j, "budget_uusd", result->nearest_budget_uusd);
+    rb_json_key(&j, "confidence");
+    if (isnan(result->nearest_confidence))
+        rb_json_null(&j);
+    else
+        rb_json_double(&j, result->nearest_confidence);
+    rb_json_end_object(&j);
+    rb_json_key(&j, "best");
+    rb_estimate_write(&result->best.estimate, &j);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
+    return rb_plan_print(&out, err);
+}
+
+// How to reach `to` from the directory of `from`; absolute where they share nothing but the root.
+static const char *relative_path(const char *to, const char *from, struct rb_arena *arena)
+{
+    char target[PATH_MAX], base[PATH_MAX];
+    const char *slash = from ? strrchr(from, '/') : NULL;
+    const char *directory = slash ? rb_arena_strndup(arena, from, (size_t)(slash - from) + 1) : ".";
+    if (!realpath(to, target) || !realpath(directory, base))
+        return to;
+    size_t common = 0, i = 0;
+    for (; target[i] && target[i] == base[i]; i++)
+        common = target[i] == '/' ? i + 1 : common;
+    if (!base[i] && target[i] == '/')
+        return rb_arena_strdup(arena, target + i + 1);
+    struct rb_buf up = RB_BUF_INIT;
+    for (const char *p = base + common; *p; p++)
+        rb_buf_puts(&up, p == base + common || *p == '/' ? "../" : "");
+    const char *path = rb_arena_printf(arena, "%s%s", rb_buf_str(&up), target + common);
+    rb_buf_finish(&up);
+    return path;
+}
+
+static void digest_job(const struct rb_job *job, char out[65])
+{
+    struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_job_write(job, &j);
+    rb_digest_sha256(rb_buf_str(&text), text.len, out);
+    rb_buf_finish(&text);
+}
+
+static void digest_profile(const struct rb_profile *profile, char out[65])
+{
+    struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_profile_write(profile, &j);
+    rb_digest_sha256(rb_buf_str(&text), text.len, out);
+    rb_buf_finish(&text);
+}
+
+// What the planner could not know.
+static void sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output)
+{
+    plan->tool = "rbplan " RB_VERSION;
+    bool from_stdin = strcmp(in->job_path, "-") == 0;
+    plan->job_path = from_stdin ? "" : relative_path(in->job_path, output, &in->arena);
+    digest_job(plan->job, plan->job_sha256);
+    digest_profile(plan->profile, plan->profile_sha256);
+}
+
+static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, pretty);
+    rb_plan_write(plan, &j);
+    rb_buf_putc(out, '\n');
+}
+
+static bool save(const struct rb_plan *plan, const char *path, struct rb_err *err)
+{
+    struct rb_buf text = RB_BUF_INIT;
+    write_json(plan, true, &text);
+    bool ok = rb_write_file(path, rb_buf_str(&text), text.len, err);
+    rb_buf_finish(&text);
+    return ok;
+}
+
+static void next_step(const char *output, struct rb_buf *out)
+{
+    if (output && strcmp(output, "-") != 0)
+        rb_buf_printf(out, "\nwritten to %s; carry it out with: rbrun %s\n", output, output);
+    else
+        rb_buf_puts(out, "\nto keep it, add: -o plan.json; then carry it out with: rbrun plan.json\n");
+}
+
+static bool report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err)
+{
+    const char *output = rb_args_string(args, "output", NULL);
+    int n_verify = (int)rb_args_int(args, "verify", 0);
+    struct rb_buf out = RB_BUF_INIT, verified = RB_BUF_INIT;
+    if (n_verify > 0 && !rb_plan_verify(plan, n_verify, &verified, err))
+        return false;
+    bool ok = !output || save(plan, output, err);
+    if (rb_args_flag(args, "json") || (output && strcmp(output, "-") == 0)) {
+        rb_info("%s", rb_buf_str(&verified));
+        if (!output || strcmp(output, "-") != 0)
+            write_json(plan, false, &out);
+    } else {
+        struct rb_text_style style = rb_plan_style();
+        rb_plan_table_write(plan, &style, &out);
+        rb_buf_puts(&out, rb_buf_str(&verified));
+        next_step(output, &out);
+    }
+    rb_buf_finish(&verified);
+    if (ok)
+        return rb_plan_print(&out, err);
+    rb_buf_finish(&out);
+    return false;
+}
+
+static bool write_pareto(const struct rb_plan_request *req, const char *path, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    size_t n = strlen(path);
+    if (n < 5 || strcmp(path + n - 5, ".json") != 0)
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --pareto %s: only FILE.json can be written", path);
+    rb_json_init(&j, &out, true);
+    bool ok = rb_pareto_write(req, &j, err);
+    rb_buf_putc(&out, '\n');
+    ok = ok && rb_write_file(path, rb_buf_str(&out), out.len, err);
+    rb_buf_finish(&out);
+    return ok;
+}
+
+// --- the command
+
+static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
+{
+    struct stopwatch watch;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    if (!rb_job_check_supported(&in->job, err) || !rb_plan_inputs_find(in, args, err))
+        return false;
+    struct rb_plan_request req = request(args, in, &watch);
+    const char *pareto = rb_args_string(args, "pareto", NULL);
+    if (pareto)
+        return write_pareto(&req, pareto, err);
+    if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
+        struct rb_err io;
+        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !print_infeasible(&result, &io))
+            *err = io;
+        return false;
+    }
+    sign(&plan, in, rb_args_string(args, "output", NULL));
+    return report(args, &plan, err);
+}
+
+static bool run(const struct rb_args *args, struct rb_err *err)
+{
+    if (rb_args_nth(args, "what-if", 0))
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --what-if; change the job with --set and compare "
+                                               "two plans with `rbplan diff`");
+    RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
+    if (!rb_plan_inputs_job(&in, args, err))
+        return false;
+    if (rb_args_flag(args, "print-config"))
+        return print_config(&in.job, err);
+    if (rb_args_flag(args, "check"))
+        return print_checked(in.job_path, err);
+    return plan_job(args, &in, err);
+}
+
+static int init_job(int argc, char **argv)
+{
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_ERR_INVALID, "not supported yet: init; start from examples/bert/job.yaml");
+    rb_err_print(&err, "rbplan", asks_for_json(argc, argv));
+    return rb_err_exit_code(&err);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } subcommands[] = {{"diff", rb_plan_diff}, {"explain", rb_plan_explain}, {"init", init_job}};
+    for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof subcommands[0]; i++) {
+        if (strcmp(argv[1], subcommands[i].name) == 0)
+            return subcommands[i].run(argc - 1, argv + 1);
+    }
+    return rb_plan_carry_out(&plan_command, run, argc, argv);
+}

@@ -1,0 +1,274 @@
+#include "commands/rbplan_inputs.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "profiles/import.h"
+#include "profiles/infra.h"
+#include "profiles/store.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// --- the job
+
+static const char *const override_flags[][2] = {
+    {"deadline", "deadline"}, {"budget", "budget"}, {"confidence", "confidence"}, {"seed", "seed"}};
+
+// --deadline and friends are --set of the same keys; they come last and win.
+static int collect_overrides(const struct rb_args *args, struct rb_arena *arena, const char ***out)
+{
+    const char **list = rb_arena_array(arena, (size_t)args->n_given + 1, sizeof *list), *text;
+    int n = 0;
+    while ((text = rb_args_nth(args, "set", n)))
+        list[n++] = text;
+    for (size_t i = 0; i < sizeof override_flags / sizeof override_flags[0]; i++) {
+        text = rb_args_string(args, override_flags[i][0], NULL);
+        if (text && strcmp(override_flags[i][0], "budget") == 0 && text[0] == '$')
+            text++; // YAML wants the bare number
+        if (text)
+            list[n++] = rb_arena_printf(arena, "%s=%s", override_flags[i][1], text);
+    }
+    *out = list;
+    return n;
+}
+
+static bool deadline_from_now(struct rb_job *job, struct rb_err *err)
+{
+    if (job->deadline_at_us < 0)
+        return true;
+    job->deadline_us = job->deadline_at_us - rb_clock_unix_us();
+    if (job->deadline_us > 0)
+        return true;
+    char text[32];
+    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "deadline", "%s is past: give a later one",
+                         rb_format_instant(job->deadline_at_us, text));
+}
+
+bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_plan_inputs in = {.job_path = args->args[0]};
+    const char **overrides;
+    rb_arena_init(&in.arena);
+    int n = collect_overrides(args, &in.arena, &overrides);
+    if (!rb_job_load(in.job_path, overrides, n, &in.arena, &in.job, err) || !deadline_from_now(&in.job, err)) {
+        rb_arena_finish(&in.arena);
+        return false;
+    }
+    in.imports = rb_xcalloc(RB_PLAN_INPUTS_FILES + 1, sizeof *in.imports);
+    *out = in;
+    return true;
+}
+
+void rb_plan_inputs_finish(struct rb_plan_inputs *in)
+{
+    for (int i = 0; i < in->n_imports; i++)
+        rb_import_finish(&in->imports[i]);
+    free(in->imports);
+    rb_arena_finish(&in->arena);
+    *in = (struct rb_plan_inputs){0};
+}
+
+// --- files
+
+static const char *beside(struct rb_plan_inputs *in, const char *name)
+{
+    const char *slash = strrchr(in->job_path, '/');
+    if (!slash)
+        return rb_arena_strdup(&in->arena, name);
+    return rb_arena_printf(&in->arena, "%.*s/%s", (int)(slash - in->job_path), in->job_path, name);
+}
+
+static bool read_file(struct rb_plan_inputs *in, const char *path, enum rb_import_format format,
+                      struct rb_import **out, struct rb_err *err)
+{
+    struct rb_import_options options = {.format = format};
+    if (in->n_imports > RB_PLAN_INPUTS_FILES)
+        return rb_err_set(err, RB_ERR_INVALID, "more than %d files of prices; import them with `rbprofile import`",
+                          RB_PLAN_INPUTS_FILES);
+    if (!rb_import_read(path, &options, &in->imports[in->n_imports], err))
+        return false;
+    *out = &in->imports[in->n_imports++];
+    return true;
+}
+
+static bool use_profile_file(struct rb_plan_inputs *in, const char *path, struct rb_err *err)
+{
+    struct rb_import *import;
+    if (!read_file(in, path, RB_IMPORT_PROFILE, &import, err))
+        return false;
+    in->profile = import->profile;
+    rb_info("profile %s from %s", in->profile.name, path);
+    return true;
+}
+
+// --- prices
+
+static bool has_offer(const struct rb_catalog *c, const struct rb_offer *offer)
+{
+    for (int i = 0; i < c->n_offers; i++) {
+        const struct rb_offer *o = &c->offers[i];
+        if (strcmp(o->infra, offer->infra) == 0 && strcmp(o->instance_type, offer->instance_type) == 0 &&
+            o->market == offer->market)
+            return true;
+    }
+    return false;
+}
+
+static bool has_disk(const struct rb_catalog *c, const char *infra)
+{
+    for (int i = 0; i < c->n_disks; i++) {
+        if (strcmp(c->disks[i].infra, infra) == 0)
+            return true;
+    }
+    return false;
+}
+
+// What is known already wins: the store over files, the first file over the next.
+static void add_prices(struct rb_plan_inputs *in, const struct rb_catalog *more)
+{
+    struct rb_catalog *c = &in->catalog, merged = *c;
+    merged.offers = rb_arena_array(&in->arena, (size_t)(c->n_offers + more->n_offers) + 1, sizeof *merged.offers);
+    merged.disks = rb_arena_array(&in->arena, (size_t)(c->n_disks + more->n_disks) + 1, sizeof *merged.disks);
+    if (c->n_offers > 0)
+        memcpy(merged.offers, c->offers, (size_t)c->n_offers * sizeof *merged.offers);
+    if (c->n_disks > 0)
+        memcpy(merged.disks, c->disks, (size_t)c->n_disks * sizeof *merged.disks);
+    for (int i = 0; i < more->n_offers; i++) {
+        if (!has_offer(c, &more->offers[i]))
+            merged.offers[merged.n_offers++] = more->offers[i];
+    }
+    for (int i = 0; i < more->n_disks; i++) {
+        if (!has_disk(c, more->disks[i].infra))
+            merged.disks[merged.n_disks++] = more->disks[i];
+    }
+    *c = merged;
+}
+
+static bool use_price_file(struct rb_plan_inputs *in, const char *path, struct rb_err *err)
+{
+    struct rb_import *import;
+    if (!read_file(in, path, RB_IMPORT_PRICES, &import, err))
+        return false;
+    add_prices(in, &import->prices);
+    rb_info("prices from %s", path);
+    return true;
+}
+
+// Has every infra the job names a price? mock has aws's.
+static bool prices_cover_job(const struct rb_plan_inputs *in)
+{
+    const struct rb_string_list *infra = &in->job.resources.infra;
+    for (int i = 0; i < infra->n; i++) {
+        bool found = strcmp(infra->items[i], "local") == 0;
+        char aws[128] = "";
+        if (rb_infra_within(infra->items[i], "mock"))
+            snprintf(aws, sizeof aws, "aws%s", infra->items[i] + strlen("mock"));
+        for (int k = 0; k < in->catalog.n_offers && !found; k++)
+            found = rb_infra_within(in->catalog.offers[k].infra, infra->items[i]) ||
+                    (aws[0] && rb_infra_within(in->catalog.offers[k].infra, aws));
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool use_price_files_beside(struct rb_plan_inputs *in, struct rb_err *err)
+{
+    static const char *const patterns[] = {"prices.csv", "../prices/*.csv"};
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+        glob_t found;
+        if (glob(beside(in, patterns[p]), 0, NULL, &found) != 0)
+            continue;
+        bool ok = true;
+        for (size_t i = 0; i < found.gl_pathc && ok; i++)
+            ok = use_price_file(in, rb_arena_strdup(&in->arena, found.gl_pathv[i]), err);
+        globfree(&found);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static int compare_offers(const void *pa, const void *pb)
+{
+    const struct rb_offer *a = pa, *b = pb;
+    int order = strcmp(a->infra, b->infra);
+    if (order == 0)
+        order = strcmp(a->instance_type, b->instance_type);
+    return order != 0 ? order : (int)a->market - (int)b->market;
+}
+
+static void add_local_if_asked(struct rb_plan_inputs *in)
+{
+    const struct rb_string_list *infra = &in->job.resources.infra;
+    for (int i = 0; i < infra->n; i++) {
+        if (strcmp(infra->items[i], "local") == 0) {
+            long slots = sysconf(_SC_NPROCESSORS_ONLN);
+            rb_catalog_add_local(&in->catalog, &in->arena, "CPU", slots > 0 ? (int)slots : 1);
+            return;
+        }
+    }
+}
+
+static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_args *args,
+                        struct rb_err *err)
+{
+    const char *file = rb_args_string(args, "prices", NULL);
+    if (file) {
+        if (!use_price_file(in, file, err))
+            return false;
+    } else {
+        if (store && !rb_store_prices(store, &in->arena, &in->catalog, err))
+            return false;
+        if (!prices_cover_job(in) && !use_price_files_beside(in, err))
+            return false;
+    }
+    add_local_if_asked(in);
+    if (in->catalog.n_offers > 0)
+        qsort(in->catalog.offers, (size_t)in->catalog.n_offers, sizeof *in->catalog.offers, compare_offers);
+    return true;
+}
+
+// --- the profile
+
+static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, const struct rb_args *args,
+                         struct rb_err *err)
+{
+    const char *file = rb_args_string(args, "profile-file", NULL);
+    if (file)
+        return use_profile_file(in, file, err);
+    if (store) {
+        if (rb_store_profile(store, in->job.profile, &in->arena, &in->profile, err))
+            return true;
+        if (err->code != RB_ERR_NOT_FOUND)
+            return false;
+    }
+    const char *path = beside(in, "profile.yaml");
+    if (access(path, F_OK) == 0)
+        return use_profile_file(in, path, err);
+    if (store)
+        return false;
+    return rb_err_set(err, RB_ERR_NOT_FOUND,
+                      "there is no profile \"%s\": no profile store, and no %s; measure one with `rbprofile train %s`, "
+                      "or give one with --profile-file FILE.yaml",
+                      in->job.profile, path, in->job_path);
+}
+
+bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_store *store = NULL;
+    const char *db = rb_args_string(args, "db", NULL);
+    if (!rb_store_open(db, true, &store, err)) {
+        if (err->code != RB_ERR_NOT_FOUND || db)
+            return false;
+        *err = (struct rb_err){0};
+    }
+    bool ok = find_profile(in, store, args, err) && find_prices(in, store, args, err);
+    rb_store_close(store);
+    if (ok)
+        *err = (struct rb_err){0};
+    return ok;
+}

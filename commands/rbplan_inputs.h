@@ -1,0 +1,31 @@
+// What rbplan needs to know before it plans, and where it found it: the job, its profile, and prices. The profile store
+// is only read; what it lacks is looked for in files beside the job.
+#ifndef RB_COMMANDS_RBPLAN_INPUTS_H
+#define RB_COMMANDS_RBPLAN_INPUTS_H
+
+#include "base/options.h"
+#include "profiles/catalog.h"
+#include "profiles/job.h"
+#include "profiles/profile.h"
+
+#define RB_PLAN_INPUTS_FILES 32 // price files beside one job
+
+struct rb_import;
+
+struct rb_plan_inputs {
+    struct rb_arena arena;
+    const char *job_path;     // as given; "-": stdin
+    struct rb_job job;        // deadline_us filled where an instant was given
+    struct rb_profile profile;
+    struct rb_catalog catalog;
+    struct rb_import *imports; // files read, alive as long as what was read from them
+    int n_imports;
+};
+
+// The job alone, with the command line's overrides. Owns: finish *out with rb_plan_inputs_finish.
+bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err);
+// Then the profile and the prices; says on stderr which files were used.
+bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_args *args, struct rb_err *err);
+void rb_plan_inputs_finish(struct rb_plan_inputs *in); // accepts a zeroed one
+
+#endif

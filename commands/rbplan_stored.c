@@ -1,0 +1,99 @@
+// rbplan explain, rbplan diff: what plans that were written say.
+#include "commands/rbplan.h"
+
+#include "base/limits.h"
+#include "providers/digest.h"
+#include "views/plan_table.h"
+
+#include <string.h>
+
+#define DB_OPTION                                                                                                      \
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0}
+
+static const struct rb_option options[] = {DB_OPTION, {0}};
+
+struct stored {
+    struct rb_doc doc;
+    struct rb_arena arena;
+    struct rb_plan plan;
+};
+
+static bool read_stored(const char *path, struct stored *out, struct rb_err *err)
+{
+    struct stored s = {0};
+    rb_arena_init(&s.arena);
+    if (rb_doc_read(&s.doc, path, err)) {
+        if (rb_plan_read(s.doc.root, rb_digest_sha256, &s.arena, &s.plan, err)) {
+            *out = s;
+            return true;
+        }
+        rb_doc_finish(&s.doc);
+    }
+    rb_arena_finish(&s.arena);
+    return false;
+}
+
+static void finish_stored(struct stored *s)
+{
+    rb_doc_finish(&s->doc);
+    rb_arena_finish(&s->arena);
+}
+
+static bool run_explain(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(finish_stored) struct stored s = {0};
+    struct rb_buf out = RB_BUF_INIT;
+    if (!read_stored(args->args[0], &s, err))
+        return false;
+    struct rb_text_style style = rb_plan_style();
+    rb_plan_explain_write(&s.plan, &style, &out);
+    return rb_plan_print(&out, err);
+}
+
+int rb_plan_explain(int argc, char **argv)
+{
+    static const struct rb_command command = {
+        .name = "rbplan explain",
+        .usage = "plan.json",
+        .summary = "Says stage by stage what a plan does and why, and what the other planners would have needed.",
+        .examples = "  rbplan explain plan.json\n",
+        .options = options,
+        .min_args = 1,
+        .max_args = 1,
+    };
+    return rb_plan_carry_out(&command, run_explain, argc, argv);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool run_diff(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(finish_stored) struct stored a = {0};
+    RB_AUTO(finish_stored) struct stored b = {0};
+    if (!read_stored(args->args[0], &a, err) || !read_stored(args->args[1], &b, err))
+        return false;
+    bool same_base = strcmp(base_name(args->args[0]), base_name(args->args[1])) == 0;
+    struct rb_text_style style = rb_plan_style();
+    struct rb_buf out = RB_BUF_INIT;
+    rb_plan_diff_write(&a.plan, same_base ? args->args[0] : base_name(args->args[0]), &b.plan,
+                       same_base ? args->args[1] : base_name(args->args[1]), &style, &out);
+    return rb_plan_print(&out, err);
+}
+
+int rb_plan_diff(int argc, char **argv)
+{
+    static const struct rb_command command = {
+        .name = "rbplan diff",
+        .usage = "A.json B.json",
+        .summary = "Puts two plans side by side: their stages, then what differs in their estimates.",
+        .examples = "  rbplan diff tight.json loose.json\n",
+        .options = options,
+        .min_args = 2,
+        .max_args = 2,
+    };
+    return rb_plan_carry_out(&command, run_diff, argc, argv);
+}

@@ -1,0 +1,77 @@
+#include "planner/nearest.h"
+
+#include "planner/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare_int64(const void *pa, const void *pb)
+{
+    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+    return (a > b) - (a < b);
+}
+
+static bool within(int64_t value, int64_t limit)
+{
+    return limit < 0 || value <= limit;
+}
+
+// The need-th smallest of `values` among the replicates that keep the other constraint; -1: too few keep it.
+static int64_t smallest_limit(const int64_t *values, const int64_t *others, int64_t other_limit, int n, int need,
+                              int64_t *scratch)
+{
+    int kept = 0;
+    for (int r = 0; r < n; r++) {
+        if (within(others[r], other_limit))
+            scratch[kept++] = values[r];
+    }
+    if (kept < need || need == 0)
+        return -1;
+    qsort(scratch, (size_t)kept, sizeof *scratch, compare_int64);
+    return scratch[need - 1];
+}
+
+struct rb_needs rb_needs_of(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
+                            int64_t budget_uusd, double confidence, int64_t *scratch)
+{
+    int need = rb_need_count(confidence, n), met = 0;
+    for (int r = 0; r < n; r++)
+        met += within(time_us[r], deadline_us) && within(cost_uusd[r], budget_uusd);
+    return (struct rb_needs){
+        .deadline_us = smallest_limit(time_us, cost_uusd, budget_uusd, n, need, scratch),
+        .budget_uusd = smallest_limit(cost_uusd, time_us, deadline_us, n, need, scratch),
+        .confidence = (double)met / n,
+    };
+}
+
+struct rb_needs rb_needs_none(void)
+{
+    return (struct rb_needs){.deadline_us = -1, .budget_uusd = -1, .confidence = 0};
+}
+
+static int64_t nearer(int64_t a, int64_t b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+void rb_needs_merge(struct rb_needs *nearest, const struct rb_needs *other)
+{
+    nearest->deadline_us = nearer(nearest->deadline_us, other->deadline_us);
+    nearest->budget_uusd = nearer(nearest->budget_uusd, other->budget_uusd);
+    nearest->confidence = fmax(nearest->confidence, other->confidence);
+}
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return value < 0 ? -1 : (value + unit - 1) / unit * unit;
+}
+
+void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *req, struct rb_plan_result *out)
+{
+    out->nearest_deadline_us = req->deadline_us < 0 ? -1 : round_up(needs->deadline_us, RB_US_PER_S);
+    out->nearest_budget_uusd = req->budget_uusd < 0 ? -1 : round_up(needs->budget_uusd, RB_UUSD / 100);
+    double thousandths = floor(needs->confidence * 1000 + 1e-9);
+    out->nearest_confidence = thousandths > 0 ? thousandths / 1000 : NAN;
+}

@@ -1,0 +1,216 @@
+// Which offers a job may use: the filters of `resources` applied to the catalogue, each with an error of its own when
+// it removes the last one.
+#include "planner/planner.h"
+
+#include "profiles/infra.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct rb_place no_place = {NULL, 0, 0};
+
+struct offer_list {
+    struct rb_offer *items;
+    int n;
+};
+
+static bool listed(const struct rb_string_list *list, const char *item)
+{
+    if (list->n == 0)
+        return true;
+    for (int i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i], item) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool same_offer(const struct rb_offer *a, const struct rb_offer *b)
+{
+    return strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0 &&
+           a->market == b->market;
+}
+
+static void add_once(struct offer_list *list, const struct rb_offer *offer)
+{
+    for (int i = 0; i < list->n; i++) {
+        if (same_offer(&list->items[i], offer))
+            return;
+    }
+    list->items[list->n++] = *offer;
+}
+
+// mock/REGION is aws/REGION that refuses any endpoint but loopback: it has aws's prices unless it has its own.
+static int add_mock_from_aws(const struct rb_catalog *catalog, const char *filter, struct rb_arena *arena,
+                             struct offer_list *list)
+{
+    const char *aws_filter = rb_arena_printf(arena, "aws%s", filter + strlen("mock"));
+    int n = 0;
+    for (int i = 0; i < catalog->n_offers; i++) {
+        if (!rb_infra_within(catalog->offers[i].infra, aws_filter))
+            continue;
+        struct rb_offer mocked = catalog->offers[i];
+        mocked.infra = rb_arena_printf(arena, "mock%s", mocked.infra + strlen("aws"));
+        add_once(list, &mocked);
+        n++;
+    }
+    return n;
+}
+
+static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog, int position,
+                      struct rb_arena *arena, struct offer_list *list, struct rb_err *err)
+{
+    const char *filter = job->resources.infra.items[position];
+    int n = 0;
+    for (int i = 0; i < catalog->n_offers; i++) {
+        if (rb_infra_within(catalog->offers[i].infra, filter)) {
+            add_once(list, &catalog->offers[i]);
+            n++;
+        }
+    }
+    if (n == 0 && rb_infra_within(filter, "mock"))
+        n = add_mock_from_aws(catalog, filter, arena, list);
+    if (n > 0)
+        return true;
+    char key[64];
+    snprintf(key, sizeof key, "resources.infra[%d]", position);
+    return rb_err_set_at(err, RB_ERR_PRICE, no_place, key,
+                         "no price is known for %s: import a price list with `rbprofile import prices.csv`, or give "
+                         "one with --prices FILE.csv",
+                         filter);
+}
+
+// A type that was asked for by name and has no price anywhere is an error, not a silent loss.
+static bool check_types_priced(const struct rb_job *job, const struct offer_list *list, struct rb_arena *arena,
+                               struct rb_err *err)
+{
+    const char **known = rb_arena_array(arena, (size_t)list->n + 1, sizeof *known);
+    for (int i = 0; i < list->n; i++)
+        known[i] = list->items[i].instance_type;
+    for (int i = 0; i < job->resources.instance_types.n; i++) {
+        const char *type = job->resources.instance_types.items[i];
+        bool found = false;
+        for (int k = 0; k < list->n && !found; k++)
+            found = strcmp(known[k], type) == 0;
+        if (found)
+            continue;
+        char key[64];
+        snprintf(key, sizeof key, "resources.instance_types[%d]", i);
+        const char *near = rb_closest(type, known, list->n);
+        return rb_err_set_at(err, RB_ERR_PRICE, no_place, key,
+                             "no price is known for %s on the listed infra%s%s%s: import one with `rbprofile import "
+                             "prices.csv`, or remove it",
+                             type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+    return true;
+}
+
+typedef bool keep_fn(const struct rb_resources *r, const struct rb_offer *offer);
+
+static bool keep_type(const struct rb_resources *r, const struct rb_offer *offer)
+{
+    return listed(&r->instance_types, offer->instance_type);
+}
+
+static bool keep_accelerator(const struct rb_resources *r, const struct rb_offer *offer)
+{
+    return listed(&r->accelerators, offer->accelerator);
+}
+
+static bool keep_gpus(const struct rb_resources *r, const struct rb_offer *offer)
+{
+    (void)r;
+    return offer->gpus > 0;
+}
+
+static bool keep_market(const struct rb_resources *r, const struct rb_offer *offer)
+{
+    switch (r->spot) {
+    case RB_SPOT_NEVER:
+        return offer->market == RB_MARKET_ON_DEMAND;
+    case RB_SPOT_ONLY:
+        return offer->market == RB_MARKET_SPOT;
+    case RB_SPOT_ALLOW:
+        break;
+    }
+    return true;
+}
+
+// In order; the error of the one that empties the list is the one to report.
+static const struct {
+    keep_fn *keep;
+    enum rb_err_code code;
+    const char *key, *message;
+} filters[] = {
+    {keep_type, RB_ERR_INVALID, "resources.instance_types", "none of the listed types is sold on the listed infra"},
+    {keep_accelerator, RB_ERR_INVALID, "resources.accelerators",
+     "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
+    {keep_gpus, RB_ERR_INVALID, "resources", "none of the remaining instance types has a GPU or slot"},
+    {keep_market, RB_ERR_PRICE, "resources.spot",
+     "no remaining instance type has a price on the market asked for: import one with `rbprofile import prices.csv`, "
+     "or change resources.spot"},
+};
+
+static bool apply_filters(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
+{
+    for (size_t f = 0; f < sizeof filters / sizeof filters[0]; f++) {
+        int kept = 0;
+        for (int i = 0; i < list->n; i++) {
+            if (filters[f].keep(&job->resources, &list->items[i]))
+                list->items[kept++] = list->items[i];
+        }
+        list->n = kept;
+        if (kept == 0)
+            return rb_err_set_at(err, filters[f].code, no_place, filters[f].key, "%s", filters[f].message);
+    }
+    return true;
+}
+
+static int compare_offers(const void *pa, const void *pb)
+{
+    const struct rb_offer *a = pa, *b = pb;
+    int order = strcmp(a->infra, b->infra);
+    if (order == 0)
+        order = strcmp(a->instance_type, b->instance_type);
+    return order != 0 ? order : (int)a->market - (int)b->market;
+}
+
+bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                       struct rb_offer **out, int *out_n, struct rb_err *err)
+{
+    // A mock filter may add a renamed copy beside the row itself: twice the rows bounds the list.
+    struct offer_list list = {rb_arena_array(arena, 2 * (size_t)catalog->n_offers + 1, sizeof *list.items), 0};
+    for (int i = 0; i < job->resources.infra.n; i++) {
+        if (!add_infra(job, catalog, i, arena, &list, err))
+            return false;
+    }
+    if (!check_types_priced(job, &list, arena, err) || !apply_filters(job, &list, err))
+        return false;
+    if (list.n > RB_LIMIT_INSTANCE_TYPES)
+        return rb_err_set_at(err, RB_ERR_INVALID, no_place, "resources",
+                             "%d offers are left, at most %d can be planned over: name resources.instance_types or "
+                             "resources.accelerators",
+                             list.n, RB_LIMIT_INSTANCE_TYPES);
+    qsort(list.items, (size_t)list.n, sizeof *list.items, compare_offers);
+    *out = list.items;
+    *out_n = list.n;
+    return true;
+}
+
+int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE])
+{
+    const struct rb_trial_spec *trial = &s->job->trial;
+    int per_node = s->offers[offer].gpus, n = 0;
+    if (!s->sim_offers[offer].usable)
+        return 0;
+    for (int i = 0; i < trial->n_sizes && n < RB_LIMIT_GPUS_PER_NODE; i++) {
+        int gpus = trial->sizes[i];
+        int nodes = (gpus + per_node - 1) / per_node;
+        double unit_s;
+        if (nodes <= trial->max_nodes && nodes <= s->job->resources.max_nodes &&
+            rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
+            out_sizes[n++] = gpus;
+    }
+    return n;
+}

@@ -1,0 +1,281 @@
+#include "planner/optimum.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
+
+static double limit_of(int64_t value)
+{
+    return value < 0 ? INFINITY : (double)value;
+}
+
+bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    size_t n = (size_t)req->samples;
+    *op = (struct rb_optimum){
+        .search = search,
+        .nearest = {.nearest_deadline_us = -1, .nearest_budget_uusd = -1, .nearest_confidence = NAN},
+        .node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT,
+    };
+    if (!rb_options_init(&op->options, search, err))
+        return false;
+    op->full = op->options.samples;
+    if (op->options.n_samples < req->samples)
+        op->full = rb_stage_samples_create(search->scenario, req->samples, rb_need_count(req->confidence, req->samples));
+    op->time_us = rb_xcalloc(n, sizeof *op->time_us);
+    op->cost_uusd = rb_xcalloc(n, sizeof *op->cost_uusd);
+    op->scratch = rb_xcalloc(n, sizeof *op->scratch);
+    rb_optimum_aim(op, RB_AIM_OBJECTIVE);
+    return true;
+}
+
+void rb_optimum_finish(struct rb_optimum *op)
+{
+    if (op->full != op->options.samples)
+        rb_stage_samples_destroy(op->full);
+    rb_options_finish(&op->options);
+    free(op->time_us);
+    free(op->cost_uusd);
+    free(op->scratch);
+}
+
+void rb_optimum_aim(struct rb_optimum *op, enum rb_aim_kind kind)
+{
+    const struct rb_plan_request *req = op->search->req;
+    op->aim = (struct rb_aim){
+        .kind = kind,
+        .time_limit_us = limit_of(req->deadline_us),
+        .cost_limit_uusd = limit_of(req->budget_uusd),
+        .need = op->options.need,
+        .best = INFINITY,
+    };
+    op->has_best = op->has_path = false;
+    op->n_refused = 0;
+    op->n_nodes = 0;
+}
+
+bool rb_optimum_out_of_time(struct rb_optimum *op)
+{
+    const struct rb_plan_request *req = op->search->req;
+    if (!op->cut && req->out_of_time && req->out_of_time(req->out_of_time_ctx))
+        op->cut = true;
+    return op->cut;
+}
+
+// --- sums
+
+double rb_sample_objective(const struct rb_optimum *op, const struct rb_stage_sample *sample)
+{
+    return op->search->req->objective == RB_OBJECTIVE_MIN_COST ? sample->cost_mean_uusd : sample->time_mean_us;
+}
+
+static const struct rb_option_entry *entry_at(const struct rb_options *o, const struct rb_path *path, int stage)
+{
+    return stage < 0 ? NULL : &o->stages[stage].entries[path->entry[stage]];
+}
+
+// Sums over the stages, replicate by replicate, into op->time_us and op->cost_uusd. Returns the mean of the objective.
+static double sum_samples(struct rb_optimum *op, const struct rb_stage_sample *const *samples, int n)
+{
+    double objective = 0;
+    memset(op->time_us, 0, (size_t)n * sizeof *op->time_us);
+    memset(op->cost_uusd, 0, (size_t)n * sizeof *op->cost_uusd);
+    for (int stage = 0; stage < op->options.n_stages; stage++) {
+        const struct rb_stage_sample *s = samples[stage];
+        for (int r = 0; r < n; r++) {
+            op->time_us[r] += s->time_us[r];
+            op->cost_uusd[r] += s->cost_uusd[r];
+        }
+        objective += rb_sample_objective(op, s);
+    }
+    return objective;
+}
+
+static double sum_path(struct rb_optimum *op, const struct rb_path *path)
+{
+    const struct rb_stage_sample *samples[RB_LIMIT_STAGES];
+    for (int i = 0; i < op->options.n_stages; i++)
+        samples[i] = rb_option_sample(entry_at(&op->options, path, i - 1), entry_at(&op->options, path, i));
+    return sum_samples(op, samples, op->options.n_samples);
+}
+
+static bool sum_candidate(struct rb_optimum *op, struct rb_stage_samples *from, const struct rb_candidate *c,
+                          double *out_objective, struct rb_err *err)
+{
+    const struct rb_stage_sample *samples[RB_LIMIT_STAGES];
+    for (int i = 0; i < c->n_stages; i++) {
+        int kept = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, &c->stages[i]);
+        samples[i] = rb_stage_samples_get(from, i, &c->stages[i], kept, err);
+        if (!samples[i])
+            return false;
+    }
+    *out_objective = sum_samples(op, samples, rb_stage_samples_n(from));
+    return true;
+}
+
+// --- is it the new best?
+
+static uint64_t path_key(const struct rb_candidate *c)
+{
+    uint64_t key = UINT64_C(14695981039346656037); // FNV-1a
+    for (int i = 0; i < c->n_stages; i++) {
+        const int parts[] = {c->stages[i].offer, c->stages[i].gpus, c->stages[i].nodes};
+        for (int k = 0; k < 3; k++)
+            key = (key ^ (uint64_t)(uint32_t)parts[k]) * UINT64_C(1099511628211);
+    }
+    return key;
+}
+
+static bool was_refused(const struct rb_optimum *op, uint64_t key)
+{
+    for (int i = 0; i < op->n_refused; i++) {
+        if (op->refused[i] == key)
+            return true;
+    }
+    return false;
+}
+
+static void refuse(struct rb_optimum *op, uint64_t key)
+{
+    if (op->n_refused < RB_OPTIMUM_REFUSED)
+        op->refused[op->n_refused++] = key;
+}
+
+// On the tables; INFINITY: it does not beat the best there.
+static double value_on_tables(struct rb_optimum *op, const struct rb_path *path)
+{
+    int n = op->options.n_samples;
+    double objective = sum_path(op, path);
+    if (!rb_aim_may_beat(&op->aim, op->time_us, op->cost_uusd, n, objective))
+        return INFINITY;
+    return rb_aim_value(&op->aim, op->time_us, op->cost_uusd, n, objective, op->scratch);
+}
+
+// On all replicates, where the tables are a pilot: is the plan feasible there?
+static bool replicates_like(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
+{
+    const struct rb_plan_request *req = op->search->req;
+    double objective;
+    *out = true;
+    if (op->full == op->options.samples || op->aim.kind != RB_AIM_OBJECTIVE)
+        return true;
+    if (!sum_candidate(op, op->full, c, &objective, err))
+        return false;
+    struct rb_aim all = op->aim;
+    all.need = rb_need_count(req->confidence, req->samples);
+    all.best = INFINITY;
+    *out = rb_aim_may_beat(&all, op->time_us, op->cost_uusd, req->samples, objective);
+    return true;
+}
+
+static int64_t nearer(int64_t a, int64_t b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+static void merge_nearest(struct rb_plan_result *into, const struct rb_plan_result *other)
+{
+    into->nearest_deadline_us = nearer(into->nearest_deadline_us, other->nearest_deadline_us);
+    into->nearest_budget_uusd = nearer(into->nearest_budget_uusd, other->nearest_budget_uusd);
+    if (!isnan(other->nearest_confidence) && !(into->nearest_confidence >= other->nearest_confidence))
+        into->nearest_confidence = other->nearest_confidence;
+    if (into->best.n_stages == 0 || other->best.estimate.p_both > into->best.estimate.p_both)
+        into->best = other->best;
+}
+
+// The aims that look for the nearest constraints believe the tables; what is reported is exact.
+static bool exact_nearest(struct rb_optimum *op, struct rb_candidate *c, struct rb_err *err)
+{
+    struct rb_plan_result result;
+    if (!rb_search_nearest_of(op->search, c, 1, &result, err))
+        return false;
+    *c = result.best;
+    merge_nearest(&op->nearest, &result);
+    return true;
+}
+
+static bool exact_objective(struct rb_optimum *op, struct rb_candidate *c, bool *out_better, struct rb_err *err)
+{
+    struct rb_search *search = op->search;
+    if (!rb_search_score(search, c, search->req->samples, err))
+        return false;
+    *out_better = rb_search_feasible(search, &c->estimate) &&
+                  (!op->has_best || rb_candidate_compare(c, &op->best, search->req->objective) < 0);
+    if (!*out_better)
+        rb_search_explain_loss(search, "optimal", c, op->has_best ? &op->best : NULL);
+    else if (op->has_best)
+        rb_search_explain_loss(search, "optimal", &op->best, c);
+    return true;
+}
+
+static void become_best(struct rb_optimum *op, const struct rb_candidate *c, const struct rb_path *path, double value)
+{
+    op->best = *c;
+    op->has_best = true;
+    op->has_path = path != NULL;
+    if (path)
+        op->path = *path;
+    op->aim.best = value;
+}
+
+bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *out_better, struct rb_err *err)
+{
+    struct rb_candidate c = rb_options_candidate(&op->options, path);
+    uint64_t key = path_key(&c);
+    double value = value_on_tables(op, path);
+    bool like, better = false;
+    *out_better = false;
+    if (isinf(value) || was_refused(op, key))
+        return true;
+    if (!replicates_like(op, &c, &like, err))
+        return false;
+    if (like && op->aim.kind == RB_AIM_OBJECTIVE && !exact_objective(op, &c, &better, err))
+        return false;
+    if (like && op->aim.kind != RB_AIM_OBJECTIVE) {
+        if (!exact_nearest(op, &c, err))
+            return false;
+        better = true;
+    }
+    if (better)
+        become_best(op, &c, path, value);
+    else
+        refuse(op, key);
+    *out_better = better;
+    return true;
+}
+
+// The path of a candidate, if all its choices are among the entries.
+static bool find_path(const struct rb_options *o, const struct rb_candidate *c, struct rb_path *out)
+{
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        const struct rb_stage_options *list = &o->stages[stage];
+        int found = -1;
+        for (int i = 0; i < list->n && found < 0; i++) {
+            const struct rb_choice *x = &list->entries[i].choice, *y = &c->stages[stage];
+            if (x->offer == y->offer && x->gpus == y->gpus && x->nodes == y->nodes)
+                found = i;
+        }
+        if (found < 0)
+            return false;
+        out->entry[stage] = found;
+    }
+    return true;
+}
+
+bool rb_optimum_offer_scored(struct rb_optimum *op, const struct rb_candidate *candidate, struct rb_err *err)
+{
+    struct rb_path path;
+    double objective;
+    if (op->has_best && rb_candidate_compare(candidate, &op->best, op->search->req->objective) >= 0)
+        return true;
+    if (!sum_candidate(op, op->options.samples, candidate, &objective, err))
+        return false;
+    bool has_path = find_path(&op->options, candidate, &path);
+    become_best(op, candidate, has_path ? &path : NULL, objective);
+    return true;
+}

@@ -1,0 +1,228 @@
+#include "planner/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second
+#define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
+#define PILOT_SIGMA    3.0     // a pilot must not refuse what all replicates would accept
+#define ALL_COUNTS     24      // up to here every node count is considered
+
+// --- which entries exist
+
+// Most nodes worth owning in a stage: what it or any later stage can use (held nodes save a later boot).
+static int most_nodes(const struct rb_search *search, int stage, int offer)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    int most = 0, max_nodes = search->req->job->resources.max_nodes;
+    for (int later = stage; later < search->scenario->stages.n; later++) {
+        for (int i = 0; i < sizes->n; i++) {
+            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, later),
+                                         sizes->gpus[i]);
+            most = nodes > most ? nodes : most;
+        }
+    }
+    return most < max_nodes ? most : max_nodes;
+}
+
+// Does this many nodes end a wave of some stage exactly? Such counts are the corners of time against cost.
+static bool is_corner(const struct rb_search *search, int offer, int nodes)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+        for (int i = 0; i < sizes->n; i++) {
+            int hold = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, stage),
+                                        sizes->gpus[i]);
+            for (int waves = 1; waves <= 4; waves++) {
+                if ((hold + waves - 1) / waves == nodes)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Where there are very many node counts: every one up to 12, then steps of a tenth, and the corners.
+static bool count_is_listed(const struct rb_search *search, int offer, int nodes, int most)
+{
+    if (most <= ALL_COUNTS || nodes <= 12 || nodes == most)
+        return true;
+    return nodes % (nodes / 10) == 0 || is_corner(search, offer, nodes);
+}
+
+static int list_offer(struct rb_options *o, int stage, int offer, struct rb_option_entry *out)
+{
+    const struct rb_sizes *sizes = &o->search->sizes[offer];
+    int per_node = rb_search_gpus_per_node(o->search, offer), n = 0;
+    int most = sizes->n > 0 ? most_nodes(o->search, stage, offer) : 0;
+    for (int nodes = 1; nodes <= most; nodes++) {
+        if (!count_is_listed(o->search, offer, nodes, most)) {
+            o->thinned = true;
+            continue;
+        }
+        for (int i = 0; i < sizes->n; i++) {
+            if (rb_nodes_per_trial(per_node, sizes->gpus[i]) > nodes)
+                continue;
+            if (out)
+                out[n] = (struct rb_option_entry){.choice = {offer, sizes->gpus[i], nodes}};
+            n++;
+        }
+    }
+    return n;
+}
+
+static void list_stage(struct rb_options *o, int stage)
+{
+    struct rb_stage_options *list = &o->stages[stage];
+    int n = 0, n_offers = o->search->scenario->n_offers;
+    for (int offer = 0; offer < n_offers; offer++)
+        n += list_offer(o, stage, offer, NULL);
+    list->entries = rb_xcalloc((size_t)n + 1, sizeof *list->entries);
+    for (int offer = 0; offer < n_offers; offer++)
+        list->n += list_offer(o, stage, offer, &list->entries[list->n]);
+    for (int i = 0; i < n; i++) {
+        struct rb_option_entry *e = &list->entries[i];
+        e->by_kept = rb_xcalloc((size_t)e->choice.nodes + 1, sizeof *e->by_kept);
+    }
+}
+
+// --- how many replicates the tables can afford
+
+static double trials_per_replicate(const struct rb_options *o)
+{
+    double trials = 0;
+    for (int stage = 0; stage < o->n_stages; stage++) {
+        double samples = 0;
+        for (int i = 0; i < o->stages[stage].n; i++) {
+            const struct rb_choice *c = &o->stages[stage].entries[i].choice;
+            samples += stage == 0 ? 1 : 2 + (double)c->nodes / o->search->sizes[c->offer].n;
+        }
+        trials += samples * (rb_search_n_trials(o->search, stage) + 4);
+    }
+    return trials;
+}
+
+static void choose_samples(struct rb_options *o)
+{
+    const struct rb_plan_request *req = o->search->req;
+    double affordable = EFFORT_TRIALS / trials_per_replicate(o);
+    o->n_samples = affordable >= req->samples ? req->samples : (int)affordable;
+    if (o->n_samples < FEWEST_SAMPLES)
+        o->n_samples = FEWEST_SAMPLES < req->samples ? FEWEST_SAMPLES : req->samples;
+    double confidence = req->confidence;
+    if (o->n_samples < req->samples)
+        confidence -= PILOT_SIGMA * sqrt(confidence * (1 - confidence) / o->n_samples);
+    o->need = rb_need_count(confidence > 0 ? confidence : 0, o->n_samples);
+}
+
+// --- samples, and what they rule out
+
+static bool sample(struct rb_options *o, int stage, struct rb_option_entry *e, int kept, struct rb_err *err)
+{
+    if (!e->by_kept[kept])
+        e->by_kept[kept] = rb_stage_samples_get(o->samples, stage, &e->choice, kept, err);
+    return e->by_kept[kept] != NULL;
+}
+
+static bool never_slower(const struct rb_stage_sample *a, const struct rb_stage_sample *b, int n)
+{
+    for (int r = 0; r < n; r++) {
+        if (a->time_us[r] > b->time_us[r])
+            return false;
+    }
+    return true;
+}
+
+// a beats b on the same nodes: never slower when all nodes are new nor when all were kept. Equal ones: the earlier.
+static bool beats(const struct rb_options *o, int stage, const struct rb_option_entry *a,
+                  const struct rb_option_entry *b)
+{
+    if (a->choice.offer != b->choice.offer || a->choice.nodes != b->choice.nodes || a == b)
+        return false;
+    int all = a->choice.nodes;
+    if (!never_slower(a->by_kept[0], b->by_kept[0], o->n_samples))
+        return false;
+    if (stage > 0 && !never_slower(a->by_kept[all], b->by_kept[all], o->n_samples))
+        return false;
+    return a < b || a->by_kept[0]->time_mean_us < b->by_kept[0]->time_mean_us;
+}
+
+// Fewer nodes that are never slower beat more nodes too, unless the more are held for a later stage; that is left to
+// the search. Here only the size changes, which nothing later can see.
+static bool drop_beaten(struct rb_options *o, int stage, struct rb_err *err)
+{
+    struct rb_stage_options *list = &o->stages[stage];
+    for (int i = 0; i < list->n; i++) {
+        struct rb_option_entry *e = &list->entries[i];
+        if (!sample(o, stage, e, 0, err) || (stage > 0 && !sample(o, stage, e, e->choice.nodes, err)))
+            return false;
+    }
+    RB_AUTO(rb_auto_free) bool *beaten = rb_xcalloc((size_t)list->n + 1, sizeof *beaten);
+    for (int i = 0; i < list->n; i++) {
+        for (int j = i - RB_LIMIT_GPUS_PER_NODE; j <= i + RB_LIMIT_GPUS_PER_NODE && !beaten[i]; j++)
+            beaten[i] = j >= 0 && j < list->n && beats(o, stage, &list->entries[j], &list->entries[i]);
+    }
+    int kept = 0;
+    for (int i = 0; i < list->n; i++) {
+        if (beaten[i])
+            free(list->entries[i].by_kept);
+        else
+            list->entries[kept++] = list->entries[i];
+    }
+    list->n = kept;
+    return true;
+}
+
+// Every number of inherited nodes that some entry of the stage before can hand over.
+static bool sample_inheritances(struct rb_options *o, int stage, struct rb_err *err)
+{
+    for (int i = 0; i < o->stages[stage].n; i++) {
+        struct rb_option_entry *e = &o->stages[stage].entries[i];
+        for (int j = 0; j < o->stages[stage - 1].n; j++) {
+            if (!sample(o, stage, e, rb_choice_kept(&o->stages[stage - 1].entries[j].choice, &e->choice), err))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err)
+{
+    *o = (struct rb_options){.search = search, .n_stages = search->scenario->stages.n};
+    for (int stage = 0; stage < o->n_stages; stage++)
+        list_stage(o, stage);
+    choose_samples(o);
+    o->samples = rb_stage_samples_create(search->scenario, o->n_samples, o->need);
+    for (int stage = 0; stage < o->n_stages; stage++) {
+        if (!drop_beaten(o, stage, err) || (stage > 0 && !sample_inheritances(o, stage, err))) {
+            rb_options_finish(o);
+            return false;
+        }
+    }
+    return true;
+}
+
+void rb_options_finish(struct rb_options *o)
+{
+    for (int stage = 0; stage < o->n_stages; stage++) {
+        for (int i = 0; i < o->stages[stage].n; i++)
+            free(o->stages[stage].entries[i].by_kept);
+        free(o->stages[stage].entries);
+    }
+    rb_stage_samples_destroy(o->samples);
+    *o = (struct rb_options){0};
+}
+
+const struct rb_stage_sample *rb_option_sample(const struct rb_option_entry *before,
+                                               const struct rb_option_entry *entry)
+{
+    return entry->by_kept[rb_choice_kept(before ? &before->choice : NULL, &entry->choice)];
+}
+
+struct rb_candidate rb_options_candidate(const struct rb_options *o, const struct rb_path *path)
+{
+    struct rb_candidate c = {.n_stages = o->n_stages};
+    for (int stage = 0; stage < o->n_stages; stage++)
+        c.stages[stage] = o->stages[stage].entries[path->entry[stage]].choice;
+    return c;
+}

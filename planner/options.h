@@ -1,0 +1,41 @@
+// The choices open to each stage, with their sampled times and costs: the space the optimal planner searches.
+#ifndef RB_PLANNER_OPTIONS_H
+#define RB_PLANNER_OPTIONS_H
+
+#include "planner/stage_samples.h"
+
+struct rb_option_entry {
+    struct rb_choice choice;
+    const struct rb_stage_sample **by_kept; // [choice.nodes + 1], by nodes inherited; only [0] in stage 0
+};
+
+struct rb_stage_options {
+    struct rb_option_entry *entries; // canonical order: offer, nodes, gpus
+    int n;
+};
+
+// One entry a stage, by index into its options.
+struct rb_path {
+    int entry[RB_LIMIT_STAGES];
+};
+
+struct rb_options {
+    struct rb_search *search;
+    struct rb_stage_samples *samples; // n_samples replicates of every entry
+    int n_samples;                    // fewer than the request's where the space is large: a pilot
+    int need;                         // of n_samples must keep the constraints; cautious when they are a pilot
+    int n_stages;
+    struct rb_stage_options stages[RB_LIMIT_STAGES];
+    bool thinned;                     // node counts were thinned out: the space is not complete
+};
+
+// Lists all entries and drops those that another size on the same nodes beats in every replicate.
+bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err);
+void rb_options_finish(struct rb_options *o);
+
+// Sample of an entry that follows `before` (NULL: first stage).
+const struct rb_stage_sample *rb_option_sample(const struct rb_option_entry *before,
+                                               const struct rb_option_entry *entry);
+struct rb_candidate rb_options_candidate(const struct rb_options *o, const struct rb_path *path);
+
+#endif

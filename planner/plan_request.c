@@ -1,0 +1,279 @@
+// From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
+// pinned images, and the warnings a reader of the plan must see.
+#include "planner/search.h"
+
+#include "profiles/infra.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
+
+// Warnings and fallbacks grow while a plan is put together.
+struct assembly {
+    const struct rb_search *search;
+    struct rb_arena *arena;
+    int *offer_of;          // scenario offer -> plan offer, -1: not referred to
+    struct rb_offer *offers;
+    int n_offers;
+    const char **warnings;
+    int n_warnings, cap_warnings;
+    int *fallbacks;
+    int n_fallbacks;
+};
+
+static void warn(struct assembly *a, const char *text)
+{
+    if (a->n_warnings == a->cap_warnings)
+        return;
+    a->warnings[a->n_warnings++] = text;
+}
+
+// Index of a scenario offer among the plan's, added at its first use.
+static int refer_to(struct assembly *a, int offer)
+{
+    if (a->offer_of[offer] < 0) {
+        a->offer_of[offer] = a->n_offers;
+        a->offers[a->n_offers++] = a->search->scenario->offers[offer];
+    }
+    return a->offer_of[offer];
+}
+
+// --- stages
+
+static bool fill_stages(struct assembly *a, const struct rb_candidate *best, struct rb_plan *plan,
+                        struct rb_err *err)
+{
+    const struct rb_plan_request *req = a->search->req;
+    size_t n = (size_t)best->n_stages;
+    struct rb_plan_stage *stages = rb_arena_array(a->arena, n, sizeof *stages);
+    struct rb_plan_nodes *nodes = rb_arena_array(a->arena, n, sizeof *nodes);
+    rb_candidate_stages(a->search->scenario, best, stages, nodes);
+    struct rb_evaluate_options opt = {req->samples, req->deadline_us, req->budget_uusd, req->threads};
+    if (!rb_evaluate(a->search->scenario, stages, best->n_stages, &opt, &plan->estimate, stages, err))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        nodes[i].offer = refer_to(a, nodes[i].offer);
+    plan->stages = stages;
+    plan->n_stages = best->n_stages;
+    return true;
+}
+
+// --- fallbacks: machines that can stand in when one in use is sold out
+
+static bool stands_in(const struct rb_offer *used, const struct rb_offer *other)
+{
+    return strcmp(used->accelerator, other->accelerator) == 0 && used->gpus == other->gpus;
+}
+
+static int compare_fallbacks(const struct rb_offer *used, const struct rb_offer *a, const struct rb_offer *b)
+{
+    int same_a = strcmp(used->instance_type, a->instance_type) == 0;
+    int same_b = strcmp(used->instance_type, b->instance_type) == 0;
+    if (same_a != same_b)
+        return same_b - same_a;
+    return (a->rate.uusd_per_hour > b->rate.uusd_per_hour) - (a->rate.uusd_per_hour < b->rate.uusd_per_hour);
+}
+
+// Same type elsewhere first, then by price; ties keep the canonical order.
+static void fill_fallbacks(struct assembly *a)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    int n_used = a->n_offers;
+    for (int u = 0; u < n_used; u++) {
+        const struct rb_offer used = a->offers[u];
+        for (;;) {
+            int next = -1;
+            for (int i = 0; i < s->n_offers; i++) {
+                if (a->offer_of[i] >= 0 || a->search->sizes[i].n == 0 || !stands_in(&used, &s->offers[i]))
+                    continue;
+                if (next < 0 || compare_fallbacks(&used, &s->offers[i], &s->offers[next]) < 0)
+                    next = i;
+            }
+            if (next < 0)
+                break;
+            a->fallbacks[a->n_fallbacks++] = refer_to(a, next);
+        }
+    }
+}
+
+// --- images
+
+static void fill_images(struct assembly *a, struct rb_plan *plan)
+{
+    const struct rb_resources *r = &a->search->req->job->resources;
+    struct rb_key_value *images = rb_arena_array(a->arena, (size_t)r->n_image_ids, sizeof *images);
+    for (int i = 0; i < r->n_image_ids; i++) {
+        bool used = false;
+        for (int o = 0; o < a->n_offers && !used; o++)
+            used = rb_infra_within(a->offers[o].infra, r->image_ids[i].key);
+        if (used)
+            images[plan->n_images++] = r->image_ids[i];
+    }
+    plan->images = images;
+}
+
+// --- warnings
+
+static void warn_unusable_offers(struct assembly *a)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    for (int i = 0; i < s->n_offers; i++) {
+        if (!s->sim_offers[i].usable)
+            warn(a, rb_arena_printf(a->arena, "%s %s (%s) was not considered: %s", s->offers[i].infra,
+                                    s->offers[i].instance_type, rb_market_name(s->offers[i].market),
+                                    s->sim_offers[i].why_not));
+        else if (a->search->sizes[i].n == 0)
+            warn(a, rb_arena_printf(a->arena, "%s %s was not considered: no size of trial.gpus fits its nodes",
+                                    s->offers[i].infra, s->offers[i].instance_type));
+    }
+}
+
+static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
+{
+    if (plan->deadline_us < 0 && plan->budget_uusd < 0)
+        return;
+    double above = plan->estimate.p_both - plan->confidence;
+    if (above < 2 * plan->estimate.stderr_.p_both)
+        warn(a, rb_arena_printf(a->arena,
+                                "the estimated probability %.3f is within two standard errors (%.4f) of the "
+                                "confidence asked; more --samples would settle it",
+                                plan->estimate.p_both, plan->estimate.stderr_.p_both));
+}
+
+static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan)
+{
+    bool local_only = true;
+    for (int i = 0; i < a->n_offers; i++)
+        local_only = local_only && a->offers[i].declared_free;
+    if (!local_only)
+        warn(a, NOT_MODELLED);
+    if (result->cut)
+        warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
+    warn_close_call(a, plan);
+    warn_unusable_offers(a);
+}
+
+// --- baselines
+
+static bool fill_baselines(struct rb_search *search, struct rb_arena *arena, struct rb_plan *plan,
+                           struct rb_err *err)
+{
+    static const char *const names[] = {"static", "greedy", "naive"};
+    const int n = sizeof names / sizeof names[0];
+    struct rb_plan_baseline *baselines = rb_arena_array(arena, (size_t)n, sizeof *baselines);
+    for (int i = 0; i < n; i++) {
+        const struct rb_plan_result *result;
+        if (!rb_search_plan(search, rb_planner_find(names[i]), &result, err))
+            return false;
+        baselines[i] = (struct rb_plan_baseline){.name = names[i], .exists = result->feasible};
+        if (result->feasible)
+            baselines[i].estimate = result->best.estimate;
+    }
+    plan->baselines = baselines;
+    plan->n_baselines = n;
+    return true;
+}
+
+static void fill_request(const struct rb_search *search, const char *planner, struct rb_plan *plan)
+{
+    const struct rb_plan_request *req = search->req;
+    *plan = (struct rb_plan){
+        .seed = req->seed,
+        .job_path = "",
+        .job = req->job,
+        .profile = req->profile,
+        .policy = req->job->policy,
+        .planner = planner,
+        .deadline_us = req->deadline_us,
+        .deadline_at_us = req->job->deadline_at_us,
+        .budget_uusd = req->budget_uusd,
+        .confidence = req->confidence,
+        .catalog = req->catalog,
+    };
+}
+
+static bool assemble(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result,
+                     struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
+{
+    size_t n_offers = (size_t)search->scenario->n_offers;
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 8};
+    a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
+    a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
+    a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
+    a.warnings = rb_arena_array(arena, (size_t)a.cap_warnings, sizeof *a.warnings);
+    for (size_t i = 0; i < n_offers; i++)
+        a.offer_of[i] = -1;
+
+    struct rb_plan plan;
+    fill_request(search, planner->name, &plan);
+    plan.bound = result->bound;
+    if (!fill_stages(&a, &result->best, &plan, err) || !fill_baselines(search, arena, &plan, err))
+        return false;
+    fill_fallbacks(&a);
+    fill_images(&a, &plan);
+    fill_warnings(&a, result, &plan);
+    plan.offers = a.offers;
+    plan.n_offers = a.n_offers;
+    plan.fallbacks = a.fallbacks;
+    plan.n_fallbacks = a.n_fallbacks;
+    plan.warnings = a.warnings;
+    plan.n_warnings = a.n_warnings;
+    *out = plan;
+    return true;
+}
+
+static bool infeasible(const struct rb_plan_request *req, const struct rb_plan_result *result, struct rb_err *err)
+{
+    char text[3][32];
+    struct rb_buf near = RB_BUF_INIT;
+    if (result->nearest_deadline_us >= 0)
+        rb_buf_printf(&near, " --deadline %s", rb_format_duration_exact(result->nearest_deadline_us, text[0]));
+    if (result->nearest_budget_uusd >= 0)
+        rb_buf_printf(&near, "%s --budget %s", near.len ? " or" : "",
+                      rb_format_money_exact(result->nearest_budget_uusd, text[1]));
+    if (!isnan(result->nearest_confidence))
+        rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
+    rb_err_set(err, RB_ERR_INFEASIBLE,
+               "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s",
+               req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none");
+    rb_buf_finish(&near);
+    return false;
+}
+
+static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_planner *planner,
+                             const struct rb_scenario *scenario, struct rb_arena *arena, struct rb_plan *out_plan,
+                             struct rb_plan_result *out_result, struct rb_err *err)
+{
+    struct rb_search search;
+    const struct rb_plan_result *result;
+    if (!rb_search_init(&search, req, scenario, err))
+        return false;
+    bool ok = rb_search_plan(&search, planner, &result, err);
+    if (ok) {
+        *out_result = *result;
+        ok = result->feasible ? assemble(&search, planner, result, arena, out_plan, err)
+                              : infeasible(req, result, err);
+    }
+    rb_search_explain_rest(&search);
+    rb_search_finish(&search);
+    return ok;
+}
+
+bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
+                  struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    const struct rb_planner *chosen = rb_planner_find(planner);
+    if (!chosen)
+        return rb_err_set(err, RB_ERR_INVALID, "no planner \"%s\": optimal, greedy, static or naive", planner);
+    struct rb_offer *offers;
+    struct rb_scenario scenario;
+    int n_offers;
+    if (!rb_planner_offers(req->job, req->catalog, arena, &offers, &n_offers, err) ||
+        !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
+        return false;
+    bool ok = plan_on_scenario(req, chosen, &scenario, arena, out_plan, out_result, err);
+    rb_scenario_finish(&scenario);
+    return ok;
+}

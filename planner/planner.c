@@ -1,0 +1,50 @@
+#include "planner/search.h"
+
+#include <string.h>
+
+const struct rb_planner *const rb_planners[] = {
+    &rb_planner_greedy,
+    &rb_planner_naive,
+    &rb_planner_optimal,
+    &rb_planner_static,
+    NULL,
+};
+
+const struct rb_planner *rb_planner_find(const char *name)
+{
+    for (int i = 0; rb_planners[i]; i++) {
+        if (strcmp(rb_planners[i]->name, name) == 0)
+            return rb_planners[i];
+    }
+    return NULL;
+}
+
+static int compare_int64(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_choices(const struct rb_candidate *a, const struct rb_candidate *b)
+{
+    for (int i = 0; i < a->n_stages && i < b->n_stages; i++) {
+        const struct rb_choice *x = &a->stages[i], *y = &b->stages[i];
+        if (x->offer != y->offer)
+            return x->offer < y->offer ? -1 : 1;
+        if (x->nodes != y->nodes)
+            return x->nodes < y->nodes ? -1 : 1;
+        if (x->gpus != y->gpus)
+            return x->gpus < y->gpus ? -1 : 1;
+    }
+    return 0;
+}
+
+int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate *b, enum rb_objective objective)
+{
+    int by_time = compare_int64(a->estimate.time_us.mean, b->estimate.time_us.mean);
+    int by_cost = compare_int64(a->estimate.cost_uusd.mean, b->estimate.cost_uusd.mean);
+    int first = objective == RB_OBJECTIVE_MIN_COST ? by_cost : by_time;
+    int second = objective == RB_OBJECTIVE_MIN_COST ? by_time : by_cost;
+    if (first != 0)
+        return first;
+    return second != 0 ? second : compare_choices(a, b);
+}

@@ -1,0 +1,145 @@
+// The published planner: from the best fixed cluster, take GPUs away from one stage at a time while it stays feasible
+// and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
+// Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
+#include "planner/search.h"
+
+#include <math.h>
+
+struct climb {
+    struct rb_candidate at;
+    int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: what a step makes smaller
+};
+
+// The choice that an allocation of `gpus` GPUs means for a stage of n trials, if it divides them evenly: a multiple of
+// n gives each trial its share; a divisor gives the smallest size to some at a time.
+static bool choice_of_allocation(const struct rb_search *search, int stage, int offer, int gpus,
+                                 struct rb_choice *out)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    int n = rb_search_n_trials(search, stage), per_node = rb_search_gpus_per_node(search, offer);
+    int size = 0, at_once = n;
+    if (gpus % n == 0) {
+        for (int i = 0; i < sizes->n; i++)
+            size = sizes->gpus[i] == gpus / n ? sizes->gpus[i] : size;
+    } else if (gpus % sizes->gpus[0] == 0 && n % (gpus / sizes->gpus[0]) == 0) {
+        size = sizes->gpus[0];
+        at_once = gpus / size;
+    }
+    if (size == 0)
+        return false;
+    *out = (struct rb_choice){offer, size, rb_nodes_to_hold(per_node, at_once, size)};
+    return out->nodes <= search->req->job->resources.max_nodes;
+}
+
+// The next smaller even allocation of one stage that changes anything.
+static bool step_down(const struct rb_search *search, const struct climb *from, int stage, struct climb *out)
+{
+    const struct rb_choice *now = &from->at.stages[stage];
+    for (int gpus = from->gpus[stage] - 1; gpus >= 1; gpus--) {
+        struct rb_choice next;
+        if (!choice_of_allocation(search, stage, now->offer, gpus, &next))
+            continue;
+        if (next.nodes > now->nodes || (next.nodes == now->nodes && next.gpus == now->gpus))
+            continue;
+        *out = *from;
+        out->at.stages[stage] = next;
+        out->gpus[stage] = gpus;
+        return true;
+    }
+    return false;
+}
+
+// What a step saves for what it costs: infinite when nothing is lost. The two roles change places for min_time.
+static double marginal_benefit(const struct rb_search *search, const struct rb_estimate *from,
+                               const struct rb_estimate *to)
+{
+    double saved = (double)(from->cost_uusd.mean - to->cost_uusd.mean);
+    double lost = (double)(to->time_us.mean - from->time_us.mean);
+    if (search->req->objective == RB_OBJECTIVE_MIN_TIME) {
+        double swap = saved;
+        saved = -lost;
+        lost = -swap;
+    }
+    return lost <= 0 ? INFINITY : saved / lost;
+}
+
+static bool better(const struct rb_search *search, const struct rb_candidate *a, const struct rb_candidate *b)
+{
+    return rb_search_objective(search, &a->estimate) < rb_search_objective(search, &b->estimate);
+}
+
+// One step: the feasible, better candidate with the largest benefit; ties by the earlier stage.
+static bool best_step(struct rb_search *search, const struct climb *from, struct climb *out, bool *out_found,
+                      struct rb_err *err)
+{
+    double best_benefit = -1;
+    for (int stage = 0; stage < from->at.n_stages; stage++) {
+        struct climb next;
+        if (!step_down(search, from, stage, &next))
+            continue;
+        if (!rb_search_score(search, &next.at, search->req->samples, err))
+            return false;
+        if (!rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
+            rb_search_explain_loss(search, "greedy", &next.at, &from->at);
+            continue;
+        }
+        double benefit = marginal_benefit(search, &from->at.estimate, &next.at.estimate);
+        if (benefit > best_benefit) {
+            best_benefit = benefit;
+            *out = next;
+        }
+    }
+    *out_found = best_benefit >= 0;
+    return true;
+}
+
+static bool climb_from(struct rb_search *search, const struct rb_candidate *start, struct rb_candidate *out,
+                       struct rb_err *err)
+{
+    struct climb now = {.at = *start}, next;
+    for (int i = 0; i < start->n_stages; i++)
+        now.gpus[i] = start->stages[i].nodes * rb_search_gpus_per_node(search, start->stages[i].offer);
+    bool found = true;
+    while (found) {
+        if (!best_step(search, &now, &next, &found, err))
+            return false;
+        if (found)
+            now = next;
+    }
+    *out = now.at;
+    return true;
+}
+
+static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_candidate best, reached;
+    bool exists = false;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_candidate *start;
+        if (!rb_static_best(search, offer, &start, err))
+            return false;
+        if (!start)
+            continue;
+        if (!climb_from(search, start, &reached, err))
+            return false;
+        if (!exists || rb_candidate_compare(&reached, &best, search->req->objective) < 0)
+            best = reached;
+        exists = true;
+    }
+    if (exists) {
+        *out = rb_search_found(search, &best);
+        return true;
+    }
+    // It starts from a fixed cluster: where none is feasible, it has nothing to offer but the static planner's answer.
+    const struct rb_plan_result *fixed;
+    if (!rb_search_plan(search, &rb_planner_static, &fixed, err))
+        return false;
+    *out = *fixed;
+    return true;
+}
+
+const struct rb_planner rb_planner_greedy = {
+    .name = "greedy",
+    .summary = "as published: from the best fixed cluster, shrink one stage at a time while that gets cheaper",
+    .plan = plan,
+};

@@ -1,0 +1,90 @@
+// The best fixed cluster: one offer and one node count for the whole job, every stage with the largest allowed size
+// at which all its trials fit at once, else the smallest. Source: design section 10, Baselines.
+#include "planner/search.h"
+
+#include <stdlib.h>
+
+// GPUs per trial of a stage on a cluster of `total` GPUs; 0: not even one trial fits.
+static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int per_node)
+{
+    int size = sizes->gpus[0];
+    for (int i = 0; i < sizes->n; i++) {
+        if ((int64_t)n_trials * sizes->gpus[i] <= total)
+            size = sizes->gpus[i];
+    }
+    return rb_nodes_per_trial(per_node, size) * per_node <= total ? size : 0;
+}
+
+static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, struct rb_candidate *out)
+{
+    int per_node = rb_search_gpus_per_node(search, offer);
+    *out = (struct rb_candidate){.n_stages = search->scenario->stages.n};
+    for (int i = 0; i < out->n_stages; i++) {
+        int size = size_for(&search->sizes[offer], rb_search_n_trials(search, i), nodes * per_node, per_node);
+        if (size == 0)
+            return false;
+        out->stages[i] = (struct rb_choice){offer, size, nodes};
+    }
+    return true;
+}
+
+// All fixed clusters of one offer. out [rb_search_useful_nodes].
+static int list_clusters(const struct rb_search *search, int offer, struct rb_candidate *out)
+{
+    int n = 0, most = rb_search_useful_nodes(search, offer);
+    for (int nodes = 1; nodes <= most; nodes++)
+        n += fixed_cluster(search, offer, nodes, &out[n]);
+    return n;
+}
+
+bool rb_static_best(struct rb_search *search, int offer, const struct rb_candidate **out, struct rb_err *err)
+{
+    struct rb_static_best *memo = &search->static_best[offer];
+    if (!memo->known) {
+        int n_most = rb_search_useful_nodes(search, offer), best;
+        RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc((size_t)n_most + 1, sizeof *clusters);
+        int n = list_clusters(search, offer, clusters);
+        if (!rb_search_best_of(search, "static", clusters, n, &best, err))
+            return false;
+        memo->known = true;
+        memo->exists = best >= 0;
+        if (best >= 0)
+            memo->candidate = clusters[best];
+    }
+    *out = memo->exists ? &memo->candidate : NULL;
+    return true;
+}
+
+static bool nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    int n_offers = search->scenario->n_offers, n = 0;
+    size_t most = 0;
+    for (int offer = 0; offer < n_offers; offer++)
+        most += (size_t)rb_search_useful_nodes(search, offer);
+    RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc(most + 1, sizeof *clusters);
+    for (int offer = 0; offer < n_offers; offer++)
+        n += list_clusters(search, offer, &clusters[n]);
+    return rb_search_nearest_of(search, clusters, n, out, err);
+}
+
+static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    const struct rb_candidate *best = NULL;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_candidate *c;
+        if (!rb_static_best(search, offer, &c, err))
+            return false;
+        if (c && (!best || rb_candidate_compare(c, best, search->req->objective) < 0))
+            best = c;
+    }
+    if (!best)
+        return nearest(search, out, err);
+    *out = rb_search_found(search, best);
+    return true;
+}
+
+const struct rb_planner rb_planner_static = {
+    .name = "static",
+    .summary = "the best cluster that never changes",
+    .plan = plan,
+};

@@ -1,0 +1,338 @@
+#include "planner/search.h"
+
+#include "engine/placement.h"
+#include "planner/nearest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCREEN_SAMPLES  256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
+#define SCREEN_SIGMA    4.0 // a candidate dropped wrongly once in 30000
+
+static const struct rb_place no_place = {NULL, 0, 0};
+
+// --- set-up
+
+static bool check_usable(const struct rb_search *search, struct rb_err *err)
+{
+    const struct rb_scenario *s = search->scenario;
+    const char *why = NULL;
+    int largest = 0;
+    for (int i = 0; i < s->n_offers; i++) {
+        if (!s->sim_offers[i].usable) {
+            why = why ? why : s->sim_offers[i].why_not;
+            continue;
+        }
+        if (search->sizes[i].n > 0)
+            return true;
+        largest = s->offers[i].gpus > largest ? s->offers[i].gpus : largest;
+    }
+    if (largest == 0)
+        return rb_err_set(err, RB_ERR_INVALID, "none of %d offers can be planned on: %s", s->n_offers,
+                          why ? why : "there is none");
+    return rb_err_set_at(err, RB_ERR_INVALID, no_place, "trial.gpus",
+                         "no listed size fits: the smallest is %d GPUs, trial.max_nodes is %d, resources.max_nodes is "
+                         "%d and the largest node has %d GPUs; the profile \"%s\" must cover the layout as well",
+                         s->job->trial.sizes[0], s->job->trial.max_nodes, s->job->resources.max_nodes, largest,
+                         s->profile->name);
+}
+
+static int count_planners(void)
+{
+    int n = 0;
+    while (rb_planners[n])
+        n++;
+    return n;
+}
+
+bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
+                    struct rb_err *err)
+{
+    struct rb_search s = {.req = req, .scenario = scenario};
+    s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
+    for (int i = 0; i < scenario->n_offers; i++)
+        s.sizes[i].n = rb_planner_sizes(scenario, i, s.sizes[i].gpus);
+    if (!check_usable(&s, err)) {
+        free(s.sizes);
+        return false;
+    }
+    s.results = rb_xcalloc((size_t)count_planners(), sizeof *s.results);
+    s.has_result = rb_xcalloc((size_t)count_planners(), sizeof *s.has_result);
+    s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
+    *search = s;
+    return true;
+}
+
+void rb_search_finish(struct rb_search *search)
+{
+    free(search->sizes);
+    free(search->results);
+    free(search->has_result);
+    free(search->static_best);
+    *search = (struct rb_search){0};
+}
+
+bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
+                    struct rb_err *err)
+{
+    int index = 0;
+    while (rb_planners[index] != planner)
+        index++;
+    if (!search->has_result[index]) {
+        if (!planner->plan(search, &search->results[index], err))
+            return rb_err_prefix(err, "planner %s", planner->name);
+        search->has_result[index] = true;
+    }
+    *out = &search->results[index];
+    return true;
+}
+
+// --- facts about stages and offers
+
+int rb_search_n_trials(const struct rb_search *search, int stage)
+{
+    return search->scenario->stages.rungs[stage].trials;
+}
+
+int rb_search_gpus_per_node(const struct rb_search *search, int offer)
+{
+    return search->scenario->offers[offer].gpus;
+}
+
+int rb_nodes_per_trial(int gpus_per_node, int gpus)
+{
+    return (gpus + gpus_per_node - 1) / gpus_per_node;
+}
+
+int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus)
+{
+    if (gpus > gpus_per_node)
+        return n_trials * rb_nodes_per_trial(gpus_per_node, gpus);
+    int per_node = gpus_per_node / gpus;
+    return (n_trials + per_node - 1) / per_node;
+}
+
+int rb_search_useful_nodes(const struct rb_search *search, int offer)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    int useful = 0, max_nodes = search->req->job->resources.max_nodes;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+        for (int i = 0; i < sizes->n; i++) {
+            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, stage),
+                                         sizes->gpus[i]);
+            useful = nodes > useful ? nodes : useful;
+        }
+    }
+    return useful < max_nodes ? useful : max_nodes;
+}
+
+// --- scores
+
+void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate *candidate,
+                         struct rb_plan_stage *out_stages, struct rb_plan_nodes *out_nodes)
+{
+    for (int i = 0; i < candidate->n_stages; i++) {
+        const struct rb_choice *c = &candidate->stages[i];
+        const struct rb_rung *rung = &s->stages.rungs[i];
+        int slots = rb_placement_capacity(c->nodes, s->offers[c->offer].gpus, c->gpus);
+        out_nodes[i] = (struct rb_plan_nodes){.offer = c->offer, .count = c->nodes};
+        out_stages[i] = (struct rb_plan_stage){
+            .trials = rung->trials,
+            .resource_start = rung->resource_start,
+            .resource_end = rung->resource_end,
+            .gpus_per_trial = c->gpus,
+            .trials_per_gpu = 1,
+            .waves = (rung->trials + slots - 1) / slots,
+            .nodes = &out_nodes[i],
+            .n_nodes = 1,
+        };
+    }
+}
+
+bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    struct rb_evaluate_options opt = rb_evaluate_defaults();
+    opt.samples = samples;
+    opt.deadline_us = search->req->deadline_us;
+    opt.budget_uusd = search->req->budget_uusd;
+    opt.threads = search->req->threads;
+    search->n_evaluated++;
+    return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
+}
+
+bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return estimate->p_both >= search->req->confidence;
+}
+
+double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->cost_uusd.mean
+                                                                    : estimate->time_us.mean);
+}
+
+static double objective_stderr(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->stderr_.cost_mean_uusd
+                                                                    : estimate->stderr_.time_mean_us);
+}
+
+int rb_need_count(double confidence, int n)
+{
+    int m = (int)ceil(confidence * n);
+    while (m > 0 && (double)(m - 1) / n >= confidence)
+        m--;
+    while (m < n && (double)m / n < confidence)
+        m++;
+    return m;
+}
+
+// A screened candidate that may yet be feasible on all replicates.
+static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
+{
+    double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
+    return screened->p_both >= c - SCREEN_SIGMA * se;
+}
+
+// A screened candidate that may yet beat the best: both were screened on the same replicates, so their errors go
+// together, and the sum of the two standard errors is a cautious measure of their difference.
+static bool may_win(const struct rb_search *search, const struct rb_estimate *screened,
+                    const struct rb_estimate *best_screened)
+{
+    double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
+    return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;
+}
+
+struct by_objective {
+    double objective;
+    int index;
+};
+
+static int compare_objectives(const void *pa, const void *pb)
+{
+    const struct by_objective *a = pa, *b = pb;
+    if (a->objective < b->objective || a->objective > b->objective)
+        return a->objective < b->objective ? -1 : 1;
+    return a->index - b->index;
+}
+
+// Screens all candidates; order [n] is by the screened objective.
+static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
+                   struct rb_err *err)
+{
+    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
+    for (int i = 0; i < n; i++) {
+        if (!rb_search_score(search, &candidates[i], samples, err))
+            return false;
+        order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i};
+    }
+    qsort(order, (size_t)n, sizeof *order, compare_objectives);
+    return true;
+}
+
+bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
+                       int *out_best, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
+    if (!screen(search, candidates, n, order, err))
+        return false;
+    int best = -1;
+    struct rb_estimate best_screened = {0};
+    for (int i = 0; i < n; i++) {
+        struct rb_candidate *c = &candidates[order[i].index];
+        struct rb_estimate screened = c->estimate;
+        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_win(search, &screened, &best_screened)))
+            continue;
+        if (screened.samples < search->req->samples && !rb_search_score(search, c, search->req->samples, err))
+            return false;
+        if (!rb_search_feasible(search, &c->estimate))
+            continue;
+        if (best < 0 || rb_candidate_compare(c, &candidates[best], search->req->objective) < 0) {
+            best = order[i].index;
+            best_screened = screened;
+        }
+    }
+    for (int i = 0; i < n && rb_search_explains(search); i++) {
+        if (order[i].index != best)
+            rb_search_explain_loss(search, planner, &candidates[order[i].index], best < 0 ? NULL : &candidates[best]);
+    }
+    *out_best = best;
+    return true;
+}
+
+struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best)
+{
+    return (struct rb_plan_result){
+        .feasible = true,
+        .best = *best,
+        .nearest_deadline_us = -1,
+        .nearest_budget_uusd = -1,
+        .nearest_confidence = NAN,
+        .n_evaluated = search->n_evaluated,
+    };
+}
+
+// Replicates of one candidate, one by one.
+static bool run_replicates(const struct rb_search *search, const struct rb_candidate *candidate,
+                           struct rb_workspace *ws, int n, int64_t *out_time_us, int64_t *out_cost_uusd,
+                           struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_replicate replicate;
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    for (int r = 0; r < n; r++) {
+        if (!rb_replicate_run(search->scenario, stages, candidate->n_stages, (uint32_t)r, ws, &replicate, err))
+            return false;
+        out_time_us[r] = replicate.time_us;
+        out_cost_uusd[r] = replicate.cost_uusd;
+    }
+    return true;
+}
+
+static bool nearest_needs(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_workspace *ws, int64_t *buffer, struct rb_needs *nearest, int *best,
+                          struct rb_err *err)
+{
+    int samples = search->req->samples;
+    double best_p = -1;
+    for (int i = 0; i < n; i++) {
+        if (!run_replicates(search, &candidates[i], ws, samples, buffer, buffer + samples, err))
+            return false;
+        struct rb_needs needs = rb_needs_of(buffer, buffer + samples, samples, search->req->deadline_us,
+                                            search->req->budget_uusd, search->req->confidence, buffer + 2 * samples);
+        rb_needs_merge(nearest, &needs);
+        if (needs.confidence > best_p) {
+            best_p = needs.confidence;
+            *best = i;
+        }
+    }
+    return true;
+}
+
+bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_plan_result result = {.nearest_deadline_us = -1, .nearest_budget_uusd = -1, .nearest_confidence = NAN};
+    struct rb_needs nearest = rb_needs_none();
+    RB_AUTO(rb_auto_free) int64_t *buffer = rb_xcalloc(3 * (size_t)search->req->samples, sizeof *buffer);
+    struct rb_workspace *ws = rb_workspace_create();
+    int best = 0;
+    bool ok = nearest_needs(search, candidates, n, ws, buffer, &nearest, &best, err);
+    rb_workspace_destroy(ws);
+    if (!ok)
+        return false;
+    rb_needs_round(&nearest, search->req, &result);
+    if (n > 0) {
+        result.best = candidates[best];
+        if (!rb_search_score(search, &result.best, search->req->samples, err))
+            return false;
+    }
+    result.n_evaluated = search->n_evaluated;
+    *out = result;
+    return true;
+}

@@ -1,0 +1,94 @@
+// What the planners of one request share: the scenario, the sizes each offer allows, exact scores of candidates, and
+// the results of the baselines. Internal to planner/.
+#ifndef RB_PLANNER_SEARCH_H
+#define RB_PLANNER_SEARCH_H
+
+#include "planner/planner.h"
+
+struct rb_sizes {
+    int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending
+    int n;
+};
+
+struct rb_search {
+    const struct rb_plan_request *req;
+    const struct rb_scenario *scenario;
+    struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
+    struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
+    bool *has_result;
+    struct rb_static_best {           // [n_offers], the best fixed cluster of each offer, found once
+        bool known, exists;
+        struct rb_candidate candidate;
+    } *static_best;
+    int64_t n_evaluated;              // exact scores made
+    int64_t n_explained;              // lines given to req->explain
+    int64_t n_unexplained;            // candidates that lost after the cap
+};
+
+// Errors: no offer is usable (says why), or no size of trial.gpus fits any of them.
+bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
+                    struct rb_err *err);
+void rb_search_finish(struct rb_search *search);
+
+// Result of one planner, found once a request.
+bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
+                    struct rb_err *err);
+
+// The cheapest (or fastest) feasible fixed cluster of one offer; *out NULL: none.
+bool rb_static_best(struct rb_search *search, int offer, const struct rb_candidate **out, struct rb_err *err);
+
+extern const struct rb_planner rb_planner_greedy, rb_planner_naive, rb_planner_optimal, rb_planner_static;
+
+// --- facts about stages and offers
+
+int rb_search_n_trials(const struct rb_search *search, int stage);
+int rb_search_gpus_per_node(const struct rb_search *search, int offer);
+// Nodes one trial of this size needs.
+int rb_nodes_per_trial(int gpus_per_node, int gpus);
+// Smallest number of nodes on which n trials run at once.
+int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus);
+// Most nodes of an offer that any stage can use, at most resources.max_nodes.
+int rb_search_useful_nodes(const struct rb_search *search, int offer);
+
+// --- scores
+
+// The exact estimate from the first `samples` replicates, into candidate->estimate.
+bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
+bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
+double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate);
+// How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
+int rb_need_count(double confidence, int n);
+
+// The best feasible of n candidates: all are screened on the first replicates, and every one that could still win
+// (within four standard errors) is scored on all. Returns its index in out_best, -1: none feasible. Scored candidates
+// have estimate.samples == req->samples.
+bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
+                       int *out_best, struct rb_err *err);
+
+// Fills an infeasible result: the candidate with the highest p_both, and the nearest constraints any of them meets.
+bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err);
+// Result of a planner whose best is a feasible candidate.
+struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
+
+// --- what was considered, and why it lost
+
+bool rb_search_explains(const struct rb_search *search);
+// One line: planner, candidate, reason.
+void rb_search_explain(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
+                       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+// Why a scored candidate lost against the best (NULL: there is none).
+void rb_search_explain_loss(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
+                            const struct rb_candidate *best);
+// "3 more candidates lost" if the cap was passed.
+void rb_search_explain_rest(struct rb_search *search);
+// "64 x 1 GPU on 16 g5.12xlarge (spot) > 21 x 2 on 11 > ..."
+void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *candidate, struct rb_buf *out);
+
+// --- as plan stages
+
+// Stages of the candidate: trials, resources, GPUs, waves, nodes. out_nodes [n_stages] backs stages[i].nodes.
+void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate *candidate,
+                         struct rb_plan_stage *out_stages, struct rb_plan_nodes *out_nodes);
+
+#endif

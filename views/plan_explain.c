@@ -1,0 +1,134 @@
+#include "views/plan_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int owned(const struct rb_plan *plan, int stage, int offer)
+{
+    int count = 0;
+    for (int i = 0; stage >= 0 && stage < plan->n_stages && i < plan->stages[stage].n_nodes; i++) {
+        if (plan->stages[stage].nodes[i].offer == offer)
+            count += plan->stages[stage].nodes[i].count;
+    }
+    return count;
+}
+
+static const char *label(const struct rb_plan *plan, int offer, char *out, size_t size)
+{
+    const struct rb_offer *o = &plan->offers[offer];
+    snprintf(out, size, "%s %s%s", o->infra, o->instance_type, o->market == RB_MARKET_SPOT ? " (spot)" : "");
+    return out;
+}
+
+// GPUs that the stage's trials occupy when as many run at once as fit.
+static int busy_gpus(const struct rb_plan *plan, const struct rb_plan_stage *stage)
+{
+    int at_once = (stage->trials + stage->waves - 1) / stage->waves;
+    (void)plan;
+    return at_once * stage->gpus_per_trial;
+}
+
+static void explain_kept(const struct rb_plan *plan, int stage, int offer, int kept, struct rb_buf *out)
+{
+    char name[160];
+    const struct rb_plan_stage *s = &plan->stages[stage];
+    int gpus = rb_plan_stage_gpus_per_node(plan, s) * rb_plan_stage_node_count(s);
+    rb_buf_printf(out, "   keeps %d x %s: they are up, a new one would have to boot", kept,
+                  label(plan, offer, name, sizeof name));
+    if (busy_gpus(plan, s) < gpus)
+        rb_buf_printf(out, " (%d of %d GPUs are busy in the first wave)", busy_gpus(plan, s), gpus);
+    rb_buf_putc(out, '\n');
+}
+
+static void explain_offer(const struct rb_plan *plan, int stage, int offer, struct rb_buf *out)
+{
+    char name[160];
+    int before = owned(plan, stage - 1, offer), now = owned(plan, stage, offer);
+    int kept = before < now ? before : now;
+    label(plan, offer, name, sizeof name);
+    if (kept > 0)
+        explain_kept(plan, stage, offer, kept, out);
+    if (now > kept)
+        rb_buf_printf(out, "   requests %d x %s at its start%s\n", now - kept, name,
+                      stage > 0 ? ": more work is left than the nodes at hand can do in time" : "");
+    if (before > kept)
+        rb_buf_printf(out, "   releases %d x %s at the barrier: %s\n", before - kept, name,
+                      now > 0 ? "fewer trials are left than they can hold, and idle GPUs are paid for"
+                              : "the next stage runs on other machines");
+}
+
+static void explain_stage(const struct rb_plan *plan, int index, struct rb_buf *out)
+{
+    const struct rb_plan_stage *s = &plan->stages[index];
+    char time[32], cost[32];
+    rb_buf_printf(out, "stage %d: %d trials to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
+                  (long long)s->resource_end, plan->job->scheduler.unit, s->gpus_per_trial,
+                  s->gpus_per_trial == 1 ? "" : "s", s->waves, s->waves == 1 ? "" : "s",
+                  rb_format_duration(s->time_us.mean, time), rb_format_money(s->cost_uusd.mean, cost));
+    for (int offer = 0; offer < plan->n_offers; offer++)
+        explain_offer(plan, index, offer, out);
+}
+
+static const struct rb_text_column baseline_columns[] = {
+    {"planner", false, 0}, {"cost", true, 0}, {"against this plan", true, 1}, {"time", true, 0}, {"P", true, 0},
+};
+
+static void baseline_row(const struct rb_plan *plan, const char *name, bool exists, const struct rb_estimate *e,
+                         struct rb_text_table *t)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s", name);
+    if (!exists) {
+        for (int i = 0; i < 4; i++)
+            rb_text_table_cell(t, "%s", i == 0 ? "no plan" : "-");
+        return;
+    }
+    rb_text_table_cell(t, "%s", rb_format_money(e->cost_uusd.mean, text));
+    if (plan->estimate.cost_uusd.mean > 0)
+        rb_text_table_cell(t, "x %.3f", (double)e->cost_uusd.mean / (double)plan->estimate.cost_uusd.mean);
+    else
+        rb_text_table_cell(t, "-");
+    rb_text_table_cell(t, "%s", rb_format_duration(e->time_us.mean, text));
+    rb_text_table_cell(t, "%.3f", e->p_both);
+}
+
+static void explain_baselines(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+{
+    struct rb_text_table t;
+    rb_text_table_init(&t, baseline_columns, sizeof baseline_columns / sizeof baseline_columns[0]);
+    baseline_row(plan, "this plan", true, &plan->estimate, &t);
+    for (int i = 0; i < plan->n_baselines; i++)
+        baseline_row(plan, plan->baselines[i].name, plan->baselines[i].exists, &plan->baselines[i].estimate, &t);
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    if (!plan->bound.present) {
+        rb_buf_puts(out, "no lower bound was proved for this plan\n");
+        return;
+    }
+    rb_buf_printf(out, "lower bound %s, gap %.2f %%%s\n", rb_format_money(plan->bound.cost_uusd, text),
+                  100 * plan->bound.gap, plan->bound.proved ? ", proved" : ", not proved");
+    for (int i = 0; i < plan->bound.n_relaxations; i++)
+        rb_buf_printf(out, "   %s\n", plan->bound.relaxations[i]);
+}
+
+void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+{
+    rb_plan_verdict_write(plan, out);
+    rb_buf_putc(out, '\n');
+    for (int i = 0; i < plan->n_stages; i++)
+        explain_stage(plan, i, out);
+    rb_buf_putc(out, '\n');
+    explain_baselines(plan, style, out);
+    explain_bound(plan, out);
+    for (int i = 0; i < plan->n_fallbacks; i++) {
+        char name[160];
+        rb_buf_printf(out, "if sold out: %s\n", label(plan, plan->fallbacks[i], name, sizeof name));
+    }
+    for (int i = 0; i < plan->n_warnings; i++)
+        rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
+}

@@ -1,0 +1,117 @@
+#include "views/plan_table.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct rb_text_column stage_columns[] = {
+    {"stage", true, 0},     {"trials", true, 0},     {"trained to", true, 3},      {"GPUs/trial", true, 0},
+    {"nodes", false, 0},    {"waves", true, 1},      {"time p50", true, 0},        {"(p95)", true, 2},
+    {"cost p50", true, 0},  {"(p95)", true, 2},
+};
+
+static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *stage, struct rb_buf *out)
+{
+    for (int i = 0; i < stage->n_nodes; i++) {
+        const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
+        rb_buf_printf(out, "%s%d x %s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
+                      offer->market == RB_MARKET_SPOT ? " (spot)" : "");
+    }
+}
+
+static void stage_row(const struct rb_plan *plan, int index, struct rb_text_table *t)
+{
+    const struct rb_plan_stage *stage = &plan->stages[index];
+    struct rb_buf nodes = RB_BUF_INIT;
+    char text[32];
+    nodes_text(plan, stage, &nodes);
+    rb_text_table_cell(t, "%d", index);
+    rb_text_table_cell(t, "%d", stage->trials);
+    rb_text_table_cell(t, "%lld -> %lld %s", (long long)stage->resource_start, (long long)stage->resource_end,
+                       plan->job->scheduler.unit);
+    rb_text_table_cell(t, "%d", stage->gpus_per_trial);
+    rb_text_table_cell(t, "%s", rb_buf_str(&nodes));
+    rb_text_table_cell(t, "%d", stage->waves);
+    rb_text_table_cell(t, "%s", rb_format_duration(stage->time_us.p50, text));
+    rb_text_table_cell(t, "(%s)", rb_format_duration(stage->time_us.p95, text));
+    rb_text_table_cell(t, "%s", rb_format_money(stage->cost_uusd.p50, text));
+    rb_text_table_cell(t, "(%s)", rb_format_money(stage->cost_uusd.p95, text));
+    rb_buf_finish(&nodes);
+}
+
+static void heading(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_printf(out, "%s, planned by %s", plan->job->name, plan->planner);
+    if (plan->deadline_us >= 0)
+        rb_buf_printf(out, ", deadline %s", rb_format_duration(plan->deadline_us, text));
+    if (plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", budget %s", rb_format_money(plan->budget_uusd, text));
+    if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", confidence %g", plan->confidence);
+    rb_buf_puts(out, "\n\n");
+}
+
+static const struct rb_plan_baseline *find_baseline(const struct rb_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->n_baselines; i++) {
+        if (strcmp(plan->baselines[i].name, name) == 0)
+            return &plan->baselines[i];
+    }
+    return NULL;
+}
+
+// "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing where nothing was asked.
+static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    if (plan->deadline_us >= 0 && plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", P(on time and in budget) %.3f", plan->estimate.p_both);
+    else if (plan->deadline_us >= 0)
+        rb_buf_printf(out, ", P(on time) %.3f", plan->estimate.p_both);
+    else if (plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", P(in budget) %.3f", plan->estimate.p_both);
+}
+
+void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_estimate *e = &plan->estimate;
+    bool optimal = strcmp(plan->planner, "optimal") == 0;
+    bool by_time = plan->job->objective == RB_OBJECTIVE_MIN_TIME;
+    rb_buf_printf(out, "%s plan: %s", optimal ? (by_time ? "fastest" : "cheapest") : plan->planner,
+                  rb_format_money(e->cost_uusd.mean, text));
+    rb_buf_printf(out, " (95 %% <= %s)", rb_format_money(e->cost_uusd.p95, text));
+    rb_buf_printf(out, ", %s", rb_format_duration(e->time_us.mean, text));
+    rb_buf_printf(out, " (95 %% <= %s)", rb_format_duration(e->time_us.p95, text));
+    probability_text(plan, out);
+    const struct rb_plan_baseline *fixed = find_baseline(plan, "static");
+    if (fixed && strcmp(plan->planner, "static") != 0) {
+        rb_buf_puts(out, "; static ");
+        if (!fixed->exists)
+            rb_buf_puts(out, "cannot do it at all");
+        else if (by_time)
+            rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
+        else
+            rb_buf_printf(out, "needs %s", rb_format_money(fixed->estimate.cost_uusd.mean, text));
+    }
+    rb_buf_putc(out, '\n');
+}
+
+static void stages_table(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+{
+    struct rb_text_table t;
+    rb_text_table_init(&t, stage_columns, sizeof stage_columns / sizeof stage_columns[0]);
+    for (int i = 0; i < plan->n_stages; i++)
+        stage_row(plan, i, &t);
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+{
+    heading(plan, out);
+    stages_table(plan, style, out);
+    rb_buf_putc(out, '\n');
+    rb_plan_verdict_write(plan, out);
+    for (int i = 0; i < plan->n_warnings; i++)
+        rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
+}

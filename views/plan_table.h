@@ -1,0 +1,22 @@
+// What rbplan prints: a plan's stages as a table, one sentence that says what it costs and when it is done, the
+// reasons behind its stages, and two plans side by side.
+#ifndef RB_VIEWS_PLAN_TABLE_H
+#define RB_VIEWS_PLAN_TABLE_H
+
+#include "engine/plan.h"
+#include "views/text_table.h"
+
+// Heading, stages, verdict, warnings.
+void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
+
+// "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05"
+void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// Stage by stage: what changes at the barrier, why nodes are kept, requested or released; then the baselines.
+void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
+
+// Stages of both side by side, then what differs in the estimates. Names head the columns.
+void rb_plan_diff_write(const struct rb_plan *a, const char *name_a, const struct rb_plan *b, const char *name_b,
+                        const struct rb_text_style *style, struct rb_buf *out);
+
+#endif
