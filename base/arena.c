@@ -109,6 +109,7 @@ char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n) {
 
 char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) {
     va_list ap, again;
+    assert(fmt);
     va_start(ap, fmt);
     va_copy(again, ap);
     const int len = vsnprintf(NULL, 0, fmt, ap);

@@ -58,6 +58,7 @@ void rb_buf_printf(struct rb_buf *b, const char *fmt, ...) {
 
 void rb_buf_vprintf(struct rb_buf *b, const char *fmt, va_list ap) {
     va_list again;
+    assert(fmt);
     va_copy(again, ap);
     const int len = vsnprintf(NULL, 0, fmt, ap);
     assert(len >= 0);

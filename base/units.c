@@ -252,6 +252,9 @@ static bool read_offset(const char **s, int *out_minutes) {
     return true;
 }
 
+#define FIRST_MINUTE INT64_C(-1035593280) // 0001-01-01T00:00Z
+#define LAST_MINUTE  INT64_C(4223371679)  // 9999-12-31T23:59Z
+
 bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err) {
     int year, month, day, hour, minute, second, us, offset;
     const char *p = s;
@@ -264,6 +267,8 @@ bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err) {
         return rb_err_set(err, RB_ERR_INVALID,
                           "expected an instant with its offset such as \"2026-08-01T12:00:00Z\", got \"%.60s\"", s);
     const int64_t minutes = days_from_date(year, month, day) * 1440 + hour * 60 + minute - offset;
+    if (minutes < FIRST_MINUTE || minutes > LAST_MINUTE) // an offset can lead out of the four-digit years
+        return rb_err_set(err, RB_ERR_INVALID, "expected an instant in the years 0001 to 9999 UTC, got \"%.60s\"", s);
     *out_unix_us = (minutes * 60 + second) * RB_US_PER_S + us;
     return true;
 }
