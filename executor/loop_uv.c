@@ -23,12 +23,20 @@ struct watch {
     void *arg;
 };
 
+struct on_signal {
+    struct on_signal *next;
+    uv_signal_t handle;
+    rb_loop_fn *fn;
+    void *arg;
+};
+
 struct rb_loop_uv {
     uv_loop_t uv;
     struct rb_loop loop;
     uint64_t last_id;
     struct timer *timers;
     struct watch *watches;
+    struct on_signal *signals;
 };
 
 static int64_t now_us(void *ctx)
@@ -128,6 +136,29 @@ static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg)
     uv_poll_start(&(*p)->handle, flags, on_ready);
 }
 
+static void fire_signal(uv_signal_t *handle, int signal)
+{
+    (void)signal;
+    struct on_signal *s = handle->data;
+    s->fn(s->arg);
+}
+
+void rb_loop_uv_on_signal(struct rb_loop_uv *l, int signal, rb_loop_fn *fn, void *arg)
+{
+    struct on_signal *s = rb_xcalloc(1, sizeof *s);
+    *s = (struct on_signal){.next = l->signals, .fn = fn, .arg = arg};
+    l->signals = s;
+    uv_signal_init(&l->uv, &s->handle);
+    s->handle.data = s;
+    uv_signal_start(&s->handle, fire_signal, signal);
+    uv_unref((uv_handle_t *)&s->handle);
+}
+
+static void free_signal(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
 struct rb_loop_uv *rb_loop_uv_create(void)
 {
     struct rb_loop_uv *l = rb_xcalloc(1, sizeof *l);
@@ -152,6 +183,10 @@ void rb_loop_uv_destroy(struct rb_loop_uv *l)
         unlink_timer(l->timers);
     while (l->watches)
         watch(l, l->watches->fd, 0, NULL, NULL);
+    for (struct on_signal *s = l->signals, *next; s; s = next) {
+        next = s->next;
+        uv_close((uv_handle_t *)&s->handle, free_signal);
+    }
     // Children being killed or told to leave get a moment to be reaped.
     uint64_t until = uv_now(&l->uv) + 2000;
     while (uv_run(&l->uv, UV_RUN_NOWAIT) && (uv_update_time(&l->uv), uv_now(&l->uv) < until))

@@ -14,6 +14,9 @@ const struct rb_loop *rb_loop_uv_loop(struct rb_loop_uv *l);
 void rb_loop_uv_run(struct rb_loop_uv *l);  // until rb_loop_uv_stop
 void rb_loop_uv_stop(struct rb_loop_uv *l);
 
+// fn is called from the loop each time the signal comes, instead of its default, until destroy. Does not keep the loop going.
+void rb_loop_uv_on_signal(struct rb_loop_uv *l, int signal, rb_loop_fn *fn, void *arg);
+
 // The libuv loop behind a struct rb_loop made here (processes and signals need it). Any other loop: assert.
 uv_loop_t *rb_loop_uv_handle(const struct rb_loop *loop);
 

@@ -1,0 +1,618 @@
+// rbprofile train and rbprofile provision: campaigns that run the user's command, or only buy nodes, and record what
+// happened in the profile store.
+#include "commands/rbprofile_measure.h"
+
+#include "commands/rbprofile_command.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "executor/campaign.h"
+#include "executor/loop_uv.h"
+#include "executor/run_dir.h"
+#include "profiles/billing.h"
+#include "profiles/job.h"
+#include "providers/aws_endpoint.h"
+#include "providers/http.h"
+#include "providers/provider.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { MAX_GPU_COUNTS = 16, MAX_SETS = 32 };
+
+// Everything one campaign needs, from the command line to the store.
+struct measurement {
+    const struct rb_args *args;
+    struct rb_arena arena;
+    struct rb_store *store;
+    struct rb_job job;
+    struct rb_catalog catalog;
+    const struct rb_offer *offer;
+    const char *infra;
+    bool local, loopback;
+    char region[64];
+    char run_id[128], run_dir[4096], workdir[4096], public_key[256], owner[160];
+    int gpus[MAX_GPU_COUNTS];
+    struct rb_loop_uv *uv;
+    struct rb_http *http;
+    struct rb_provider provider;
+    struct rb_campaign *campaign;
+    struct rb_err outcome;
+    bool finished, interrupted;
+};
+
+// --- what to measure ----------------------------------------------------------------------------------------------------
+
+static bool parse_gpus(const char *text, int out[static MAX_GPU_COUNTS], int *out_n, struct rb_err *err)
+{
+    int n = 0;
+    for (const char *p = text; *p;) {
+        char *end;
+        long v = strtol(p, &end, 10);
+        if (end == p || v < 1 || v > RB_LIMIT_GPUS_PER_NODE || (*end && *end != ',') || n == MAX_GPU_COUNTS ||
+            (n > 0 && v <= out[n - 1]))
+            return rb_err_set(err, RB_ERR_INVALID, "--gpus %s: expected ascending GPU counts such as 1,2,4", text);
+        out[n++] = (int)v;
+        p = *end ? end + 1 : end;
+    }
+    *out_n = n;
+    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "--gpus: expected GPU counts such as 1,2,4");
+}
+
+// The prices of mock/REGION are those of aws/REGION unless it has its own.
+static const struct rb_offer *find_offer(const struct rb_catalog *c, const char *infra, const char *type)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        char want[160];
+        if (pass == 1 && strncmp(infra, "mock/", 5) != 0)
+            return NULL;
+        snprintf(want, sizeof want, "%s%s", pass ? "aws/" : "", pass ? infra + 5 : infra);
+        for (int i = 0; i < c->n_offers; i++)
+            if (strcmp(c->offers[i].infra, want) == 0 && strcmp(c->offers[i].instance_type, type) == 0 &&
+                c->offers[i].market == RB_MARKET_ON_DEMAND)
+                return &c->offers[i];
+    }
+    return NULL;
+}
+
+static bool choose_offer(struct measurement *m, struct rb_err *err)
+{
+    const struct rb_resources *r = &m->job.resources;
+    m->infra = rb_args_string(m->args, "infra", r->infra.n > 0 ? r->infra.items[0] : NULL);
+    if (!m->infra)
+        return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
+    m->local = strcmp(m->infra, "local") == 0;
+    if (!rb_store_prices(m->store, &m->arena, &m->catalog, err))
+        return false;
+    if (m->local) {
+        const char *accelerator;
+        int slots = rb_local_slots(&accelerator);
+        rb_catalog_add_local(&m->catalog, &m->arena, accelerator, slots);
+    }
+    const char *type = m->local ? "local"
+                                : rb_args_string(m->args, "instance-type", r->instance_types.n > 0 ? r->instance_types.items[0] : NULL);
+    if (!type)
+        return rb_err_set(err, RB_ERR_INVALID, "which machine? give --instance-type, or resources.instance_types in the job");
+    m->offer = find_offer(&m->catalog, m->infra, type);
+    return m->offer || rb_err_set(err, RB_ERR_PRICE,
+                                  "no price for %s on demand in %s: import one with `rbprofile prices update --from FILE.csv`", type,
+                                  m->infra);
+}
+
+static bool choose_gpus(struct measurement *m, int *out_n, struct rb_err *err)
+{
+    const char *text = rb_args_string(m->args, "gpus", NULL);
+    int n = 0;
+    if (text) {
+        if (!parse_gpus(text, m->gpus, &n, err))
+            return false;
+    } else {
+        for (int i = 0; i < m->job.trial.n_sizes && n < MAX_GPU_COUNTS; i++)
+            if (m->job.trial.sizes[i] <= m->offer->gpus)
+                m->gpus[n++] = m->job.trial.sizes[i];
+        if (n == 0 || m->gpus[0] != 1) { // speed-ups are over one GPU
+            memmove(m->gpus + 1, m->gpus, sizeof *m->gpus * (size_t)(n < MAX_GPU_COUNTS ? n : n - 1));
+            m->gpus[0] = 1;
+            n += n < MAX_GPU_COUNTS;
+        }
+    }
+    if (m->gpus[n - 1] > m->offer->gpus)
+        return rb_err_set(err, RB_ERR_INVALID, "--gpus %d: a %s has %d", m->gpus[n - 1], m->offer->instance_type, m->offer->gpus);
+    *out_n = n;
+    return true;
+}
+
+// Real machines are bought only after a look at what it costs at most.
+static bool may_buy(const struct measurement *m, int n_nodes, int64_t limit_us, struct rb_err *err)
+{
+    if (m->local || m->loopback)
+        return true;
+    struct rb_billing billing = {.rate = m->offer->rate};
+    char cost[32], time[32];
+    rb_format_money(n_nodes * rb_bill_node(&billing, 0, limit_us).total_uusd, cost);
+    rb_format_duration(limit_us, time);
+    rb_info("%d x %s in %s: at most %s, if every node lived the whole %s", n_nodes, m->offer->instance_type, m->infra, cost, time);
+    if (rb_args_flag(m->args, "yes"))
+        return true;
+    if (!isatty(STDIN_FILENO))
+        return rb_err_set(err, RB_ERR_INVALID, "this buys real machines: say --yes");
+    fprintf(stderr, "Go on? [y/N] ");
+    char answer[16] = "";
+    if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
+        return rb_err_set(err, RB_ERR_INVALID, "nothing was bought");
+    return true;
+}
+
+// --- where --------------------------------------------------------------------------------------------------------------
+
+static void describe_owner(char *out, size_t size)
+{
+    const struct passwd *pw = getpwuid(geteuid());
+    char host[65] = "unknown";
+    gethostname(host, sizeof host - 1);
+    snprintf(out, size, "%s@%s", pw ? pw->pw_name : "unknown", host);
+}
+
+static bool make_run_dir(struct measurement *m, struct rb_err *err)
+{
+    char root[3072], campaigns[3200];
+    if (!rb_run_dir_root(rb_args_string(m->args, "state-dir", NULL), root, sizeof root, err))
+        return false;
+    snprintf(campaigns, sizeof campaigns, "%s/../campaigns", root);
+    return rb_run_dir_create(campaigns, m->job.name, m->run_id, sizeof m->run_id, m->run_dir, sizeof m->run_dir, err) &&
+           rb_bootstrap_run_key(m->run_dir, m->public_key, err);
+}
+
+static bool open_provider(struct measurement *m, struct rb_err *err)
+{
+    const struct rb_provider_ops *ops;
+    if (!rb_provider_find(m->infra, &ops, m->region, err))
+        return false;
+    m->uv = rb_loop_uv_create();
+    if (!m->local && !rb_http_create(rb_loop_uv_loop(m->uv), &m->http, err))
+        return false;
+    struct rb_provider_config config = {
+        .loop = rb_loop_uv_loop(m->uv),
+        .http = m->http,
+        .region = m->region,
+        .loopback_only = strncmp(m->infra, "mock/", 5) == 0,
+        .local_slots = m->offer->gpus,
+    };
+    char endpoint[512];
+    m->loopback = !m->local && rb_aws_endpoint("ec2", m->region, config.loopback_only, endpoint, sizeof endpoint, NULL) &&
+                  rb_http_is_loopback(endpoint);
+    return ops->create(&config, &m->provider, err);
+}
+
+// The job's workdir is relative to the job file.
+static bool find_workdir(struct measurement *m, const char *job_path, struct rb_err *err)
+{
+    char path[4096];
+    const char *slash = job_path ? strrchr(job_path, '/') : NULL;
+    const char *dir = m->job.workdir ? m->job.workdir : ".";
+    if (dir[0] == '/' || !slash)
+        snprintf(path, sizeof path, "%s", dir);
+    else
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - job_path), job_path, dir);
+    if (!realpath(path, m->workdir))
+        return rb_err_set(err, RB_ERR_INVALID, "workdir %s: %s", path, strerror(errno));
+    return true;
+}
+
+// --- the run ------------------------------------------------------------------------------------------------------------
+
+static void on_talk(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_info("%s", text);
+}
+
+static void on_finished(void *ctx, const struct rb_err *err)
+{
+    struct measurement *m = ctx;
+    m->finished = true;
+    if (err)
+        m->outcome = *err;
+    rb_loop_uv_stop(m->uv);
+}
+
+static void on_interrupt(void *ctx)
+{
+    struct measurement *m = ctx;
+    if (m->interrupted) {
+        rb_warn("nodes of %s may be left: `rbrun gc` finds them", m->run_id);
+        rb_loop_uv_stop(m->uv);
+        return;
+    }
+    m->interrupted = true;
+    rb_info("interrupted: ending the nodes (once more to leave at once)");
+    rb_campaign_stop(m->campaign);
+}
+
+static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
+{
+    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
+    bool paced_cloud = m->local || m->loopback;
+    struct rb_campaign_config config = {
+        .pool = {
+            .loop = rb_loop_uv_loop(m->uv),
+            .provider = &m->provider,
+            .infra = m->infra,
+            .offer = m->offer,
+            .job = &m->job,
+            .run_id = m->run_id,
+            .run_public_key = m->public_key,
+            .owner = m->owner,
+            .user = rb_args_string(m->args, "user", user ? user : m->job.resources.ssh_user),
+            .port = (int)rb_args_int(m->args, "port", port ? atoi(port) : m->job.resources.ssh_port),
+            .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
+            .boot_timeout_us = (paced_cloud ? 120 : 900) * RB_US_PER_S,
+            .hard_limit_min = 120,
+            .n_nodes = n_nodes,
+        },
+        .run_dir = m->run_dir,
+        .workdir = m->workdir,
+        .gpus = m->gpus,
+        .n_gpus = n_gpus,
+        .n_configs = n_gpus > 0 ? (int)rb_args_int(m->args, "configs", 3) : 0,
+        .resource = n_gpus > 0 ? rb_args_int(m->args, "resource", 3) : 0,
+        .exclusive = !paced_cloud || rb_args_flag(m->args, "exclusive"),
+        .talk = on_talk,
+        .finished = on_finished,
+        .ctx = m,
+    };
+    if (!rb_campaign_create(&config, m->local, &m->campaign, err))
+        return false;
+    rb_loop_uv_on_signal(m->uv, SIGINT, on_interrupt, m);
+    rb_loop_uv_on_signal(m->uv, SIGTERM, on_interrupt, m);
+    if (!rb_campaign_start(m->campaign, err))
+        return false;
+    rb_loop_uv_run(m->uv);
+    if (m->outcome.code != RB_ERR_NONE) {
+        *err = m->outcome;
+        return false;
+    }
+    return m->finished || rb_err_set(err, RB_ERR_IO, "left before the nodes were seen gone: run `rbrun gc`");
+}
+
+// --- the store ------------------------------------------------------------------------------------------------------------
+
+static void describe_commit(const char *workdir, char *out, size_t size)
+{
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_puts(&command, "git -C ");
+    rb_buf_shell_quote(&command, workdir);
+    rb_buf_puts(&command, " describe --always --dirty --abbrev=12 2>/dev/null");
+    out[0] = '\0';
+    FILE *f = popen(command.data, "r");
+    if (f) {
+        if (!fgets(out, (int)size, f))
+            out[0] = '\0';
+        pclose(f);
+    }
+    out[strcspn(out, "\n")] = '\0';
+}
+
+static bool store_nodes(struct measurement *m, int n_nodes, int64_t now, struct rb_err *err)
+{
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        if (m->local || (n->outcome != RB_POOL_READY && n->outcome != RB_POOL_CAPACITY && n->outcome != RB_POOL_TIMEOUT))
+            continue; // nothing is learnt about the cloud from our own mistakes
+        bool ok = n->outcome == RB_POOL_READY;
+        struct rb_provision_sample p = {
+            .infra = m->infra,
+            .instance_type = m->offer->instance_type,
+            .market = rb_market_name(m->offer->market),
+            .queue_s = ok ? (double)(n->running_us - n->requested_us) / 1e6 : -1,
+            .init_s = ok ? (double)(n->prepared_us - n->running_us) / 1e6 : -1,
+            .outcome = ok ? "ok" : n->outcome == RB_POOL_CAPACITY ? "capacity" : "timeout",
+            .measured_at_us = now,
+        };
+        if (!rb_store_add_provision(m->store, &p, err))
+            return false;
+    }
+    return true;
+}
+
+static bool store_runs(struct measurement *m, const char *profile, int64_t now, struct rb_err *err)
+{
+    char commit[80], machine[400];
+    struct utsname u;
+    describe_commit(m->workdir, commit, sizeof commit);
+    uname(&u);
+    snprintf(machine, sizeof machine, "%s in %s (controller %s, %s %s)", m->offer->instance_type, m->infra, u.nodename, u.sysname, u.machine);
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++) {
+        const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
+        if (!r->ok)
+            continue;
+        struct rb_value values[RB_LIMIT_PARAMETERS];
+        struct rb_buf params RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+        struct rb_json j;
+        rb_space_sample(&m->job.space, m->job.seed, (uint32_t)r->config, values);
+        rb_json_init(&j, &params, false);
+        rb_space_json(&m->job.space, values, &j);
+        struct rb_run_sample sample = {
+            .accelerator = m->offer->accelerator,
+            .infra = m->infra,
+            .instance_type = m->offer->instance_type,
+            .gpus = r->gpus,
+            .nodes = 1,
+            .config_json = params.data,
+            .command = m->job.run,
+            .commit = commit,
+            .machine = machine,
+            .measured_at_us = now,
+            .startup_s = r->startup_s,
+            .checkpoint_s = r->checkpoint_s,
+            .unit_s = r->unit_s,
+            .n_units = r->n_units,
+        };
+        if (!rb_store_add_run(m->store, profile, &sample, err))
+            return false;
+    }
+    return true;
+}
+
+static bool store_all(struct measurement *m, const char *profile, int n_nodes, struct rb_err *err)
+{
+    int64_t now = rb_clock_unix_us();
+    if (!rb_store_begin(m->store, err))
+        return false;
+    if (store_nodes(m, n_nodes, now, err) && (!profile || store_runs(m, profile, now, err)) && rb_store_commit(m->store, err))
+        return true;
+    rb_store_rollback(m->store);
+    return false;
+}
+
+// --- what was found -------------------------------------------------------------------------------------------------------
+
+static double mean_of(const struct rb_campaign_run *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->n_units; i++)
+        sum += r->unit_s[i];
+    return sum / r->n_units;
+}
+
+static void print_runs(const struct measurement *m, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", "GPUs", "runs", m->job.scheduler.unit, "speed-up", "start-up", "checkpoint");
+    double one = 0;
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
+        int gpus = rb_campaign_run(m->campaign, i)->gpus, n = 0;
+        double unit = 0, startup = 0, checkpoint = 0;
+        for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus; i++) {
+            const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
+            if (!r->ok)
+                continue;
+            n++;
+            unit += mean_of(r);
+            startup += r->startup_s;
+            checkpoint += r->checkpoint_s > 0 ? r->checkpoint_s : 0;
+        }
+        if (n == 0)
+            continue;
+        one = gpus == 1 ? unit / n : one;
+        rb_buf_printf(out, "%4d  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", gpus, n, unit / n, one > 0 ? one * n / unit : 0.0,
+                      startup / n, checkpoint / n);
+    }
+}
+
+static void print_nodes(const struct measurement *m, int n_nodes, struct rb_buf *out)
+{
+    static const char *const names[] = {"?", "ok", "capacity", "timeout", "failed"};
+    rb_buf_printf(out, "%4s  %-8s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        rb_buf_printf(out, "%4d  %-8s", i, names[n->outcome]);
+        if (n->outcome == RB_POOL_READY)
+            rb_buf_printf(out, "  %8.2f s  %12.2f s", (double)(n->running_us - n->requested_us) / 1e6,
+                          (double)(n->prepared_us - n->running_us) / 1e6);
+        rb_buf_putc(out, '\n');
+    }
+}
+
+static void write_json(const struct measurement *m, int n_nodes, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-campaign/1");
+    rb_json_kstring(&j, "infra", m->infra);
+    rb_json_kstring(&j, "instance_type", m->offer->instance_type);
+    rb_json_key(&j, "runs");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++) {
+        const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
+        rb_json_begin_object(&j);
+        rb_json_kint(&j, "gpus", r->gpus);
+        rb_json_kint(&j, "config", r->config);
+        rb_json_kbool(&j, "ok", r->ok);
+        rb_json_kstring(&j, "error", r->ok ? NULL : r->error);
+        rb_json_kdouble(&j, "startup_s", r->startup_s);
+        rb_json_kdouble(&j, "checkpoint_s", r->checkpoint_s);
+        rb_json_key(&j, "unit_s");
+        rb_json_begin_array(&j);
+        for (int k = 0; k < r->n_units; k++)
+            rb_json_double(&j, r->unit_s[k]);
+        rb_json_end_array(&j);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_key(&j, "nodes");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "instance", n->instance_id);
+        rb_json_kbool(&j, "ok", n->outcome == RB_POOL_READY);
+        rb_json_kint(&j, "requested_us", n->requested_us);
+        rb_json_kint(&j, "running_us", n->running_us);
+        rb_json_kint(&j, "ready_us", n->prepared_us);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
+
+static void finish(struct measurement *m)
+{
+    rb_campaign_destroy(m->campaign);
+    if (m->provider.ops)
+        m->provider.ops->destroy(&m->provider);
+    rb_http_destroy(m->http);
+    rb_loop_uv_destroy(m->uv);
+    rb_store_close(m->store);
+    rb_arena_finish(&m->arena);
+}
+
+// --- the two commands -----------------------------------------------------------------------------------------------------
+
+static int count_ok(const struct measurement *m)
+{
+    int n = 0;
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
+        n += rb_campaign_run(m->campaign, i)->ok;
+    return n;
+}
+
+static bool train_with(struct measurement *m, struct rb_err *err)
+{
+    const char *sets[MAX_SETS];
+    int n_sets = 0, n_gpus = 0;
+    while (n_sets < MAX_SETS && (sets[n_sets] = rb_args_nth(m->args, "set", n_sets)))
+        n_sets++;
+    const char *path = m->args->args[0];
+    if (!rb_job_load(path, sets, n_sets, &m->arena, &m->job, err) || !choose_offer(m, err) || !choose_gpus(m, &n_gpus, err) ||
+        !find_workdir(m, path, err) || !make_run_dir(m, err) || !open_provider(m, err))
+        return false;
+    int n_nodes = m->local ? 1 : (int)rb_args_int(m->args, "nodes", 1);
+    if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err))
+        return false;
+    rb_info("measuring `%s` with %d configurations on %d node%s of %s (%s)", m->job.name, (int)rb_args_int(m->args, "configs", 3),
+            n_nodes, n_nodes == 1 ? "" : "s", m->offer->instance_type, m->infra);
+    const char *profile = rb_args_string(m->args, "name", m->job.profile);
+    if (!carry_out(m, n_nodes, n_gpus, err) || !store_all(m, profile, n_nodes, err))
+        return false;
+    if (count_ok(m) == 0)
+        return rb_err_set(err, RB_ERR_IO, "no run could be measured; the logs are in %s/logs", m->run_dir);
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(m->args, "json")) {
+        write_json(m, n_nodes, &out);
+    } else {
+        print_runs(m, &out);
+        rb_buf_printf(&out, "%d of %d runs kept in profile %s; look at the fit with `rbprofile show %s`\n", count_ok(m),
+                      rb_campaign_n_runs(m->campaign), profile, profile);
+    }
+    return rb_profile_print(&out, err);
+}
+
+static bool provision_with(struct measurement *m, struct rb_err *err)
+{
+    static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
+                                  "scheduler: {type: random, num_trials: 1, max_resource: 1}\nrun: \"true\"\n";
+    struct rb_doc doc;
+    if (!rb_doc_parse_yaml(&doc, "provision", minimal, sizeof minimal - 1, err))
+        return false;
+    bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
+    rb_doc_finish(&doc);
+    if (!ok || !choose_offer(m, err) || !make_run_dir(m, err) || !open_provider(m, err))
+        return false;
+    if (m->local)
+        return rb_err_set(err, RB_ERR_INVALID, "--infra local: this machine needs no provisioning");
+    // No job, no work directory: an empty bundle.
+    if (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) >= (int)sizeof m->workdir || mkdir(m->workdir, 0700) != 0)
+        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
+    int n_nodes = (int)rb_args_int(m->args, "n", 5);
+    if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err))
+        return false;
+    rb_info("launching %d x %s in %s", n_nodes, m->offer->instance_type, m->infra);
+    if (!carry_out(m, n_nodes, 0, err) || !store_all(m, NULL, n_nodes, err))
+        return false;
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(m->args, "json"))
+        write_json(m, n_nodes, &out);
+    else
+        print_nodes(m, n_nodes, &out);
+    return rb_profile_print(&out, err);
+}
+
+static bool measure(const struct rb_args *args, bool (*with)(struct measurement *m, struct rb_err *err), struct rb_err *err)
+{
+    struct measurement *m = rb_xcalloc(1, sizeof *m);
+    m->args = args;
+    rb_arena_init(&m->arena);
+    describe_owner(m->owner, sizeof m->owner);
+    bool ok = rb_profile_open_store(args, false, &m->store, err) && with(m, err);
+    if (m->interrupted && ok)
+        ok = rb_err_set(err, RB_ERR_STOPPED, "interrupted; what was measured before is kept");
+    bool interrupted = m->interrupted;
+    finish(m);
+    free(m);
+    if (interrupted)
+        exit(130); // as a command that was interrupted and cleaned up
+    return ok;
+}
+
+static bool run_train(const struct rb_args *args, struct rb_err *err)
+{
+    return measure(args, train_with, err);
+}
+
+static bool run_provision(const struct rb_args *args, struct rb_err *err)
+{
+    return measure(args, provision_with, err);
+}
+
+#define WHERE_OPTIONS                                                                                                       \
+    {"infra", 0, RB_OPT_STRING, false, "I", "provider/region, or local (train: default the job's first)", 0, 0},             \
+    {"instance-type", 0, RB_OPT_STRING, false, "T", "machine type (train: default the job's first)", 0, 0},                  \
+    {"user", 0, RB_OPT_STRING, false, "U", "login on the nodes (default: RB_SSH_USER, else the job's)", 0, 0},               \
+    {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535},           \
+    {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},                 \
+    {"yes", 0, RB_OPT_FLAG, false, NULL, "buy real machines without asking", 0, 0}
+
+int rb_profile_train(int argc, char **argv)
+{
+    static const struct rb_option options[] = {
+        {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
+        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run, at least 2 (default: 3)", 2, 1000},
+        {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
+        {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
+        {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
+        {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
+        {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
+        WHERE_OPTIONS, RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS,
+    };
+    static const struct rb_command command = {
+        "rbprofile train", "[options] JOB.yaml", "Run the job's real command at several sizes and record each unit's time.",
+        "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
+        options, 1, 1,
+    };
+    return rb_profile_carry_out(&command, run_train, argc, argv);
+}
+
+int rb_profile_provision(int argc, char **argv)
+{
+    static const struct rb_option options[] = {
+        {"n", 'n', RB_OPT_INT, false, "N", "nodes to launch, all at once (default: 5)", 1, 100},
+        WHERE_OPTIONS, RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS,
+    };
+    static const struct rb_command command = {
+        "rbprofile provision", "[options] --infra I --instance-type T",
+        "Launch nodes, record how long they take to come up, end them.",
+        "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n", options, 0, 0,
+    };
+    return rb_profile_carry_out(&command, run_provision, argc, argv);
+}

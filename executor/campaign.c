@@ -1,0 +1,363 @@
+#include "executor/campaign.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/units.h"
+#include "engine/placement.h"
+#include "executor/metric_line.h"
+#include "executor/trial_env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A run is a trial of its own: number = index, attempt 0.
+struct run {
+    struct rb_campaign_run result;
+    enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_ENDED } state;
+    struct rb_slot slot;
+    int64_t started_us, first_us, last_us; // loop time
+    int64_t last_resource;
+};
+
+struct rb_campaign {
+    struct rb_campaign_config config;
+    struct rb_launcher *launcher;
+    struct rb_pool *pool;
+    struct run *runs;              // longest first, [n_runs]
+    int n_runs;
+    struct rb_placement_node *nodes; // [n_nodes]; gpus 0 until ready
+    int n_told;                    // nodes that are ready or never will be
+    bool stopping;
+    struct rb_err failure;
+};
+
+static int64_t now_us(const struct rb_campaign *c)
+{
+    return c->config.pool.loop->now_us(c->config.pool.loop->ctx);
+}
+
+static void talk(struct rb_campaign *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void talk(struct rb_campaign *c, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->config.talk(c->config.ctx, text);
+}
+
+// --- runs ---------------------------------------------------------------------------------------------------------------
+
+static void start_waiting(struct rb_campaign *c);
+
+static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
+{
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    const char *ip = rb_pool_node(c->pool, slot.node)->address;
+    struct rb_trial_order order = {
+        .job = c->config.pool.job,
+        .run_id = c->config.pool.run_id,
+        .trial = r->result.config,
+        .resource_end = c->config.resource,
+        .node_ips = &ip,
+        .n_nodes = 1,
+        .deadline_unix_us = -1,
+    };
+    struct rb_key_value *env;
+    int n_env;
+    rb_trial_env(&order, &arena, &env, &n_env);
+    struct rb_task task = {
+        .trial = (int)(r - c->runs),
+        .slots = &r->slot,
+        .n_slots = 1,
+        .env = env,
+        .n_env = n_env,
+        .command = c->config.pool.job->run,
+    };
+    r->state = RUN_RUNNING;
+    r->slot = slot;
+    r->result.node = slot.node;
+    r->started_us = now_us(c);
+    r->first_us = r->last_us = -1;
+    c->launcher->ops->start(c->launcher, &task);
+    rb_arena_finish(&arena);
+}
+
+static struct rb_placement_node *node_of(struct rb_campaign *c, int node)
+{
+    return &c->nodes[node];
+}
+
+static uint64_t all_gpus(int n)
+{
+    return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+}
+
+static bool place(struct rb_campaign *c, int gpus, struct rb_slot *out)
+{
+    for (int i = 0; i < c->config.pool.n_nodes; i++) {
+        struct rb_placement_node *n = node_of(c, i);
+        int n_slots;
+        if (n->gpus < gpus || (c->config.exclusive && n->free != all_gpus(n->gpus)))
+            continue;
+        if (!rb_place(n, 1, gpus, out, &n_slots))
+            continue;
+        if (c->config.exclusive)
+            n->free = 0;
+        return true;
+    }
+    return false;
+}
+
+static void maybe_over(struct rb_campaign *c)
+{
+    for (int i = 0; i < c->n_runs; i++)
+        if (c->runs[i].state != RUN_ENDED && !c->stopping)
+            return;
+    if (c->n_told == c->config.pool.n_nodes || c->stopping)
+        rb_pool_end(c->pool);
+}
+
+static void fail_waiting(struct rb_campaign *c, const char *why)
+{
+    for (int i = 0; i < c->n_runs; i++)
+        if (c->runs[i].state == RUN_WAITING) {
+            c->runs[i].state = RUN_ENDED;
+            snprintf(c->runs[i].result.error, sizeof c->runs[i].result.error, "%s", why);
+        }
+}
+
+static void start_waiting(struct rb_campaign *c)
+{
+    if (c->stopping)
+        return;
+    int n_usable = 0;
+    for (int i = 0; i < c->config.pool.n_nodes; i++)
+        n_usable += node_of(c, i)->gpus > 0;
+    if (n_usable == 0 && c->n_told == c->config.pool.n_nodes)
+        fail_waiting(c, "no node came up");
+    for (int i = 0; i < c->n_runs; i++) {
+        struct rb_slot slot;
+        if (c->runs[i].state == RUN_WAITING && place(c, c->runs[i].result.gpus, &slot))
+            start_run(c, &c->runs[i], slot);
+    }
+    maybe_over(c);
+}
+
+static void end_run(struct rb_campaign *c, struct run *r, const char *error)
+{
+    struct rb_placement_node *n = node_of(c, r->slot.node);
+    r->state = RUN_ENDED;
+    r->result.ok = error == NULL;
+    n->free |= c->config.exclusive ? all_gpus(n->gpus) : r->slot.gpus;
+    if (error) {
+        snprintf(r->result.error, sizeof r->result.error, "%s", error);
+        talk(c, "configuration %d on %d GPU%s failed: %s", r->result.config, r->result.gpus,
+             r->result.gpus == 1 ? "" : "s", error);
+    } else {
+        double sum = 0;
+        for (int i = 0; i < r->result.n_units; i++)
+            sum += r->result.unit_s[i];
+        talk(c, "configuration %d on %d GPU%s: %.3f s a %s, start-up %.2f s", r->result.config, r->result.gpus,
+             r->result.gpus == 1 ? "" : "s", sum / r->result.n_units, c->config.pool.job->scheduler.unit,
+             r->result.startup_s);
+    }
+    start_waiting(c);
+}
+
+static void measure(struct rb_campaign *c, struct run *r, bool saved)
+{
+    struct rb_campaign_run *m = &r->result;
+    double sum = 0;
+    for (int i = 0; i < m->n_units; i++)
+        sum += m->unit_s[i];
+    m->startup_s = (double)(r->first_us - r->started_us) / 1e6 - sum / m->n_units;
+    if (m->startup_s < 0)
+        m->startup_s = 0;
+    m->checkpoint_s = saved ? (double)(now_us(c) - r->last_us) / 1e6 : -1;
+}
+
+// --- the launcher's events ------------------------------------------------------------------------------------------------
+
+static void on_prepared(void *ctx, int node, const struct rb_err *err)
+{
+    struct rb_campaign *c = ctx;
+    rb_pool_prepared(c->pool, node, err);
+}
+
+static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
+{
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    const struct rb_job *job = c->config.pool.job;
+    struct run *r = &c->runs[trial];
+    struct rb_metric_line line;
+    rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
+    if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
+        return;
+    int64_t now = now_us(c);
+    if (r->first_us < 0)
+        r->first_us = now;
+    else if (line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource)
+        r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
+    r->last_us = now;
+    r->last_resource = line.resource;
+}
+
+static void on_exited(void *ctx, int trial, int attempt, int code)
+{
+    struct rb_campaign *c = ctx;
+    struct run *r = &c->runs[trial];
+    char text[200];
+    if (r->state != RUN_RUNNING)
+        return;
+    if (code != 0) {
+        snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
+        end_run(c, r, text);
+    } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
+        snprintf(text, sizeof text, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
+                 (long long)r->last_resource, (long long)c->config.resource, c->config.pool.job->scheduler.unit,
+                 c->config.pool.job->scheduler.unit, c->config.pool.job->metric_name);
+        end_run(c, r, text);
+    } else {
+        char dest[4096];
+        snprintf(dest, sizeof dest, "%s/checkpoints/run-%d", c->config.run_dir, trial);
+        r->state = RUN_SAVING;
+        c->launcher->ops->save(c->launcher, trial, attempt, dest);
+    }
+}
+
+static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err)
+{
+    (void)attempt, (void)checkpoint;
+    struct rb_campaign *c = ctx;
+    struct run *r = &c->runs[trial];
+    if (r->state != RUN_SAVING)
+        return;
+    measure(c, r, err == NULL);
+    end_run(c, r, NULL);
+}
+
+static void on_killed(void *ctx, int trial, int attempt)
+{
+    (void)ctx, (void)trial, (void)attempt;
+}
+
+static void on_unreachable(void *ctx, int node)
+{
+    struct rb_campaign *c = ctx;
+    node_of(c, node)->gpus = 0;
+    for (int i = 0; i < c->n_runs; i++)
+        if ((c->runs[i].state == RUN_RUNNING || c->runs[i].state == RUN_SAVING) && c->runs[i].slot.node == node)
+            end_run(c, &c->runs[i], "its node could not be reached any more");
+}
+
+// --- the pool's events ------------------------------------------------------------------------------------------------------
+
+static void on_node(void *ctx, int node, const struct rb_err *err)
+{
+    struct rb_campaign *c = ctx;
+    c->n_told++;
+    if (err) {
+        talk(c, "node %d: %s", node, err->message);
+        if (c->failure.code == RB_ERR_NONE)
+            c->failure = *err;
+    } else {
+        const struct rb_pool_node *n = rb_pool_node(c->pool, node);
+        talk(c, "node %d ready: %.2f s queueing, %.2f s initialisation", node,
+             (double)(n->running_us - n->requested_us) / 1e6, (double)(n->prepared_us - n->running_us) / 1e6);
+        *node_of(c, node) = (struct rb_placement_node){node, c->config.pool.offer->gpus, all_gpus(c->config.pool.offer->gpus)};
+    }
+    start_waiting(c);
+}
+
+static void on_gone(void *ctx, const struct rb_err *err)
+{
+    struct rb_campaign *c = ctx;
+    c->config.finished(c->config.ctx, err);
+}
+
+// --- life ---------------------------------------------------------------------------------------------------------------
+
+// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration.
+static void list_runs(struct rb_campaign *c)
+{
+    c->n_runs = c->config.n_gpus * c->config.n_configs;
+    c->runs = rb_xcalloc((size_t)c->n_runs + 1, sizeof *c->runs);
+    for (int i = 0; i < c->n_runs; i++) {
+        struct rb_campaign_run *m = &c->runs[i].result;
+        m->gpus = c->config.gpus[i / c->config.n_configs];
+        m->config = i % c->config.n_configs;
+        m->unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *m->unit_s);
+    }
+}
+
+bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out, struct rb_err *err)
+{
+    struct rb_campaign *c = rb_xcalloc(1, sizeof *c);
+    c->config = *config;
+    c->config.pool.ready = on_node;
+    c->config.pool.gone = on_gone;
+    c->config.pool.ctx = c;
+    struct rb_launcher_config l = {
+        .loop = config->pool.loop,
+        .job = config->pool.job,
+        .run_id = config->pool.run_id,
+        .run_dir = config->run_dir,
+        .workdir = config->workdir,
+        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable},
+    };
+    if (!(local ? rb_launcher_local_create : rb_launcher_ssh_create)(&l, &c->launcher, err)) {
+        free(c);
+        return false;
+    }
+    c->nodes = rb_xcalloc((size_t)config->pool.n_nodes, sizeof *c->nodes);
+    c->pool = rb_pool_create(&c->config.pool);
+    list_runs(c);
+    *out = c;
+    return true;
+}
+
+void rb_campaign_destroy(struct rb_campaign *c)
+{
+    if (!c)
+        return;
+    rb_pool_destroy(c->pool);
+    c->launcher->ops->destroy(c->launcher);
+    for (int i = 0; i < c->n_runs; i++)
+        free(c->runs[i].result.unit_s);
+    free(c->runs);
+    free(c->nodes);
+    free(c);
+}
+
+bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err)
+{
+    return rb_pool_start(c->pool, c->launcher, err);
+}
+
+void rb_campaign_stop(struct rb_campaign *c)
+{
+    c->stopping = true;
+    fail_waiting(c, "interrupted");
+    rb_pool_end(c->pool);
+}
+
+int rb_campaign_n_runs(const struct rb_campaign *c)
+{
+    return c->n_runs;
+}
+
+const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i)
+{
+    return &c->runs[i].result;
+}
+
+const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node)
+{
+    return rb_pool_node(c->pool, node);
+}

@@ -1,0 +1,49 @@
+// A measuring campaign: the job's real command at several GPU counts and hyperparameters, on nodes bought for it.
+// What is measured is what the stage model needs (trial time = startup + sum of units + checkpoint), as the controller
+// sees it, so that nothing is counted twice and nothing is left out:
+//   unit u (u >= 2)  time from report u-1 to report u
+//   startup          (first report - start order) - mean of that run's units: ssh, process start, imports, loading
+//   checkpoint       last report -> checkpoint on the controller: writing it, process exit, transfer
+// Only reports are visible, so the first unit cannot be told from the start-up: it is taken to last as long as the others.
+#ifndef RB_EXECUTOR_CAMPAIGN_H
+#define RB_EXECUTOR_CAMPAIGN_H
+
+#include "executor/launcher.h"
+#include "executor/node_pool.h"
+
+struct rb_campaign_run {
+    int gpus, config;          // GPUs, and which configuration (trial index in the search space)
+    int node;                  // where it ran
+    bool ok;
+    double startup_s, checkpoint_s; // checkpoint < 0: none was written
+    double *unit_s;            // [n_units]
+    int n_units;
+    char error[256];           // if not ok
+};
+
+struct rb_campaign_config {
+    struct rb_pool_config pool;      // ready, gone and ctx are the campaign's own
+    const char *run_dir, *workdir;
+    const int *gpus;                 // counts to measure, ascending, [n_gpus]
+    int n_gpus, n_configs;
+    int64_t resource;                // units per run, >= 2
+    bool exclusive;                  // one run per node at a time
+    // One line per thing that happened.
+    void (*talk)(void *ctx, const char *text);
+    void (*finished)(void *ctx, const struct rb_err *err); // nodes are gone, or it says what is left
+    void *ctx;
+};
+
+struct rb_campaign;
+
+// n_gpus = 0: no runs, only the nodes' own times (rbprofile provision).
+bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out, struct rb_err *err);
+void rb_campaign_destroy(struct rb_campaign *c); // NULL is fine
+bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err);
+void rb_campaign_stop(struct rb_campaign *c);    // Ctrl-C: end the nodes, then `finished`
+
+int rb_campaign_n_runs(const struct rb_campaign *c);
+const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i);
+const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node);
+
+#endif
