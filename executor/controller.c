@@ -1,0 +1,402 @@
+// The controller's turns: event in, journal, engine, orders out; and how a run comes to its end.
+#include "executor/controller_private.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Time.
+
+int64_t rb_controller_now_us(struct rb_controller *c) {
+    const struct rb_loop *loop = c->config.loop;
+    const int64_t now = c->base_us + loop->now_us(loop->ctx) - c->base_monotonic_us;
+    return now > c->last_event_us ? now : c->last_event_us;
+}
+
+void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg) {
+    const struct rb_loop *loop = c->config.loop;
+    rb_controller_disarm(c, timer);
+    *timer = loop->timer_start(loop->ctx, delay_us > 0 ? delay_us : 0, fn, arg);
+}
+
+void rb_controller_disarm(struct rb_controller *c, uint64_t *timer) {
+    if (*timer)
+        c->config.loop->timer_cancel(c->config.loop->ctx, *timer);
+    *timer = 0;
+}
+
+int64_t rb_controller_backoff_us(int tries) {
+    const int64_t cap = 30 * RB_US_PER_S;
+    const int64_t delay = tries < 16 ? INT64_C(200000) << tries : cap;
+    return delay < cap ? delay : cap;
+}
+
+// The end.
+
+bool rb_controller_running(const struct rb_controller *c) {
+    enum rb_stop_reason reason;
+    return rb_engine_outcome(c->engine, &reason) == RB_JOB_RUNNING;
+}
+
+static void call_finished(void *arg) {
+    struct rb_controller *c = arg;
+    c->finish_timer = 0;
+    enum rb_stop_reason reason = RB_STOP_USER;
+    const enum rb_job_outcome outcome = rb_engine_outcome(c->engine, &reason);
+    c->config.finished(c->config.ctx, outcome, reason, c->failure.code ? &c->failure : NULL);
+}
+
+static void finish(struct rb_controller *c) {
+    if (c->over)
+        return;
+    c->over = true;
+    rb_controller_disarm(c, &c->poll_timer);
+    rb_controller_disarm(c, &c->deadline_timer);
+    rb_controller_disarm(c, &c->wake_timer);
+    rb_controller_disarm(c, &c->heartbeat_timer);
+    rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
+}
+
+void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err) {
+    c->dead = true;
+    c->failure = *err;
+    finish(c);
+}
+
+static void record_leak_check(struct rb_controller *c, int left) {
+    struct rb_err err;
+    if (!rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err)) {
+        rb_controller_journal_failed(c, &err);
+        return;
+    }
+    if (left < 0 && !c->failure.code)
+        rb_err_set(&c->failure, RB_ERR_IO, "the last listing never became complete, so instances may be left; look with "
+                                           "`rbrun gc --dry-run`");
+    finish(c);
+}
+
+static void begin_closing(struct rb_controller *c) {
+    c->closing = true;
+    c->believe_after = c->n_listings; // a listing asked for before the last node went proves nothing
+    for (int i = 0; i < c->config.n_providers; i++)
+        c->listed[i] = c->listing[i] = false;
+    rb_controller_list_all(c);
+}
+
+void rb_controller_check_over(struct rb_controller *c) {
+    if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
+        return;
+    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) || !rb_controller_orphans_settled(c)) {
+        c->closing = false;
+        return;
+    }
+    if (!c->closing) {
+        begin_closing(c);
+        return;
+    }
+    int left = 0;
+    bool complete = true;
+    for (int i = 0; i < c->config.n_providers; i++) {
+        left += c->left[i];
+        complete = complete && c->listed[i];
+    }
+    if (complete && left == 0)
+        record_leak_check(c, 0);
+    else if (!complete && c->leak_tries >= RB_CONTROLLER_LEAK_TRIES)
+        record_leak_check(c, -1);
+}
+
+// Notes.
+
+void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (c->config.talk && !c->dead)
+        c->config.talk(c->config.ctx, kind, text);
+    struct rb_err err;
+    if (!c->dead && !rb_journal_note(c->journal, rb_controller_now_us(c), kind, text, &err))
+        rb_controller_journal_failed(c, &err);
+}
+
+// Turns.
+
+bool rb_controller_begin(struct rb_controller *c) {
+    struct rb_err err;
+    if (c->dead)
+        return false;
+    assert(!c->in_transaction);
+    if (!rb_journal_begin(c->journal, &err)) {
+        rb_controller_journal_failed(c, &err);
+        return false;
+    }
+    c->in_transaction = true;
+    return true;
+}
+
+bool rb_controller_commit(struct rb_controller *c) {
+    struct rb_err err;
+    c->in_transaction = false;
+    if (c->dead)
+        return false;
+    if (!rb_journal_commit(c->journal, &err)) {
+        rb_controller_journal_failed(c, &err);
+        return false;
+    }
+    return true;
+}
+
+static void record_order(struct rb_controller *c, const struct rb_action *a) {
+    struct rb_controller_task *t;
+    switch (a->kind) {
+    case RB_ACTION_PROVISION:
+        rb_controller_record_launch(c, a);
+        break;
+    case RB_ACTION_TERMINATE:
+        rb_controller_record_end(c, rb_controller_node_at(c, a->node));
+        break;
+    case RB_ACTION_START_TRIAL:
+        rb_controller_record_start(c, a);
+        break;
+    case RB_ACTION_KILL_TRIAL:
+        t = rb_controller_running_task(c, a->trial);
+        if (t)
+            rb_controller_record_kill(c, t);
+        break;
+    case RB_ACTION_WAKE:
+    case RB_ACTION_ADVISE: // no adviser: the plan is carried out as it is
+    case RB_ACTION_DONE:
+        break;
+    }
+}
+
+// Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
+static void carry_out(struct rb_controller *c, const struct rb_action *a) {
+    struct rb_controller_node *n;
+    switch (a->kind) {
+    case RB_ACTION_PROVISION:
+        n = rb_controller_node_at(c, a->node);
+        if (!c->recovering && n->has_row && n->row.state == RB_LAUNCH_INTENT)
+            rb_controller_send_launch(n);
+        break;
+    case RB_ACTION_TERMINATE:
+        n = rb_controller_node_at(c, a->node);
+        if (n->has_row && n->row.state == RB_LAUNCH_TERMINATING)
+            rb_controller_end_node(n);
+        break;
+    case RB_ACTION_KILL_TRIAL:
+        for (int i = c->n_tasks - 1; i >= 0; i--)
+            if (c->tasks[i]->row.trial == a->trial && c->tasks[i]->row.state == RB_TASK_KILLING)
+                rb_controller_kill(c->tasks[i]);
+        break;
+    case RB_ACTION_WAKE:
+        rb_controller_add_wake(c, a->at_us);
+        rb_controller_arm_wake(c);
+        break;
+    case RB_ACTION_START_TRIAL: // rb_controller_pump
+    case RB_ACTION_ADVISE:
+    case RB_ACTION_DONE:
+        break;
+    }
+}
+
+static void stop_if_wanted(struct rb_controller *c) {
+    if (!c->stop_wanted || c->in_transaction || c->dead)
+        return;
+    c->stop_wanted = false;
+    if (rb_controller_running(c))
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
+}
+
+void rb_controller_fail(struct rb_controller *c, const struct rb_err *err) {
+    if (c->failure.code == RB_ERR_NONE)
+        c->failure = *err;
+    c->stop_wanted = true;
+    c->stop_reason = RB_STOP_CAPACITY;
+    rb_controller_note(c, "fault", "%s", err->message);
+    stop_if_wanted(c);
+}
+
+void rb_controller_turn(struct rb_controller *c, struct rb_event event) {
+    if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
+        return;
+    event.time_us = rb_controller_now_us(c);
+    struct rb_err err;
+    if (!rb_journal_event(c->journal, &event, &err)) {
+        rb_controller_journal_failed(c, &err);
+        return;
+    }
+    c->last_event_us = event.time_us;
+    rb_engine_step(c->engine, &event, &c->actions);
+    for (int i = 0; i < c->actions.n; i++)
+        record_order(c, &c->actions.items[i]);
+    if (!rb_controller_commit(c))
+        return;
+    if (c->config.observe)
+        c->config.observe(c->config.ctx, &event, &c->actions);
+    for (int i = 0; i < c->actions.n && !c->dead; i++)
+        carry_out(c, &c->actions.items[i]);
+    rb_controller_pump(c);
+    stop_if_wanted(c);
+    rb_controller_check_over(c);
+}
+
+// Wake-ups, deadline, budget, heartbeats.
+
+void rb_controller_add_wake(struct rb_controller *c, int64_t at_us) {
+    c->wakes = rb_xrealloc(c->wakes, (size_t)c->n_wakes + 1, sizeof *c->wakes);
+    c->wakes[c->n_wakes++] = at_us;
+}
+
+static void wake(void *arg) {
+    struct rb_controller *c = arg;
+    c->wake_timer = 0;
+    const int64_t now = rb_controller_now_us(c);
+    int kept = 0;
+    for (int i = 0; i < c->n_wakes; i++)
+        if (c->wakes[i] > now)
+            c->wakes[kept++] = c->wakes[i];
+    const bool due = kept < c->n_wakes;
+    c->n_wakes = kept;
+    if (due)
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_TIME});
+    rb_controller_arm_wake(c);
+}
+
+void rb_controller_arm_wake(struct rb_controller *c) {
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < c->n_wakes; i++)
+        first = c->wakes[i] < first ? c->wakes[i] : first;
+    if (c->n_wakes > 0 && !c->over)
+        rb_controller_arm(c, &c->wake_timer, first - rb_controller_now_us(c), wake, c);
+}
+
+static void deadline(void *arg) {
+    struct rb_controller *c = arg;
+    c->deadline_timer = 0;
+    rb_controller_stop(c, RB_STOP_DEADLINE);
+}
+
+void rb_controller_arm_deadline(struct rb_controller *c) {
+    if (c->meta.deadline_us >= 0)
+        rb_controller_arm(c, &c->deadline_timer, c->meta.deadline_us - rb_controller_now_us(c), deadline, c);
+}
+
+static void heartbeat(void *arg) {
+    struct rb_controller *c = arg;
+    for (int i = 0; i < c->n_nodes; i++)
+        if (c->nodes[i]->prepared && c->nodes[i]->row.state == RB_LAUNCH_READY)
+            c->launcher->ops->heartbeat(c->launcher, i, RB_CONTROLLER_DEAD_MAN_S);
+    rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, heartbeat, c);
+}
+
+void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd) {
+    const int64_t now = c->config.loop->unix_us(c->config.loop->ctx);
+    int64_t spent = 0, reserved = 0;
+    for (int i = 0; i < c->n_nodes; i++) {
+        const struct rb_controller_node *n = c->nodes[i];
+        if (!n->has_row)
+            continue;
+        spent += n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
+        reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, now);
+    }
+    *out_spent_uusd = spent;
+    *out_reserved_uusd = reserved;
+}
+
+// Start and stop.
+
+static struct rb_launcher_events launcher_events(struct rb_controller *c) {
+    return (struct rb_launcher_events){
+        .ctx = c,
+        .prepared = rb_controller_prepared,
+        .line = rb_controller_line,
+        .exited = rb_controller_exited,
+        .saved = rb_controller_saved,
+        .killed = rb_controller_killed,
+        .unreachable = rb_controller_unreachable,
+    };
+}
+
+bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err) {
+    struct rb_controller *c = rb_xcalloc(1, sizeof *c);
+    const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
+    c->config = *config;
+    c->journal = config->journal;
+    c->last_event_us = -1;
+    c->listing = rb_xcalloc(n, sizeof *c->listing);
+    c->listed = rb_xcalloc(n, sizeof *c->listed);
+    c->left = rb_xcalloc(n, sizeof *c->left);
+    c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
+    rb_arena_init(&c->arena);
+    if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) || !rb_engine_create(config->plan, &c->engine, err) ||
+        !rb_controller_replay(c, err)) {
+        rb_controller_destroy(c);
+        return false;
+    }
+    // The wall clock is asked once: from here on only the monotonic one counts, and events never go back.
+    const int64_t since = config->loop->unix_us(config->loop->ctx) - c->meta.started_unix_us;
+    c->base_us = since > c->last_event_us ? since : c->last_event_us;
+    c->base_us = c->base_us > 0 ? c->base_us : 0;
+    c->base_monotonic_us = config->loop->now_us(config->loop->ctx);
+    const struct rb_launcher_events events = launcher_events(c);
+    c->launcher = config->launcher(config->launcher_ctx, &events);
+    *out = c;
+    return true;
+}
+
+void rb_controller_start(struct rb_controller *c) {
+    if (rb_controller_running(c))
+        rb_controller_arm_deadline(c);
+    heartbeat(c);
+    c->recovering = c->last_event_us >= 0;
+    if (!c->recovering)
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});
+    rb_controller_poll(c);
+}
+
+void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason) {
+    c->config.go_on = false; // asked to stop while still coming back
+    c->stop_wanted = true;
+    c->stop_reason = reason;
+    stop_if_wanted(c);
+}
+
+void rb_controller_destroy(struct rb_controller *c) {
+    if (!c)
+        return;
+    uint64_t *const timers[] = {&c->wake_timer, &c->poll_timer, &c->deadline_timer, &c->heartbeat_timer,
+                                &c->finish_timer};
+    for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
+        rb_controller_disarm(c, timers[i]);
+    if (c->launcher)
+        c->launcher->ops->destroy(c->launcher);
+    rb_controller_free_tasks(c);
+    rb_controller_free_calls(c);
+    for (int i = 0; i < c->n_nodes; i++) {
+        rb_controller_disarm(c, &c->nodes[i]->retry_timer);
+        rb_controller_disarm(c, &c->nodes[i]->boot_timer);
+        free(c->nodes[i]);
+    }
+    free(c->nodes);
+    free(c->trials);
+    free(c->orphans);
+    free(c->listing);
+    free(c->listed);
+    free(c->left);
+    free(c->list_failures);
+    free(c->wakes);
+    rb_actions_finish(&c->actions);
+    rb_engine_destroy(c->engine);
+    rb_arena_finish(&c->arena);
+    free(c);
+}
+
+const struct rb_engine *rb_controller_engine(const struct rb_controller *c) {
+    return c->engine;
+}

@@ -1,0 +1,231 @@
+// Listings: what the clouds say exists, against what the rows say. An incomplete listing proves nothing, and absence is
+// believed only after a while.
+#include "executor/controller_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ABSENT_RUNNING_US (10 * RB_US_PER_S)      // a node that was there is missed for this long: lost
+#define ABSENT_NEW_US (60 * RB_US_PER_S)          // clouds show a new instance late: tens of seconds were seen
+#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S)   // the cloud denies it ever existed for this long: it has ended
+
+static void copy(char *out, size_t size, const char *text) {
+    if (text)
+        snprintf(out, size, "%s", text);
+}
+
+// Orphans.
+
+bool rb_controller_orphans_settled(const struct rb_controller *c) {
+    for (int i = 0; i < c->n_orphans; i++)
+        if (!c->orphans[i].ended)
+            return false;
+    return true;
+}
+
+static void orphan_answered(void *arg, const struct rb_err *err) {
+    (void)err; // the next listing says whether it helped
+    rb_controller_end_call(arg);
+}
+
+static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o) {
+    struct rb_provider *p = &c->config.providers[o->infra];
+    p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, -1, 0, o->infra));
+}
+
+void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id) {
+    int at = 0;
+    while (at < c->n_orphans && strcmp(c->orphans[at].instance_id, id) != 0)
+        at++;
+    if (at == c->n_orphans) {
+        c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
+        c->orphans[c->n_orphans++] = (struct rb_controller_orphan){.infra = infra};
+        copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
+        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
+    }
+    c->orphans[at].ended = false;
+    end_orphan(c, &c->orphans[at]);
+}
+
+// Listings.
+
+static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i) {
+    for (int k = 0; k < c->n_nodes; k++) {
+        struct rb_controller_node *n = c->nodes[k];
+        if (!n->has_row)
+            continue;
+        if ((i->launch_id && strcmp(i->launch_id, n->row.launch_id) == 0) ||
+            (i->token && strcmp(i->token, n->row.token) == 0) ||
+            (n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0))
+            return n;
+    }
+    return NULL;
+}
+
+static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance) {
+    struct rb_controller *c = n->c;
+    copy(n->row.address, sizeof n->row.address, instance->address);
+    copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
+    if (n->row.state == RB_LAUNCH_ACKED) {
+        n->row.state = RB_LAUNCH_RUNNING;
+        n->row.running_us = rb_controller_now_us(c);
+        n->row.running_unix_us = instance->running_at_us >= 0 ? instance->running_at_us
+                                                              : c->config.loop->unix_us(c->config.loop->ctx);
+        if (rb_controller_begin(c) && rb_controller_write_node(n))
+            rb_controller_turn(c, (struct rb_event){
+                                      .kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
+    }
+    if (n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY)
+        rb_controller_prepare(n);
+}
+
+void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance) {
+    struct rb_controller *c = n->c;
+    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE)
+        return;
+    // Ended before we saw it run: only the cloud can say since when it was billed.
+    if (n->row.running_unix_us < 0 && n->row.state == RB_LAUNCH_TERMINATING)
+        n->row.running_unix_us = instance->running_at_us;
+    switch (instance->state) {
+    case RB_INSTANCE_PENDING:
+        break;
+    case RB_INSTANCE_RUNNING:
+        seen_running(n, instance);
+        break;
+    case RB_INSTANCE_STOPPING:
+        if (rb_controller_node_exists(n)) {
+            n->row.running_unix_us = n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
+            rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
+        }
+        break;
+    case RB_INSTANCE_TERMINATED:
+        if (n->row.running_unix_us < 0)
+            n->row.running_unix_us = instance->running_at_us;
+        if (instance->terminated_at_us >= 0)
+            n->row.terminated_unix_us = instance->terminated_at_us;
+        rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
+        break;
+    }
+}
+
+// Not in a complete listing. Absence is believed only after a while, and for an end only once it was accepted.
+static void missed(struct rb_controller_node *n) {
+    const int64_t now = rb_controller_now_us(n->c);
+    if (n->absent++ == 0)
+        n->absent_since_us = now;
+    const int64_t absent_us = now - n->absent_since_us;
+    if (n->absent < RB_CONTROLLER_ABSENT_LISTINGS)
+        return;
+    if (n->row.state == RB_LAUNCH_TERMINATING) {
+        if (!n->end_accepted && !(n->end_not_found && absent_us >= ABSENT_FORGOTTEN_US))
+            return;
+        if (n->row.running_unix_us < 0) { // unknown is never free: billed from the request
+            n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
+            rb_controller_note(n->c, "warning", "node %d (%s): nobody knows when it began to run; billed from its request",
+                               n->id, n->row.instance_id);
+        }
+        rb_controller_gone(n, "it is listed no more");
+    } else if (absent_us >= (n->row.state == RB_LAUNCH_ACKED ? ABSENT_NEW_US : ABSENT_RUNNING_US)) {
+        rb_controller_lose(n, "it is listed no more");
+    }
+}
+
+static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number) {
+    struct rb_controller_node *n = node_of(c, instance);
+    const bool alive = instance->state != RB_INSTANCE_TERMINATED;
+    const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
+    if (n && (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS))
+        rb_controller_settle_launch(n, instance);
+    if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
+        strcmp(n->row.instance_id, instance->id) == 0) {
+        n->listing = number;
+        n->absent = 0;
+        rb_controller_observe(n, instance);
+    } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
+        rb_controller_add_orphan(c, infra, instance->id);
+    }
+}
+
+static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call) {
+    for (int i = 0; i < c->n_nodes && !c->dead; i++) {
+        struct rb_controller_node *n = c->nodes[i];
+        if (n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
+            n->listing < call->number && n->acked_us < call->asked_us && rb_controller_infra_of(c, n->row.infra) == infra)
+            missed(n);
+    }
+}
+
+static void judge_orphans(struct rb_controller *c, int infra, const struct rb_instance *instances, int n) {
+    for (int i = 0; i < c->n_orphans; i++) {
+        bool alive = false;
+        for (int k = 0; k < n; k++)
+            alive = alive || (instances[k].state != RB_INSTANCE_TERMINATED &&
+                              strcmp(instances[k].id, c->orphans[i].instance_id) == 0);
+        if (c->orphans[i].infra == infra && !alive)
+            c->orphans[i].ended = true;
+    }
+}
+
+static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err) {
+    const int failures = ++c->list_failures[infra];
+    if (failures == 1 || failures % 20 == 0)
+        rb_controller_note(c, "warning", "%s cannot be listed%s%s; trying again", c->config.infras[infra],
+                           err ? ": " : " completely", err ? err->message : "");
+    if (c->closing)
+        c->leak_tries++;
+    if (c->recovering && err && err->code == RB_ERR_DENIED)
+        rb_controller_journal_failed(c, err); // without a listing nothing can be decided: leave everything as it is
+}
+
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    const int infra = call->infra;
+    if (c->dead || c->over) {
+        rb_controller_end_call(call);
+        return;
+    }
+    c->listing[infra] = false;
+    for (int i = 0; !err && i < n && !c->dead; i++)
+        judge_instance(c, infra, &instances[i], call->number);
+    if (err || !complete) {
+        listing_failed(c, infra, err);
+    } else {
+        c->list_failures[infra] = 0;
+        judge_absences(c, infra, call);
+        judge_orphans(c, infra, instances, n);
+        c->left[infra] = 0;
+        for (int i = 0; i < n; i++)
+            c->left[infra] += instances[i].state != RB_INSTANCE_TERMINATED;
+        c->listed[infra] = call->number > c->believe_after;
+    }
+    rb_controller_end_call(call);
+    bool all = true;
+    for (int i = 0; i < c->config.n_providers; i++)
+        all = all && c->listed[i];
+    if (c->recovering && all && !c->dead)
+        rb_controller_repeat_orders(c);
+    rb_controller_check_over(c);
+}
+
+void rb_controller_list_all(struct rb_controller *c) {
+    for (int i = 0; i < c->config.n_providers; i++) {
+        if (c->listing[i])
+            continue;
+        c->listing[i] = true;
+        struct rb_controller_call *call = rb_controller_new_call(c, -1, 0, i);
+        call->number = ++c->n_listings;
+        c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
+    }
+}
+
+void rb_controller_poll(void *arg) {
+    struct rb_controller *c = arg;
+    c->poll_timer = 0;
+    if (c->dead || c->over)
+        return;
+    if (!c->recovering && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
+        rb_controller_stop(c, RB_STOP_BUDGET);
+    rb_controller_list_all(c);
+    rb_controller_arm(c, &c->poll_timer, c->config.poll_us, rb_controller_poll, c);
+}

@@ -1,0 +1,165 @@
+// Coming back: the engine's state from the events, the outcome of its orders from the rows, the rest from the cloud.
+#include "executor/controller_private.h"
+
+#include <string.h>
+
+
+static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err) {
+    struct rb_controller *c = ctx;
+    (void)err;
+    c->last_event_us = e->time_us;
+    if (e->kind == RB_EVENT_REPORT)
+        rb_controller_trial_at(c, e->trial)->last_resource = e->resource;
+    rb_engine_step(c->engine, e, &c->actions);
+    for (int i = 0; i < c->actions.n; i++) {
+        const struct rb_action *a = &c->actions.items[i];
+        if (a->kind == RB_ACTION_PROVISION)
+            rb_controller_node_at(c, a->node);
+        else if (a->kind == RB_ACTION_START_TRIAL)
+            rb_controller_trial_at(c, a->trial)->last_resource = -1;
+        else if (a->kind == RB_ACTION_WAKE)
+            rb_controller_add_wake(c, a->at_us);
+    }
+    return true;
+}
+
+// Rows come by (node, attempt): the last one of a node is its current launch.
+static bool load_launches(struct rb_controller *c, struct rb_err *err) {
+    struct rb_launch_row *rows;
+    int n_rows;
+    if (!rb_journal_launches(c->journal, &c->arena, &rows, &n_rows, err))
+        return false;
+    for (int i = 0; i < n_rows; i++) {
+        if (rows[i].node < 0 || rows[i].node >= c->n_nodes || rows[i].offer < 0 ||
+            rows[i].offer >= c->config.plan->n_offers || rb_controller_infra_of(c, rows[i].infra) < 0)
+            return rb_err_set(err, RB_ERR_INVALID, "the journal names node %d on %s, which its events and plan do not",
+                              rows[i].node, rows[i].infra);
+        struct rb_controller_node *n = rb_controller_node_at(c, rows[i].node);
+        n->row = rows[i];
+        n->has_row = true;
+        if (!rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err))
+            return false;
+        n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+    }
+    for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
+        if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
+            rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
+            c->nodes[i]->has_row = false; // the budget said no; it may say yes now
+    return true;
+}
+
+static bool load_tasks(struct rb_controller *c, struct rb_err *err) {
+    struct rb_task_row *rows;
+    int n_rows;
+    if (!rb_journal_tasks(c->journal, &c->arena, &rows, &n_rows, err))
+        return false;
+    for (int i = 0; i < n_rows; i++) {
+        const struct rb_task_row *row = &rows[i];
+        if (row->trial < 0 || row->trial >= rb_engine_n_trials(c->engine))
+            return rb_err_set(err, RB_ERR_INVALID, "the journal names trial %d, which its events and plan do not",
+                              row->trial);
+        for (int k = 0; k < row->n_slots; k++)
+            if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
+                return rb_err_set(err, RB_ERR_INVALID, "the journal puts trial %d on node %d, which does not exist",
+                                  row->trial, row->slots[k].node);
+        struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
+        trial->n_starts = row->start + 1;
+        if (row->state == RB_TASK_SAVED)
+            memcpy(trial->checkpoint, row->checkpoint, sizeof trial->checkpoint);
+        if (row->state == RB_TASK_INTENT || row->state == RB_TASK_EXITED || row->state == RB_TASK_KILLING)
+            rb_controller_open_task(c, row)->last_resource = trial->last_resource;
+    }
+    return true;
+}
+
+static bool load_notes(struct rb_controller *c, struct rb_err *err) {
+    struct rb_note *notes;
+    int n_notes;
+    if (!rb_journal_notes(c->journal, &c->arena, &notes, &n_notes, err))
+        return false;
+    for (int i = 0; i < n_notes; i++)
+        c->paced = c->paced || strcmp(notes[i].kind, "paced") == 0;
+    return true;
+}
+
+bool rb_controller_replay(struct rb_controller *c, struct rb_err *err) {
+    return rb_journal_each_event(c->journal, replay_event, c, err) && load_launches(c, err) && load_tasks(c, err) &&
+           load_notes(c, err);
+}
+
+// The engine asked for this node, but the intent was never written: the budget had forbidden it.
+static void launch_again(struct rb_controller_node *n) {
+    struct rb_controller *c = n->c;
+    const struct rb_owned_node *o = rb_engine_node(c->engine, n->id);
+    const struct rb_action a = {.kind = RB_ACTION_PROVISION,
+                                .node = n->id,
+                                .attempt = o->attempt,
+                                .offer = o->offer,
+                                .stage = o->stage,
+                                .ordinal = o->ordinal};
+    if (!rb_controller_begin(c))
+        return;
+    const bool recorded = rb_controller_record_launch(c, &a);
+    if (rb_controller_commit(c) && recorded)
+        rb_controller_send_launch(n);
+}
+
+static void repeat_node(struct rb_controller_node *n) {
+    struct rb_controller *c = n->c;
+    const bool wanted = rb_controller_node_wanted(n);
+    if (!n->has_row) {
+        if (wanted)
+            launch_again(n);
+        return;
+    }
+    if (!wanted && !rb_controller_record_end(c, n)) // an order to end it that found nothing to end yet
+        return;
+    switch (n->row.state) {
+    case RB_LAUNCH_INTENT:
+    case RB_LAUNCH_SENT:
+    case RB_LAUNCH_AMBIGUOUS:
+        rb_controller_send_launch(n);
+        break;
+    case RB_LAUNCH_REFUSED:
+        rb_controller_refused(n);
+        break;
+    case RB_LAUNCH_ACKED:
+        rb_controller_arm_boot(n);
+        break;
+    case RB_LAUNCH_RUNNING:
+        rb_controller_arm_boot(n);
+        rb_controller_prepare(n);
+        break;
+    case RB_LAUNCH_READY:
+        rb_controller_prepare(n);
+        break;
+    case RB_LAUNCH_TERMINATING:
+        rb_controller_end_node(n);
+        break;
+    case RB_LAUNCH_GONE:
+        break;
+    }
+}
+
+// Tasks whose nodes ended while we were away have ended with them.
+static void settle_tasks(struct rb_controller *c) {
+    for (int i = 0; i < c->n_nodes; i++)
+        if (c->nodes[i]->has_row && (c->nodes[i]->row.state == RB_LAUNCH_GONE ||
+                                     c->nodes[i]->row.state == RB_LAUNCH_REFUSED))
+            rb_controller_node_gone(c, i);
+}
+
+void rb_controller_repeat_orders(struct rb_controller *c) {
+    c->recovering = false;
+    enum rb_stop_reason reason;
+    settle_tasks(c);
+    for (int i = 0; i < c->n_nodes && !c->dead; i++)
+        repeat_node(c->nodes[i]);
+    rb_controller_arm_wake(c);
+    rb_controller_pump(c);
+    if (c->config.go_on && rb_engine_outcome(c->engine, &reason) == RB_JOB_STOPPED) {
+        rb_controller_arm_deadline(c);
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_RESUME});
+    }
+    rb_controller_check_over(c);
+}
