@@ -1,0 +1,332 @@
+// The verbs of a provider as calls of the EC2 API. Each operation has one call under way at a time and owns what it has
+// read so far; whether the call comes back or is dropped, the operation is freed exactly once.
+#include "providers/ec2.h"
+
+#include "base/log.h"
+#include "providers/aws_client.h"
+#include "providers/ec2_decode.h"
+#include "providers/ec2_encode.h"
+#include "providers/ec2_errors.h"
+#include "providers/ec2_offers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGE_TRIES = 5, DESCRIBE_TRIES = 3, MAX_PAGES = 1000 };
+
+static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud does not boot it anyway
+
+struct ec2 {
+    const struct rb_loop *loop;
+    struct rb_aws_client *client;
+    char infra[80], region[64];
+};
+
+struct launch {
+    struct ec2 *ec2;
+    struct rb_arena arena;
+    struct rb_launch what;      // deep copy
+    const char *image_id, *root_device; // root_device: only when a disk size is asked for
+    struct rb_instance instance;
+    rb_launch_fn *fn;
+    void *arg;
+};
+
+struct listing {
+    struct ec2 *ec2;
+    struct rb_arena arena;      // of all pages
+    const char *run_id;         // NULL: any
+    struct rb_instance *instances;
+    int n, n_pages;
+    struct rb_ec2_instances page; // read last
+    rb_list_fn *fn;
+    void *arg;
+};
+
+struct ending {
+    struct rb_arena arena;
+    const char *id;
+    rb_terminate_fn *fn;
+    void *arg;
+};
+
+static struct rb_aws_call new_call(const char *name, bool mutating, void *arg) {
+    return (struct rb_aws_call){
+        .name = name,
+        .content_type = RB_EC2_CONTENT_TYPE,
+        .mutating = mutating,
+        .max_tries = mutating ? CHANGE_TRIES : DESCRIBE_TRIES,
+        .arg = arg,
+    };
+}
+
+static const char *copy_or_null(struct rb_arena *a, const char *s) {
+    return s ? rb_arena_strdup(a, s) : NULL;
+}
+
+static void copy_launch(struct rb_arena *a, const struct rb_launch *from, struct rb_launch *to) {
+    *to = *from;
+    to->token = copy_or_null(a, from->token);
+    to->region = copy_or_null(a, from->region);
+    to->zone = copy_or_null(a, from->zone);
+    to->instance_type = copy_or_null(a, from->instance_type);
+    to->image_id = copy_or_null(a, from->image_id);
+    to->user_data = copy_or_null(a, from->user_data);
+    to->subnet = copy_or_null(a, from->subnet);
+    to->instance_profile = copy_or_null(a, from->instance_profile);
+    struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
+    for (int i = 0; i < from->n_tags; i++)
+        tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};
+    const char **groups = rb_arena_array(a, (size_t)from->n_security_groups, sizeof *groups);
+    for (int i = 0; i < from->n_security_groups; i++)
+        groups[i] = rb_arena_strdup(a, from->security_groups[i]);
+    to->tags = tags;
+    to->security_groups = groups;
+}
+
+static void launch_destroy(void *arg) {
+    struct launch *l = arg;
+    if (l->what.user_data)
+        explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
+    rb_arena_finish(&l->arena);
+    free(l);
+}
+
+static void launch_done(void *arg, const struct rb_err *err) {
+    struct launch *l = arg;
+    l->fn(l->arg, err, err ? NULL : &l->instance);
+    launch_destroy(l);
+}
+
+static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *err) {
+    struct launch *l = arg;
+    return rb_ec2_decode_run(body, n, l->ec2->region, &l->arena, &l->instance, err);
+}
+
+static void run_instances(struct launch *l) {
+    struct rb_aws_call call = new_call("RunInstances", true, l);
+    rb_ec2_encode_run(&l->what, l->image_id, l->root_device, &call.body);
+    call.decode = decode_launch;
+    call.done = launch_done;
+    call.drop = launch_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err) {
+    struct launch *l = arg;
+    return rb_ec2_decode_image(body, n, l->image_id, &l->arena, &l->root_device, err);
+}
+
+static void image_known(void *arg, const struct rb_err *err) {
+    struct launch *l = arg;
+    if (err)
+        launch_done(l, err);
+    else
+        run_instances(l);
+}
+
+// Only the image knows under which name its root disk is attached; another name would add a disk instead of sizing it.
+static void describe_image(struct launch *l) {
+    struct rb_aws_call call = new_call("DescribeImages", false, l);
+    rb_ec2_encode_image(l->image_id, &call.body);
+    call.decode = decode_image;
+    call.done = image_known;
+    call.drop = launch_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static bool check_launch(const struct launch *l, struct rb_err *err) {
+    if (!rb_ec2_check_launch(&l->what, err))
+        return false;
+    if (!l->image_id)
+        return rb_err_set(err, RB_ERR_INVALID, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
+                          l->ec2->infra, l->ec2->infra);
+    if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
+        return rb_err_set(err, RB_ERR_INVALID, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
+    return true;
+}
+
+static void refuse(struct ec2 *ec2, struct rb_aws_call *call, const struct rb_err *err,
+                   void (*done)(void *, const struct rb_err *), void (*drop)(void *)) {
+    call->done = done;
+    call->drop = drop;
+    rb_aws_refuse(ec2->client, call, err);
+}
+
+static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg) {
+    struct ec2 *ec2 = p->state;
+    struct launch *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = ec2;
+    l->fn = fn;
+    l->arg = arg;
+    copy_launch(&l->arena, what, &l->what);
+    l->image_id = l->what.image_id;
+    if (!l->image_id && rb_aws_client_is_loopback(ec2->client))
+        l->image_id = loopback_image;
+    struct rb_err err = {0};
+    if (!check_launch(l, &err)) {
+        struct rb_aws_call call = new_call("RunInstances", false, l);
+        refuse(ec2, &call, &err, launch_done, launch_destroy);
+    } else if (l->what.disk_gb > 0) {
+        describe_image(l);
+    } else {
+        run_instances(l);
+    }
+}
+
+static void listing_destroy(void *arg) {
+    struct listing *l = arg;
+    rb_arena_finish(&l->arena);
+    free(l->instances);
+    free(l);
+}
+
+// What was read before a failure is told too, but as incomplete: absence proves nothing then.
+static void listing_done(struct listing *l, const struct rb_err *err) {
+    l->fn(l->arg, err, l->instances, l->n, err == NULL);
+    listing_destroy(l);
+}
+
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err) {
+    struct listing *l = arg;
+    return rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->page, err);
+}
+
+static void ask_page(struct listing *l, const char *page);
+
+static void page_done(void *arg, const struct rb_err *failed) {
+    struct listing *l = arg;
+    struct rb_err err;
+    if (failed) {
+        listing_done(l, failed);
+        return;
+    }
+    if (l->page.n > 0) {
+        l->instances = rb_xrealloc(l->instances, (size_t)(l->n + l->page.n), sizeof *l->instances);
+        memcpy(l->instances + l->n, l->page.instances, (size_t)l->page.n * sizeof *l->instances);
+        l->n += l->page.n;
+    }
+    if (!l->page.next_page) {
+        listing_done(l, NULL);
+    } else if (++l->n_pages == MAX_PAGES) {
+        rb_err_set(&err, RB_ERR_IO, "DescribeInstances: no end after %d pages", MAX_PAGES);
+        listing_done(l, &err);
+    } else {
+        ask_page(l, l->page.next_page);
+    }
+}
+
+static void ask_page(struct listing *l, const char *page) {
+    struct rb_aws_call call = new_call("DescribeInstances", false, l);
+    rb_ec2_encode_list(l->run_id, page, &call.body);
+    call.decode = decode_page;
+    call.done = page_done;
+    call.drop = listing_destroy;
+    rb_aws_send(l->ec2->client, &call);
+}
+
+static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg) {
+    struct listing *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = p->state;
+    l->run_id = copy_or_null(&l->arena, run_id);
+    l->fn = fn;
+    l->arg = arg;
+    ask_page(l, NULL);
+}
+
+static void ending_destroy(void *arg) {
+    struct ending *e = arg;
+    rb_arena_finish(&e->arena);
+    free(e);
+}
+
+static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err) {
+    struct ending *e = arg;
+    return rb_ec2_decode_terminate(body, n, e->id, err);
+}
+
+static void ending_done(void *arg, const struct rb_err *err) {
+    struct ending *e = arg;
+    e->fn(e->arg, err);
+    ending_destroy(e);
+}
+
+// One id per call: a single bad id in a longer list would save all the others.
+static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg) {
+    struct ec2 *ec2 = p->state;
+    struct ending *e = rb_xcalloc(1, sizeof *e);
+    e->id = rb_arena_strdup(&e->arena, id);
+    e->fn = fn;
+    e->arg = arg;
+    struct rb_aws_call call = new_call("TerminateInstances", true, e);
+    rb_ec2_encode_terminate(id, &call.body);
+    call.decode = decode_ending;
+    call.done = ending_done;
+    call.drop = ending_destroy;
+    rb_aws_send(ec2->client, &call);
+}
+
+static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg) {
+    struct ec2 *ec2 = p->state;
+    rb_ec2_offers(ec2->client, ec2->loop, ec2->infra, types, n_types, fn, arg);
+}
+
+static void ec2_destroy(struct rb_provider *p) {
+    struct ec2 *ec2 = p->state;
+    if (!ec2)
+        return;
+    rb_aws_client_destroy(ec2->client);
+    free(ec2);
+    p->state = NULL;
+}
+
+static bool create(const struct rb_provider_config *config, const struct rb_provider_ops *ops, bool loopback_only,
+                   struct rb_provider *out, struct rb_err *err) {
+    if (!config->http)
+        return rb_err_set(err, RB_ERR_INVALID, "%s/%s: needs an HTTP client", ops->name, config->region);
+    const struct rb_aws_client_config client = {
+        .loop = config->loop, .http = config->http, .service = "ec2", .region = config->region,
+        .loopback_only = loopback_only || config->loopback_only, .judge = rb_ec2_judge,
+    };
+    struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
+    ec2->loop = config->loop;
+    snprintf(ec2->region, sizeof ec2->region, "%s", config->region);
+    snprintf(ec2->infra, sizeof ec2->infra, "%s/%s", ops->name, ec2->region);
+    if (!rb_aws_client_create(&client, &ec2->client, err)) {
+        free(ec2);
+        return rb_err_prefix(err, "%s", ops->name);
+    }
+    *out = (struct rb_provider){.ops = ops, .state = ec2};
+    return true;
+}
+
+static bool create_aws(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err) {
+    return create(config, &rb_provider_aws, false, out, err);
+}
+
+static bool create_mock(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err) {
+    return create(config, &rb_provider_mock, true, out, err);
+}
+
+const struct rb_provider_ops rb_provider_aws = {
+    .name = "aws",
+    .summary = "Amazon EC2",
+    .create = create_aws,
+    .destroy = ec2_destroy,
+    .launch = ec2_launch,
+    .list = ec2_list,
+    .terminate = ec2_terminate,
+    .offers = ec2_offers,
+};
+
+const struct rb_provider_ops rb_provider_mock = {
+    .name = "mock",
+    .summary = "a mock cloud on loopback (rbmock)",
+    .create = create_mock,
+    .destroy = ec2_destroy,
+    .launch = ec2_launch,
+    .list = ec2_list,
+    .terminate = ec2_terminate,
+    .offers = ec2_offers,
+};

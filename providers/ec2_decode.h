@@ -1,0 +1,52 @@
+// Answers of the EC2 Query API: values out of XML. Pure. Answers are untrusted: identifiers and addresses are checked
+// before anybody puts them on a command line.
+#ifndef RB_PROVIDERS_EC2_DECODE_H
+#define RB_PROVIDERS_EC2_DECODE_H
+
+#include "base/arena.h"
+#include "providers/provider.h"
+
+// Decoded values live in the arena. region is copied into the instances. Errors: IO, naming the element.
+bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                       struct rb_instance *out, struct rb_err *err);
+
+struct rb_ec2_instances {
+    struct rb_instance *instances; // [n]
+    int n;
+    const char *next_page;         // NULL: this was the last
+};
+bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                        struct rb_ec2_instances *out, struct rb_err *err);
+// Is the instance on its way out, as the answer has it?
+bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err);
+// NOT_FOUND if the answer does not hold the image.
+bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struct rb_arena *arena,
+                         const char **out_root_device, struct rb_err *err);
+
+struct rb_ec2_machine {
+    const char *instance_type, *accelerator; // "CPU": none
+    int gpus;                     // 1 slot for machines without
+    double gpu_memory_gb, vcpus, memory_gb;
+    bool spot;                    // sold on the spot market
+};
+struct rb_ec2_machines {
+    struct rb_ec2_machine *machines; // [n]; types whose GPUs the answer does not describe are left out
+    int n;
+    const char *next_page;
+};
+bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_machines *out,
+                            struct rb_err *err);
+
+struct rb_ec2_spot_price {
+    const char *instance_type, *zone;
+    struct rb_rate rate;
+};
+struct rb_ec2_spot_prices {
+    struct rb_ec2_spot_price *prices; // [n]
+    int n;
+    const char *next_page;
+};
+bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
+                               struct rb_err *err);
+
+#endif

@@ -1,0 +1,24 @@
+// Requests of the EC2 Query API (version 2016-11-15): form bodies out of values. Pure: no network, no clock.
+#ifndef RB_PROVIDERS_EC2_ENCODE_H
+#define RB_PROVIDERS_EC2_ENCODE_H
+
+#include "base/buf.h"
+#include "providers/provider.h"
+
+#define RB_EC2_CONTENT_TYPE "application/x-www-form-urlencoded; charset=utf-8"
+#define RB_EC2_MAX_TYPES    100 // instance types in one request, as EC2 has it
+
+// Is it something EC2 can be asked at all? INVALID: token, user-data, missing image, ...
+bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err);
+// One instance, all or nothing. image_id: l's, or the default. root_device: what disk_gb is the size of; NULL if 0.
+void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out);
+// run_id NULL: whatever carries our owner tag. page NULL: the first.
+void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out);
+void rb_ec2_encode_terminate(const char *id, struct rb_buf *out);
+void rb_ec2_encode_image(const char *image_id, struct rb_buf *out);
+// n 0: all types.
+void rb_ec2_encode_machines(const char *const *types, int n, const char *page, struct rb_buf *out);
+// The prices in force at that instant, per type and zone.
+void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out);
+
+#endif

@@ -1,0 +1,11 @@
+// What EC2's error codes mean and what to do about them. The code decides, never the HTTP status: "no capacity" comes
+// with status 500.
+#ifndef RB_PROVIDERS_EC2_ERRORS_H
+#define RB_PROVIDERS_EC2_ERRORS_H
+
+#include "providers/aws_client.h"
+
+// An rb_aws_judge_fn. A body that is not EC2's error envelope leaves the outcome unknown.
+enum rb_aws_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err);
+
+#endif
