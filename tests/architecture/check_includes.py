@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Reads every #include and fails on an arrow that docs/ARCHITECTURE.md does not draw, and on a third-party library outside
+its fence. Usage: check_includes.py SOURCE_ROOT"""
+import os
+import re
+import sys
+
+root = sys.argv[1]
+
+# Direct arrows; "may include" is their transitive closure.
+ARROWS = {
+    "base": [],
+    "profiles": ["base"],
+    "engine": ["profiles"],
+    "simulator": ["engine"],
+    "planner": ["simulator"],
+    "providers": ["profiles"],
+    "providers/mock": ["providers"],
+    "executor": ["engine", "providers"],
+    "views": ["engine"],
+}
+MAY_INCLUDE_ANYTHING = {"commands", "tests"}
+
+# header prefix -> folders (or files) it may stand in
+FENCES = {
+    "curl/": ["providers"],
+    "openssl/": ["providers"],
+    "expat": ["providers"],
+    "sqlite3": ["profiles/store", "executor/journal"],
+    "yaml": ["base/doc"],
+    "cjson/": ["base/doc"],
+    "zlib": ["base/csv", "base/file"],
+    "uv.h": ["executor"],
+    "microhttpd": ["providers/mock"],
+    "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/throughput_fit", "profiles/training_fit"],
+    "cmocka": ["tests"],
+}
+
+
+def closure(layer):
+    seen, todo = set(), [layer]
+    while todo:
+        at = todo.pop()
+        if at not in seen:
+            seen.add(at)
+            todo += ARROWS[at]
+    return seen
+
+
+def layer_of(path):
+    known = [l for l in list(ARROWS) + list(MAY_INCLUDE_ANYTHING) if path == l or path.startswith(l + "/")]
+    return max(known, key=len) if known else None
+
+
+problems, n_files, n_arrows = [], 0, 0
+for folder, _, names in os.walk(root):
+    relative = os.path.relpath(folder, root)
+    if relative.split(os.sep)[0].startswith((".", "build")):
+        continue
+    for name in names:
+        if not name.endswith((".c", ".h")):
+            continue
+        path = os.path.normpath(os.path.join(relative, name))
+        layer = layer_of(os.path.dirname(path))
+        if layer is None:
+            if not path.startswith(("bench/", "examples/")):
+                problems.append("%s: in no layer; where does it belong?" % path)
+            continue
+        n_files += 1
+        for number, line in enumerate(open(os.path.join(root, path), encoding="utf-8"), 1):
+            m = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if not m:
+                continue
+            kind, target = m.groups()
+            where = "%s:%d" % (path, number)
+            for prefix, allowed in FENCES.items():
+                if target.startswith(prefix) and kind == "<" and layer != "tests" and not path.startswith(tuple(allowed)):
+                    problems.append("%s: <%s> is fenced to %s" % (where, target, ", ".join(allowed)))
+            if kind == "<" or layer in MAY_INCLUDE_ANYTHING:
+                continue
+            n_arrows += 1
+            to = layer_of(os.path.dirname(target))
+            if to is None:
+                problems.append('%s: include "%s" from the root of the tree' % (where, target))
+            elif to not in closure(layer):
+                problems.append('%s: %s may not include %s ("%s")' % (where, layer, to, target))
+
+for p in problems:
+    print(p)
+print("%d files, %d includes between layers, %d problems" % (n_files, n_arrows, len(problems)))
+if n_files < 50:
+    sys.exit("too few files were read: is %s the source tree?" % root)
+sys.exit(1 if problems else 0)
