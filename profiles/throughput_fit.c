@@ -19,6 +19,7 @@ enum { ALPHA_C, BETA_C, ALPHA_N, BETA_N, ALPHA_R, BETA_R, GAMMA, N_PARAMS };
 #define MAX_COORDINATE 40.0 // exp(40) seconds is no latency: the search is turned back there
 #define REJECTED       1e6  // objective out there; finite, because GSL takes infinity for a fault
 #define N_STARTS       5
+#define N_SMOOTHINGS   3
 #define MAX_ITERATIONS 500
 #define MAX_SAMPLE_S   1e7  // a step longer than four months is a mistake in the file
 
@@ -29,6 +30,7 @@ struct problem {
     double start[N_PARAMS]; // value of a fixed parameter, else where the search begins
     int free_param[N_PARAMS];
     int n_free;
+    double smoothing;       // rounds off the kinks of the two roots while descending; 0: the objective itself
 };
 
 // Value of the objective, or of one of its two error terms, with its derivatives by every parameter.
@@ -168,10 +170,10 @@ static void add_errors(const double theta[N_PARAMS], const struct rb_throughput_
     step->by[BETA_C] += 2 * step_error * grad_share * s->local_batch / grad_s;
 }
 
-// total += sqrt(sum / n). At a perfect fit the root has no derivative; there zero is as good as any.
-static void add_rms(struct slope *total, const struct slope *sum, int n)
+// total += sqrt(sum / n + smoothing^2). Without smoothing a perfect fit has no derivative; zero is as good as any.
+static void add_rms(struct slope *total, const struct slope *sum, int n, double smoothing)
 {
-    const double rms = sqrt(sum->value / n);
+    const double rms = sqrt(sum->value / n + smoothing * smoothing);
     total->value += rms;
     for (int i = 0; i < N_PARAMS && rms > 0; i++) {
         total->by[i] += sum->by[i] / (2 * n * rms);
@@ -192,8 +194,8 @@ static struct slope objective_at(const struct problem *p, const double theta[N_P
     for (int i = 0; i < p->n; i++) {
         add_errors(theta, &p->samples[i], &grad, &step);
     }
-    add_rms(&total, &grad, p->n);
-    add_rms(&total, &step, p->n);
+    add_rms(&total, &grad, p->n, p->smoothing);
+    add_rms(&total, &step, p->n, p->smoothing);
     add_slope_prior(&total, theta, ALPHA_N, BETA_N);
     add_slope_prior(&total, theta, ALPHA_R, BETA_R);
     total.value += GAMMA_PRIOR * (theta[GAMMA] - 1) * (theta[GAMMA] - 1);
@@ -282,9 +284,10 @@ static double descend(struct problem *p, gsl_vector *x)
     return value;
 }
 
-// Simplex search from there: gets past kinks (a perfect fit of one of the two roots) where the gradient misleads.
+// Simplex search from there on the objective itself, whose kinks (a perfect fit of one root) mislead a gradient.
 static void polish(struct problem *p, gsl_vector *x)
 {
+    p->smoothing = 0;
     gsl_multimin_function f = {value_only, (size_t)p->n_free, p};
     gsl_vector *size = gsl_vector_alloc(x->size);
     gsl_vector_set_all(size, 0.2);
@@ -301,20 +304,27 @@ static void polish(struct problem *p, gsl_vector *x)
     gsl_vector_free(size);
 }
 
+// Every start descends on a rounded objective; the best one is sharpened step by step.
 static void minimise(struct problem *p, const struct coverage *c, double theta[N_PARAMS])
 {
     gsl_vector *x = gsl_vector_alloc((size_t)p->n_free), *best = gsl_vector_calloc((size_t)p->n_free);
+    static const double smoothings[N_SMOOTHINGS] = {1e-2, 1e-3, 1e-5};
     double best_value = INFINITY;
     for (int start = 0; start < N_STARTS; start++) {
         choose_start(p, c, start);
         for (int i = 0; i < p->n_free; i++) {
             gsl_vector_set(x, (size_t)i, to_coordinate(p->free_param[i], p->start[p->free_param[i]]));
         }
+        p->smoothing = smoothings[0];
         const double value = descend(p, x);
         if (value < best_value) {
             best_value = value;
             gsl_vector_memcpy(best, x);
         }
+    }
+    for (int k = 1; k < N_SMOOTHINGS; k++) {
+        p->smoothing = smoothings[k];
+        descend(p, best);
     }
     polish(p, best);
     double derivative[N_PARAMS];

@@ -1,0 +1,35 @@
+// What rbprofile's subcommands share: options every one of them takes, and how one is carried out.
+#ifndef RB_COMMANDS_RBPROFILE_COMMAND_H
+#define RB_COMMANDS_RBPROFILE_COMMAND_H
+
+#include "base/buf.h"
+#include "base/options.h"
+#include "profiles/store.h"
+
+#define RB_DB_OPTION   {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0}
+#define RB_JSON_OPTION {"json", 0, RB_OPT_FLAG, false, NULL, "print one JSON document", 0, 0}
+#define RB_END_OPTIONS {NULL, 0, RB_OPT_FLAG, false, NULL, NULL, 0, 0}
+
+// Parses argv, prints help or runs; prints the error if there is one. Returns the exit code.
+typedef bool rb_profile_run_fn(const struct rb_args *args, struct rb_err *err);
+int rb_profile_carry_out(const struct rb_command *command, rb_profile_run_fn *run, int argc, char **argv);
+
+// The store that --db names. Owns: RB_AUTO(rb_profile_close_store), or rb_store_close.
+bool rb_profile_open_store(const struct rb_args *args, bool read_only, struct rb_store **out, struct rb_err *err);
+void rb_profile_close_store(struct rb_store **s);
+
+// To stdout; frees. Errors: a full disk, a closed pipe.
+bool rb_profile_print(struct rb_buf *out, struct rb_err *err);
+
+// Dispatch: options before the name of a subcommand count as if they stood behind it. summary NULL ends the table.
+struct rb_profile_subcommand {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+};
+int rb_profile_dispatch(const struct rb_command *command, const struct rb_profile_subcommand *subcommands, int argc,
+                        char **argv);
+
+int rb_profile_import(int argc, char **argv);
+int rb_profile_prices(int argc, char **argv);
+
+#endif

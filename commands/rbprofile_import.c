@@ -1,0 +1,221 @@
+// rbprofile import and rbprofile prices: files in, price table out.
+#include "commands/rbprofile_command.h"
+#include "commands/rbprofile_show.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "profiles/import.h"
+
+#include <stdlib.h>
+
+static const struct rb_option import_options[] = {
+    {"name", 0, RB_OPT_STRING, false, "P", "name of the profile, where the file carries none or another", 0, 0},
+    {"format", 0, RB_OPT_STRING, false, "F",
+     "throughput-csv, prices-csv, provision-csv or spot-csv (default: told by the header)", 0, 0},
+    {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: what it was measured on", 0, 0},
+    {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
+    {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U",
+     "throughput-csv: iterations per unit of resource on one GPU", 1e-9, 1e12},
+    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+
+static const struct rb_command import_command = {
+    .name = "rbprofile import",
+    .usage = "FILE... [options]",
+    .summary = "Brings hand-written profiles, measurements and prices into the profile store. All files or none.",
+    .examples = "  rbprofile import resnet50.yaml prices.csv\n"
+                "  rbprofile import placements.csv --name bert --accelerator T4 --batch 12 --units-per-epoch 7387\n",
+    .options = import_options,
+    .min_args = 1,
+    .max_args = -1};
+
+static bool print_imports(const struct rb_import *imports, int n, const char *const *paths,
+                          const struct rb_store *store, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-import/1");
+    rb_json_kstring(&j, "db", rb_store_path(store));
+    rb_json_key(&j, "files");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < n; i++) {
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "file", paths[i]);
+        rb_json_kstring(&j, "format", rb_import_format_name(imports[i].format));
+        rb_json_kstring(&j, "profile", imports[i].profile_name);
+        rb_json_kint(&j, "rows", imports[i].n_rows);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
+    return rb_profile_print(&out, err);
+}
+
+static bool say_imports(const struct rb_import *imports, int n, const char *const *paths, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        const struct rb_import *m = &imports[i];
+        rb_buf_printf(&out, "%s: ", paths[i]);
+        if (m->format != RB_IMPORT_PROFILE) {
+            rb_buf_printf(&out, "%s, %d row%s", rb_import_format_name(m->format), m->n_rows, m->n_rows == 1 ? "" : "s");
+        }
+        if (m->profile_name) {
+            rb_buf_printf(&out, "%sprofile %s", m->format == RB_IMPORT_PROFILE ? "" : ", ", m->profile_name);
+        }
+        rb_buf_putc(&out, '\n');
+    }
+    return rb_profile_print(&out, err);
+}
+
+static bool store_all(const struct rb_import *imports, int n, struct rb_store *store, struct rb_err *err)
+{
+    const int64_t now_us = rb_clock_unix_us();
+    if (!rb_store_begin(store, err)) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!rb_import_store(&imports[i], store, now_us, err)) {
+            rb_store_rollback(store);
+            return false;
+        }
+    }
+    if (!rb_store_commit(store, err)) {
+        rb_store_rollback(store);
+        return false;
+    }
+    return true;
+}
+
+// Everything is read and checked before the store is opened: a bad file leaves not even an empty store behind.
+static bool read_and_store(const struct rb_args *args, const char *const *paths, int n,
+                           const struct rb_import_options *options, struct rb_import *imports, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!rb_import_read(paths[i], options, &imports[i], err)) {
+            return false;
+        }
+    }
+    if (!rb_profile_open_store(args, false, &store, err) || !store_all(imports, n, store, err)) {
+        return false;
+    }
+    return rb_args_flag(args, "json") ? print_imports(imports, n, paths, store, err)
+                                      : say_imports(imports, n, paths, err);
+}
+
+static bool import_files(const struct rb_args *args, const char *const *paths, int n,
+                         const struct rb_import_options *options, struct rb_err *err)
+{
+    struct rb_import *imports = rb_xcalloc((size_t)n, sizeof(*imports));
+    const bool ok = read_and_store(args, paths, n, options, imports, err);
+    for (int i = 0; i < n; i++) {
+        rb_import_finish(&imports[i]);
+    }
+    free(imports);
+    return ok;
+}
+
+static bool run_import(const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_import_options options = {.name = rb_args_string(args, "name", NULL),
+                                        .accelerator = rb_args_string(args, "accelerator", NULL),
+                                        .batch = rb_args_double(args, "batch", 0),
+                                        .units_per_epoch = rb_args_double(args, "units-per-epoch", 0)};
+    const char *format = rb_args_string(args, "format", NULL);
+    if (format && !rb_import_format_parse(format, &options.format, err)) {
+        return false;
+    }
+    return import_files(args, args->args, args->n_args, &options, err);
+}
+
+int rb_profile_import(int argc, char **argv)
+{
+    return rb_profile_carry_out(&import_command, run_import, argc, argv);
+}
+
+static const struct rb_option prices_show_options[] = {
+    {"infra", 0, RB_OPT_STRING, false, "INFRA", "only this provider, region or zone (aws, aws/us-east-1, ...)", 0, 0},
+    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+
+static const struct rb_command prices_show_command = {
+    .name = "rbprofile prices show",
+    .usage = "[options]",
+    .summary = "Lists the prices in the profile store, with their age and source.",
+    .examples = "  rbprofile prices show\n  rbprofile prices show --infra aws/us-east-1 --json\n",
+    .options = prices_show_options};
+
+static bool run_prices_show(const struct rb_args *args, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_catalog prices;
+    const char *infra = rb_args_string(args, "infra", NULL);
+    rb_arena_init(&arena);
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_prices(store, &arena, &prices, err)) {
+        return false;
+    }
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(args, "json")) {
+        rb_show_prices_json(&prices, infra, &out);
+    } else {
+        rb_show_prices(&prices, infra, rb_clock_unix_us(), &out);
+    }
+    return rb_profile_print(&out, err);
+}
+
+static int prices_show(int argc, char **argv)
+{
+    return rb_profile_carry_out(&prices_show_command, run_prices_show, argc, argv);
+}
+
+static const struct rb_option prices_update_options[] = {
+    {"from", 0, RB_OPT_STRING, false, "FILE", "prices-csv to take them from; same machine and market replaces", 0, 0},
+    {"infra", 0, RB_OPT_STRING, false, "INFRA", "ask this cloud (not supported yet)", 0, 0},
+    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+
+static const struct rb_command prices_update_command = {
+    .name = "rbprofile prices update",
+    .usage = "--from FILE [options]",
+    .summary = "Brings prices into the profile store.",
+    .examples = "  rbprofile prices update --from prices.csv\n",
+    .options = prices_update_options};
+
+static bool run_prices_update(const struct rb_args *args, struct rb_err *err)
+{
+    const char *from = rb_args_string(args, "from", NULL);
+    const struct rb_import_options options = {.format = RB_IMPORT_PRICES};
+    if (rb_args_string(args, "infra", NULL)) {
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "--infra: not supported yet: prices are not asked from clouds; give a file with --from FILE");
+    }
+    if (!from) {
+        return rb_err_set(err, RB_ERR_INVALID, "expected --from FILE, a prices-csv (see rbprofile prices update --help)");
+    }
+    return import_files(args, &from, 1, &options, err);
+}
+
+static int prices_update(int argc, char **argv)
+{
+    return rb_profile_carry_out(&prices_update_command, run_prices_update, argc, argv);
+}
+
+static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+
+static const struct rb_command prices_command = {
+    .name = "rbprofile prices",
+    .usage = "show|update [options]",
+    .summary = "Prices of machines and disks.",
+    .examples = "  rbprofile prices update --from prices.csv\n  rbprofile prices show --infra aws\n",
+    .options = prices_options};
+
+int rb_profile_prices(int argc, char **argv)
+{
+    static const struct rb_profile_subcommand subcommands[] = {
+        {"show", "list prices with their age", prices_show},
+        {"update", "bring prices in from a file", prices_update},
+        {NULL, NULL, NULL}};
+    return rb_profile_dispatch(&prices_command, subcommands, argc, argv);
+}

@@ -1,0 +1,312 @@
+// The store's file: who may open it, what it keeps, and that nothing half-done stays in it.
+#include "tests/profiles/store_world.h"
+
+#include <sqlite3.h>
+
+static const double unit_s[] = {30, 31, 29};
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void assert_refused(struct world *w, bool read_only, enum rb_err_code code, const char *words)
+{
+    struct rb_store *s = (struct rb_store *)w; // must stay untouched
+    assert_false(rb_store_open(w->db, read_only, &s, &w->err));
+    assert_ptr_equal(s, w);
+    assert_int_equal(w->err.code, code);
+    assert_string_equal(w->err.file, w->db);
+    assert_says(&w->err, words);
+}
+
+static int count_names(struct world *w, struct rb_store *s)
+{
+    struct rb_profile_name *names;
+    int n;
+    assert_ok(rb_store_list(s, &w->arena, &names, &n, &w->err), &w->err);
+    return n;
+}
+
+static void a_new_store_is_private(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+    const mode_t before = umask(0);
+    rb_store_close(open_store(w, false));
+    umask(before);
+    assert_int_equal(stat(w->db, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void the_default_place_is_made_private_too(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s;
+    struct stat st;
+    const char *data = rb_arena_printf(&w->arena, "%s/data", w->dir);
+    const char *dir = rb_arena_printf(&w->arena, "%s/rubberband", data);
+    unsetenv("RB_DB");
+    setenv("XDG_DATA_HOME", data, 1);
+    assert_ok(rb_store_open(NULL, false, &s, &w->err), &w->err);
+    assert_string_equal(rb_store_path(s), rb_arena_printf(&w->arena, "%s/profiles.db", dir));
+    rb_store_close(s);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    setenv("RB_DB", w->db, 1);
+    assert_ok(rb_store_open(NULL, false, &s, &w->err), &w->err);
+    assert_string_equal(rb_store_path(s), w->db);
+    rb_store_close(s);
+    unsetenv("RB_DB");
+}
+
+static void reading_what_is_not_there(void **state)
+{
+    struct world *w = *state;
+    assert_refused(w, true, RB_ERR_NOT_FOUND, "rbprofile train");
+    assert_int_not_equal(access(w->db, F_OK), 0); // and it was not created
+    write_text(w->db, "");
+    assert_refused(w, true, RB_ERR_NOT_FOUND, "empty");
+}
+
+static void a_missing_directory_is_named(void **state)
+{
+    struct world *w = *state;
+    strcpy(w->db, "/tmp/rb-no-such-directory/p.db");
+    assert_refused(w, false, RB_ERR_IO, "cannot create");
+}
+
+static void names_that_sqlite_would_take_for_commands(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s;
+    assert_int_equal(chdir(w->dir), 0);
+    assert_ok(rb_store_open(":memory:", false, &s, &w->err), &w->err);
+    rb_store_close(s);
+    assert_ok(rb_store_open("file:x?mode=memory", false, &s, &w->err), &w->err);
+    rb_store_close(s);
+    assert_int_equal(access(":memory:", F_OK), 0);
+    assert_int_equal(access("file:x?mode=memory", F_OK), 0);
+    assert_false(rb_store_open("", false, &s, &w->err));
+    assert_int_equal(chdir("/"), 0);
+}
+
+static void a_newer_version_is_refused(void **state)
+{
+    struct world *w = *state;
+    rb_store_close(open_store(w, false));
+    execute(w->db, "PRAGMA user_version=7");
+    assert_refused(w, false, RB_ERR_INVALID, "newer version (schema 7, this program knows 1): upgrade");
+    assert_refused(w, true, RB_ERR_INVALID, "newer version");
+}
+
+static void files_of_others_are_refused_and_left_alone(void **state)
+{
+    struct world *w = *state;
+    char *bytes;
+    size_t n;
+    const char *text = "a letter to my aunt, long enough to be more than a header of one hundred bytes in all, I hope so";
+    write_text(w->db, text);
+    assert_refused(w, false, RB_ERR_INVALID, "not a sqlite database");
+    assert_ok(rb_read_file(w->db, 1 << 20, &bytes, &n, &w->err), &w->err);
+    assert_string_equal(bytes, text);
+    free(bytes);
+    unlink(w->db);
+    execute(w->db, "CREATE TABLE recipe(name TEXT)");
+    assert_refused(w, false, RB_ERR_INVALID, "another program");
+    execute(w->db, "PRAGMA application_id=12345");
+    assert_refused(w, false, RB_ERR_INVALID, "another program");
+}
+
+static void a_store_with_missing_tables_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_profile_name *names;
+    int n;
+    rb_store_close(s);
+    execute(w->db, "DROP TABLE run");
+    s = open_store(w, true);
+    assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
+    assert_int_equal(w->err.code, RB_ERR_INVALID);
+    assert_says(&w->err, "not a profile store of schema 1");
+    rb_store_close(s);
+}
+
+// Overwrites the file from its second page on; whatever sqlite finds there, the answer is an error or a fit, no crash.
+static void a_damaged_store_is_an_error(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    const struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
+    assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    rb_store_close(s);
+    struct stat st;
+    assert_int_equal(stat(w->db, &st), 0);
+    FILE *f = fopen(w->db, "r+");
+    fseek(f, 4096, SEEK_SET);
+    for (long i = 4096; i < st.st_size; i++) {
+        fputc((int)(i * 7 % 251), f);
+    }
+    fclose(f);
+    s = open_store(w, true);
+    struct rb_fit_report report;
+    assert_false(rb_store_fit(s, "cifar", &w->arena, &report, &w->err));
+    assert_int_equal(w->err.code, RB_ERR_INVALID);
+    assert_says(&w->err, "damaged");
+    rb_store_close(s);
+}
+
+static void rolled_back_means_unchanged(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    const struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
+    assert_ok(rb_store_begin(s, &w->err), &w->err);
+    assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    assert_int_equal(count_names(w, s), 1);
+    rb_store_rollback(s);
+    assert_int_equal(count_names(w, s), 0);
+    assert_ok(rb_store_begin(s, &w->err), &w->err);
+    assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    assert_ok(rb_store_commit(s, &w->err), &w->err);
+    rb_store_close(s);
+    s = open_store(w, true);
+    assert_int_equal(count_names(w, s), 1);
+    rb_store_close(s);
+}
+
+static void a_bad_run_leaves_nothing(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    const double bad[] = {30, NAN, 31}, negative[] = {-1}, endless[] = {INFINITY};
+    const struct rb_run_sample runs[] = {make_run(1, 1, "{}", bad, 3),      make_run(1, 1, "{}", negative, 1),
+                                         make_run(1, 1, "{}", endless, 1),  make_run(0, 1, "{}", unit_s, 3),
+                                         make_run(1, 2, "{}", unit_s, 3),   make_run(1, 1, "{}", unit_s, 0)};
+    for (int i = 0; i < N_OF(runs); i++) {
+        assert_false(rb_store_add_run(s, "cifar", &runs[i], &w->err));
+        assert_int_equal(w->err.code, RB_ERR_INVALID);
+    }
+    assert_int_equal(count_names(w, s), 0);
+    rb_store_close(s);
+}
+
+static void a_read_only_store_cannot_be_written(void **state)
+{
+    struct world *w = *state;
+    rb_store_close(open_store(w, false));
+    struct rb_store *s = open_store(w, true);
+    const struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
+    assert_false(rb_store_add_run(s, "cifar", &run, &w->err));
+    rb_store_close(s);
+}
+
+static void names_list_what_they_rest_on(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
+    const struct rb_throughput_sample iteration = {1, 1, 8, 0.2, 0.01};
+    struct rb_profile_name *names;
+    int n;
+    assert_ok(rb_store_add_run(s, "b", &run, &w->err), &w->err);
+    run.measured_at_us += 5;
+    assert_ok(rb_store_add_run(s, "b", &run, &w->err), &w->err);
+    rb_store_stamp(s, 77, "x.csv");
+    assert_ok(rb_store_add_throughput(s, "a", "T4", 8, 100, &iteration, &w->err), &w->err);
+    assert_ok(rb_store_list(s, &w->arena, &names, &n, &w->err), &w->err);
+    assert_int_equal(n, 2);
+    assert_string_equal(names[0].name, "a");
+    assert_int_equal(names[0].n_throughput, 1);
+    assert_int_equal(names[0].changed_at_us, 77);
+    assert_string_equal(names[1].name, "b");
+    assert_int_equal(names[1].n_runs, 2);
+    assert_int_equal(names[1].n_units, 6);
+    assert_int_equal(names[1].changed_at_us, run.measured_at_us);
+    assert_false(names[1].imported);
+    rb_store_close(s);
+}
+
+static void prices_replace_the_same_machine_and_market(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    struct rb_offer offers[] = {
+        {.infra = "aws/us-west-2", .instance_type = "g5.xlarge", .accelerator = "A10G", .gpus = 1, .gpu_memory_gb = 24,
+         .vcpus = 4, .memory_gb = 16, .market = RB_MARKET_SPOT, .rate = {400000}, .source = "x", .fetched_at_us = -1},
+        {.infra = "aws/us-east-1", .instance_type = "g5.xlarge", .accelerator = "A10G", .gpus = 1, .gpu_memory_gb = 24,
+         .vcpus = 4, .memory_gb = 16, .market = RB_MARKET_ON_DEMAND, .rate = {1006000}, .source = "x",
+         .fetched_at_us = 5}};
+    struct rb_disk_price disk = {"aws/us-east-1", {110}};
+    const struct rb_catalog catalog = {offers, 2, &disk, 1};
+    struct rb_catalog read;
+    assert_ok(rb_store_put_prices(s, &catalog, &w->err), &w->err);
+    offers[0].rate.uusd_per_hour = 500000;
+    assert_ok(rb_store_put_prices(s, &catalog, &w->err), &w->err);
+    assert_ok(rb_store_prices(s, &w->arena, &read, &w->err), &w->err);
+    assert_int_equal(read.n_offers, 2);
+    assert_string_equal(read.offers[0].infra, "aws/us-east-1"); // canonical order
+    assert_int_equal(read.offers[0].rate.uusd_per_hour, 1006000);
+    assert_int_equal(read.offers[0].fetched_at_us, 5);
+    assert_int_equal(read.offers[1].rate.uusd_per_hour, 500000);
+    assert_int_equal(read.offers[1].market, RB_MARKET_SPOT);
+    assert_int_equal(read.n_disks, 1);
+    assert_int_equal(read.disks[0].per_gb.uusd_per_hour, 110);
+    rb_store_close(s);
+}
+
+static void a_price_of_zero_is_an_error(void **state)
+{
+    struct world *w = *state;
+    rb_store_close(open_store(w, false));
+    execute(w->db, "INSERT INTO price VALUES('aws/us-east-1','g5.xlarge','spot','A10G',1,24,4,16,0,0,'x',-1)");
+    struct rb_store *s = open_store(w, true);
+    struct rb_catalog read;
+    assert_false(rb_store_prices(s, &w->arena, &read, &w->err));
+    assert_int_equal(w->err.code, RB_ERR_PRICE);
+    rb_store_close(s);
+}
+
+static void another_writer_does_not_stop_readers(void **state)
+{
+    struct world *w = *state;
+    rb_store_close(open_store(w, false));
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open(w->db, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    struct rb_store *s = open_store(w, false);
+    assert_int_equal(count_names(w, s), 0); // readers are not stopped
+    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_ok(rb_store_begin(s, &w->err), &w->err);
+    rb_store_rollback(s);
+    sqlite3_close(other);
+    rb_store_close(s);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_new_store_is_private),
+        TEST(the_default_place_is_made_private_too),
+        TEST(reading_what_is_not_there),
+        TEST(a_missing_directory_is_named),
+        TEST(names_that_sqlite_would_take_for_commands),
+        TEST(a_newer_version_is_refused),
+        TEST(files_of_others_are_refused_and_left_alone),
+        TEST(a_store_with_missing_tables_is_refused),
+        TEST(a_damaged_store_is_an_error),
+        TEST(rolled_back_means_unchanged),
+        TEST(a_bad_run_leaves_nothing),
+        TEST(a_read_only_store_cannot_be_written),
+        TEST(names_list_what_they_rest_on),
+        TEST(prices_replace_the_same_machine_and_market),
+        TEST(a_price_of_zero_is_an_error),
+        TEST(another_writer_does_not_stop_readers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
