@@ -1,0 +1,101 @@
+// rbmock: a cloud on loopback.
+#include "base/log.h"
+#include "base/options.h"
+#include "providers/mock/server.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const struct rb_option options[] = {
+    {"ec2", 0, RB_OPT_INT, false, "PORT", "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0, 65535},
+    {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API (not supported yet)", 0, 65535},
+    {"cloud", 0, RB_OPT_STRING, false, "FILE", "what is sold, at what price, how fast it boots: rb-mock/1 (default: a few "
+                                               "GPU types of AWS)", 0, 0},
+    {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0, 9007199254740991.0},
+    {"speed", 0, RB_OPT_DOUBLE, false, "X", "run the cloud's clock X times as fast (default 1)", 0.001, 100000},
+    {"state", 0, RB_OPT_STRING, false, "DIR", "keep ledger.json and the nodes' logs in DIR", 0, 0},
+    {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: key `test`, secret `test`)", 0, 0},
+    {"nodes", 0, RB_OPT_STRING, false, "KIND", "loopback (default), or netns: a network of its own for every node (root)",
+     0, 0},
+    {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says (not supported yet)", 0, 0},
+    {0},
+};
+
+static const struct rb_command command = {
+    .name = "rbmock",
+    .usage = "[options]",
+    .summary = "A cloud on loopback: it speaks EC2's Query API, boots every instance as an sshd of its own, and bills.",
+    .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
+                "  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \\\n"
+                "    aws --endpoint-url http://127.0.0.1:8900 ec2 describe-instances\n"
+                "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
+    .options = options,
+};
+
+static bool refuse_unsupported(const struct rb_args *args, struct rb_err *err)
+{
+    static const char *const later[] = {"gcp", "chaos"};
+    for (int i = 0; i < 2; i++)
+        if (rb_args_nth(args, later[i], 0))
+            return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --%s", later[i]);
+    return true;
+}
+
+static bool configure(const struct rb_args *args, struct rb_arena *arena, struct rb_mock_server_config *out,
+                      struct rb_err *err)
+{
+    const char *cloud = rb_args_string(args, "cloud", NULL), *keys = rb_args_string(args, "credentials", NULL);
+    const char *nodes = rb_args_string(args, "nodes", "loopback");
+    if (!refuse_unsupported(args, err))
+        return false;
+    if (strcmp(nodes, "loopback") != 0 && strcmp(nodes, "netns") != 0)
+        return rb_err_set(err, RB_ERR_INVALID, "--nodes: expected loopback or netns, got %s", nodes);
+    if (!(cloud ? rb_cloud_config_read(cloud, arena, &out->cloud, err)
+                : rb_cloud_config_default(arena, &out->cloud, err)))
+        return false;
+    out->keys = rb_mock_default_keys;
+    if (keys && !rb_mock_keys_read(keys, arena, &out->keys, err))
+        return false;
+    out->cloud.seed = (uint64_t)rb_args_int(args, "seed", 1);
+    out->port = (int)rb_args_int(args, "ec2", 0);
+    out->speed = rb_args_double(args, "speed", 1.0);
+    out->state_dir = rb_args_string(args, "state", NULL);
+    out->netns = strcmp(nodes, "netns") == 0;
+    return true;
+}
+
+// Every node needs two files; the usual soft limit of 1024 would do for 400 nodes.
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int main(int argc, char **argv)
+{
+    struct rb_args args;
+    struct rb_arena arena;
+    struct rb_mock_server_config config = {0};
+    struct rb_err err = {0};
+    if (!rb_args_parse(&args, &command, argc, argv, &err)) {
+        rb_err_print(&err, "rbmock", false);
+        return rb_err_exit_code(&err);
+    }
+    if (args.help) {
+        rb_command_help(&command);
+        rb_args_finish(&args);
+        return 0;
+    }
+    rb_arena_init(&arena);
+    raise_file_limit();
+    bool ok = configure(&args, &arena, &config, &err) && rb_mock_server_run(&config, &err);
+    if (!ok)
+        rb_err_print(&err, "rbmock", false);
+    rb_args_finish(&args);
+    rb_arena_finish(&arena);
+    return ok ? 0 : rb_err_exit_code(&err);
+}

@@ -1,0 +1,161 @@
+// The mock cloud itself, pure: machines that are asked for, appear, run, end, and what they cost. It does no I/O, reads no
+// clock and speaks no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
+// orders and reports back; every call that may change something is told the time.
+//
+//   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
+//      |                           |  terminate, or shutdown from inside
+//      |no capacity                v
+//      +----------------------> shutting-down (billing ended, order END) --> terminated
+#ifndef RB_PROVIDERS_MOCK_CLOUD_H
+#define RB_PROVIDERS_MOCK_CLOUD_H
+
+#include "profiles/billing.h"
+#include "providers/mock/cloud_config.h"
+#include "providers/mock/cloud_regions.h"
+
+enum rb_cloud_state {
+    RB_CLOUD_PENDING,
+    RB_CLOUD_RUNNING,
+    RB_CLOUD_SHUTTING_DOWN,
+    RB_CLOUD_TERMINATED,
+    RB_CLOUD_STOPPING,
+    RB_CLOUD_STOPPED, // the disk is still paid for; nothing here starts it again
+};
+
+// Why an instance ended.
+enum rb_cloud_cause {
+    RB_CLOUD_CAUSE_NONE,
+    RB_CLOUD_CAUSE_USER,     // terminated through the API
+    RB_CLOUD_CAUSE_GUEST,    // shut down from inside
+    RB_CLOUD_CAUSE_CAPACITY, // the cloud had no machine at the end of the queueing delay
+};
+
+struct rb_cloud_tag {
+    const char *key, *value;
+};
+
+struct rb_cloud_instance {
+    char id[20];                  // i-0123456789abcdef0
+    char reservation[20];         // r-0123456789abcdef0
+    int ordinal;                  // instances count from 0 in the order of launch
+    int launch_index;             // position in its reservation
+    const struct rb_offer *offer; // type, market, price
+    const char *region, *zone;
+    const char *token;            // "" if the caller gave none
+    const char *image_id, *user_data;
+    size_t user_data_len;
+    int64_t disk_gb;              // 0: none is billed
+    struct rb_rate disk_rate;
+    bool terminate_on_shutdown;   // else it stops
+    uint32_t address;             // host byte order, never given to another instance
+    const struct rb_cloud_tag *tags;
+    int n_tags;
+
+    enum rb_cloud_state state;
+    enum rb_cloud_cause cause;
+    int64_t requested_us;
+    int64_t running_us;           // whole milliseconds; -1: not yet or never
+    int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
+    int64_t ended_us;             // whole seconds: billing of the machine ends here; -1: it goes on
+    int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
+    const char *node_failure;     // what went wrong with its boot, NULL: nothing
+
+    struct {                      // private to cloud.c
+        int64_t start_us, boot_us, gone_us, shutdown_us;
+        bool lacks_capacity, boot_ordered, node_alive;
+    } plan;
+};
+
+struct rb_cloud;
+
+struct rb_cloud *rb_cloud_create(const struct rb_cloud_config *config); // config outlives the cloud
+void rb_cloud_destroy(struct rb_cloud *c);
+const struct rb_cloud_config *rb_cloud_config_of(const struct rb_cloud *c);
+
+// --- time ---
+
+// Carries out everything due by now_us, each thing at its own instant, in order of time.
+void rb_cloud_advance(struct rb_cloud *c, int64_t now_us);
+int64_t rb_cloud_next_us(const struct rb_cloud *c); // next instant at which something is due; INT64_MAX: nothing
+
+// What the nodes must do now; false: nothing more.
+struct rb_cloud_order {
+    enum { RB_CLOUD_BOOT, RB_CLOUD_END } what;
+    struct rb_cloud_instance *instance;
+};
+bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out);
+
+// --- verbs ---
+
+// How a verb ended; the front puts it into its own words.
+enum rb_cloud_answer {
+    RB_CLOUD_OK,
+    RB_CLOUD_NO_SUCH_INSTANCE,
+    RB_CLOUD_NO_SUCH_ZONE,
+    RB_CLOUD_NO_SUCH_TYPE,    // sold nowhere in this region
+    RB_CLOUD_NOT_OFFERED,     // sold in this region, but not in this zone or on this market
+    RB_CLOUD_NO_DISK_PRICE,   // a disk was asked for and the price list has no row for it: unknown is not free
+    RB_CLOUD_NO_CAPACITY,
+    RB_CLOUD_NO_ADDRESS,
+    RB_CLOUD_TOKEN_MISMATCH,  // token already used with other parameters
+};
+
+struct rb_cloud_launch {
+    const char *token;        // NULL: none, the launch is not idempotent
+    const char *fingerprint;  // of all parameters but token, region and zone
+    const char *region;
+    const char *zone;         // NULL: the cloud chooses, and the token holds for the whole region
+    const char *instance_type;
+    enum rb_market market;
+    int min_count, max_count; // as many as there is room for, at least min_count, or none
+    const char *image_id;
+    const void *user_data;
+    size_t user_data_len;
+    int64_t disk_gb;
+    bool terminate_on_shutdown;
+    const struct rb_cloud_tag *tags;
+    int n_tags;
+    bool dry_run;             // checks only; *out stays untouched
+};
+
+// Instances of one launch are consecutive: [first, first + n).
+struct rb_cloud_reservation {
+    int first, n;
+};
+
+// A token that is repeated with the same parameters answers with the first launch's instances, whatever became of them.
+// The token is remembered per region and zone, or per region when no zone was given, and never forgotten.
+enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_launch *launch, int64_t now_us,
+                                     struct rb_cloud_reservation *out);
+// All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
+enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
+                                        int64_t now_us, int *out_bad);
+// Adds or replaces tags; all or nothing likewise.
+enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
+                                       const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// --- what the nodes report ---
+
+void rb_cloud_node_ready(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);
+void rb_cloud_node_failed(struct rb_cloud *c, struct rb_cloud_instance *i, const char *why); // runs on, unreachable, billed
+void rb_cloud_node_gone(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);    // after RB_CLOUD_END
+void rb_cloud_guest_shutdown(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, int64_t delay_us);
+void rb_cloud_guest_cancel(struct rb_cloud *c, struct rb_cloud_instance *i); // `shutdown -c`
+
+// --- looking ---
+
+int rb_cloud_n_instances(const struct rb_cloud *c);                              // ever launched
+struct rb_cloud_instance *rb_cloud_instance(const struct rb_cloud *c, int ordinal);
+struct rb_cloud_instance *rb_cloud_find(const struct rb_cloud *c, const char *id); // NULL: none
+// Terminated instances are listed for an hour; the ledger never forgets.
+bool rb_cloud_listed(const struct rb_cloud_instance *i, const char *region, int64_t now_us);
+const char *rb_cloud_state_name(enum rb_cloud_state state);                      // "shutting-down"
+// What the instance has cost, or would if it ended now.
+struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us);
+uint64_t rb_cloud_version(const struct rb_cloud *c);                             // rises with every change
+// A name nobody used before, for request ids and the like; depends on seed, epoch and how many were drawn.
+uint64_t rb_cloud_fresh_id(struct rb_cloud *c);
+
+const struct rb_cloud_regions *rb_cloud_regions(const struct rb_cloud *c);
+
+#endif

@@ -1,0 +1,280 @@
+// DescribeInstances and TerminateInstances, and how an instance looks in XML.
+#include "providers/mock/mock_ec2_action.h"
+#include "providers/mock/mock_ec2_xml.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+// The low byte of EC2's instance state code; the high byte is internal to EC2 and to be ignored.
+static int state_code(enum rb_cloud_state state)
+{
+    static const int codes[] = {
+        [RB_CLOUD_PENDING] = 0,     [RB_CLOUD_RUNNING] = 16,  [RB_CLOUD_SHUTTING_DOWN] = 32,
+        [RB_CLOUD_TERMINATED] = 48, [RB_CLOUD_STOPPING] = 64, [RB_CLOUD_STOPPED] = 80,
+    };
+    return codes[state];
+}
+
+static void write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state)
+{
+    rb_mock_xml_open(out, name);
+    rb_mock_xml_int(out, "code", state_code(state));
+    rb_mock_xml_text(out, "name", rb_cloud_state_name(state));
+    rb_mock_xml_close(out, name);
+}
+
+// "User initiated (2026-08-01 12:00:00 GMT)": the second at which billing ended.
+static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    static const struct {
+        const char *transition, *code, *message;
+    } reasons[] = {
+        [RB_CLOUD_CAUSE_NONE] = {0},
+        [RB_CLOUD_CAUSE_USER] = {"User initiated", "Client.UserInitiatedShutdown",
+                                 "Client.UserInitiatedShutdown: User initiated shutdown"},
+        [RB_CLOUD_CAUSE_GUEST] = {"Instance initiated", "Client.InstanceInitiatedShutdown",
+                                  "Client.InstanceInitiatedShutdown: Instance initiated shutdown"},
+        [RB_CLOUD_CAUSE_CAPACITY] = {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
+                                     "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
+                                     "request"},
+    };
+    if (i->cause == RB_CLOUD_CAUSE_NONE) {
+        rb_mock_xml_empty(out, "reason");
+        return;
+    }
+    time_t s = (time_t)((i->terminated_us >= 0 ? i->terminated_us : i->ended_us) / RB_US_PER_S);
+    struct tm tm;
+    char when[32], reason[128];
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", gmtime_r(&s, &tm));
+    snprintf(reason, sizeof reason, "%s (%s GMT)", reasons[i->cause].transition, when);
+    rb_mock_xml_text(out, "reason", reason);
+    rb_mock_xml_open(out, "stateReason");
+    rb_mock_xml_text(out, "code", reasons[i->cause].code);
+    rb_mock_xml_text(out, "message", reasons[i->cause].message);
+    rb_mock_xml_close(out, "stateReason");
+}
+
+void rb_mock_write_tags(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    rb_mock_xml_open(out, "tagSet");
+    for (int k = 0; k < i->n_tags; k++) {
+        rb_mock_xml_open(out, "item");
+        rb_mock_xml_text(out, "key", i->tags[k].key);
+        rb_mock_xml_text(out, "value", i->tags[k].value);
+        rb_mock_xml_close(out, "item");
+    }
+    rb_mock_xml_close(out, "tagSet");
+}
+
+// Addresses belong to machines: a terminated one has none.
+static void write_addresses(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    char address[INET_ADDRSTRLEN];
+    struct in_addr in = {.s_addr = htonl(i->address)};
+    bool has_one = i->state != RB_CLOUD_TERMINATED;
+    bool has_public = has_one && i->state != RB_CLOUD_PENDING;
+    inet_ntop(AF_INET, &in, address, sizeof address);
+    if (has_one)
+        rb_mock_xml_text(out, "privateIpAddress", address);
+    if (has_public)
+        rb_mock_xml_text(out, "ipAddress", address);
+    rb_mock_xml_text(out, "privateDnsName", has_one ? address : "");
+    rb_mock_xml_text(out, "dnsName", has_public ? address : "");
+}
+
+// launchTime: while pending the instant of the request, as EC2 has it; from then on the instant billing began, to the
+// millisecond. An instance that never ran has none: nothing is to be paid for it.
+static void write_launch_time(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    if (i->running_us >= 0)
+        rb_mock_xml_instant(out, "launchTime", i->running_us);
+    else if (i->state == RB_CLOUD_PENDING)
+        rb_mock_xml_instant(out, "launchTime", i->requested_us);
+}
+
+static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    rb_mock_xml_open(out, "placement");
+    rb_mock_xml_text(out, "availabilityZone", i->zone);
+    rb_mock_xml_empty(out, "groupName");
+    rb_mock_xml_text(out, "tenancy", "default");
+    rb_mock_xml_close(out, "placement");
+}
+
+void rb_mock_write_instance(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    rb_mock_xml_open(out, "item");
+    rb_mock_xml_text(out, "instanceId", i->id);
+    rb_mock_xml_text(out, "imageId", i->image_id);
+    write_state(out, "instanceState", i->state);
+    write_addresses(out, i);
+    write_reason(out, i);
+    rb_mock_xml_int(out, "amiLaunchIndex", i->launch_index);
+    rb_mock_xml_text(out, "instanceType", i->offer->instance_type);
+    write_launch_time(out, i);
+    write_placement(out, i);
+    rb_mock_xml_text(out, "architecture", "x86_64");
+    rb_mock_xml_text(out, "rootDeviceType", "ebs");
+    rb_mock_xml_text(out, "rootDeviceName", "/dev/sda1");
+    rb_mock_xml_empty(out, "blockDeviceMapping");
+    rb_mock_xml_text(out, "virtualizationType", "hvm");
+    rb_mock_xml_text(out, "clientToken", i->token);
+    if (i->offer->market == RB_MARKET_SPOT)
+        rb_mock_xml_text(out, "instanceLifecycle", "spot");
+    rb_mock_write_tags(out, i);
+    rb_mock_xml_text(out, "hypervisor", "xen");
+    rb_mock_xml_empty(out, "groupSet");
+    rb_mock_xml_close(out, "item");
+}
+
+// --- DescribeInstances ---
+
+static const char *const instance_filters[] = {"availability-zone", "client-token",  "instance-id",
+                                               "instance-lifecycle", "instance-state-name", "instance-type",
+                                               "reservation-id",    "tag-key",       "tag:", NULL};
+
+static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_instance *i)
+{
+    for (int k = 0; k < i->n_tags; k++) {
+        if (strcmp(f->name, "tag-key") == 0 && rb_mock_filter_matches(f, i->tags[k].key))
+            return true;
+        if (strncmp(f->name, "tag:", 4) == 0 && strcmp(f->name + 4, i->tags[k].key) == 0 &&
+            rb_mock_filter_matches(f, i->tags[k].value))
+            return true;
+    }
+    return false;
+}
+
+static bool filter_matches(const struct rb_mock_filter *f, const struct rb_cloud_instance *i)
+{
+    if (strncmp(f->name, "tag", 3) == 0)
+        return tag_matches(f, i);
+    const struct {
+        const char *name, *value;
+    } texts[] = {
+        {"availability-zone", i->zone},
+        {"client-token", i->token},
+        {"instance-id", i->id},
+        {"instance-lifecycle", i->offer->market == RB_MARKET_SPOT ? "spot" : NULL},
+        {"instance-state-name", rb_cloud_state_name(i->state)},
+        {"instance-type", i->offer->instance_type},
+        {"reservation-id", i->reservation},
+    };
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        if (strcmp(texts[k].name, f->name) == 0)
+            return rb_mock_filter_matches(f, texts[k].value);
+    return false;
+}
+
+static bool matches_all(const struct rb_mock_filters *filters, const struct rb_cloud_instance *i)
+{
+    for (int k = 0; k < filters->n; k++)
+        if (!filter_matches(&filters->filters[k], i))
+            return false;
+    return true;
+}
+
+static bool is_among(const char *id, const char *const *ids, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (strcmp(ids[k], id) == 0)
+            return true;
+    return n == 0;
+}
+
+static bool refuse_unknown(struct rb_mock_call *call, const char *id)
+{
+    return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist", id);
+}
+
+static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
+{
+    for (int k = 0; k < n; k++) {
+        const struct rb_cloud_instance *i = rb_cloud_find(call->cloud, ids[k]);
+        if (!i || !rb_cloud_listed(i, call->region, call->now_us))
+            return refuse_unknown(call, ids[k]);
+    }
+    return true;
+}
+
+// Consecutive instances of one reservation share an item; a page may end in the middle of a reservation.
+static void write_reservations(struct rb_mock_call *call, const struct rb_mock_filters *filters,
+                               const char *const *ids, int n_ids, struct rb_mock_page *page)
+{
+    const char *open = NULL;
+    rb_mock_xml_open(call->out, "reservationSet");
+    for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
+        const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
+        if (!rb_cloud_listed(i, call->region, call->now_us) || !is_among(i->id, ids, n_ids) ||
+            !matches_all(filters, i) || !rb_mock_page_take(page, k))
+            continue;
+        if (open && strcmp(open, i->reservation) != 0) {
+            rb_buf_puts(call->out, "</instancesSet></item>");
+            open = NULL;
+        }
+        if (!open) {
+            rb_mock_xml_open(call->out, "item");
+            rb_mock_xml_text(call->out, "reservationId", i->reservation);
+            rb_mock_xml_text(call->out, "ownerId", RB_MOCK_ACCOUNT);
+            rb_mock_xml_empty(call->out, "groupSet");
+            rb_mock_xml_open(call->out, "instancesSet");
+            open = i->reservation;
+        }
+        rb_mock_write_instance(call->out, i);
+    }
+    if (open)
+        rb_buf_puts(call->out, "</instancesSet></item>");
+    rb_mock_xml_close(call->out, "reservationSet");
+}
+
+bool rb_mock_describe_instances(struct rb_mock_call *call)
+{
+    struct rb_mock_filters filters;
+    struct rb_mock_page page;
+    const char *const *ids = NULL;
+    int n_ids = 0;
+    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
+        return false;
+    if (!rb_mock_read_filters(call, instance_filters, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
+        !rb_mock_call_checked(call))
+        return false;
+    if (n_ids > 0 && page.max_results != INT64_MAX)
+        return rb_mock_refuse(call, 400, "InvalidParameterCombination",
+                              "The parameter instancesSet cannot be used with the parameter maxResults");
+    if (!check_ids(call, ids, n_ids))
+        return false;
+    write_reservations(call, &filters, ids, n_ids, &page);
+    rb_mock_write_next_token(call, &page);
+    return true;
+}
+
+// --- TerminateInstances ---
+
+bool rb_mock_terminate_instances(struct rb_mock_call *call)
+{
+    const char *const *ids;
+    int n, bad;
+    if (!rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n))
+        return false;
+    if (n > 1000)
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "At most 1000 instances can be terminated at once");
+    if (!rb_mock_call_checked(call) || !check_ids(call, ids, n))
+        return false;
+    enum rb_cloud_state *before = rb_arena_array(call->arena, (size_t)n, sizeof *before);
+    for (int k = 0; k < n; k++)
+        before[k] = rb_cloud_find(call->cloud, ids[k])->state;
+    if (rb_cloud_terminate(call->cloud, call->region, ids, n, call->now_us, &bad) != RB_CLOUD_OK)
+        return refuse_unknown(call, ids[bad]);
+    rb_mock_xml_open(call->out, "instancesSet");
+    for (int k = 0; k < n; k++) {
+        rb_mock_xml_open(call->out, "item");
+        rb_mock_xml_text(call->out, "instanceId", ids[k]);
+        write_state(call->out, "currentState", rb_cloud_find(call->cloud, ids[k])->state);
+        write_state(call->out, "previousState", before[k]);
+        rb_mock_xml_close(call->out, "item");
+    }
+    rb_mock_xml_close(call->out, "instancesSet");
+    return true;
+}
