@@ -5,6 +5,7 @@
 
 #include "base/doc.h"
 #include "base/json.h"
+#include "base/limits.h"
 
 #include <stdint.h>
 

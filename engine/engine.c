@@ -1,0 +1,224 @@
+#include "engine/engine_state.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of a plan made by a program; a plan from a file has passed rb_plan_read.
+static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *err)
+{
+    const struct rb_plan_stage *stage = &plan->stages[index];
+    if (stage->n_nodes < 1)
+        return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes: expected at least one entry", index);
+    for (int i = 0; i < stage->n_nodes; i++) {
+        const struct rb_plan_nodes *nodes = &stage->nodes[i];
+        if (nodes->offer < 0 || nodes->offer >= plan->n_offers || nodes->count < 1)
+            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: no such offer, or no node of it", index, i);
+        if (plan->offers[nodes->offer].gpus != rb_plan_stage_gpus_per_node(plan, stage))
+            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: expected the instance type of nodes[0]", index,
+                              i);
+    }
+    for (int i = 0; i < stage->n_early; i++) {
+        const struct rb_plan_early *early = &stage->early[i];
+        if (early->offer < 0 || early->offer >= plan->n_offers || early->count < 1 || early->at_us < 0 ||
+            (i > 0 && early->at_us < stage->early[i - 1].at_us))
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "stages[%d].early[%d]: expected a known offer, a count above 0 and at_us in ascending "
+                              "order",
+                              index, i);
+    }
+    const int per_node = rb_plan_stage_gpus_per_node(plan, stage);
+    if (stage->gpus_per_trial < 1 || stage->trials_per_gpu != 1 ||
+        rb_placement_capacity(rb_plan_stage_node_count(stage), per_node, stage->gpus_per_trial) < 1)
+        return rb_err_set(err, RB_ERR_INVALID, "stages[%d]: a trial with %d GPUs does not fit its nodes", index,
+                          stage->gpus_per_trial);
+    return true;
+}
+
+static bool check_plan(const struct rb_plan *plan, struct rb_err *err)
+{
+    struct rb_rung_table table;
+    if (!rb_rungs_of_job(plan->job, &table, err))
+        return false;
+    if (plan->n_stages != table.n)
+        return rb_err_set(err, RB_ERR_INVALID, "the plan has %d stages, its job has %d", plan->n_stages, table.n);
+    for (int i = 0; i < plan->n_stages; i++) {
+        if (!check_stage(plan, i, err))
+            return false;
+    }
+    return true;
+}
+
+bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct rb_err *err)
+{
+    const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    void *tuner_state;
+    if (!tuner)
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: scheduler.type: %s", plan->job->scheduler.type);
+    if (!policy)
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: policy: %s", plan->policy);
+    if (!check_plan(plan, err) || !tuner->create(plan->job, &tuner_state, err))
+        return false;
+    struct rb_engine *e = rb_xcalloc(1, sizeof *e);
+    e->plan = plan;
+    e->tuner = tuner;
+    e->tuner_state = tuner_state;
+    e->policy = policy;
+    e->stage = -1;
+    for (int i = 0; i < RB_LIMIT_STAGES; i++) {
+        e->stage_plan[i] = plan;
+        e->stage_start_us[i] = e->stage_end_us[i] = -1;
+    }
+    *out = e;
+    return true;
+}
+
+void rb_engine_destroy(struct rb_engine *e)
+{
+    if (!e)
+        return;
+    e->tuner->destroy(e->tuner_state);
+    for (int i = 0; i < e->n_trials; i++)
+        free(e->trials[i].pub.slots);
+    free(e->trials);
+    free(e->members);
+    free(e->nodes);
+    free(e->owned);
+    free(e);
+}
+
+static void dispatch(struct rb_engine *e, const struct rb_event *event)
+{
+    switch (event->kind) {
+    case RB_EVENT_START:
+        rb_engine_on_start(e);
+        break;
+    case RB_EVENT_NODE_RUNNING:
+        rb_engine_on_node_running(e, event);
+        break;
+    case RB_EVENT_NODE_READY:
+        rb_engine_on_node_ready(e, event);
+        break;
+    case RB_EVENT_NODE_REFUSED:
+        rb_engine_on_node_refused(e, event);
+        break;
+    case RB_EVENT_NODE_LOST:
+        rb_engine_on_node_lost(e, event);
+        break;
+    case RB_EVENT_REPORT:
+        rb_engine_on_report(e, event);
+        break;
+    case RB_EVENT_TRIAL_ENDED:
+        rb_engine_on_trial_ended(e, event);
+        break;
+    case RB_EVENT_TIME:
+        rb_engine_on_time(e);
+        break;
+    case RB_EVENT_ADVICE:
+        rb_engine_on_advice(e, event);
+        break;
+    case RB_EVENT_STOP:
+        rb_engine_on_stop(e, event->reason);
+        break;
+    case RB_EVENT_RESUME:
+        rb_engine_on_resume(e);
+        break;
+    }
+}
+
+void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb_actions *out)
+{
+    assert(event->time_us >= e->now_us);
+    rb_actions_clear(out);
+    e->now_us = event->time_us;
+    e->out = out;
+    dispatch(e, event);
+    if (e->out_of_nodes)
+        rb_engine_on_stop(e, RB_STOP_CAPACITY);
+    if (e->outcome == RB_JOB_RUNNING && e->places_changed)
+        rb_engine_start_waiting(e);
+    e->out = NULL;
+    rb_actions_seal(out);
+}
+
+int rb_engine_n_trials(const struct rb_engine *e)
+{
+    return e->n_trials;
+}
+
+const struct rb_trial *rb_engine_trial(const struct rb_engine *e, int trial)
+{
+    assert(trial >= 0 && trial < e->n_trials);
+    return &e->trials[trial].pub;
+}
+
+int rb_engine_n_nodes(const struct rb_engine *e)
+{
+    return e->n_nodes;
+}
+
+const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node)
+{
+    assert(node >= 0 && node < e->n_nodes);
+    return &e->nodes[node].pub;
+}
+
+int rb_engine_stage(const struct rb_engine *e)
+{
+    return e->stage;
+}
+
+int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage)
+{
+    assert(stage >= 0 && stage < RB_LIMIT_STAGES);
+    return e->stage_start_us[stage];
+}
+
+int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage)
+{
+    assert(stage >= 0 && stage < RB_LIMIT_STAGES);
+    return e->stage_end_us[stage];
+}
+
+enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_reason *out_reason)
+{
+    if (out_reason && e->outcome == RB_JOB_STOPPED)
+        *out_reason = e->stop_reason;
+    return e->outcome;
+}
+
+// Where a trial stands among all: the last rung it ended, and its score there. A trial that has not ended any is ranked
+// below all others, by what it reported last. false: nothing to rank.
+static bool rank(const struct rb_engine *e, const struct trial *t, int *out_stage, double *out_score)
+{
+    *out_stage = t->ranked_stage;
+    *out_score = t->ranked_stage >= 0 ? t->ranked_score : rb_score(e->plan->job->goal, t->pub.metric);
+    return *out_score > -INFINITY && (t->ranked_stage >= 0 || t->pub.state != RB_TRIAL_FAILED);
+}
+
+int rb_engine_best(const struct rb_engine *e)
+{
+    int best = -1, best_stage = -1;
+    double best_score = -INFINITY;
+    for (int i = 0; i < e->n_trials; i++) {
+        int stage;
+        double score;
+        if (!rank(e, &e->trials[i], &stage, &score))
+            continue;
+        if (best < 0 || stage > best_stage ||
+            (stage == best_stage && rb_score_compare(score, i, best_score, best) < 0)) {
+            best = i;
+            best_stage = stage;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt)
+{
+    return trial >= 0 && trial < e->n_trials && e->trials[trial].pub.state == RB_TRIAL_RUNNING &&
+           e->trials[trial].pub.attempt == attempt;
+}

@@ -1,0 +1,164 @@
+// One event as one JSON object: time, kind, then the fields that kind carries and no others.
+#include "engine/event.h"
+
+#include <math.h>
+#include <string.h>
+
+static void write_metric(struct rb_json *j, double metric)
+{
+    rb_json_key(j, "metric");
+    if (isfinite(metric))
+        rb_json_double(j, metric);
+    else
+        rb_json_string(j, isnan(metric) ? "nan" : metric > 0 ? "inf" : "-inf");
+}
+
+void rb_event_write(const struct rb_event *e, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "time_us", e->time_us);
+    rb_json_kstring(j, "event", rb_event_kind_name(e->kind));
+    switch (e->kind) {
+    case RB_EVENT_START:
+    case RB_EVENT_TIME:
+    case RB_EVENT_RESUME:
+        break;
+    case RB_EVENT_NODE_RUNNING:
+    case RB_EVENT_NODE_READY:
+    case RB_EVENT_NODE_REFUSED:
+    case RB_EVENT_NODE_LOST:
+        rb_json_kint(j, "node", e->node);
+        rb_json_kint(j, "attempt", e->attempt);
+        break;
+    case RB_EVENT_REPORT:
+        rb_json_kint(j, "trial", e->trial);
+        rb_json_kint(j, "attempt", e->attempt);
+        rb_json_kint(j, "resource", e->resource);
+        write_metric(j, e->metric);
+        break;
+    case RB_EVENT_TRIAL_ENDED:
+        rb_json_kint(j, "trial", e->trial);
+        rb_json_kint(j, "attempt", e->attempt);
+        rb_json_kstring(j, "outcome", rb_outcome_name(e->outcome));
+        break;
+    case RB_EVENT_ADVICE:
+        rb_json_kint(j, "stage", e->stage);
+        break;
+    case RB_EVENT_STOP:
+        rb_json_kstring(j, "reason", rb_stop_reason_name(e->reason));
+        break;
+    }
+    rb_json_end_object(j);
+}
+
+static bool read_int(struct rb_map *m, const char *key, int64_t max, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, max, out, err);
+}
+
+static bool read_index(struct rb_map *m, const char *key, int max, int *out, struct rb_err *err)
+{
+    int64_t value;
+    if (!read_int(m, key, max, &value, err))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool read_choice(struct rb_map *m, const char *key, const char *const *names, int n, int *out,
+                        struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_choice(node, names, n, out, err);
+}
+
+static bool read_metric(struct rb_map *m, double *out, struct rb_err *err)
+{
+    static const char *const names[] = {"nan", "inf", "-inf"};
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    const struct rb_node *node;
+    int which;
+    if (!rb_map_need(m, "metric", &node, err))
+        return false;
+    if (node->kind != RB_NODE_STRING)
+        return rb_node_double(node, -INFINITY, INFINITY, out, err);
+    if (!rb_node_choice(node, names, 3, &which, err))
+        return false;
+    *out = values[which];
+    return true;
+}
+
+static bool read_node_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    return read_index(m, "node", RB_LIMIT_NODES - 1, &e->node, err) &&
+           read_index(m, "attempt", INT32_MAX, &e->attempt, err);
+}
+
+static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    return read_index(m, "trial", RB_LIMIT_TRIALS - 1, &e->trial, err) &&
+           read_index(m, "attempt", INT32_MAX, &e->attempt, err);
+}
+
+static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    static const char *const names[] = {"reached", "yielded", "failed", "hung"};
+    int which;
+    if (!read_choice(m, "outcome", names, 4, &which, err))
+        return false;
+    e->outcome = (enum rb_outcome)which;
+    return true;
+}
+
+static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    static const char *const names[] = {"user", "deadline", "budget", "capacity", "drift"};
+    int which;
+    if (!read_choice(m, "reason", names, 5, &which, err))
+        return false;
+    e->reason = (enum rb_stop_reason)which;
+    return true;
+}
+
+static bool read_fields(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    switch (e->kind) {
+    case RB_EVENT_START:
+    case RB_EVENT_TIME:
+    case RB_EVENT_RESUME:
+        return true;
+    case RB_EVENT_NODE_RUNNING:
+    case RB_EVENT_NODE_READY:
+    case RB_EVENT_NODE_REFUSED:
+    case RB_EVENT_NODE_LOST:
+        return read_node_event(m, e, err);
+    case RB_EVENT_REPORT:
+        return read_trial_event(m, e, err) && read_int(m, "resource", INT64_C(1) << 53, &e->resource, err) &&
+               read_metric(m, &e->metric, err);
+    case RB_EVENT_TRIAL_ENDED:
+        return read_trial_event(m, e, err) && read_outcome(m, e, err);
+    case RB_EVENT_ADVICE:
+        return read_index(m, "stage", RB_LIMIT_STAGES - 1, &e->stage, err);
+    case RB_EVENT_STOP:
+        return read_reason(m, e, err);
+    }
+    return false;
+}
+
+bool rb_event_read(const struct rb_node *node, struct rb_event *out, struct rb_err *err)
+{
+    static const char *const names[] = {"start", "node_running", "node_ready", "node_refused", "node_lost",  "report",
+                                        "trial_ended", "time", "advice", "stop", "resume"};
+    struct rb_map m;
+    struct rb_event e = {0};
+    int kind;
+    if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", INT64_MAX, &e.time_us, err) ||
+        !read_choice(&m, "event", names, 11, &kind, err))
+        return false;
+    e.kind = (enum rb_event_kind)kind;
+    if (!read_fields(&m, &e, err) || !rb_map_end(&m, err))
+        return false;
+    *out = e;
+    return true;
+}

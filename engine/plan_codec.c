@@ -1,0 +1,342 @@
+// Writing rb-plan/1, and estimates both ways. Reading a plan is in plan_read.c.
+#include "engine/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- estimates
+
+struct quantile_field {
+    const char *key;
+    size_t offset;
+};
+
+static const struct quantile_field quantile_fields[] = {
+    {"mean", offsetof(struct rb_quantiles, mean)}, {"p5", offsetof(struct rb_quantiles, p5)},
+    {"p50", offsetof(struct rb_quantiles, p50)},   {"p95", offsetof(struct rb_quantiles, p95)},
+    {"p99", offsetof(struct rb_quantiles, p99)},
+};
+#define N_QUANTILE_FIELDS (sizeof quantile_fields / sizeof quantile_fields[0])
+
+static void write_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
+{
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++)
+        rb_json_kint(j, quantile_fields[i].key, *(const int64_t *)((const char *)q + quantile_fields[i].offset));
+    rb_json_end_object(j);
+}
+
+void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    write_quantiles(j, "time_us", &e->time_us);
+    write_quantiles(j, "cost_uusd", &e->cost_uusd);
+    rb_json_kdouble(j, "p_deadline", e->p_deadline);
+    rb_json_kdouble(j, "p_budget", e->p_budget);
+    rb_json_kdouble(j, "p_both", e->p_both);
+    rb_json_kint(j, "samples", e->samples);
+    rb_json_key(j, "stderr");
+    rb_json_begin_object(j);
+    rb_json_kint(j, "time_mean_us", e->stderr_.time_mean_us);
+    rb_json_kint(j, "cost_mean_uusd", e->stderr_.cost_mean_uusd);
+    rb_json_kdouble(j, "p_deadline", e->stderr_.p_deadline);
+    rb_json_kdouble(j, "p_budget", e->stderr_.p_budget);
+    rb_json_kdouble(j, "p_both", e->stderr_.p_both);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+static bool need_amount(struct rb_map *m, const char *key, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, INT64_MAX, out, err);
+}
+
+static bool need_probability(struct rb_map *m, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_double(node, 0, 1, out, err);
+}
+
+static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_quantiles *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_map m;
+    struct rb_quantiles q;
+    if (!rb_map_need(parent, key, &node, err) || !rb_map_begin(&m, node, err))
+        return false;
+    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++) {
+        if (!need_amount(&m, quantile_fields[i].key, (int64_t *)((char *)&q + quantile_fields[i].offset), err))
+            return false;
+    }
+    if (!rb_map_end(&m, err))
+        return false;
+    if (q.p5 > q.p50 || q.p50 > q.p95 || q.p95 > q.p99)
+        return rb_node_error(node, err, "expected p5, p50, p95, p99 in ascending order");
+    *out = q;
+    return true;
+}
+
+static bool read_stderr(struct rb_map *parent, struct rb_estimate *e, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_map m;
+    return rb_map_need(parent, "stderr", &node, err) && rb_map_begin(&m, node, err) &&
+           need_amount(&m, "time_mean_us", &e->stderr_.time_mean_us, err) &&
+           need_amount(&m, "cost_mean_uusd", &e->stderr_.cost_mean_uusd, err) &&
+           need_probability(&m, "p_deadline", &e->stderr_.p_deadline, err) &&
+           need_probability(&m, "p_budget", &e->stderr_.p_budget, err) &&
+           need_probability(&m, "p_both", &e->stderr_.p_both, err) && rb_map_end(&m, err);
+}
+
+bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err)
+{
+    struct rb_map m;
+    struct rb_estimate e = {0};
+    if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
+        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) || !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
+        !need_probability(&m, "p_budget", &e.p_budget, err) || !need_probability(&m, "p_both", &e.p_both, err) ||
+        !need_amount(&m, "samples", &e.samples, err) || !read_stderr(&m, &e, err) || !rb_map_end(&m, err))
+        return false;
+    *out = e;
+    return true;
+}
+
+// ---- writing a plan
+
+static void write_limit(struct rb_json *j, const char *key, int64_t limit)
+{
+    rb_json_key(j, key);
+    if (limit < 0)
+        rb_json_null(j);
+    else
+        rb_json_int(j, limit);
+}
+
+static void write_instant(struct rb_json *j, const char *key, int64_t unix_us)
+{
+    char text[32];
+    rb_json_kstring(j, key, unix_us < 0 ? NULL : rb_format_instant(unix_us, text));
+}
+
+static void write_strings(struct rb_json *j, const char *key, const char *const *items, int n)
+{
+    rb_json_key(j, key);
+    rb_json_begin_array(j);
+    for (int i = 0; i < n; i++)
+        rb_json_string(j, items[i]);
+    rb_json_end_array(j);
+}
+
+static void write_offer_name(struct rb_json *j, const struct rb_offer *offer)
+{
+    rb_json_kstring(j, "infra", offer->infra);
+    rb_json_kstring(j, "instance_type", offer->instance_type);
+    rb_json_kstring(j, "market", rb_market_name(offer->market));
+}
+
+static void write_origin(const struct rb_plan *plan, struct rb_json *j)
+{
+    rb_json_key(j, "job");
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "name", plan->job->name);
+    rb_json_kstring(j, "path", plan->job_path);
+    rb_json_kstring(j, "sha256", plan->job_sha256);
+    rb_json_key(j, "config");
+    rb_job_write(plan->job, j);
+    rb_json_end_object(j);
+    rb_json_key(j, "profile");
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "name", plan->profile->name);
+    rb_json_kstring(j, "sha256", plan->profile_sha256);
+    rb_json_key(j, "model");
+    rb_profile_write(plan->profile, j);
+    rb_json_end_object(j);
+    rb_json_key(j, "images");
+    rb_json_begin_object(j);
+    for (int i = 0; i < plan->n_images; i++)
+        rb_json_kstring(j, plan->images[i].key, plan->images[i].value);
+    rb_json_end_object(j);
+}
+
+static void write_constraints(const struct rb_plan *plan, struct rb_json *j)
+{
+    write_limit(j, "deadline_us", plan->deadline_us);
+    if (plan->deadline_at_us >= 0)
+        write_instant(j, "deadline_at", plan->deadline_at_us);
+    write_limit(j, "budget_uusd", plan->budget_uusd);
+    rb_json_kdouble(j, "confidence", plan->confidence);
+}
+
+static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
+{
+    rb_json_key(j, "bound");
+    if (!b->present) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "cost_uusd", b->cost_uusd);
+    rb_json_key(j, "gap");
+    if (isfinite(b->gap))
+        rb_json_double(j, b->gap);
+    else
+        rb_json_null(j); // a bound of 0 has no relative gap
+    rb_json_kbool(j, "proved", b->proved);
+    rb_json_kint(j, "nodes_explored", b->nodes_explored);
+    write_strings(j, "relaxations", b->relaxations, b->n_relaxations);
+    rb_json_end_object(j);
+}
+
+static void write_stage_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
+{
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+    rb_json_kint(j, "mean", q->mean);
+    rb_json_kint(j, "p50", q->p50);
+    rb_json_kint(j, "p95", q->p95);
+    rb_json_end_object(j);
+}
+
+static void write_stage_nodes(const struct rb_plan *plan, const struct rb_plan_stage *s, struct rb_json *j)
+{
+    rb_json_key(j, "early");
+    rb_json_begin_array(j);
+    for (int i = 0; i < s->n_early; i++) {
+        rb_json_begin_object(j);
+        write_offer_name(j, &plan->offers[s->early[i].offer]);
+        rb_json_kint(j, "count", s->early[i].count);
+        rb_json_kint(j, "at_us", s->early[i].at_us);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+    rb_json_key(j, "nodes");
+    rb_json_begin_array(j);
+    for (int i = 0; i < s->n_nodes; i++) {
+        rb_json_begin_object(j);
+        write_offer_name(j, &plan->offers[s->nodes[i].offer]);
+        rb_json_kint(j, "count", s->nodes[i].count);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void write_stages(const struct rb_plan *plan, struct rb_json *j)
+{
+    rb_json_key(j, "stages");
+    rb_json_begin_array(j);
+    for (int i = 0; i < plan->n_stages; i++) {
+        const struct rb_plan_stage *s = &plan->stages[i];
+        rb_json_begin_object(j);
+        rb_json_kint(j, "stage", i);
+        rb_json_kint(j, "trials", s->trials);
+        rb_json_kint(j, "resource_start", s->resource_start);
+        rb_json_kint(j, "resource_end", s->resource_end);
+        rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
+        rb_json_kint(j, "trials_per_gpu", s->trials_per_gpu);
+        rb_json_kint(j, "waves", s->waves);
+        write_stage_nodes(plan, s, j);
+        write_stage_quantiles(j, "time_us", &s->time_us);
+        write_stage_quantiles(j, "cost_uusd", &s->cost_uusd);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void write_baseline(const struct rb_plan *plan, const char *name, struct rb_json *j)
+{
+    rb_json_key(j, name);
+    for (int i = 0; i < plan->n_baselines; i++) {
+        if (plan->baselines[i].exists && strcmp(plan->baselines[i].name, name) == 0) {
+            rb_estimate_write(&plan->baselines[i].estimate, j);
+            return;
+        }
+    }
+    rb_json_null(j);
+}
+
+static void write_prices(const struct rb_plan *plan, struct rb_json *j)
+{
+    rb_json_key(j, "prices");
+    rb_json_begin_array(j);
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_offer *offer = &plan->offers[i];
+        rb_json_begin_object(j);
+        write_offer_name(j, offer);
+        rb_json_kstring(j, "accelerator", offer->accelerator);
+        rb_json_kint(j, "gpus", offer->gpus);
+        rb_json_kint(j, "uusd_per_hour", offer->rate.uusd_per_hour);
+        rb_json_kstring(j, "source", offer->source ? offer->source : "");
+        write_instant(j, "fetched_at", offer->fetched_at_us);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static bool infra_seen_before(const struct rb_plan *plan, int offer)
+{
+    for (int i = 0; i < offer; i++) {
+        if (strcmp(plan->offers[i].infra, plan->offers[offer].infra) == 0)
+            return true;
+    }
+    return false;
+}
+
+// One entry per infra that any offer is on.
+static void write_disks(const struct rb_plan *plan, struct rb_json *j)
+{
+    if (plan->job->resources.disk_bytes == 0 || !plan->catalog)
+        return;
+    rb_json_key(j, "disks");
+    rb_json_begin_array(j);
+    for (int i = 0; i < plan->n_offers; i++) {
+        struct rb_rate rate;
+        if (infra_seen_before(plan, i) || !rb_catalog_disk_rate(plan->catalog, plan->offers[i].infra, &rate, NULL))
+            continue;
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "infra", plan->offers[i].infra);
+        rb_json_kint(j, "uusd_per_gb_hour", rate.uusd_per_hour);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void write_fallbacks(const struct rb_plan *plan, struct rb_json *j)
+{
+    rb_json_key(j, "fallbacks");
+    rb_json_begin_array(j);
+    for (int i = 0; i < plan->n_fallbacks; i++) {
+        rb_json_begin_object(j);
+        write_offer_name(j, &plan->offers[plan->fallbacks[i]]);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "format", "rb-plan/1");
+    rb_json_kstring(j, "tool", plan->tool);
+    rb_json_kint(j, "seed", (int64_t)plan->seed);
+    write_origin(plan, j);
+    rb_json_kstring(j, "policy", plan->policy);
+    rb_json_kstring(j, "planner", plan->planner);
+    write_constraints(plan, j);
+    rb_json_key(j, "estimate");
+    rb_estimate_write(&plan->estimate, j);
+    write_bound(&plan->bound, j);
+    write_stages(plan, j);
+    rb_json_key(j, "baselines");
+    rb_json_begin_object(j);
+    write_baseline(plan, "static", j);
+    write_baseline(plan, "greedy", j);
+    write_baseline(plan, "naive", j);
+    rb_json_end_object(j);
+    write_prices(plan, j);
+    write_disks(plan, j);
+    write_fallbacks(plan, j);
+    write_strings(j, "warnings", plan->warnings, plan->n_warnings);
+    rb_json_end_object(j);
+}

@@ -1,0 +1,463 @@
+#include "engine/plan_read.h"
+
+#include "engine/policy.h"
+#include "profiles/infra.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_SEED         (INT64_C(1) << 53)      // kept by every reader of JSON
+#define MAX_UUSD_PER_H   INT64_C(1000000000000)  // a million dollars an hour: beyond it lies a typing error
+
+struct reader {
+    rb_digest_fn *digest;
+    struct rb_arena *arena;
+    struct rb_err *err;
+    struct rb_plan plan;
+};
+
+// ---- members by type
+
+bool rb_plan_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_int(node, min, max, out, err);
+}
+
+bool rb_plan_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err)
+{
+    int64_t value;
+    if (!rb_plan_need_int(m, key, min, max, &value, err))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+bool rb_plan_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)
+{
+    return rb_map_need(m, key, out, err) && rb_node_list(*out, err);
+}
+
+static bool need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    const char *text;
+    if (!rb_map_need(m, key, &node, err) || !rb_node_string(node, &text, err))
+        return false;
+    *out = rb_arena_strdup(arena, text);
+    return true;
+}
+
+// null: -1.
+static bool need_limit(struct rb_map *m, const char *key, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_map_need(m, key, &node, err))
+        return false;
+    if (node->kind != RB_NODE_NULL)
+        return rb_node_int(node, 0, INT64_MAX, out, err);
+    *out = -1;
+    return true;
+}
+
+static bool read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err)
+{
+    const char *text;
+    struct rb_err why;
+    int64_t us;
+    if (!rb_node_string(node, &text, err))
+        return false;
+    if (!rb_parse_instant(text, &us, &why))
+        return rb_node_error(node, err, "%s", why.message);
+    if (us < 0)
+        return rb_node_error(node, err, "expected an instant after 1970");
+    *out_us = us;
+    return true;
+}
+
+static bool read_strings(const struct rb_node *list, struct rb_arena *arena, const char *const **out, int *out_n,
+                         struct rb_err *err)
+{
+    if (!rb_node_list(list, err))
+        return false;
+    const char **items = rb_arena_array(arena, (size_t)list->n_children, sizeof *items);
+    int n = 0;
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        const char *text;
+        if (!rb_node_string(item, &text, err))
+            return false;
+        items[n++] = rb_arena_strdup(arena, text);
+    }
+    *out = items;
+    *out_n = n;
+    return true;
+}
+
+// ---- the job and the profile, with their digests
+
+typedef void write_fn(const void *what, struct rb_json *j);
+
+static void write_job(const void *what, struct rb_json *j)
+{
+    rb_job_write(what, j);
+}
+
+static void write_profile(const void *what, struct rb_json *j)
+{
+    rb_profile_write(what, j);
+}
+
+static bool check_digest(const struct reader *r, const struct rb_node *stated, write_fn *write, const void *what,
+                         char out_hex[65])
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    const char *hex;
+    char actual[65];
+    if (!rb_node_string(stated, &hex, r->err))
+        return false;
+    rb_json_init(&j, &text, false);
+    write(what, &j);
+    r->digest(rb_buf_str(&text), text.len, actual);
+    if (strcmp(hex, actual) != 0)
+        return rb_node_error(stated, r->err,
+                             "expected %s, the digest of what stands beside it: the plan was changed after it was "
+                             "made; make it again with rbplan",
+                             actual);
+    memcpy(out_hex, actual, sizeof actual);
+    return true;
+}
+
+static bool check_name(const struct rb_node *stated, const char *name, struct rb_err *err)
+{
+    const char *text;
+    if (!rb_node_string(stated, &text, err))
+        return false;
+    return strcmp(text, name) == 0 || rb_node_error(stated, err, "expected \"%s\", got \"%.60s\"", name, text);
+}
+
+static bool read_job(struct reader *r, const struct rb_node *node)
+{
+    struct rb_map m;
+    const struct rb_node *name, *sha256, *config;
+    if (!rb_map_begin(&m, node, r->err) || !rb_map_need(&m, "name", &name, r->err) ||
+        !need_string(&m, "path", r->arena, &r->plan.job_path, r->err) || !rb_map_need(&m, "sha256", &sha256, r->err) ||
+        !rb_map_need(&m, "config", &config, r->err) || !rb_map_end(&m, r->err))
+        return false;
+    struct rb_job *job = rb_arena_alloc(r->arena, sizeof *job);
+    if (!rb_job_read(config, NULL, 0, r->arena, job, r->err) || !check_name(name, job->name, r->err) ||
+        !check_digest(r, sha256, write_job, job, r->plan.job_sha256))
+        return false;
+    r->plan.job = job;
+    return true;
+}
+
+static bool read_profile(struct reader *r, const struct rb_node *node)
+{
+    struct rb_map m;
+    const struct rb_node *name, *sha256, *model;
+    if (!rb_map_begin(&m, node, r->err) || !rb_map_need(&m, "name", &name, r->err) ||
+        !rb_map_need(&m, "sha256", &sha256, r->err) || !rb_map_need(&m, "model", &model, r->err) ||
+        !rb_map_end(&m, r->err))
+        return false;
+    struct rb_profile *profile = rb_arena_alloc(r->arena, sizeof *profile);
+    if (!rb_profile_read(model, NULL, "", r->arena, profile, r->err) || !check_name(name, profile->name, r->err) ||
+        !check_digest(r, sha256, write_profile, profile, r->plan.profile_sha256))
+        return false;
+    r->plan.profile = profile;
+    return true;
+}
+
+static bool read_images(struct reader *r, const struct rb_node *node)
+{
+    if (node->kind != RB_NODE_MAP)
+        return rb_node_error(node, r->err, "expected a map from infra to image id");
+    struct rb_key_value *images = rb_arena_array(r->arena, (size_t)node->n_children, sizeof *images);
+    int n = 0;
+    for (const struct rb_node *item = node->first; item; item = item->next) {
+        const char *id;
+        if (!rb_node_string(item, &id, r->err))
+            return false;
+        images[n++] = (struct rb_key_value){rb_arena_strdup(r->arena, item->key), rb_arena_strdup(r->arena, id)};
+    }
+    r->plan.images = images;
+    r->plan.n_images = n;
+    return true;
+}
+
+// ---- offers
+
+static int find_offer(const struct rb_plan *plan, const char *infra, const char *type, enum rb_market market)
+{
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_offer *o = &plan->offers[i];
+        if (strcmp(o->infra, infra) == 0 && strcmp(o->instance_type, type) == 0 && o->market == market)
+            return i;
+    }
+    return -1;
+}
+
+static bool need_offer_name(struct rb_map *m, const char **infra, const char **type, enum rb_market *market,
+                            struct rb_err *err)
+{
+    static const char *const markets[] = {"on_demand", "spot"};
+    const struct rb_node *infra_node, *type_node, *market_node;
+    int which;
+    if (!rb_map_need(m, "infra", &infra_node, err) || !rb_node_string(infra_node, infra, err) ||
+        !rb_map_need(m, "instance_type", &type_node, err) || !rb_node_string(type_node, type, err) ||
+        !rb_map_need(m, "market", &market_node, err) || !rb_node_choice(market_node, markets, 2, &which, err))
+        return false;
+    *market = (enum rb_market)which;
+    return true;
+}
+
+bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, struct rb_err *err)
+{
+    const char *infra, *type;
+    enum rb_market market;
+    if (!need_offer_name(m, &infra, &type, &market, err))
+        return false;
+    const int offer = find_offer(plan, infra, type, market);
+    if (offer < 0)
+        return rb_node_error(m->node, err, "%.60s %.60s %s is not among the plan's prices", infra, type,
+                             rb_market_name(market));
+    *out = offer;
+    return true;
+}
+
+// Only this machine costs nothing.
+static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)
+{
+    const bool may_be_free = rb_infra_within(o->infra, "local");
+    if (!rb_plan_need_int(m, "uusd_per_hour", may_be_free ? 0 : 1, MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
+        return false;
+    o->declared_free = o->rate.uusd_per_hour == 0;
+    return true;
+}
+
+static bool read_fetched_at(struct rb_map *m, int64_t *out_us, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_map_need(m, "fetched_at", &node, err))
+        return false;
+    if (node->kind != RB_NODE_NULL)
+        return read_instant(node, out_us, err);
+    *out_us = -1;
+    return true;
+}
+
+static bool read_price(struct reader *r, const struct rb_node *node, struct rb_offer *out)
+{
+    struct rb_map m;
+    struct rb_offer o = {0};
+    const char *infra, *type;
+    struct rb_err why;
+    if (!rb_map_begin(&m, node, r->err) || !need_offer_name(&m, &infra, &type, &o.market, r->err))
+        return false;
+    if (!rb_infra_check(infra, &why))
+        return rb_node_error(node, r->err, "%s", why.message);
+    if (find_offer(&r->plan, infra, type, o.market) >= 0)
+        return rb_node_error(node, r->err, "%.60s %.60s %s has a price already", infra, type, rb_market_name(o.market));
+    o.infra = rb_arena_strdup(r->arena, infra);
+    o.instance_type = rb_arena_strdup(r->arena, type);
+    if (!need_string(&m, "accelerator", r->arena, &o.accelerator, r->err) ||
+        !rb_plan_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, r->err) || !read_rate(&m, &o, r->err) ||
+        !need_string(&m, "source", r->arena, &o.source, r->err) || !read_fetched_at(&m, &o.fetched_at_us, r->err) ||
+        !rb_map_end(&m, r->err))
+        return false;
+    *out = o;
+    return true;
+}
+
+static bool read_prices(struct reader *r, const struct rb_node *list)
+{
+    if (!rb_node_list(list, r->err))
+        return false;
+    if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_error(list, r->err, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES, list->n_children);
+    struct rb_offer *offers = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *offers);
+    r->plan.offers = offers;
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        if (!read_price(r, item, &offers[r->plan.n_offers]))
+            return false;
+        r->plan.n_offers++;
+    }
+    return true;
+}
+
+static bool read_disk(struct reader *r, const struct rb_node *node, struct rb_disk_price *out)
+{
+    struct rb_map m;
+    struct rb_disk_price disk;
+    return rb_map_begin(&m, node, r->err) && need_string(&m, "infra", r->arena, &disk.infra, r->err) &&
+           rb_plan_need_int(&m, "uusd_per_gb_hour", 0, MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour, r->err) &&
+           rb_map_end(&m, r->err) && (*out = disk, true);
+}
+
+// Absent exactly where the job asks for no disk; else every offer's infra has a price.
+static bool read_disks(struct reader *r, const struct rb_node *root, const struct rb_node *list)
+{
+    const bool wanted = r->plan.job->resources.disk_bytes > 0;
+    if (!list)
+        return !wanted || rb_node_error(root, r->err, "disks: missing, although the job asks for resources.disk_size");
+    if (!rb_node_list(list, r->err))
+        return false;
+    if (!wanted)
+        return rb_node_error(list, r->err, "expected no disks: the job asks for no resources.disk_size");
+    struct rb_catalog *c = rb_arena_alloc(r->arena, sizeof *c);
+    c->disks = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *c->disks);
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        if (!read_disk(r, item, &c->disks[c->n_disks]))
+            return false;
+        c->n_disks++;
+    }
+    for (int i = 0; i < r->plan.n_offers; i++) {
+        struct rb_rate rate;
+        if (!rb_catalog_disk_rate(c, r->plan.offers[i].infra, &rate, NULL))
+            return rb_node_error(list, r->err, "no entry prices the disks of %s", r->plan.offers[i].infra);
+    }
+    r->plan.catalog = c;
+    return true;
+}
+
+static bool read_fallbacks(struct reader *r, const struct rb_node *list)
+{
+    if (!rb_node_list(list, r->err))
+        return false;
+    int *fallbacks = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *fallbacks);
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        struct rb_map m;
+        if (!rb_map_begin(&m, item, r->err) ||
+            !rb_plan_need_offer(&m, &r->plan, &fallbacks[r->plan.n_fallbacks], r->err) || !rb_map_end(&m, r->err))
+            return false;
+        r->plan.n_fallbacks++;
+    }
+    r->plan.fallbacks = fallbacks;
+    return true;
+}
+
+// ---- predictions
+
+static bool read_gap(struct rb_map *m, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_map_need(m, "gap", &node, err))
+        return false;
+    if (node->kind != RB_NODE_NULL)
+        return rb_node_double(node, -INFINITY, INFINITY, out, err);
+    *out = INFINITY;
+    return true;
+}
+
+static bool read_bound(struct reader *r, const struct rb_node *node)
+{
+    struct rb_plan_bound *b = &r->plan.bound;
+    const struct rb_node *proved, *relaxations;
+    struct rb_map m;
+    if (node->kind == RB_NODE_NULL)
+        return true;
+    b->present = true;
+    return rb_map_begin(&m, node, r->err) && rb_plan_need_int(&m, "cost_uusd", 0, INT64_MAX, &b->cost_uusd, r->err) &&
+           read_gap(&m, &b->gap, r->err) && rb_map_need(&m, "proved", &proved, r->err) &&
+           rb_node_bool(proved, &b->proved, r->err) &&
+           rb_plan_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) &&
+           rb_map_need(&m, "relaxations", &relaxations, r->err) &&
+           read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) && rb_map_end(&m, r->err);
+}
+
+static bool read_baselines(struct reader *r, const struct rb_node *node)
+{
+    static const char *const names[] = {"static", "greedy", "naive"};
+    struct rb_map m;
+    if (!rb_map_begin(&m, node, r->err))
+        return false;
+    struct rb_plan_baseline *baselines = rb_arena_array(r->arena, 3, sizeof *baselines);
+    for (int i = 0; i < 3; i++) {
+        const struct rb_node *estimate;
+        if (!rb_map_need(&m, names[i], &estimate, r->err))
+            return false;
+        baselines[i] = (struct rb_plan_baseline){.name = names[i], .exists = estimate->kind != RB_NODE_NULL};
+        if (baselines[i].exists && !rb_estimate_read(estimate, &baselines[i].estimate, r->err))
+            return false;
+    }
+    r->plan.baselines = baselines;
+    r->plan.n_baselines = 3;
+    return rb_map_end(&m, r->err);
+}
+
+// ---- the document
+
+static bool read_format(struct rb_map *m, struct rb_err *err)
+{
+    const struct rb_node *node;
+    const char *format;
+    if (!rb_map_need(m, "format", &node, err) || !rb_node_string(node, &format, err))
+        return false;
+    return strcmp(format, "rb-plan/1") == 0 ||
+           rb_node_error(node, err, "expected rb-plan/1, got \"%.40s\": give a plan made by rbplan", format);
+}
+
+static bool read_policy(struct reader *r, struct rb_map *m)
+{
+    const struct rb_node *node;
+    const char *name;
+    if (!rb_map_need(m, "policy", &node, r->err) || !rb_node_string(node, &name, r->err))
+        return false;
+    const struct rb_policy *policy = rb_policy_find(name);
+    if (!policy)
+        return rb_node_error(node, r->err, "not supported yet: policy \"%.40s\"", name);
+    r->plan.policy = policy->name;
+    return true;
+}
+
+static bool read_constraints(struct reader *r, struct rb_map *m)
+{
+    const struct rb_node *deadline_at, *confidence;
+    r->plan.deadline_at_us = -1;
+    if (!need_limit(m, "deadline_us", &r->plan.deadline_us, r->err))
+        return false;
+    deadline_at = rb_map_get(m, "deadline_at");
+    if (deadline_at && !read_instant(deadline_at, &r->plan.deadline_at_us, r->err))
+        return false;
+    return need_limit(m, "budget_uusd", &r->plan.budget_uusd, r->err) &&
+           rb_map_need(m, "confidence", &confidence, r->err) &&
+           rb_node_double(confidence, 0, 1, &r->plan.confidence, r->err);
+}
+
+static bool read_origin(struct reader *r, struct rb_map *m)
+{
+    const struct rb_node *job, *profile, *images;
+    int64_t seed;
+    if (!need_string(m, "tool", r->arena, &r->plan.tool, r->err) ||
+        !rb_plan_need_int(m, "seed", 0, MAX_SEED, &seed, r->err) || !rb_map_need(m, "job", &job, r->err) ||
+        !rb_map_need(m, "profile", &profile, r->err) || !rb_map_need(m, "images", &images, r->err))
+        return false;
+    r->plan.seed = (uint64_t)seed;
+    return read_job(r, job) && read_profile(r, profile) && read_images(r, images);
+}
+
+static bool read_plan(struct reader *r, const struct rb_node *root)
+{
+    struct rb_map m;
+    const struct rb_node *estimate, *bound, *stages, *baselines, *prices, *fallbacks, *warnings;
+    return rb_map_begin(&m, root, r->err) && read_format(&m, r->err) && read_origin(r, &m) && read_policy(r, &m) &&
+           need_string(&m, "planner", r->arena, &r->plan.planner, r->err) && read_constraints(r, &m) &&
+           rb_map_need(&m, "estimate", &estimate, r->err) && rb_estimate_read(estimate, &r->plan.estimate, r->err) &&
+           rb_map_need(&m, "bound", &bound, r->err) && read_bound(r, bound) &&
+           rb_map_need(&m, "stages", &stages, r->err) && rb_map_need(&m, "baselines", &baselines, r->err) &&
+           read_baselines(r, baselines) && rb_map_need(&m, "prices", &prices, r->err) && read_prices(r, prices) &&
+           rb_plan_read_stages(stages, r->arena, &r->plan, r->err) &&
+           read_disks(r, root, rb_map_get(&m, "disks")) && rb_map_need(&m, "fallbacks", &fallbacks, r->err) &&
+           read_fallbacks(r, fallbacks) && rb_map_need(&m, "warnings", &warnings, r->err) &&
+           read_strings(warnings, r->arena, &r->plan.warnings, &r->plan.n_warnings, r->err) && rb_map_end(&m, r->err);
+}
+
+bool rb_plan_read(const struct rb_node *root, rb_digest_fn *digest, struct rb_arena *arena, struct rb_plan *out,
+                  struct rb_err *err)
+{
+    struct reader r = {.digest = digest, .arena = arena, .err = err};
+    if (!read_plan(&r, root))
+        return false;
+    *out = r.plan;
+    return true;
+}

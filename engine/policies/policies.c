@@ -1,0 +1,15 @@
+#include "engine/policies/policies.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct rb_policy *const rb_policies[] = {&rb_policy_elastic, &rb_policy_static, NULL};
+
+const struct rb_policy *rb_policy_find(const char *name)
+{
+    for (int i = 0; rb_policies[i]; i++) {
+        if (strcmp(rb_policies[i]->name, name) == 0)
+            return rb_policies[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,9 @@
+// The policies that exist; only policies.c needs to know them by name.
+#ifndef RB_ENGINE_POLICIES_POLICIES_H
+#define RB_ENGINE_POLICIES_POLICIES_H
+
+#include "engine/policy.h"
+
+extern const struct rb_policy rb_policy_elastic, rb_policy_static;
+
+#endif

@@ -1,0 +1,79 @@
+// Events about the run as a whole: its start, wake-ups, a new plan, a stop and what follows it.
+#include "engine/engine_state.h"
+
+#include <string.h>
+
+void rb_engine_on_start(struct rb_engine *e)
+{
+    if (e->outcome == RB_JOB_RUNNING && e->stage < 0)
+        rb_engine_advance(e);
+}
+
+void rb_engine_on_time(struct rb_engine *e)
+{
+    if (e->outcome == RB_JOB_RUNNING && e->stage >= 0)
+        rb_engine_request_early(e);
+}
+
+// Nodes refer to offers by index: a new plan may add some, but the old ones must stay where they are.
+static bool keeps_offers(const struct rb_plan *old, const struct rb_plan *new)
+{
+    if (new->n_offers < old->n_offers)
+        return false;
+    for (int i = 0; i < old->n_offers; i++) {
+        const struct rb_offer *a = &old->offers[i], *b = &new->offers[i];
+        if (strcmp(a->infra, b->infra) != 0 || strcmp(a->instance_type, b->instance_type) != 0 ||
+            a->market != b->market || a->gpus != b->gpus)
+            return false;
+    }
+    return true;
+}
+
+void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
+{
+    const struct rb_plan *latest = e->stage_plan[e->plan->n_stages - 1];
+    if (!event->plan || event->plan->n_stages != e->plan->n_stages || !keeps_offers(latest, event->plan))
+        return;
+    const int first = event->stage > e->stage + 1 ? event->stage : e->stage + 1;
+    for (int i = first; i < e->plan->n_stages; i++)
+        e->stage_plan[i] = event->plan;
+    e->plan = event->plan;
+}
+
+static const char *stop_text(enum rb_stop_reason reason)
+{
+    switch (reason) {
+    case RB_STOP_USER:
+        return "stopped by the user";
+    case RB_STOP_DEADLINE:
+        return "the deadline was reached";
+    case RB_STOP_BUDGET:
+        return "the budget was reached";
+    case RB_STOP_CAPACITY:
+        return "no capacity was left";
+    case RB_STOP_DRIFT:
+        return "the run drifted from its prediction";
+    }
+    return "stopped";
+}
+
+void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
+{
+    if (e->outcome != RB_JOB_RUNNING)
+        return;
+    e->stop_reason = reason;
+    e->out_of_nodes = false;
+    rb_engine_finish_job(e, RB_JOB_STOPPED, stop_text(reason));
+}
+
+void rb_engine_on_resume(struct rb_engine *e)
+{
+    if (e->outcome != RB_JOB_STOPPED)
+        return;
+    e->outcome = RB_JOB_RUNNING;
+    if (e->stage < 0)
+        return;
+    rb_engine_resume_members(e);
+    rb_engine_reallocate(e);
+    rb_engine_wake_for_early(e);
+}

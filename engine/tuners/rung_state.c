@@ -1,0 +1,106 @@
+#include "engine/tuners/rung_state.h"
+
+#include "base/arena.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct result {
+    int trial;
+    double score;
+};
+
+struct rung_state {
+    struct rb_rung_table table;
+    int rung;                // handed out last, -1: none yet
+    int *trials;             // of that rung, ascending; [n_trials]
+    int n_trials;
+    struct result *results;  // told so far
+    int n_results;
+};
+
+bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_err *err)
+{
+    struct rb_rung_table table;
+    if (!rb_rungs_of_job(job, &table, err))
+        return false;
+    struct rung_state *s = rb_xcalloc(1, sizeof *s);
+    s->table = table;
+    s->rung = -1;
+    s->trials = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->trials);
+    s->results = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->results);
+    *out_state = s;
+    return true;
+}
+
+void rb_rung_state_destroy(void *state)
+{
+    struct rung_state *s = state;
+    if (!s)
+        return;
+    free(s->trials);
+    free(s->results);
+    free(s);
+}
+
+static int best_first(const void *pa, const void *pb)
+{
+    const struct result *a = pa, *b = pb;
+    return rb_score_compare(a->score, a->trial, b->score, b->trial);
+}
+
+static int ascending(const void *pa, const void *pb)
+{
+    const int *a = pa, *b = pb;
+    return (*a > *b) - (*a < *b);
+}
+
+// The best of the rung, ascending by id. Trials that failed or diverged are never promoted, even into an empty place:
+// there is nothing to resume from, or nothing worth paying for.
+static void promote(struct rung_state *s, int n_wanted)
+{
+    qsort(s->results, (size_t)s->n_results, sizeof *s->results, best_first);
+    s->n_trials = 0;
+    for (int i = 0; i < s->n_results && s->n_trials < n_wanted && s->results[i].score > -INFINITY; i++)
+        s->trials[s->n_trials++] = s->results[i].trial;
+    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+}
+
+enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
+{
+    struct rung_state *s = state;
+    if (s->n_results < s->n_trials)
+        return RB_TUNER_WAIT;
+    if (s->rung + 1 == s->table.n)
+        return RB_TUNER_DONE;
+    const struct rb_rung *next = &s->table.rungs[s->rung + 1];
+    if (s->rung < 0) {
+        for (int i = 0; i < next->trials; i++)
+            s->trials[i] = i;
+        s->n_trials = next->trials;
+    } else {
+        promote(s, next->trials);
+    }
+    s->n_results = 0;
+    if (s->n_trials == 0)
+        return RB_TUNER_DONE;
+    s->rung++;
+    *out = (struct rb_group){
+        .stage = s->rung,
+        .trials = s->trials,
+        .n_trials = s->n_trials,
+        .resource_start = next->resource_start,
+        .resource_end = next->resource_end,
+    };
+    return RB_TUNER_GROUP;
+}
+
+void rb_rung_state_told(void *state, int trial, int64_t resource, double score)
+{
+    struct rung_state *s = state;
+    assert(s->rung >= 0 && s->n_results < s->n_trials);
+    assert(resource == s->table.rungs[s->rung].resource_end || !(score > -INFINITY));
+    assert(bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending));
+    s->results[s->n_results++] = (struct result){.trial = trial, .score = score};
+}

@@ -1,0 +1,13 @@
+// State of a tuner whose stages are a rung table: the trials of the current rung and what they scored. Shared by sha
+// (several rungs), random and grid (one).
+#ifndef RB_ENGINE_TUNERS_RUNG_STATE_H
+#define RB_ENGINE_TUNERS_RUNG_STATE_H
+
+#include "engine/tuner.h"
+
+bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_err *err);
+void rb_rung_state_destroy(void *state);
+enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out);
+void rb_rung_state_told(void *state, int trial, int64_t resource, double score);
+
+#endif

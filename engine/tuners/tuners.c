@@ -1,0 +1,32 @@
+#include "engine/tuners/tuners.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+const struct rb_tuner *const rb_tuners[] = {&rb_tuner_grid, &rb_tuner_random, &rb_tuner_sha, NULL};
+
+const struct rb_tuner *rb_tuner_find(const char *name)
+{
+    for (int i = 0; rb_tuners[i]; i++) {
+        if (strcmp(rb_tuners[i]->name, name) == 0)
+            return rb_tuners[i];
+    }
+    return NULL;
+}
+
+double rb_score(enum rb_goal goal, double metric)
+{
+    if (!isfinite(metric))
+        return -INFINITY;
+    return goal == RB_GOAL_MAXIMIZE ? metric : -metric;
+}
+
+int rb_score_compare(double score_a, int trial_a, double score_b, int trial_b)
+{
+    if (score_a > score_b)
+        return -1;
+    if (score_a < score_b)
+        return 1;
+    return (trial_a > trial_b) - (trial_a < trial_b);
+}

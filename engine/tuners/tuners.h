@@ -1,0 +1,9 @@
+// The tuners that exist; only tuners.c needs to know them by name.
+#ifndef RB_ENGINE_TUNERS_TUNERS_H
+#define RB_ENGINE_TUNERS_TUNERS_H
+
+#include "engine/tuner.h"
+
+extern const struct rb_tuner rb_tuner_grid, rb_tuner_random, rb_tuner_sha;
+
+#endif
