@@ -5,6 +5,7 @@
 #include "base/number.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -56,6 +57,10 @@ static bool parse_based(const char *digits, int base, struct rb_node *node) {
     return true;
 }
 
+static bool too_large(struct reader *r, yaml_mark_t mark) {
+    return error_at(r, mark, "this number is too large; give a finite number");
+}
+
 // Gives a plain scalar its kind and value.
 static bool resolve_plain(struct reader *r, struct rb_node *node, yaml_mark_t mark) {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -71,17 +76,16 @@ static bool resolve_plain(struct reader *r, struct rb_node *node, yaml_mark_t ma
         node->boolean = is_one_of(s, trues);
     } else if (is_one_of(s, not_finite)) {
         return error_at(r, mark, "NaN and infinity are not accepted; give a finite number");
-    } else if (strncmp(s, "0x", 2) == 0 && parse_based(s + 2, 16, node)) {
-        return true;
-    } else if (strncmp(s, "0o", 2) == 0 && parse_based(s + 2, 8, node)) {
-        return true;
+    } else if ((strncmp(s, "0x", 2) == 0 && parse_based(s + 2, 16, node)) ||
+               (strncmp(s, "0o", 2) == 0 && parse_based(s + 2, 8, node))) {
+        return isfinite(node->number) || too_large(r, mark);
     } else if (rb_parse_int(s, &node->integer)) {
         node->kind = RB_NODE_INT;
         node->number = (double)node->integer;
     } else if (rb_parse_double(s, &node->number)) {
         node->kind = RB_NODE_FLOAT;
     } else if (rb_is_number(s)) {
-        return error_at(r, mark, "this number is too large; give a finite number");
+        return too_large(r, mark);
     }
     return true;
 }

@@ -196,6 +196,16 @@ static void a_hundred_thousand_brackets_are_refused_quickly(void **state) {
     assert_says(&err, "deep");
 }
 
+static void hexadecimal_past_the_largest_double_is_refused(void **state) {
+    (void)state;
+    char text[303] = "0x";
+    memset(text + 2, 'f', 300);
+    struct rb_doc doc;
+    struct rb_err err;
+    assert_false(parse(&doc, text, &err));
+    assert_says(&err, "too large");
+}
+
 static void directives_of_1_2_and_a_byte_order_mark_are_accepted(void **state) {
     (void)state;
     struct rb_doc doc;
@@ -232,6 +242,7 @@ int main(void) {
         cmocka_unit_test(billion_laughs_end_at_the_first_anchor),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(a_hundred_thousand_brackets_are_refused_quickly),
+        cmocka_unit_test(hexadecimal_past_the_largest_double_is_refused),
         cmocka_unit_test(directives_of_1_2_and_a_byte_order_mark_are_accepted),
         cmocka_unit_test(wide_maps_are_checked_without_squaring),
     };
