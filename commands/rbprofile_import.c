@@ -15,7 +15,7 @@ static const struct rb_option import_options[] = {
     {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: what it was measured on", 0, 0},
     {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
     {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U",
-     "throughput-csv: iterations per unit of resource on one GPU", 1e-9, 1e12},
+     "throughput-csv: iterations per unit of resource on one GPU", 1e-9, 1e9},
     RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
 
 static const struct rb_command import_command = {

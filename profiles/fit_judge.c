@@ -62,11 +62,7 @@ static int most_gpus(const struct rb_training *t, int nodes)
 
 static void limit_layouts(const struct rb_training *t, struct sayings *limits)
 {
-    int max_nodes = 1;
-    for (int i = 0; i < t->n_layouts; i++) {
-        max_nodes = t->layouts[i].nodes > max_nodes ? t->layouts[i].nodes : max_nodes;
-    }
-    for (int nodes = 1; nodes <= max_nodes; nodes++) {
+    for (int nodes = 1; nodes <= t->max_nodes; nodes++) {
         const int gpus = most_gpus(t, nodes);
         if (gpus > 0) {
             say(limits, "%s: more than %d GPU%s on %d node%s", t->accelerator, gpus, plural(gpus), nodes,
@@ -75,7 +71,7 @@ static void limit_layouts(const struct rb_training *t, struct sayings *limits)
             say(limits, "%s: a trial on exactly %d node%s (not measured)", t->accelerator, nodes, plural(nodes));
         }
     }
-    say(limits, "%s: a trial over more than %d node%s", t->accelerator, max_nodes, plural(max_nodes));
+    say(limits, "%s: a trial over more than %d node%s", t->accelerator, t->max_nodes, plural(t->max_nodes));
 }
 
 static void limit_training(const struct rb_profile *p, struct sayings *limits)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MIN_UNIT_S 1e-6 // the clock's resolution
-#define MAX_UNIT_S 1e7  // four months for one unit of resource is a mistake
+#define MAX_UNIT_S 1e6  // eleven days for one unit of resource are a mistake
 
 // Sums of squares of one nested layout.
 struct anova {

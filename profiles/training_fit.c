@@ -63,7 +63,7 @@ static bool one_gpu_missing(const struct rb_samples *s, const struct rb_fit_cell
 {
     struct rb_buf measured = RB_BUF_INIT;
     for (int i = 0; i < n; i++) {
-        rb_buf_printf(&measured, "%s%d", i > 0 ? ", " : "", cells[i].gpus);
+        rb_buf_printf(&measured, "%s%d", i > 0 ? "," : "", cells[i].gpus);
     }
     rb_err_set(err, RB_ERR_INVALID,
                "profile %s: %s was not measured on 1 GPU, only on %s, so there is nothing to compare with: run "
@@ -84,8 +84,13 @@ static bool table_entry(const struct rb_samples *s, const struct rb_fit_cell *ce
     for (int i = 0; i < n; i++) {
         layouts[i] = (struct rb_layout){cells[i].gpus, cells[i].nodes, cells[0].mean_s / cells[i].mean_s};
     }
-    *out = (struct rb_training){.accelerator = cells[0].accelerator, .base_s = cells[0].mean_s, .layouts = layouts,
-                                .n_layouts = n};
+    struct rb_training t = {.accelerator = cells[0].accelerator, .base_s = cells[0].mean_s, .layouts = layouts,
+                            .n_layouts = n};
+    for (int i = 0; i < n; i++) {
+        t.max_gpus = cells[i].gpus > t.max_gpus ? cells[i].gpus : t.max_gpus;
+        t.max_nodes = cells[i].nodes > t.max_nodes ? cells[i].nodes : t.max_nodes;
+    }
+    *out = t;
     return true;
 }
 
