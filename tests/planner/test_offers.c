@@ -1,0 +1,144 @@
+// Which offers a job may use, and what is said when none is left.
+#include "case.h"
+
+#include <string.h>
+
+static const char profile[] = "format: rb-profile/1\nname: p\nunit: epoch\nsource: test\ntraining:\n"
+                              "  - accelerator: T4\n    base_s: 60\n    layouts:\n"
+                              "      - {gpus: 1, nodes: 1, speedup: 1.0}\n"
+                              "      - {gpus: 4, nodes: 1, speedup: 3.4}\n"
+                              "noise:\n  between: {distribution: constant, mean: 1.0}\n"
+                              "  within: {distribution: constant, mean: 1.0}\n"
+                              "startup_s: 1.0\ncheckpoint_s: 1.0\nprovisioning:\n"
+                              "  - {infra: \"*\", instance_type: \"*\", market: on_demand, queue_s: 1.0, init_s: 1.0,"
+                              " capacity_failure: 0.0, preemption_per_hour: 0.0}\n";
+
+static const char prices[] =
+    "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+    "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.526\n"
+    "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,spot,0.19\n"
+    "aws/us-east-1,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912\n"
+    "aws/us-east-1,g5.xlarge,A10G,1,22,4,16,on_demand,1.006\n"
+    "aws/eu-west-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.587\n"
+    "mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.4\n";
+
+struct row {
+    const char *resources, *trial; // YAML
+    const char *offers;            // "infra/type/market" of each, in order; NULL: refused
+    enum rb_err_code code;
+    const char *key, *words;       // of the refusal
+};
+
+static const struct row rows[] = {
+    {"infra: [aws/us-east-1], spot: never", "",
+     "aws/us-east-1 g4dn.12xlarge on_demand;aws/us-east-1 g4dn.xlarge on_demand;aws/us-east-1 g5.xlarge on_demand;", 0,
+     NULL, NULL},
+    {"infra: [aws/us-east-1], spot: only", "", "aws/us-east-1 g4dn.xlarge spot;", 0, NULL, NULL},
+    {"infra: [aws/us-east-1], spot: allow, accelerators: [T4], instance_types: [g4dn.xlarge]", "",
+     "aws/us-east-1 g4dn.xlarge on_demand;aws/us-east-1 g4dn.xlarge spot;", 0, NULL, NULL},
+    {"infra: [aws/eu-west-1, aws/us-east-1], instance_types: [g4dn.xlarge], spot: never", "",
+     "aws/eu-west-1 g4dn.xlarge on_demand;aws/us-east-1 g4dn.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [mock/us-east-1], accelerators: [A10G]", "", "mock/us-east-1 g5.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [mock/us-west-2]", "", "mock/us-west-2 g4dn.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[0]", "no price is known for aws/us-west-1"},
+    {"infra: [aws/us-east-1, aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[1]", "aws/us-west-1"},
+    {"infra: [aws/us-east-1], instance_types: [g4dn.xlarg]", "", NULL, RB_ERR_PRICE, "resources.instance_types[0]",
+     "did you mean g4dn.xlarge"},
+    {"infra: [aws/us-east-1], accelerators: [H100]", "", NULL, RB_ERR_INVALID, "resources.accelerators", "accelerators"},
+    {"infra: [aws/us-east-1], accelerators: [A10G], spot: only", "", NULL, RB_ERR_PRICE, "resources.spot", "market"},
+};
+
+static void job_text(const struct row *row, struct rb_buf *out)
+{
+    rb_buf_printf(out,
+                  "name: j\nmetric: {name: a, goal: maximize}\nparameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler: {type: sha, num_trials: 4, min_resource: 1, max_resource: 2, eta: 2}\n"
+                  "run: python t.py\nresources: {%s}\n%s",
+                  row->resources, row->trial);
+}
+
+static void offers_follow_the_filters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rb_buf job = RB_BUF_INIT, got = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_offer *offers = NULL;
+        struct rb_err err = {0};
+        int n = 0;
+        job_text(&rows[i], &job);
+        case_init(&c, rb_buf_str(&job), profile, prices);
+        bool ok = rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err);
+        assert_int_equal(ok, rows[i].offers != NULL);
+        for (int k = 0; k < n; k++)
+            rb_buf_printf(&got, "%s %s %s;", offers[k].infra, offers[k].instance_type, rb_market_name(offers[k].market));
+        if (ok) {
+            assert_string_equal(rb_buf_str(&got), rows[i].offers);
+        } else {
+            assert_int_equal(err.code, rows[i].code);
+            assert_string_equal(err.key, rows[i].key);
+            if (!strstr(err.message, rows[i].words))
+                fail_msg("\"%s\" does not say \"%s\"", err.message, rows[i].words);
+        }
+        rb_buf_finish(&job);
+        rb_buf_finish(&got);
+        case_finish(&c);
+    }
+}
+
+// The refusal that names trial.gpus, trial.max_nodes and the largest node.
+static void no_size_fits(void **state)
+{
+    static const struct row row = {"infra: [aws/us-east-1], accelerators: [T4], spot: never",
+                                   "trial: {gpus: {min: 8, max: 8, sizes: [8]}, max_nodes: 1}\n", NULL, 0, NULL, NULL};
+    struct rb_buf job = RB_BUF_INIT;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    (void)state;
+    job_text(&row, &job);
+    case_init(&c, rb_buf_str(&job), profile, prices);
+    assert_false(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
+    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_string_equal(err.key, "trial.gpus");
+    assert_non_null(strstr(err.message, "trial.max_nodes is 1"));
+    assert_non_null(strstr(err.message, "largest node has 4 GPUs"));
+    rb_buf_finish(&job);
+    case_finish(&c);
+}
+
+// Spot without a hazard in the profile cannot be planned on: left out with a warning, an error where it is all there is.
+static void spot_needs_a_hazard(void **state)
+{
+    static const struct row allow = {"infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: allow", "", NULL, 0, NULL, NULL};
+    static const struct row only = {"infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: only", "", NULL, 0, NULL, NULL};
+    const struct row *both[] = {&allow, &only};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rb_buf job = RB_BUF_INIT;
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        job_text(both[i], &job);
+        case_init(&c, rb_buf_str(&job), profile, prices);
+        bool ok = rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err), warned = false;
+        assert_int_equal(ok, i == 0);
+        for (int w = 0; ok && w < plan.n_warnings; w++)
+            warned = warned || strstr(plan.warnings[w], "was not considered") != NULL;
+        assert_true(ok ? warned : err.code == RB_ERR_INVALID);
+        rb_buf_finish(&job);
+        case_finish(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(offers_follow_the_filters),
+        cmocka_unit_test(no_size_fits),
+        cmocka_unit_test(spot_needs_a_hazard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
