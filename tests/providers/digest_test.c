@@ -1,13 +1,6 @@
 // Digests against FIPS 180 and RFC 4231, Base64 against RFC 4648.
 #include "providers/digest.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/base/check.h"
 
 static void sha256(void **state) {
     (void)state;

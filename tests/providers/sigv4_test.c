@@ -2,14 +2,7 @@
 #include "base/buf.h"
 #include "providers/digest.h"
 #include "providers/sigv4.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/base/check.h"
 
 static const char access_key[] = "AKIDEXAMPLE";
 static const char secret_key[] = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
