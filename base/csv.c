@@ -90,7 +90,8 @@ static bool read_cell(struct splitter *s, bool *last_of_row) {
         s->at += strcspn(s->at, ",\"\r\n");
         cell_end = s->at;
         if (*s->at == '"')
-            return error_at(s->file, s->line, s->err, "a quote inside a cell; put the whole cell in quotes and double it");
+            return error_at(s->file, s->line, s->err,
+                            "a quote inside a cell; put the whole cell in quotes and double it");
     }
     if (s->at[0] == '\r' && s->at[1] == '\n')
         s->at++;
@@ -312,7 +313,8 @@ bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, do
     double v;
     char range[RB_RANGE_BYTES];
     if (!rb_parse_double(cell, &v) || v < min || v > max)
-        return rb_csv_error(csv, row, column, err, "expected %s, got \"%.60s\"", rb_double_range(min, max, range), cell);
+        return rb_csv_error(csv, row, column, err, "expected %s, got \"%.60s\"", rb_double_range(min, max, range),
+                            cell);
     *out = v;
     return true;
 }

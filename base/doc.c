@@ -165,9 +165,18 @@ bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *e
     return true;
 }
 
+static bool was_asked(const struct rb_map *m, const char *key) {
+    for (int i = 0; i < m->n_asked; i++)
+        if (strcmp(m->asked[i], key) == 0)
+            return true;
+    return false;
+}
+
 const struct rb_node *rb_map_get(struct rb_map *m, const char *key) {
-    assert((size_t)m->n_asked < N_ASKED);
-    m->asked[m->n_asked++] = key;
+    if (!was_asked(m, key)) {
+        assert((size_t)m->n_asked < N_ASKED);
+        m->asked[m->n_asked++] = key;
+    }
     for (const struct rb_node *child = m->node->first; child; child = child->next)
         if (strcmp(child->key, key) == 0)
             return child;
@@ -184,13 +193,6 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
     rb_node_path(m->node, path, sizeof path);
     snprintf(full, sizeof full, "%s%s%s", path, path[0] ? "." : "", key);
     return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(m->node), full, "this key is required and missing");
-}
-
-static bool was_asked(const struct rb_map *m, const char *key) {
-    for (int i = 0; i < m->n_asked; i++)
-        if (strcmp(m->asked[i], key) == 0)
-            return true;
-    return false;
 }
 
 bool rb_map_end(struct rb_map *m, struct rb_err *err) {

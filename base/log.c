@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,14 +66,26 @@ bool rb_colour(int fd) {
     return isatty(fd) == 1;
 }
 
+// U+0000..001F, U+007F, and U+0080..009F, which terminals obey like an escape sequence.
+static bool is_control(const char *utf8) {
+    const unsigned char first = (unsigned char)utf8[0];
+    return first < 0x20 || first == 0x7f || (first == 0xC2 && (unsigned char)utf8[1] < 0xA0);
+}
+
 char *rb_log_sanitise(const char *bytes, size_t n, char *out, size_t size) {
     if (size == 0)
         return out;
     size_t len = 0;
-    for (size_t i = 0; i < n && len + 1 < size; i++) {
-        const unsigned char c = (unsigned char)bytes[i];
-        // Bytes from 0x80 up may hold C1 controls, which some terminals obey even inside UTF-8.
-        out[len++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+    while (n > 0) {
+        const size_t width = rb_utf8_char_len(bytes, n);
+        const bool safe = width > 0 && !is_control(bytes);
+        const size_t taken = width > 0 ? width : 1, put = safe ? width : 1;
+        if (len + put >= size)
+            break;
+        memcpy(out + len, safe ? bytes : "?", put);
+        len += put;
+        bytes += taken;
+        n -= taken;
     }
     out[len] = '\0';
     return out;

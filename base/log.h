@@ -14,7 +14,7 @@ bool rb_trace_on(const char *area);
 // True if stderr is a terminal that takes colour (NO_COLOR, TERM=dumb honoured).
 bool rb_colour(int fd);
 
-// Copies at most size-1 bytes of untrusted text, control characters and escape sequences replaced by '?'.
+// Copies at most size-1 bytes of untrusted text; control characters and what is not UTF-8 become '?'.
 char *rb_log_sanitise(const char *bytes, size_t n, char *out, size_t size);
 
 #endif

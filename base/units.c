@@ -110,11 +110,13 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err) {
         const struct unit *unit = find_unit(time_units, N_TIME_UNITS, p, len);
         if (!unit && len == 0 && !*p)
             return rb_err_set(err, RB_ERR_INVALID,
-                              "the duration \"%.60s\" has no unit; write for example \"%.60ss\" or \"%.60sh\"", s, s, s);
+                              "the duration \"%.60s\" has no unit; write for example \"%.60ss\" or \"%.60sh\"", s, s,
+                              s);
         if (!unit || (previous && unit <= previous)) // each unit once, the largest first
             return bad_duration(s, err);
         if (!scale_decimal(&d, unit->value, ROUND_NEAREST, &part) || __builtin_add_overflow(total, part, &total))
-            return rb_err_set(err, RB_ERR_INVALID, "the duration \"%.60s\" is too long; the longest is 292000 years", s);
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "the duration \"%.60s\" is too long; the longest is 292000 years", s);
         previous = unit;
         p += len;
     }

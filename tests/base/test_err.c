@@ -121,6 +121,8 @@ static void untrusted_text_cannot_drive_a_terminal(void **state) {
     (void)state;
     char out[16];
     assert_string_equal(rb_log_sanitise("a\x1b[2Jb\r\n\x9b\0c", 11, out, sizeof out), "a?[2Jb????c");
+    assert_string_equal(rb_log_sanitise("\xc3\xa9\xc2\x9b\xc2\xa0\x7f", 7, out, sizeof out), "\xc3\xa9?\xc2\xa0?");
+    assert_string_equal(rb_log_sanitise("ab\xc3\xa9", 4, out, 4), "ab"); // no half characters
     assert_string_equal(rb_log_sanitise("0123456789abcdefgh", 18, out, sizeof out), "0123456789abcde");
     assert_string_equal(rb_log_sanitise("", 0, out, 1), "");
 }

@@ -31,7 +31,8 @@ static void bytes_are_canonical(void **state) {
     struct rb_json j;
     rb_json_init(&j, &out, false);
     write_sample(&j);
-    assert_string_equal(out.data, "{\"name\":\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f/\xc3\xa9\",\"min\":-9223372036854775808,"
+    assert_string_equal(out.data, "{\"name\":\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f/\xc3\xa9\","
+                                  "\"min\":-9223372036854775808,"
                                   "\"p\":0.95,\"ok\":true,\"none\":null,\"list\":[1,{},[]]}");
     rb_buf_clear(&out);
     rb_json_init(&j, &out, true);
@@ -87,7 +88,8 @@ static void broken_utf8_is_replaced(void **state) {
 static void write_random(struct rb_json *j, struct rb_stream *s, int depth);
 
 static void write_random_text(struct rb_json *j, struct rb_stream *s) {
-    static const char *const pieces[] = {"a", "\"", "\\", "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80", "/", "\x7f", "\\u0000"};
+    static const char *const pieces[] = {"a", "\"", "\\", "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80",
+                                         "/", "\x7f", "\\u0000"};
     char text[64] = "";
     for (uint64_t n = rb_stream_below(s, 8); n > 0; n--)
         strcat(text, pieces[rb_stream_below(s, N_OF(pieces))]);
