@@ -26,9 +26,9 @@ static void show_layouts(const struct rb_fit_report *r, const struct rb_training
         const struct rb_fit_cell *c = cell_of(r, t->accelerator, l->gpus, l->nodes);
         rb_buf_printf(out, "  %-16s %5d %6d ", i == 0 ? t->accelerator : "", l->gpus, l->nodes);
         if (c) {
-            rb_buf_printf(out, "%6d %7d %10.4g s %10.2g s", c->n_runs, c->n_units, c->mean_s, c->se_s);
+            rb_buf_printf(out, "%6d %7d %#10.4g s %#10.2g s", c->n_runs, c->n_units, c->mean_s, c->se_s);
         } else {
-            rb_buf_printf(out, "%6s %7s %10.4g s %12s", "-", "-", t->base_s / l->speedup, "-");
+            rb_buf_printf(out, "%6s %7s %#10.4g s %12s", "-", "-", t->base_s / l->speedup, "-");
         }
         rb_buf_printf(out, " %9.3f\n", l->speedup);
     }
@@ -58,12 +58,12 @@ static void put_dist(struct rb_buf *out, const struct rb_dist *d, const char *un
 
 static void show_noise(const struct rb_fit_report *r, struct rb_buf *out)
 {
-    rb_buf_puts(out, "  between runs  ");
+    rb_buf_puts(out, "  between runs   ");
     put_dist(out, &r->profile.between, "");
     if (r->noise.n_runs > 0 && isfinite(r->noise.between_se)) {
         rb_buf_printf(out, " (standard error %.2g, %d runs)", r->noise.between_se, r->noise.n_runs);
     }
-    rb_buf_puts(out, "\n  within a run  ");
+    rb_buf_puts(out, "\n  within a run   ");
     put_dist(out, &r->profile.within, "");
     if (r->noise.n_runs > 0) {
         rb_buf_printf(out, " (%d units)", r->noise.n_units);
@@ -78,7 +78,7 @@ static bool has_likelihood(const struct rb_dist_fit *f)
 
 static void show_latency(const char *what, const struct rb_dist *d, const struct rb_dist_fit *f, struct rb_buf *out)
 {
-    rb_buf_printf(out, "  %-12s  ", what);
+    rb_buf_printf(out, "  %-13s  ", what);
     put_dist(out, d, " s");
     if (f && f->n > 0) {
         rb_buf_printf(out, " (n %d", f->n);
@@ -111,12 +111,12 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
                       p ? "measured" : "declared");
         show_latency("queueing", &v->queue_s, p ? &p->queue : NULL, out);
         show_latency("start of node", &v->init_s, p ? &p->init : NULL, out);
-        rb_buf_printf(out, "  no capacity   %.3g of requests", v->capacity_failure);
+        rb_buf_printf(out, "  no capacity    %.3g of requests", v->capacity_failure);
         if (p) {
             rb_buf_printf(out, " (%d of %d)", p->n_capacity + p->n_timeout, p->n_capacity + p->n_timeout + p->queue.n);
         }
         if (v->has_preemption) {
-            rb_buf_printf(out, "\n  preemptions   %.3g an hour", v->preemption_per_hour);
+            rb_buf_printf(out, "\n  preemptions    %.3g an hour", v->preemption_per_hour);
             if (p && p->exposure_h > 0) {
                 rb_buf_printf(out, " (%d in %.4g h)", p->n_preempted, p->exposure_h);
             }
@@ -292,9 +292,10 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
+// To the second: for people and programs alike, nothing here happens more often.
 static const char *instant_or(int64_t unix_us, const char *unknown, char out[static 32])
 {
-    return unix_us >= 0 ? rb_format_instant(unix_us, out) : unknown;
+    return unix_us >= 0 ? rb_format_instant(unix_us - unix_us % RB_US_PER_S, out) : unknown;
 }
 
 void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *out)

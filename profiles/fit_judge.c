@@ -12,6 +12,7 @@
 #define FEW_RUNS_IN_ALL      10   // for the spread between runs
 #define FEW_UNITS            10   // degrees of freedom for the spread within runs
 #define FEW_PROVISIONS       5
+#define SUSPICIOUS_P         0.05 // of a fit that a larger sample would have rejected
 #define THROUGHPUT_MAX_ERROR 0.10 // what the model's authors reach on six models
 
 struct sayings {
@@ -48,28 +49,29 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-// Largest GPU count measured on exactly `nodes` nodes, 0: none.
-static int most_gpus(const struct rb_training *t, int nodes)
+// Nothing is extrapolated: on each number of nodes only GPU counts between the measured ones may be asked.
+static void limit_nodes(const struct rb_training *t, int nodes, struct sayings *limits)
 {
-    int most = 0;
+    int fewest = 0, most = 0;
     for (int i = 0; i < t->n_layouts; i++) {
-        if (t->layouts[i].nodes == nodes && t->layouts[i].gpus > most) {
+        if (t->layouts[i].nodes == nodes) {
+            fewest = fewest ? fewest : t->layouts[i].gpus; // layouts are sorted by nodes, then GPUs
             most = t->layouts[i].gpus;
         }
     }
-    return most;
+    if (most == 0) {
+        say(limits, "%s: a trial on %d node%s, which was not measured", t->accelerator, nodes, plural(nodes));
+    } else if (nodes == 1) {
+        say(limits, "%s: more than %d GPU%s on 1 node", t->accelerator, most, plural(most));
+    } else {
+        say(limits, "%s: fewer than %d or more than %d GPUs on %d nodes", t->accelerator, fewest, most, nodes);
+    }
 }
 
 static void limit_layouts(const struct rb_training *t, struct sayings *limits)
 {
     for (int nodes = 1; nodes <= t->max_nodes; nodes++) {
-        const int gpus = most_gpus(t, nodes);
-        if (gpus > 0) {
-            say(limits, "%s: more than %d GPU%s on %d node%s", t->accelerator, gpus, plural(gpus), nodes,
-                plural(nodes));
-        } else {
-            say(limits, "%s: a trial on exactly %d node%s (not measured)", t->accelerator, nodes, plural(nodes));
-        }
+        limit_nodes(t, nodes, limits);
     }
     say(limits, "%s: a trial over more than %d node%s", t->accelerator, t->max_nodes, plural(t->max_nodes));
 }
@@ -134,6 +136,9 @@ static void doubt_fit(const char *what, const struct rb_dist_fit *f, struct sayi
     if (f->poor) {
         say(warnings, "%s: no family fits (Kolmogorov-Smirnov %.3f, p %.2g, n %d): the measured values themselves are "
                       "drawn from, so nothing longer than the longest seen is expected", what, f->ks, f->ks_p, f->n);
+    } else if (f->n > 0 && f->ks_p < SUSPICIOUS_P) {
+        say(warnings, "%s: %s fits badly (Kolmogorov-Smirnov %.3f, p %.2g), but %d values are too few to replace it", what,
+            rb_dist_kind_name(f->dist.kind), f->ks, f->ks_p, f->n);
     }
 }
 

@@ -69,7 +69,7 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
     *out_ours = false;
     if (named && named[0] != '\0') {
         // sqlite gives a meaning to "file:..." and ":memory:"; a path that begins with ./ is only a path
-        rb_buf_printf(&path, "%s%s", named[0] == '/' ? "" : "./", named);
+        rb_buf_printf(&path, "%s%s", strchr(named, ':') && named[0] != '/' ? "./" : "", named);
     } else if (given) {
         return rb_err_set(err, RB_ERR_INVALID, "--db: expected the path of a profile store, got an empty text");
     } else if (data_home && data_home[0] == '/') {
