@@ -167,7 +167,8 @@ static bool make_run_dir(struct measurement *m, struct rb_err *err)
     char root[3072], campaigns[3200];
     if (!rb_run_dir_root(rb_args_string(m->args, "state-dir", NULL), root, sizeof root, err))
         return false;
-    snprintf(campaigns, sizeof campaigns, "%s/../campaigns", root);
+    char *last = strrchr(root, '/'); // beside runs/
+    snprintf(campaigns, sizeof campaigns, "%.*s/campaigns", last ? (int)(last - root) : 0, root);
     return rb_run_dir_create(campaigns, m->job.name, m->run_id, sizeof m->run_id, m->run_dir, sizeof m->run_dir, err) &&
            rb_bootstrap_run_key(m->run_dir, m->public_key, err);
 }
@@ -265,7 +266,7 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
         .n_gpus = n_gpus,
         .n_configs = n_gpus > 0 ? (int)rb_args_int(m->args, "configs", 3) : 0,
         .resource = n_gpus > 0 ? rb_args_int(m->args, "resource", 3) : 0,
-        .exclusive = !paced_cloud || rb_args_flag(m->args, "exclusive"),
+        .exclusive = n_gpus > 0 && (!paced_cloud || rb_args_flag(m->args, "exclusive")),
         .talk = on_talk,
         .finished = on_finished,
         .ctx = m,
@@ -506,7 +507,8 @@ static bool train_with(struct measurement *m, struct rb_err *err)
     if (!carry_out(m, n_nodes, n_gpus, err) || !store_all(m, profile, n_nodes, err))
         return false;
     if (count_ok(m) == 0)
-        return rb_err_set(err, RB_ERR_IO, "no run could be measured; the logs are in %s/logs", m->run_dir);
+        return rb_err_set(err, RB_ERR_IO, "no run could be measured (%s); the logs are in %s/logs",
+                          rb_campaign_run(m->campaign, 0)->error, m->run_dir);
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(m->args, "json")) {
         write_json(m, n_nodes, &out);

@@ -62,6 +62,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .job = c->config.pool.job,
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
+        .attempt = (int)(r - c->runs) / c->config.n_configs, // a script that draws noise from its identity draws anew
         .resource_end = c->config.resource,
         .node_ips = &ip,
         .n_nodes = 1,
@@ -162,7 +163,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
         double sum = 0;
         for (int i = 0; i < r->result.n_units; i++)
             sum += r->result.unit_s[i];
-        talk(c, "configuration %d on %d GPU%s: %.3f s a %s, start-up %.2f s", r->result.config, r->result.gpus,
+        talk(c, "configuration %d on %d GPU%s: %.3f s per %s, start-up %.2f s", r->result.config, r->result.gpus,
              r->result.gpus == 1 ? "" : "s", sum / r->result.n_units, c->config.pool.job->scheduler.unit,
              r->result.startup_s);
     }
