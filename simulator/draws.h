@@ -5,6 +5,11 @@
 
 #include "simulator/scenario.h"
 
+// No draw is longer, whatever the distribution: beyond 30 years a plan is wrong, not slow. Sums of draws stay in int64_t.
+#define RB_SIM_LONGEST_US (1000000000 * RB_US_PER_S)
+// Attempts of one request or one trial; the width of the key.
+#define RB_SIM_ATTEMPTS 65536
+
 // Node request: key (stage of the request, ordinal, attempt).
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
 int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate);
@@ -16,5 +21,19 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 // unit_s from rb_scenario_unit_s.
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
                          int64_t units, double unit_s);
+
+// The same duration told unit by unit: when each ends. After `units` calls of next, end is rb_draw_trial_us.
+struct rb_trial_progress {
+    const struct rb_dist *within;
+    struct rb_stream stream;
+    double startup_s, between, checkpoint_s;
+    double unit_s;
+    double units_drawn;      // sum of `within` so far
+    int64_t n_units;
+};
+void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
+                             int attempt, uint32_t replicate, double unit_s);
+int64_t rb_trial_progress_next_us(struct rb_trial_progress *p);      // end of the next unit, since the start
+int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p); // checkpoint written, since the start
 
 #endif

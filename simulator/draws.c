@@ -1,0 +1,127 @@
+#include "simulator/draws.h"
+
+#include <math.h>
+
+static int64_t duration_us(double seconds)
+{
+    const double longest_s = (double)(RB_SIM_LONGEST_US / RB_US_PER_S);
+    return rb_us_from_seconds(seconds < longest_s ? seconds : longest_s);
+}
+
+// A constant needs no random number, and most of a Philox block is saved.
+static bool is_constant(const struct rb_dist *d)
+{
+    return d->kind == RB_DIST_CONSTANT;
+}
+
+static struct rb_stream stream_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index, int attempt,
+                                  uint32_t replicate)
+{
+    struct rb_stream stream;
+    rb_stream_init(&stream, &(struct rb_stream_key){
+                                .seed = s->seed,
+                                .purpose = purpose,
+                                .stage = (uint32_t)stage,
+                                .index = (uint32_t)index,
+                                .attempt = (uint32_t)attempt,
+                                .replicate = replicate,
+                            });
+    return stream;
+}
+
+static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
+                   int attempt, uint32_t replicate)
+{
+    if (is_constant(d))
+        return d->mean;
+    struct rb_stream stream = stream_of(s, purpose, stage, index, attempt, replicate);
+    return rb_dist_draw(d, &stream);
+}
+
+int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+{
+    return duration_us(
+        draw(&s->sim_offers[offer].provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));
+}
+
+int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+{
+    return duration_us(
+        draw(&s->sim_offers[offer].provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate));
+}
+
+bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+{
+    const double probability = s->sim_offers[offer].provisioning->capacity_failure;
+    if (!(probability > 0))
+        return false;
+    struct rb_stream stream = stream_of(s, RB_DRAW_CAPACITY, stage, ordinal, attempt, replicate);
+    return rb_stream_uniform(&stream) < probability;
+}
+
+int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                              uint32_t replicate)
+{
+    const double per_hour = s->sim_offers[offer].provisioning->preemption_per_hour;
+    if (!(per_hour > 0))
+        return INT64_MAX;
+    struct rb_stream stream = stream_of(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
+    const double seconds = -log1p(-rb_stream_uniform(&stream)) * ((double)RB_S_PER_HOUR / per_hour);
+    return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
+}
+
+// The one expression for a trial's time: both ways of asking for it end here, so they round alike.
+static int64_t trial_us(double fixed_s, double unit_s, double between, double units_drawn)
+{
+    return duration_us(fixed_s + unit_s * (between * units_drawn));
+}
+
+void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
+                             int attempt, uint32_t replicate, double unit_s)
+{
+    const struct rb_profile *profile = s->profile;
+    *p = (struct rb_trial_progress){
+        .within = &profile->within,
+        .startup_s = draw(&profile->startup_s, s, RB_DRAW_STARTUP, stage, position, attempt, replicate),
+        .between = draw(&profile->between, s, RB_DRAW_BETWEEN, stage, position, attempt, replicate),
+        .checkpoint_s = draw(&profile->checkpoint_s, s, RB_DRAW_CHECKPOINT, stage, position, attempt, replicate),
+        .unit_s = unit_s,
+    };
+    if (!is_constant(p->within))
+        p->stream = stream_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);
+}
+
+static void draw_unit(struct rb_trial_progress *p)
+{
+    p->n_units++;
+    if (is_constant(p->within))
+        p->units_drawn = p->within->mean * (double)p->n_units; // no rounding piles up
+    else
+        p->units_drawn += rb_dist_draw(p->within, &p->stream);
+}
+
+int64_t rb_trial_progress_next_us(struct rb_trial_progress *p)
+{
+    draw_unit(p);
+    return trial_us(p->startup_s, p->unit_s, p->between, p->units_drawn);
+}
+
+int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p)
+{
+    return trial_us(p->startup_s + p->checkpoint_s, p->unit_s, p->between, p->units_drawn);
+}
+
+int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
+                         int64_t units, double unit_s)
+{
+    struct rb_trial_progress p;
+    rb_trial_progress_begin(&p, s, stage, position, attempt, replicate, unit_s);
+    if (is_constant(p.within)) {
+        p.n_units = units;
+        p.units_drawn = p.within->mean * (double)units;
+    } else {
+        for (int64_t u = 0; u < units; u++)
+            draw_unit(&p);
+    }
+    return rb_trial_progress_end_us(&p);
+}

@@ -1,0 +1,50 @@
+#include "simulator/event_heap.h"
+
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static bool before(const struct rb_sim_event *a, const struct rb_sim_event *b)
+{
+    if (a->time_us != b->time_us)
+        return a->time_us < b->time_us;
+    if (a->order != b->order)
+        return a->order < b->order;
+    return a->index < b->index;
+}
+
+void rb_event_heap_finish(struct rb_event_heap *h)
+{
+    free(h->items);
+    *h = (struct rb_event_heap){0};
+}
+
+void rb_event_heap_push(struct rb_event_heap *h, const struct rb_sim_event *event)
+{
+    if (h->n == h->cap) {
+        h->cap = h->cap ? 2 * h->cap : 64;
+        h->items = rb_xrealloc(h->items, (size_t)h->cap, sizeof *h->items);
+    }
+    int at = h->n++;
+    for (; at > 0 && before(event, &h->items[(at - 1) / 2]); at = (at - 1) / 2)
+        h->items[at] = h->items[(at - 1) / 2];
+    h->items[at] = *event;
+}
+
+struct rb_sim_event rb_event_heap_pop(struct rb_event_heap *h)
+{
+    assert(h->n > 0);
+    const struct rb_sim_event first = h->items[0], last = h->items[--h->n];
+    int at = 0;
+    for (int child = 1; child < h->n; child = 2 * at + 1) {
+        if (child + 1 < h->n && before(&h->items[child + 1], &h->items[child]))
+            child++;
+        if (!before(&h->items[child], &last))
+            break;
+        h->items[at] = h->items[child];
+        at = child;
+    }
+    h->items[at] = last;
+    return first;
+}

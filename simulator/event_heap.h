@@ -1,0 +1,39 @@
+// What happens next in a simulated run, and in which order when several things happen in the same microsecond. The virtual
+// world and the evaluator share this order: it is part of the stage model, because it decides who gets which GPUs.
+#ifndef RB_SIMULATOR_EVENT_HEAP_H
+#define RB_SIMULATOR_EVENT_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// In the same microsecond, in this order. A node that starts to run at a barrier is billed before it is released; an early
+// request due at a barrier is made; what a trial finished in the last microsecond of its node or its deadline is safe.
+enum rb_sim_order {
+    RB_SIM_NODE_RUNNING, // or refused
+    RB_SIM_NODE_READY,
+    RB_SIM_WAKE,
+    RB_SIM_REPORT,
+    RB_SIM_TRIAL_ENDED,
+    RB_SIM_NODE_LOST,
+    RB_SIM_STOP,
+};
+
+struct rb_sim_event {
+    int64_t time_us;
+    enum rb_sim_order order;
+    int index;           // node number, or position of the trial in its stage; lower first
+    int attempt, stage;  // to know events that no longer matter: those of an earlier attempt or stage
+    bool refused;        // RB_SIM_NODE_RUNNING: it was not
+};
+
+struct rb_event_heap {
+    struct rb_sim_event *items;
+    int n, cap;
+};
+
+void rb_event_heap_finish(struct rb_event_heap *h);
+void rb_event_heap_push(struct rb_event_heap *h, const struct rb_sim_event *event);
+// Removes the first. h is not empty.
+struct rb_sim_event rb_event_heap_pop(struct rb_event_heap *h);
+
+#endif

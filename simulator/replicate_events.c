@@ -1,0 +1,249 @@
+// A replicate of a plan whose nodes may be preempted: then it matters who runs where, so the stages are played event by
+// event, with the engine's placement and the order of event_heap.h.
+#include "simulator/workspace.h"
+
+#include "simulator/draws.h"
+
+#include <string.h>
+
+static const struct rb_stage_program *current(const struct rb_workspace *ws)
+{
+    return &ws->program->stages[ws->stage];
+}
+
+static void push(struct rb_workspace *ws, int64_t time_us, enum rb_sim_order order, int index, int attempt)
+{
+    rb_event_heap_push(&ws->heap, &(struct rb_sim_event){.time_us = time_us,
+                                                         .order = order,
+                                                         .index = index,
+                                                         .attempt = attempt,
+                                                         .stage = ws->stage});
+}
+
+// Nodes numbered from `first` on are new: what will happen to them.
+static void expect_nodes(struct rb_workspace *ws, int first)
+{
+    for (int i = first; i < ws->n_nodes; i++) {
+        struct rb_sim_node *n = &ws->nodes[i];
+        const int gpus = ws->program->scenario->offers[n->offer].gpus;
+        n->free = gpus == 64 ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
+        push(ws, n->ready_us, RB_SIM_NODE_READY, i, n->attempt);
+        if (n->lost_us != INT64_MAX)
+            push(ws, n->lost_us, RB_SIM_NODE_LOST, i, n->attempt);
+    }
+}
+
+// ---- the queue: positions never started come in order; those that lost their node are few, and go first where lower
+
+static void requeue(struct rb_workspace *ws, int position)
+{
+    int at = ws->n_requeued++;
+    for (; at > 0 && position < ws->requeued[(at - 1) / 2]; at = (at - 1) / 2)
+        ws->requeued[at] = ws->requeued[(at - 1) / 2];
+    ws->requeued[at] = position;
+}
+
+static void drop_first_requeued(struct rb_workspace *ws)
+{
+    const int moved = ws->requeued[--ws->n_requeued];
+    int at = 0;
+    for (int child = 1; child < ws->n_requeued; child = 2 * at + 1) {
+        if (child + 1 < ws->n_requeued && ws->requeued[child + 1] < ws->requeued[child])
+            child++;
+        if (ws->requeued[child] >= moved)
+            break;
+        ws->requeued[at] = ws->requeued[child];
+        at = child;
+    }
+    ws->requeued[at] = moved;
+}
+
+// ---- trials
+
+// n_fresh: positions below it have been started at least once.
+struct stage_state {
+    int n_fresh, n_ended;
+};
+
+static void reserve_places(struct rb_workspace *ws)
+{
+    if (ws->n_owned <= ws->places_cap)
+        return;
+    ws->places = rb_xrealloc(ws->places, (size_t)ws->owned_cap, sizeof *ws->places);
+    ws->places_cap = ws->owned_cap;
+}
+
+static int list_places(struct rb_workspace *ws)
+{
+    int n = 0;
+    for (int i = 0; i < ws->n_owned; i++) {
+        const struct rb_sim_node *node = &ws->nodes[ws->owned[i]];
+        if (node->allocated && node->ready)
+            ws->places[n++] = (struct rb_placement_node){
+                .node = ws->owned[i], .gpus = current(ws)->gpus_per_node, .free = node->free};
+    }
+    return n;
+}
+
+static void start_trial(struct rb_workspace *ws, int position, const struct rb_slot *slots, int n_slots, int64_t now_us)
+{
+    const struct rb_stage_program *stage = current(ws);
+    struct rb_sim_trial *t = &ws->trials[position];
+    t->running = true;
+    t->n_slots = n_slots;
+    for (int i = 0; i < n_slots; i++)
+        ws->nodes[slots[i].node].free &= ~slots[i].gpus;
+    const int64_t takes_us = rb_draw_trial_us(ws->program->scenario, ws->stage, position, t->attempt, ws->replicate,
+                                              stage->units, stage->unit_s);
+    push(ws, now_us + takes_us, RB_SIM_TRIAL_ENDED, position, t->attempt);
+}
+
+static void start_waiting(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
+{
+    const struct rb_stage_program *stage = current(ws);
+    if (ws->n_requeued == 0 && st->n_fresh == stage->n_trials)
+        return;
+    reserve_places(ws);
+    const int n_places = list_places(ws);
+    while (ws->n_requeued > 0 || st->n_fresh < stage->n_trials) {
+        const bool again = ws->n_requeued > 0; // every requeued position is below n_fresh
+        const int position = again ? ws->requeued[0] : st->n_fresh;
+        struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
+        int n_slots;
+        if (!rb_place(ws->places, n_places, stage->plan->gpus_per_trial, slots, &n_slots))
+            break;
+        if (again)
+            drop_first_requeued(ws);
+        else
+            st->n_fresh++;
+        start_trial(ws, position, slots, n_slots, now_us);
+    }
+}
+
+static void vacate(struct rb_workspace *ws, int position)
+{
+    struct rb_sim_trial *t = &ws->trials[position];
+    const struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
+    for (int i = 0; i < t->n_slots; i++)
+        ws->nodes[slots[i].node].free |= slots[i].gpus;
+    t->running = false;
+    t->n_slots = 0;
+}
+
+static void lose_trials_on(struct rb_workspace *ws, const struct stage_state *st, int node)
+{
+    for (int k = 0; k < st->n_fresh; k++) {
+        const struct rb_slot *slots = &ws->slots[(size_t)k * (size_t)ws->program->max_nodes_per_trial];
+        bool hit = false;
+        for (int i = 0; i < ws->trials[k].n_slots && !hit; i++)
+            hit = slots[i].node == node;
+        if (!hit)
+            continue;
+        vacate(ws, k);
+        ws->trials[k].attempt++;
+        requeue(ws, k);
+    }
+}
+
+// ---- events
+
+static void lose_node(struct rb_workspace *ws, const struct stage_state *st, int node, int64_t now_us)
+{
+    const struct rb_sim_node lost = ws->nodes[node];
+    const int first = ws->n_nodes;
+    lose_trials_on(ws, st, node);
+    rb_sim_cluster_end_node(ws, node, now_us);
+    rb_sim_cluster_forget_ended(ws);
+    rb_sim_cluster_request(ws, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated, now_us);
+    expect_nodes(ws, first);
+}
+
+static void happen(struct rb_workspace *ws, struct stage_state *st, const struct rb_sim_event *event)
+{
+    const int first = ws->n_nodes;
+    switch (event->order) {
+    case RB_SIM_WAKE:
+        if (event->stage == ws->stage)
+            rb_sim_cluster_request_early(ws, current(ws)->plan, event->time_us);
+        expect_nodes(ws, first);
+        return;
+    case RB_SIM_TRIAL_ENDED:
+        if (event->stage != ws->stage || !ws->trials[event->index].running ||
+            ws->trials[event->index].attempt != event->attempt)
+            return;
+        vacate(ws, event->index);
+        st->n_ended++;
+        break;
+    case RB_SIM_NODE_READY:
+        if (!ws->nodes[event->index].owned)
+            return;
+        ws->nodes[event->index].ready = true;
+        break;
+    case RB_SIM_NODE_LOST:
+        if (!ws->nodes[event->index].owned)
+            return;
+        lose_node(ws, st, event->index, event->time_us);
+        break;
+    case RB_SIM_NODE_RUNNING:
+    case RB_SIM_REPORT:
+    case RB_SIM_STOP:
+        return; // nothing is decided then
+    }
+    start_waiting(ws, st, event->time_us);
+}
+
+// ---- a stage
+
+static void begin_stage(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
+{
+    const int first = ws->n_nodes;
+    const struct rb_plan_stage *plan = current(ws)->plan;
+    *st = (struct stage_state){0};
+    ws->stage_start_us = now_us;
+    ws->next_ordinal = ws->n_early_made = ws->n_requeued = 0;
+    memset(ws->trials, 0, (size_t)current(ws)->n_trials * sizeof *ws->trials);
+    rb_sim_cluster_allocate(ws, plan, now_us);
+    expect_nodes(ws, first);
+    for (int i = 0; i < plan->n_early; i++)
+        push(ws, now_us + plan->early[i].at_us, RB_SIM_WAKE, 0, 0);
+    start_waiting(ws, st, now_us);
+}
+
+static void reserve(struct rb_workspace *ws)
+{
+    const int n_trials = ws->program->max_trials;
+    const int n_slots = n_trials * ws->program->max_nodes_per_trial;
+    if (n_trials > ws->trials_cap) {
+        ws->trials = rb_xrealloc(ws->trials, (size_t)n_trials, sizeof *ws->trials);
+        ws->requeued = rb_xrealloc(ws->requeued, (size_t)n_trials, sizeof *ws->requeued);
+        ws->trials_cap = n_trials;
+    }
+    if (n_slots > ws->slots_cap) {
+        ws->slots = rb_xrealloc(ws->slots, (size_t)n_slots, sizeof *ws->slots);
+        ws->slots_cap = n_slots;
+    }
+}
+
+bool rb_sim_run_events(struct rb_workspace *ws)
+{
+    struct stage_state st;
+    int64_t now_us = 0;
+    reserve(ws);
+    for (ws->stage = 0; ws->stage < ws->program->n_stages; ws->stage++) {
+        begin_stage(ws, &st, now_us);
+        while (st.n_ended < current(ws)->n_trials) {
+            if (ws->failed)
+                return false;
+            const struct rb_sim_event event = rb_event_heap_pop(&ws->heap);
+            now_us = event.time_us;
+            if (now_us > RB_SIM_HORIZON_US)
+                return rb_sim_fail(ws, "it takes more than 100 years");
+            happen(ws, &st, &event);
+        }
+        ws->out->stage_time_us[ws->stage] = now_us - ws->stage_start_us;
+    }
+    ws->stage = ws->program->n_stages - 1;
+    rb_sim_cluster_end_all(ws, now_us);
+    ws->out->time_us = now_us;
+    return !ws->failed;
+}

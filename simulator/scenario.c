@@ -1,0 +1,111 @@
+#include "simulator/scenario.h"
+
+#include "profiles/infra.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_PER_GB INT64_C(1000000000)
+
+// This machine is there already: nothing is requested and nothing boots.
+static const struct rb_provisioning already_here = {
+    .infra = "local",
+    .instance_type = "*",
+    .market = "*",
+    .queue_s = {.kind = RB_DIST_CONSTANT},
+    .init_s = {.kind = RB_DIST_CONSTANT},
+};
+
+static const struct rb_provisioning *find_provisioning(const struct rb_profile *profile, const struct rb_offer *offer)
+{
+    const struct rb_provisioning *p =
+        rb_profile_provisioning(profile, offer->infra, offer->instance_type, offer->market);
+    return p || !rb_infra_within(offer->infra, "local") ? p : &already_here;
+}
+
+// What is missing to plan with the offer; "" if nothing is.
+static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
+{
+    const struct rb_offer *offer = o->offer;
+    if (!o->training)
+        snprintf(o->why_not, sizeof o->why_not,
+                 "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node",
+                 profile->name, offer->accelerator);
+    else if (!o->provisioning)
+        snprintf(o->why_not, sizeof o->why_not,
+                 "profile \"%.40s\" has no provisioning entry for %.40s on %.40s: use `rbprofile provision`",
+                 profile->name, offer->instance_type, offer->infra);
+    else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)
+        snprintf(o->why_not, sizeof o->why_not,
+                 "profile \"%.60s\" has no preemption_per_hour for spot %.40s on %.40s", profile->name,
+                 offer->instance_type, offer->infra);
+    o->usable = o->why_not[0] == '\0';
+}
+
+static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, const struct rb_catalog *disk_prices,
+                       struct rb_billing *out, struct rb_err *err)
+{
+    if (offer->rate.uusd_per_hour <= 0 && !offer->declared_free)
+        return rb_err_set(err, RB_ERR_PRICE, "no price is known for %s %s on %s: import one with `rbprofile import`",
+                          rb_market_name(offer->market), offer->instance_type, offer->infra);
+    *out = (struct rb_billing){
+        .rate = offer->rate,
+        .data_uusd = rb_bill_data_uusd(job->data_bytes, job->data_uusd_per_gb),
+    };
+    const int64_t disk_bytes = job->resources.disk_bytes;
+    if (disk_bytes == 0)
+        return true;
+    out->disk_gb = disk_bytes / BYTES_PER_GB + (disk_bytes % BYTES_PER_GB > 0);
+    if (!disk_prices)
+        return rb_err_set(err, RB_ERR_PRICE, "no disk prices are known, but the job asks for resources.disk_size");
+    return rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err);
+}
+
+bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,
+                      const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
+                      uint64_t seed, struct rb_err *err)
+{
+    struct rb_scenario made = {.job = job, .profile = profile, .offers = offers, .n_offers = n_offers, .seed = seed};
+    if (!rb_rungs_of_job(job, &made.stages, err))
+        return false;
+    made.sim_offers = rb_xcalloc((size_t)n_offers, sizeof *made.sim_offers);
+    for (int i = 0; i < n_offers; i++) {
+        struct rb_sim_offer *o = &made.sim_offers[i];
+        o->offer = &offers[i];
+        o->training = rb_profile_training(profile, offers[i].accelerator);
+        o->provisioning = find_provisioning(profile, &offers[i]);
+        judge(o, profile);
+        if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
+            free(made.sim_offers);
+            return false;
+        }
+    }
+    *s = made;
+    return true;
+}
+
+void rb_scenario_finish(struct rb_scenario *s)
+{
+    free(s->sim_offers);
+    *s = (struct rb_scenario){0};
+}
+
+bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    if (!o->usable)
+        return rb_err_set(err, RB_ERR_INVALID, "%s", o->why_not);
+    const int per_node = o->offer->gpus;
+    const int n_nodes = (gpus_per_trial + per_node - 1) / per_node;
+    if (n_nodes > s->job->trial.max_nodes)
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "%d GPUs are %d nodes of %s (%d GPUs each), but trial.max_nodes is %d: raise it, or lower "
+                          "trial.gpus",
+                          gpus_per_trial, n_nodes, o->offer->instance_type, per_node, s->job->trial.max_nodes);
+    double speedup;
+    if (!rb_training_speedup(o->training, gpus_per_trial, n_nodes, &speedup, err))
+        return false;
+    *out_s = o->training->base_s / speedup;
+    return true;
+}

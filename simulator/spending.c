@@ -1,0 +1,42 @@
+#include "simulator/spending.h"
+
+static int64_t node_uusd(const struct rb_billing *billing, const struct rb_owned_node *n, int64_t now_us)
+{
+    if (n->state == RB_OWNED_REQUESTED)
+        return rb_bill_node(billing, now_us, now_us).total_uusd;
+    return rb_bill_node(billing, n->running_us, n->ended_us >= 0 ? n->ended_us : now_us).total_uusd;
+}
+
+int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us)
+{
+    int64_t total = 0;
+    for (int i = 0; i < rb_engine_n_nodes(e); i++) {
+        const struct rb_owned_node *n = rb_engine_node(e, i);
+        if (__builtin_add_overflow(total, node_uusd(&s->sim_offers[n->offer].billing, n, now_us), &total))
+            return -1;
+    }
+    return total;
+}
+
+static bool pays(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us)
+{
+    const int64_t spent = rb_spending_at(s, e, at_us);
+    return spent >= 0 && spent <= budget_uusd;
+}
+
+bool rb_spending_exceeds(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t now_us,
+                         int64_t next_us, int64_t *out_us)
+{
+    if (pays(s, e, budget_uusd, next_us))
+        return false;
+    int64_t paid_us = now_us, unpaid_us = next_us; // spending never falls
+    while (unpaid_us - paid_us > 1) {
+        const int64_t middle_us = paid_us + (unpaid_us - paid_us) / 2;
+        if (pays(s, e, budget_uusd, middle_us))
+            paid_us = middle_us;
+        else
+            unpaid_us = middle_us;
+    }
+    *out_us = paid_us;
+    return true;
+}

@@ -1,0 +1,17 @@
+// What a run has spent at an instant, with what its open requests will cost at least: the number a budget is compared with.
+#ifndef RB_SIMULATOR_SPENDING_H
+#define RB_SIMULATOR_SPENDING_H
+
+#include "engine/engine.h"
+#include "simulator/scenario.h"
+
+// If everything owned were terminated at now_us; a node that is only requested counts with the least it can cost once it
+// runs. -1: beyond every number.
+int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us);
+
+// Is more than the budget spent before next_us, nothing else happening in between? *out_us: the last instant, from now_us
+// on, that the budget pays for (now_us where it pays for none).
+bool rb_spending_exceeds(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t now_us,
+                         int64_t next_us, int64_t *out_us);
+
+#endif

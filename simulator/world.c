@@ -1,0 +1,323 @@
+// The engine in virtual time: its orders become events at the instants that draws say, in the order of event_heap.h.
+#include "simulator/world.h"
+
+#include "simulator/curve.h"
+#include "simulator/draws.h"
+#include "simulator/spending.h"
+#include "simulator/workspace.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct running_trial {
+    int attempt, stage;
+    int64_t started_us;
+    int64_t resource, resource_end;
+    struct rb_trial_progress progress;
+};
+
+struct world {
+    const struct rb_scenario *scenario;
+    const struct rb_world_options *opt;
+    struct rb_engine *engine;
+    struct rb_event_heap heap;
+    struct rb_actions actions;
+    struct running_trial *trials; // by id
+    int trials_cap;
+    int64_t now_us;
+    int64_t n_events;
+    bool done, failed;
+    struct rb_err *err;
+};
+
+static void push(struct world *w, const struct rb_sim_event *event)
+{
+    rb_event_heap_push(&w->heap, event);
+}
+
+static bool fail(struct world *w, const char *why)
+{
+    if (!w->failed)
+        rb_err_set(w->err, RB_ERR_INFEASIBLE, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine), why);
+    w->failed = true;
+    return false;
+}
+
+// ---- orders
+
+static void provision(struct world *w, const struct rb_action *a)
+{
+    if (a->attempt >= RB_SIM_ATTEMPTS) {
+        fail(w, "requests for its nodes are refused again and again (capacity_failure)");
+        return;
+    }
+    const uint32_t replicate = w->opt->replicate;
+    const int64_t queue_us = rb_draw_queue_us(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate);
+    push(w, &(struct rb_sim_event){
+                .time_us = w->now_us + queue_us,
+                .order = RB_SIM_NODE_RUNNING,
+                .index = a->node,
+                .attempt = a->attempt,
+                .refused = rb_draw_refused(w->scenario, a->offer, a->stage, a->ordinal, a->attempt, replicate),
+            });
+}
+
+static struct running_trial *trial_slot(struct world *w, int trial)
+{
+    if (trial >= w->trials_cap) {
+        const int cap = rb_engine_n_trials(w->engine);
+        w->trials = rb_xrealloc(w->trials, (size_t)cap, sizeof *w->trials);
+        w->trials_cap = cap;
+    }
+    return &w->trials[trial];
+}
+
+static void expect_next(struct world *w, int trial)
+{
+    struct running_trial *t = &w->trials[trial];
+    const bool more = t->resource < t->resource_end;
+    const int64_t at_us =
+        more ? rb_trial_progress_next_us(&t->progress) : rb_trial_progress_end_us(&t->progress);
+    push(w, &(struct rb_sim_event){
+                .time_us = t->started_us + at_us,
+                .order = more ? RB_SIM_REPORT : RB_SIM_TRIAL_ENDED,
+                .index = trial,
+                .attempt = t->attempt,
+                .stage = t->stage,
+            });
+}
+
+static void start_trial(struct world *w, const struct rb_action *a)
+{
+    const int offer = rb_engine_node(w->engine, a->slots[0].node)->offer;
+    struct running_trial *t = trial_slot(w, a->trial);
+    double unit_s;
+    if (a->attempt >= RB_SIM_ATTEMPTS) {
+        fail(w, "its trials lose their nodes again and again (preemption_per_hour)");
+        return;
+    }
+    if (!rb_scenario_unit_s(w->scenario, offer, a->gpus, &unit_s, w->err)) {
+        w->failed = true;
+        return;
+    }
+    *t = (struct running_trial){
+        .attempt = a->attempt,
+        .stage = a->stage,
+        .started_us = w->now_us,
+        .resource = a->resource_start,
+        .resource_end = a->resource_end,
+    };
+    rb_trial_progress_begin(&t->progress, w->scenario, a->stage, a->position, a->attempt, w->opt->replicate, unit_s);
+    expect_next(w, a->trial);
+}
+
+// What is terminated or killed needs nothing: its events are dropped when they come.
+static void carry_out(struct world *w, const struct rb_action *a)
+{
+    switch (a->kind) {
+    case RB_ACTION_PROVISION:
+        provision(w, a);
+        break;
+    case RB_ACTION_START_TRIAL:
+        start_trial(w, a);
+        break;
+    case RB_ACTION_WAKE:
+        push(w, &(struct rb_sim_event){.time_us = a->at_us, .order = RB_SIM_WAKE, .stage = a->stage});
+        break;
+    case RB_ACTION_DONE:
+        w->done = true;
+        break;
+    case RB_ACTION_TERMINATE:
+    case RB_ACTION_KILL_TRIAL:
+    case RB_ACTION_ADVISE:
+        break;
+    }
+}
+
+static void step(struct world *w, const struct rb_event *event)
+{
+    w->now_us = event->time_us;
+    w->n_events++;
+    rb_engine_step(w->engine, event, &w->actions);
+    if (w->opt->observe)
+        w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
+    for (int i = 0; i < w->actions.n && !w->failed; i++)
+        carry_out(w, &w->actions.items[i]);
+}
+
+// ---- events
+
+static void node_running(struct world *w, const struct rb_sim_event *e)
+{
+    const struct rb_owned_node n = *rb_engine_node(w->engine, e->index);
+    const uint32_t replicate = w->opt->replicate;
+    struct rb_event event = {.kind = e->refused ? RB_EVENT_NODE_REFUSED : RB_EVENT_NODE_RUNNING,
+                             .time_us = e->time_us,
+                             .node = e->index,
+                             .attempt = e->attempt};
+    if (!e->refused) {
+        struct rb_sim_event next = *e;
+        next.time_us += rb_draw_init_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
+        next.order = RB_SIM_NODE_READY;
+        push(w, &next);
+        const int64_t life_us =
+            rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
+        next.time_us = e->time_us + life_us;
+        next.order = RB_SIM_NODE_LOST;
+        if (life_us != INT64_MAX)
+            push(w, &next);
+    }
+    step(w, &event);
+}
+
+static double metric_after(const struct world *w, int trial, int64_t resource)
+{
+    if (w->opt->curve)
+        return w->opt->curve(w->opt->curve_ctx, trial, resource);
+    return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
+}
+
+static void report(struct world *w, const struct rb_sim_event *e)
+{
+    struct running_trial *t = &w->trials[e->index];
+    t->resource++;
+    step(w, &(struct rb_event){.kind = RB_EVENT_REPORT,
+                               .time_us = e->time_us,
+                               .trial = e->index,
+                               .attempt = e->attempt,
+                               .stage = e->stage,
+                               .resource = t->resource,
+                               .metric = metric_after(w, e->index, t->resource)});
+    if (rb_engine_attempt_is_current(w->engine, e->index, e->attempt))
+        expect_next(w, e->index);
+}
+
+// Does anybody still wait for it?
+static bool matters(const struct world *w, const struct rb_sim_event *e)
+{
+    switch (e->order) {
+    case RB_SIM_NODE_RUNNING:
+    case RB_SIM_NODE_READY:
+    case RB_SIM_NODE_LOST:
+        return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
+    case RB_SIM_REPORT:
+    case RB_SIM_TRIAL_ENDED:
+        return e->stage == rb_engine_stage(w->engine) &&
+               rb_engine_attempt_is_current(w->engine, e->index, e->attempt);
+    case RB_SIM_WAKE:
+        return e->stage == rb_engine_stage(w->engine);
+    case RB_SIM_STOP:
+        return true;
+    }
+    return false;
+}
+
+static void happen(struct world *w, const struct rb_sim_event *e)
+{
+    struct rb_event event = {.time_us = e->time_us, .attempt = e->attempt, .stage = e->stage};
+    switch (e->order) {
+    case RB_SIM_NODE_RUNNING:
+        node_running(w, e);
+        return;
+    case RB_SIM_REPORT:
+        report(w, e);
+        return;
+    case RB_SIM_NODE_READY:
+        event.kind = RB_EVENT_NODE_READY;
+        event.node = e->index;
+        break;
+    case RB_SIM_NODE_LOST:
+        event.kind = RB_EVENT_NODE_LOST;
+        event.node = e->index;
+        break;
+    case RB_SIM_TRIAL_ENDED:
+        event.kind = RB_EVENT_TRIAL_ENDED;
+        event.trial = e->index;
+        event.outcome = RB_OUTCOME_REACHED;
+        break;
+    case RB_SIM_WAKE:
+        event.kind = RB_EVENT_TIME;
+        break;
+    case RB_SIM_STOP:
+        event.kind = RB_EVENT_STOP;
+        event.reason = RB_STOP_DEADLINE;
+        break;
+    }
+    step(w, &event);
+}
+
+// ---- limits
+
+static void stop_for_budget(struct world *w, int64_t at_us)
+{
+    step(w, &(struct rb_event){.kind = RB_EVENT_STOP, .time_us = at_us, .reason = RB_STOP_BUDGET});
+}
+
+// Stops the run at the last instant that the budget pays for, if that is before the next event.
+static bool budget_ends_before(struct world *w, int64_t next_us)
+{
+    if (w->opt->budget_uusd < 0)
+        return false;
+    int64_t at_us;
+    if (!rb_spending_exceeds(w->scenario, w->engine, w->opt->budget_uusd, w->now_us, next_us, &at_us))
+        return false;
+    stop_for_budget(w, at_us);
+    return true;
+}
+
+// ---- the run
+
+static bool play(struct world *w)
+{
+    if (w->opt->deadline_us >= 0)
+        push(w, &(struct rb_sim_event){.time_us = w->opt->deadline_us, .order = RB_SIM_STOP});
+    step(w, &(struct rb_event){.kind = RB_EVENT_START});
+    while (!w->done && !w->failed) {
+        // A job that is not over waits for a node or runs a trial; either is in the heap.
+        const struct rb_sim_event e = rb_event_heap_pop(&w->heap);
+        if (!matters(w, &e))
+            continue;
+        if (e.time_us > RB_SIM_HORIZON_US)
+            return fail(w, "it takes more than 100 years");
+        if (!budget_ends_before(w, e.time_us))
+            happen(w, &e);
+    }
+    return !w->failed;
+}
+
+static bool sum_up(struct world *w, struct rb_world_result *out)
+{
+    struct rb_world_result r = {.time_us = w->now_us,
+                                .best_trial = rb_engine_best(w->engine),
+                                .best_metric = NAN,
+                                .n_events = w->n_events,
+                                .n_nodes = rb_engine_n_nodes(w->engine)};
+    r.outcome = rb_engine_outcome(w->engine, &r.stop_reason);
+    if (r.outcome == RB_JOB_STOPPED && r.stop_reason == RB_STOP_CAPACITY)
+        return fail(w, "more nodes are asked for than a run may request; its market takes them back too soon "
+                       "(preemption_per_hour)");
+    if (r.best_trial >= 0)
+        r.best_metric = rb_engine_trial(w->engine, r.best_trial)->metric;
+    r.cost_uusd = rb_spending_at(w->scenario, w->engine, w->now_us);
+    if (r.cost_uusd < 0)
+        return fail(w, "its cost is beyond every number");
+    *out = r;
+    return true;
+}
+
+bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
+                  struct rb_world_result *out, struct rb_err *err)
+{
+    struct rb_program program;
+    struct world w = {.scenario = s, .opt = opt, .err = err};
+    if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) ||
+        !rb_engine_create(plan, &w.engine, err))
+        return false;
+    const bool ok = play(&w) && sum_up(&w, out);
+    rb_engine_destroy(w.engine);
+    rb_event_heap_finish(&w.heap);
+    rb_actions_finish(&w.actions);
+    free(w.trials);
+    return ok;
+}
