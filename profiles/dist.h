@@ -38,7 +38,7 @@ struct rb_dist {
 bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err);
 struct rb_dist rb_dist_constant(double value);
 
-// Inverse CDF, u in (0,1). Result >= 0.
+// Inverse CDF, u in (0,1). Result >= 0 and finite; rises with u (to 12 digits for GAMMA).
 double rb_dist_quantile(const struct rb_dist *d, double u);
 double rb_dist_draw(const struct rb_dist *d, struct rb_stream *s); // exactly one uniform, even for CONSTANT
 double rb_dist_mean(const struct rb_dist *d);     // of the draw (truncation included)
