@@ -10,25 +10,29 @@
 
 // Time.
 
-int64_t rb_controller_now_us(struct rb_controller *c) {
+int64_t rb_controller_now_us(struct rb_controller *c)
+{
     const struct rb_loop *loop = c->config.loop;
     const int64_t now = c->base_us + loop->now_us(loop->ctx) - c->base_monotonic_us;
     return now > c->last_event_us ? now : c->last_event_us;
 }
 
-void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg) {
+void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg)
+{
     const struct rb_loop *loop = c->config.loop;
     rb_controller_disarm(c, timer);
     *timer = loop->timer_start(loop->ctx, delay_us > 0 ? delay_us : 0, fn, arg);
 }
 
-void rb_controller_disarm(struct rb_controller *c, uint64_t *timer) {
+void rb_controller_disarm(struct rb_controller *c, uint64_t *timer)
+{
     if (*timer)
         c->config.loop->timer_cancel(c->config.loop->ctx, *timer);
     *timer = 0;
 }
 
-int64_t rb_controller_backoff_us(int tries) {
+int64_t rb_controller_backoff_us(int tries)
+{
     const int64_t cap = 30 * RB_US_PER_S;
     const int64_t delay = tries < 16 ? INT64_C(200000) << tries : cap;
     return delay < cap ? delay : cap;
@@ -36,12 +40,14 @@ int64_t rb_controller_backoff_us(int tries) {
 
 // The end.
 
-bool rb_controller_running(const struct rb_controller *c) {
+bool rb_controller_running(const struct rb_controller *c)
+{
     enum rb_stop_reason reason;
     return rb_engine_outcome(c->engine, &reason) == RB_JOB_RUNNING;
 }
 
-static void call_finished(void *arg) {
+static void call_finished(void *arg)
+{
     struct rb_controller *c = arg;
     c->finish_timer = 0;
     enum rb_stop_reason reason = RB_STOP_USER;
@@ -49,7 +55,8 @@ static void call_finished(void *arg) {
     c->config.finished(c->config.ctx, outcome, reason, c->failure.code ? &c->failure : NULL);
 }
 
-static void finish(struct rb_controller *c) {
+static void finish(struct rb_controller *c)
+{
     if (c->over)
         return;
     c->over = true;
@@ -60,25 +67,29 @@ static void finish(struct rb_controller *c) {
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
-void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err) {
+void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err)
+{
     c->dead = true;
     c->failure = *err;
     finish(c);
 }
 
-static void record_leak_check(struct rb_controller *c, int left) {
+static void record_leak_check(struct rb_controller *c, int left)
+{
     struct rb_err err;
     if (!rb_journal_leak_check(c->journal, rb_controller_now_us(c), left, &err)) {
         rb_controller_journal_failed(c, &err);
         return;
     }
     if (left < 0 && !c->failure.code)
-        rb_err_set(&c->failure, RB_ERR_IO, "the last listing never became complete, so instances may be left; look with "
-                                           "`rbrun gc --dry-run`");
+        rb_err_set(&c->failure, RB_ERR_IO,
+                   "the last listing never became complete, so instances may be left; look with "
+                   "`rbrun gc --dry-run`");
     finish(c);
 }
 
-static void begin_closing(struct rb_controller *c) {
+static void begin_closing(struct rb_controller *c)
+{
     c->closing = true;
     c->believe_after = c->n_listings; // a listing asked for before the last node went proves nothing
     for (int i = 0; i < c->config.n_providers; i++)
@@ -86,10 +97,12 @@ static void begin_closing(struct rb_controller *c) {
     rb_controller_list_all(c);
 }
 
-void rb_controller_check_over(struct rb_controller *c) {
+void rb_controller_check_over(struct rb_controller *c)
+{
     if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
         return;
-    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) || !rb_controller_orphans_settled(c)) {
+    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) ||
+        !rb_controller_orphans_settled(c)) {
         c->closing = false;
         return;
     }
@@ -111,7 +124,8 @@ void rb_controller_check_over(struct rb_controller *c) {
 
 // Notes.
 
-void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...) {
+void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
+{
     char text[1024];
     va_list ap;
     va_start(ap, fmt);
@@ -126,7 +140,8 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
 
 // Turns.
 
-bool rb_controller_begin(struct rb_controller *c) {
+bool rb_controller_begin(struct rb_controller *c)
+{
     struct rb_err err;
     if (c->dead)
         return false;
@@ -139,7 +154,8 @@ bool rb_controller_begin(struct rb_controller *c) {
     return true;
 }
 
-bool rb_controller_commit(struct rb_controller *c) {
+bool rb_controller_commit(struct rb_controller *c)
+{
     struct rb_err err;
     c->in_transaction = false;
     if (c->dead)
@@ -151,7 +167,8 @@ bool rb_controller_commit(struct rb_controller *c) {
     return true;
 }
 
-static void record_order(struct rb_controller *c, const struct rb_action *a) {
+static void record_order(struct rb_controller *c, const struct rb_action *a)
+{
     struct rb_controller_task *t;
     switch (a->kind) {
     case RB_ACTION_PROVISION:
@@ -176,7 +193,8 @@ static void record_order(struct rb_controller *c, const struct rb_action *a) {
 }
 
 // Orders that are states of rows (kill, terminate) are carried out by what the rows say now.
-static void carry_out(struct rb_controller *c, const struct rb_action *a) {
+static void carry_out(struct rb_controller *c, const struct rb_action *a)
+{
     struct rb_controller_node *n;
     switch (a->kind) {
     case RB_ACTION_PROVISION:
@@ -205,7 +223,8 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a) {
     }
 }
 
-static void stop_if_wanted(struct rb_controller *c) {
+static void stop_if_wanted(struct rb_controller *c)
+{
     if (!c->stop_wanted || c->in_transaction || c->dead)
         return;
     c->stop_wanted = false;
@@ -213,7 +232,8 @@ static void stop_if_wanted(struct rb_controller *c) {
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
 }
 
-void rb_controller_fail(struct rb_controller *c, const struct rb_err *err) {
+void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
+{
     if (c->failure.code == RB_ERR_NONE)
         c->failure = *err;
     c->stop_wanted = true;
@@ -222,7 +242,8 @@ void rb_controller_fail(struct rb_controller *c, const struct rb_err *err) {
     stop_if_wanted(c);
 }
 
-void rb_controller_turn(struct rb_controller *c, struct rb_event event) {
+void rb_controller_turn(struct rb_controller *c, struct rb_event event)
+{
     if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
         return;
     event.time_us = rb_controller_now_us(c);
@@ -248,12 +269,14 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event) {
 
 // Wake-ups, deadline, budget, heartbeats.
 
-void rb_controller_add_wake(struct rb_controller *c, int64_t at_us) {
+void rb_controller_add_wake(struct rb_controller *c, int64_t at_us)
+{
     c->wakes = rb_xrealloc(c->wakes, (size_t)c->n_wakes + 1, sizeof *c->wakes);
     c->wakes[c->n_wakes++] = at_us;
 }
 
-static void wake(void *arg) {
+static void wake(void *arg)
+{
     struct rb_controller *c = arg;
     c->wake_timer = 0;
     const int64_t now = rb_controller_now_us(c);
@@ -268,7 +291,8 @@ static void wake(void *arg) {
     rb_controller_arm_wake(c);
 }
 
-void rb_controller_arm_wake(struct rb_controller *c) {
+void rb_controller_arm_wake(struct rb_controller *c)
+{
     int64_t first = INT64_MAX;
     for (int i = 0; i < c->n_wakes; i++)
         first = c->wakes[i] < first ? c->wakes[i] : first;
@@ -276,18 +300,21 @@ void rb_controller_arm_wake(struct rb_controller *c) {
         rb_controller_arm(c, &c->wake_timer, first - rb_controller_now_us(c), wake, c);
 }
 
-static void deadline(void *arg) {
+static void deadline(void *arg)
+{
     struct rb_controller *c = arg;
     c->deadline_timer = 0;
     rb_controller_stop(c, RB_STOP_DEADLINE);
 }
 
-void rb_controller_arm_deadline(struct rb_controller *c) {
+void rb_controller_arm_deadline(struct rb_controller *c)
+{
     if (c->meta.deadline_us >= 0)
         rb_controller_arm(c, &c->deadline_timer, c->meta.deadline_us - rb_controller_now_us(c), deadline, c);
 }
 
-static void heartbeat(void *arg) {
+static void heartbeat(void *arg)
+{
     struct rb_controller *c = arg;
     for (int i = 0; i < c->n_nodes; i++)
         if (c->nodes[i]->prepared && c->nodes[i]->row.state == RB_LAUNCH_READY)
@@ -295,14 +322,16 @@ static void heartbeat(void *arg) {
     rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, heartbeat, c);
 }
 
-void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd) {
+void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
+{
     const int64_t now = c->config.loop->unix_us(c->config.loop->ctx);
     int64_t spent = 0, reserved = 0;
     for (int i = 0; i < c->n_nodes; i++) {
         const struct rb_controller_node *n = c->nodes[i];
         if (!n->has_row)
             continue;
-        spent += n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
+        spent += n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd
+                                                : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
         reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, now);
     }
     *out_spent_uusd = spent;
@@ -311,7 +340,8 @@ void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd,
 
 // Start and stop.
 
-static struct rb_launcher_events launcher_events(struct rb_controller *c) {
+static struct rb_launcher_events launcher_events(struct rb_controller *c)
+{
     return (struct rb_launcher_events){
         .ctx = c,
         .prepared = rb_controller_prepared,
@@ -323,7 +353,9 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c) {
     };
 }
 
-bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err) {
+bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out,
+                          struct rb_err *err)
+{
     struct rb_controller *c = rb_xcalloc(1, sizeof *c);
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
@@ -334,8 +366,8 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->left = rb_xcalloc(n, sizeof *c->left);
     c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
     rb_arena_init(&c->arena);
-    if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) || !rb_engine_create(config->plan, &c->engine, err) ||
-        !rb_controller_replay(c, err)) {
+    if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) ||
+        !rb_engine_create(config->plan, &c->engine, err) || !rb_controller_replay(c, err)) {
         rb_controller_destroy(c);
         return false;
     }
@@ -350,7 +382,8 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     return true;
 }
 
-void rb_controller_start(struct rb_controller *c) {
+void rb_controller_start(struct rb_controller *c)
+{
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     heartbeat(c);
@@ -360,14 +393,16 @@ void rb_controller_start(struct rb_controller *c) {
     rb_controller_poll(c);
 }
 
-void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason) {
+void rb_controller_stop(struct rb_controller *c, enum rb_stop_reason reason)
+{
     c->config.go_on = false; // asked to stop while still coming back
     c->stop_wanted = true;
     c->stop_reason = reason;
     stop_if_wanted(c);
 }
 
-void rb_controller_destroy(struct rb_controller *c) {
+void rb_controller_destroy(struct rb_controller *c)
+{
     if (!c)
         return;
     uint64_t *const timers[] = {&c->wake_timer, &c->poll_timer, &c->deadline_timer, &c->heartbeat_timer,
@@ -397,6 +432,7 @@ void rb_controller_destroy(struct rb_controller *c) {
     free(c);
 }
 
-const struct rb_engine *rb_controller_engine(const struct rb_controller *c) {
+const struct rb_engine *rb_controller_engine(const struct rb_controller *c)
+{
     return c->engine;
 }

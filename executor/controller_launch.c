@@ -1,5 +1,5 @@
-// Launches: the intent is on disk before a byte goes out, the instance's name before anything else is done, and what was
-// not answered is asked again with the same words, never guessed.
+// Launches: the intent is on disk before a byte goes out, the instance's name before anything else is done,
+// and what was not answered is asked again with the same words, never guessed.
 #include "executor/controller_private.h"
 
 #include "base/file.h"
@@ -15,38 +15,46 @@
 
 // Intent.
 
-static void user_data_path(const struct rb_controller_node *n, struct rb_buf *out) {
+static void user_data_path(const struct rb_controller_node *n, struct rb_buf *out)
+{
     rb_buf_printf(out, "%s/keys/%s.user-data", n->c->config.run_dir, n->row.launch_id);
 }
 
-static void hex_digest(struct rb_buf *text, char out_hex[65]) {
+static void hex_digest(struct rb_buf *text, char out_hex[65])
+{
     rb_digest_sha256(rb_buf_str(text), text->len, out_hex);
 }
 
-static const char *image_of(const struct rb_controller_node *n) {
+static const char *image_of(const struct rb_controller_node *n)
+{
     const struct rb_plan *plan = n->c->config.plan;
     for (int i = 0; i < plan->n_images; i++) {
         const size_t len = strlen(plan->images[i].key);
-        if (strncmp(n->row.infra, plan->images[i].key, len) == 0 && (n->row.infra[len] == '\0' || n->row.infra[len] == '/'))
+        if (strncmp(n->row.infra, plan->images[i].key, len) == 0 &&
+            (n->row.infra[len] == '\0' || n->row.infra[len] == '/'))
             return plan->images[i].value;
     }
     return NULL;
 }
 
 // Token: digest of everything that identifies the request, with 128 random bits in the launch id.
-static void make_token(struct rb_controller_node *n, const char *user_data) {
+static void make_token(struct rb_controller_node *n, const char *user_data)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf params = RB_BUF_INIT, all = RB_BUF_INIT;
     const char *image = image_of(n);
     char digest[65];
     rb_buf_printf(&params, "%s|%s|%s|%" PRId64 "|%s", n->row.instance_type, n->row.market, image ? image : "",
                   n->c->config.plan->job->resources.disk_bytes, user_data);
     hex_digest(&params, digest);
-    rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
+    rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra,
+                  digest);
     hex_digest(&all, n->row.token);
 }
 
 // 0600, not in the journal: it holds the node's private host key until the launch was answered.
-static bool keep_user_data(const struct rb_controller_node *n, const struct rb_buf *user_data, struct rb_err *err) {
+static bool keep_user_data(const struct rb_controller_node *n, const struct rb_buf *user_data,
+                           struct rb_err *err)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(n, &path);
     const int fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -59,19 +67,22 @@ static bool keep_user_data(const struct rb_controller_node *n, const struct rb_b
     return ok;
 }
 
-static void drop_user_data(const struct rb_controller_node *n) {
+static void drop_user_data(const struct rb_controller_node *n)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(n, &path);
     unlink(rb_buf_str(&path)); // absent where nodes are born with nothing
 }
 
-bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd) {
+bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd)
+{
     int64_t spent, reserved;
     rb_controller_spend(c, &spent, &reserved);
     return c->meta.budget_uusd < 0 || spent + reserved + reserve_uusd <= c->meta.budget_uusd;
 }
 
-static void fill_row(struct rb_controller_node *n, const struct rb_action *a) {
+static void fill_row(struct rb_controller_node *n, const struct rb_action *a)
+{
     const struct rb_offer *offer = &n->c->config.plan->offers[a->offer];
     n->row = (struct rb_launch_row){
         .node = a->node,
@@ -97,7 +108,8 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a) {
     n->absent_since_us = n->acked_us = -1;
 }
 
-bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a) {
+bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a)
+{
     struct rb_controller_node *n = rb_controller_node_at(c, a->node);
     struct rb_err err = {0};
     n->has_row = false; // a refused attempt before this one costs nothing
@@ -112,8 +124,9 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
     }
     fill_row(n, a);
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
-    const bool born = !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
-                                           keep_user_data(n, &user_data, &err));
+    const bool born =
+        !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
+                             keep_user_data(n, &user_data, &err));
     make_token(n, rb_buf_str(&user_data));
     if (user_data.len)
         explicit_bzero(user_data.data, user_data.len);
@@ -127,20 +140,24 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
 
 // Launch.
 
-static void retry_launch(void *arg) {
+static void retry_launch(void *arg)
+{
     struct rb_controller_node *n = arg;
     n->retry_timer = 0;
     if (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS)
         rb_controller_send_launch(n);
 }
 
-static void not_launched(struct rb_controller_node *n, const struct rb_err *err) {
+static void not_launched(struct rb_controller_node *n, const struct rb_err *err)
+{
     struct rb_controller *c = n->c;
     n->row.state = RB_LAUNCH_REFUSED;
+    n->refusals++;
     if (!rb_controller_write_node(n))
         return;
     drop_user_data(n);
-    rb_controller_note(c, "fault", "node %d: %s refused %s: %s", n->id, n->row.infra, n->row.instance_type, err->message);
+    rb_controller_note(c, "fault", "node %d: %s refused %s: %s", n->id, n->row.infra, n->row.instance_type,
+                       err->message);
     if (err->code == RB_ERR_CAPACITY)
         rb_controller_refused(n);
     else if (rb_controller_node_wanted(n))
@@ -148,18 +165,34 @@ static void not_launched(struct rb_controller_node *n, const struct rb_err *err)
 }
 
 // Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
-static void unanswered(struct rb_controller_node *n, const struct rb_err *err) {
+static void unanswered(struct rb_controller_node *n, const struct rb_err *err)
+{
     if (n->row.state != RB_LAUNCH_AMBIGUOUS) {
         n->row.state = RB_LAUNCH_AMBIGUOUS;
         if (!rb_controller_write_node(n))
             return;
-        rb_controller_note(n->c, "warning", "node %d: no answer to its launch (%s); asking again with the same token",
-                           n->id, err->message);
+        rb_controller_note(n->c, "warning",
+                           "node %d: its launch is undecided (%s); asking again with the same token", n->id,
+                           err->message);
     }
     rb_controller_arm(n->c, &n->retry_timer, rb_controller_backoff_us(n->tries++), retry_launch, n);
 }
 
-static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instance) {
+// A refusal of a request that went out once is definite: the engine may ask for another node. If an earlier
+// copy may still arrive, only the same token is safe: two requests with it can never make two instances.
+static void refused_now(struct rb_controller_node *n, const struct rb_err *err)
+{
+    const bool give_up = !rb_controller_node_wanted(n) || n->refusals + 1 >= n->c->config.capacity_retries;
+    if (!n->repeated || give_up) {
+        not_launched(n, err);
+        return;
+    }
+    n->refusals++;
+    unanswered(n, err);
+}
+
+static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+{
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
     struct rb_controller_node *n = c->nodes[call->node];
@@ -178,6 +211,8 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     } else if (open) {
         switch (err->code) {
         case RB_ERR_CAPACITY:
+            refused_now(n, err);
+            break;
         case RB_ERR_DENIED:
         case RB_ERR_INVALID:
         case RB_ERR_PRICE:
@@ -190,7 +225,8 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     rb_controller_check_over(c);
 }
 
-static void request_launch(struct rb_controller_node *n, const char *user_data) {
+static void request_launch(struct rb_controller_node *n, const char *user_data)
+{
     struct rb_controller *c = n->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
     char infra[sizeof n->row.infra], name[64];
@@ -220,12 +256,14 @@ static void request_launch(struct rb_controller_node *n, const char *user_data) 
         .instance_profile = resources->instance_profile,
     };
     n->launching = true;
-    struct rb_controller_call *call = rb_controller_new_call(c, n->id, n->row.attempt, rb_controller_infra_of(c, n->row.infra));
+    struct rb_controller_call *call =
+        rb_controller_new_call(c, n->id, n->row.attempt, rb_controller_infra_of(c, n->row.infra));
     struct rb_provider *p = rb_controller_provider_of(n);
     p->ops->launch(p, &launch, launch_answered, call);
 }
 
-void rb_controller_send_launch(struct rb_controller_node *n) {
+void rb_controller_send_launch(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     if (n->launching || c->dead)
         return;
@@ -235,13 +273,15 @@ void rb_controller_send_launch(struct rb_controller_node *n) {
     struct rb_err err;
     user_data_path(n, &path);
     if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
-        // Without it the request cannot be said again. Nothing of an INTENT was sent; anything else is asked by listing.
+        // Without it the request cannot be said again. Nothing of an INTENT was sent; anything else is asked
+        // by listing.
         if (n->row.state == RB_LAUNCH_INTENT)
             not_launched(n, &err);
         else
             unanswered(n, &err);
         return;
     }
+    n->repeated = n->row.state != RB_LAUNCH_INTENT;
     if (n->row.state == RB_LAUNCH_INTENT) {
         n->row.state = RB_LAUNCH_SENT;
         if (!rb_controller_write_node(n))
@@ -252,13 +292,15 @@ void rb_controller_send_launch(struct rb_controller_node *n) {
         explicit_bzero(user_data, len);
 }
 
-static void copy(char *out, size_t size, const char *text) {
+static void copy(char *out, size_t size, const char *text)
+{
     if (text)
         snprintf(out, size, "%s", text);
 }
 
 // The instance exists: its name is on disk before anything else happens.
-void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance) {
+void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
+{
     n->row.state = RB_LAUNCH_ACKED;
     copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
     copy(n->row.address, sizeof n->row.address, instance->address);
@@ -275,25 +317,28 @@ void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_i
     rb_controller_observe(n, instance);
 }
 
-static void tell_refused(void *arg) {
+static void tell_refused(void *arg)
+{
     struct rb_controller_node *n = arg;
     n->retry_timer = 0;
     if (rb_controller_node_wanted(n))
-        rb_controller_turn(n->c, (struct rb_event){
-                                     .kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(
+            n->c, (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
 }
 
-void rb_controller_refused(struct rb_controller_node *n) {
+void rb_controller_refused(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     if (!rb_controller_node_wanted(n))
         return;
-    if (n->row.attempt + 1 >= c->config.capacity_retries) {
+    if (n->refusals >= c->config.capacity_retries) {
         struct rb_err err = {0};
-        rb_err_set(&err, RB_ERR_CAPACITY, "%s has no %s (%s) after %d tries; resume later, or plan with other "
-                                          "resources.instance_types or resources.infra",
-                   n->row.infra, n->row.instance_type, n->row.market, n->row.attempt + 1);
+        rb_err_set(&err, RB_ERR_CAPACITY,
+                   "%s has no %s (%s) after %d tries; resume later, or plan with other "
+                   "resources.instance_types or resources.infra",
+                   n->row.infra, n->row.instance_type, n->row.market, n->refusals);
         rb_controller_fail(c, &err);
         return;
     }
-    rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->row.attempt), tell_refused, n);
+    rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->refusals - 1), tell_refused, n);
 }

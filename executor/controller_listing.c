@@ -1,39 +1,45 @@
-// Listings: what the clouds say exists, against what the rows say. An incomplete listing proves nothing, and absence is
-// believed only after a while.
+// Listings: what the clouds say exists, against what the rows say. An incomplete listing proves nothing, and
+// absence is believed only after a while.
 #include "executor/controller_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT_RUNNING_US (10 * RB_US_PER_S)      // a node that was there is missed for this long: lost
-#define ABSENT_NEW_US (60 * RB_US_PER_S)          // clouds show a new instance late: tens of seconds were seen
-#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S)   // the cloud denies it ever existed for this long: it has ended
+#define ABSENT_LISTED_US (10 * RB_US_PER_S) // a node that was listed is missed for this long: lost
+#define ABSENT_NEW_US    (60 * RB_US_PER_S) // clouds show a new instance late: tens of seconds were seen
+#define ABSENT_FORGOTTEN_US                                                                                  \
+    (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
 
-static void copy(char *out, size_t size, const char *text) {
+static void copy(char *out, size_t size, const char *text)
+{
     if (text)
         snprintf(out, size, "%s", text);
 }
 
 // Orphans.
 
-bool rb_controller_orphans_settled(const struct rb_controller *c) {
+bool rb_controller_orphans_settled(const struct rb_controller *c)
+{
     for (int i = 0; i < c->n_orphans; i++)
         if (!c->orphans[i].ended)
             return false;
     return true;
 }
 
-static void orphan_answered(void *arg, const struct rb_err *err) {
+static void orphan_answered(void *arg, const struct rb_err *err)
+{
     (void)err; // the next listing says whether it helped
     rb_controller_end_call(arg);
 }
 
-static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o) {
+static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o)
+{
     struct rb_provider *p = &c->config.providers[o->infra];
     p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, -1, 0, o->infra));
 }
 
-void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id) {
+void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id)
+{
     int at = 0;
     while (at < c->n_orphans && strcmp(c->orphans[at].instance_id, id) != 0)
         at++;
@@ -41,7 +47,8 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
         c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
         c->orphans[c->n_orphans++] = (struct rb_controller_orphan){.infra = infra};
         copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
-        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
+        rb_controller_note(c, "fault",
+                           "instance %s carries this run's tag but belongs to no launch: ending it", id);
     }
     c->orphans[at].ended = false;
     end_orphan(c, &c->orphans[at]);
@@ -49,7 +56,8 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
 
 // Listings.
 
-static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i) {
+static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i)
+{
     for (int k = 0; k < c->n_nodes; k++) {
         struct rb_controller_node *n = c->nodes[k];
         if (!n->has_row)
@@ -62,7 +70,8 @@ static struct rb_controller_node *node_of(struct rb_controller *c, const struct 
     return NULL;
 }
 
-static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance) {
+static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance)
+{
     struct rb_controller *c = n->c;
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
@@ -72,14 +81,16 @@ static void seen_running(struct rb_controller_node *n, const struct rb_instance 
         n->row.running_unix_us = instance->running_at_us >= 0 ? instance->running_at_us
                                                               : c->config.loop->unix_us(c->config.loop->ctx);
         if (rb_controller_begin(c) && rb_controller_write_node(n))
-            rb_controller_turn(c, (struct rb_event){
-                                      .kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
+            rb_controller_turn(
+                c,
+                (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
     }
     if (n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY)
         rb_controller_prepare(n);
 }
 
-void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance) {
+void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
+{
     struct rb_controller *c = n->c;
     if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE)
         return;
@@ -94,7 +105,8 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
         break;
     case RB_INSTANCE_STOPPING:
         if (rb_controller_node_exists(n)) {
-            n->row.running_unix_us = n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
+            n->row.running_unix_us =
+                n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
             rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
         }
         break;
@@ -103,13 +115,16 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
             n->row.running_unix_us = instance->running_at_us;
         if (instance->terminated_at_us >= 0)
             n->row.terminated_unix_us = instance->terminated_at_us;
-        rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
+        rb_controller_gone(n,
+                           instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
 }
 
-// Not in a complete listing. Absence is believed only after a while, and for an end only once it was accepted.
-static void missed(struct rb_controller_node *n) {
+// Not in a complete listing. Absence is believed only after a while, and for an end only once it was
+// accepted.
+static void missed(struct rb_controller_node *n)
+{
     const int64_t now = rb_controller_now_us(n->c);
     if (n->absent++ == 0)
         n->absent_since_us = now;
@@ -121,16 +136,19 @@ static void missed(struct rb_controller_node *n) {
             return;
         if (n->row.running_unix_us < 0) { // unknown is never free: billed from the request
             n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
-            rb_controller_note(n->c, "warning", "node %d (%s): nobody knows when it began to run; billed from its request",
+            rb_controller_note(n->c, "warning",
+                               "node %d (%s): nobody knows when it began to run; billed from its request",
                                n->id, n->row.instance_id);
         }
         rb_controller_gone(n, "it is listed no more");
-    } else if (absent_us >= (n->row.state == RB_LAUNCH_ACKED ? ABSENT_NEW_US : ABSENT_RUNNING_US)) {
+    } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
         rb_controller_lose(n, "it is listed no more");
     }
 }
 
-static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number) {
+static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance,
+                           uint64_t number)
+{
     struct rb_controller_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
@@ -146,16 +164,19 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     }
 }
 
-static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call) {
+static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call)
+{
     for (int i = 0; i < c->n_nodes && !c->dead; i++) {
         struct rb_controller_node *n = c->nodes[i];
         if (n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
-            n->listing < call->number && n->acked_us < call->asked_us && rb_controller_infra_of(c, n->row.infra) == infra)
+            n->listing < call->number && n->acked_us < call->asked_us &&
+            rb_controller_infra_of(c, n->row.infra) == infra)
             missed(n);
     }
 }
 
-static void judge_orphans(struct rb_controller *c, int infra, const struct rb_instance *instances, int n) {
+static void judge_orphans(struct rb_controller *c, int infra, const struct rb_instance *instances, int n)
+{
     for (int i = 0; i < c->n_orphans; i++) {
         bool alive = false;
         for (int k = 0; k < n; k++)
@@ -166,7 +187,8 @@ static void judge_orphans(struct rb_controller *c, int infra, const struct rb_in
     }
 }
 
-static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err) {
+static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
+{
     const int failures = ++c->list_failures[infra];
     if (failures == 1 || failures % 20 == 0)
         rb_controller_note(c, "warning", "%s cannot be listed%s%s; trying again", c->config.infras[infra],
@@ -174,10 +196,13 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
     if (c->closing)
         c->leak_tries++;
     if (c->recovering && err && err->code == RB_ERR_DENIED)
-        rb_controller_journal_failed(c, err); // without a listing nothing can be decided: leave everything as it is
+        rb_controller_journal_failed(
+            c, err); // without a listing nothing can be decided: leave everything as it is
 }
 
-static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n,
+                   bool complete)
+{
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
     const int infra = call->infra;
@@ -208,7 +233,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     rb_controller_check_over(c);
 }
 
-void rb_controller_list_all(struct rb_controller *c) {
+void rb_controller_list_all(struct rb_controller *c)
+{
     for (int i = 0; i < c->config.n_providers; i++) {
         if (c->listing[i])
             continue;
@@ -219,7 +245,8 @@ void rb_controller_list_all(struct rb_controller *c) {
     }
 }
 
-void rb_controller_poll(void *arg) {
+void rb_controller_poll(void *arg)
+{
     struct rb_controller *c = arg;
     c->poll_timer = 0;
     if (c->dead || c->over)

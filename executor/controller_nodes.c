@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node) {
+struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node)
+{
     while (c->n_nodes <= node) {
         c->nodes = rb_xrealloc(c->nodes, (size_t)c->n_nodes + 1, sizeof(struct rb_controller_node *));
         struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
@@ -16,15 +17,19 @@ struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int no
     return c->nodes[node];
 }
 
-bool rb_controller_node_wanted(const struct rb_controller_node *n) {
-    return n->id < rb_engine_n_nodes(n->c->engine) && rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
+bool rb_controller_node_wanted(const struct rb_controller_node *n)
+{
+    return n->id < rb_engine_n_nodes(n->c->engine) &&
+           rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
 }
 
-bool rb_controller_node_exists(const struct rb_controller_node *n) { // an instance that nobody has told to end
+bool rb_controller_node_exists(const struct rb_controller_node *n)
+{ // an instance that nobody has told to end
     return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
 }
 
-int rb_controller_infra_of(const struct rb_controller *c, const char *infra) {
+int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
+{
     for (int i = 0; i < c->config.n_providers; i++) {
         const size_t len = strlen(c->config.infras[i]);
         if (strncmp(infra, c->config.infras[i], len) == 0 && (infra[len] == '\0' || infra[len] == '/'))
@@ -33,12 +38,14 @@ int rb_controller_infra_of(const struct rb_controller *c, const char *infra) {
     return -1;
 }
 
-struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n) {
+struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n)
+{
     return &n->c->config.providers[rb_controller_infra_of(n->c, n->row.infra)];
 }
 
 // Writes the row alone. false: the journal failed.
-bool rb_controller_write_node(struct rb_controller_node *n) {
+bool rb_controller_write_node(struct rb_controller_node *n)
+{
     struct rb_err err;
     if (n->c->dead)
         return false;
@@ -48,15 +55,21 @@ bool rb_controller_write_node(struct rb_controller_node *n) {
     return false;
 }
 
-struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, int node, int attempt, int infra) {
+struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, int node, int attempt, int infra)
+{
     struct rb_controller_call *call = rb_xcalloc(1, sizeof *call);
-    *call = (struct rb_controller_call){
-        .c = c, .next = c->calls, .node = node, .attempt = attempt, .infra = infra, .asked_us = rb_controller_now_us(c)};
+    *call = (struct rb_controller_call){.c = c,
+                                        .next = c->calls,
+                                        .node = node,
+                                        .attempt = attempt,
+                                        .infra = infra,
+                                        .asked_us = rb_controller_now_us(c)};
     c->calls = call;
     return call;
 }
 
-void rb_controller_end_call(struct rb_controller_call *call) {
+void rb_controller_end_call(struct rb_controller_call *call)
+{
     struct rb_controller_call **at = &call->c->calls;
     while (*at != call)
         at = &(*at)->next;
@@ -64,26 +77,30 @@ void rb_controller_end_call(struct rb_controller_call *call) {
     free(call);
 }
 
-void rb_controller_free_calls(struct rb_controller *c) {
+void rb_controller_free_calls(struct rb_controller *c)
+{
     while (c->calls)
         rb_controller_end_call(c->calls);
 }
 
 // Boot.
 
-static void boot_timeout(void *arg) {
+static void boot_timeout(void *arg)
+{
     struct rb_controller_node *n = arg;
     n->boot_timer = 0;
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING)
         rb_controller_lose(n, "it was not ready in time");
 }
 
-void rb_controller_arm_boot(struct rb_controller_node *n) {
+void rb_controller_arm_boot(struct rb_controller_node *n)
+{
     const int64_t at = n->row.intent_us + n->c->config.boot_timeout_us;
     rb_controller_arm(n->c, &n->boot_timer, at - rb_controller_now_us(n->c), boot_timeout, n);
 }
 
-void rb_controller_prepare(struct rb_controller_node *n) {
+void rb_controller_prepare(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     const bool local = !c->config.birth;
     if (n->preparing || n->prepared || (!local && !n->row.address[0]))
@@ -101,7 +118,8 @@ void rb_controller_prepare(struct rb_controller_node *n) {
     c->launcher->ops->prepare(c->launcher, &node);
 }
 
-static void set_up_failed(struct rb_controller_node *n, const struct rb_err *err) {
+static void set_up_failed(struct rb_controller_node *n, const struct rb_err *err)
+{
     struct rb_controller *c = n->c;
     struct rb_err copy_of = *err;
     if (++c->boot_failures >= RB_CONTROLLER_BOOT_FAILURES) {
@@ -112,13 +130,15 @@ static void set_up_failed(struct rb_controller_node *n, const struct rb_err *err
         rb_controller_lose(n, err->message);
 }
 
-void rb_controller_prepared(void *ctx, int node, const struct rb_err *err) {
+void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_node *n = rb_controller_node_at(c, node);
     if (c->dead || !n->preparing)
         return;
     n->preparing = false;
-    if (err && n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
+    if (err && n->row.state ==
+                   RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
         rb_controller_node_gone(c, n->id);
         rb_controller_end_node(n);
         return;
@@ -138,12 +158,14 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err) {
     n->row.state = RB_LAUNCH_READY;
     n->row.ready_us = rb_controller_now_us(c);
     if (rb_controller_begin(c) && rb_controller_write_node(n))
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(
+            c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
 }
 
 // End.
 
-bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n) {
+bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n)
+{
     if (!n->has_row)
         return true;
     if (n->row.state == RB_LAUNCH_INTENT) // nothing was sent
@@ -158,19 +180,22 @@ bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node
     return rb_controller_write_node(n);
 }
 
-static void forget(struct rb_controller_node *n) {
+static void forget(struct rb_controller_node *n)
+{
     if (n->preparing || n->prepared)
         n->c->launcher->ops->forget(n->c->launcher, n->id);
     n->preparing = n->prepared = false;
 }
 
-static void end_again(void *arg) {
+static void end_again(void *arg)
+{
     struct rb_controller_node *n = arg;
     n->retry_timer = 0;
     rb_controller_end_node(n);
 }
 
-static void end_answered(void *arg, const struct rb_err *err) {
+static void end_answered(void *arg, const struct rb_err *err)
+{
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
     struct rb_controller_node *n = c->nodes[call->node];
@@ -191,25 +216,30 @@ static void end_answered(void *arg, const struct rb_err *err) {
     rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
 }
 
-static bool is_free(const struct rb_controller_node *n) {
+static bool is_free(const struct rb_controller_node *n)
+{
     return n->c->config.plan->offers[n->row.offer].declared_free;
 }
 
-void rb_controller_end_node(struct rb_controller_node *n) {
+void rb_controller_end_node(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
         return;
     if (is_free(n) && rb_controller_node_has_tasks(c, n->id)) {
-        rb_controller_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
+        rb_controller_prepare(
+            n); // it costs nothing: its processes end first, and killed() comes back to this
         return;
     }
     forget(n);
     n->ending = true;
     struct rb_provider *p = rb_controller_provider_of(n);
-    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n->id, n->row.attempt, -1));
+    p->ops->terminate(p, n->row.instance_id, end_answered,
+                      rb_controller_new_call(c, n->id, n->row.attempt, -1));
 }
 
-static void bill(struct rb_controller_node *n) {
+static void bill(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     n->row.state = RB_LAUNCH_GONE;
     n->row.gone_us = rb_controller_now_us(c);
@@ -221,7 +251,8 @@ static void bill(struct rb_controller_node *n) {
 }
 
 // Seen to have ended, whoever ended it.
-void rb_controller_gone(struct rb_controller_node *n, const char *why) {
+void rb_controller_gone(struct rb_controller_node *n, const char *why)
+{
     struct rb_controller *c = n->c;
     const bool lost = rb_controller_node_exists(n);
     forget(n);
@@ -238,10 +269,12 @@ void rb_controller_gone(struct rb_controller_node *n, const char *why) {
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
     rb_controller_drop_node_tasks(c, n->id);
     if (rb_controller_write_node(n))
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(
+            c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
 }
 
-void rb_controller_lose(struct rb_controller_node *n, const char *why) {
+void rb_controller_lose(struct rb_controller_node *n, const char *why)
+{
     struct rb_controller *c = n->c;
     if (!rb_controller_begin(c))
         return;
@@ -249,18 +282,21 @@ void rb_controller_lose(struct rb_controller_node *n, const char *why) {
     rb_controller_drop_node_tasks(c, n->id);
     if (!rb_controller_record_end(c, n))
         return;
-    rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+    rb_controller_turn(
+        c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
     rb_controller_end_node(n);
 }
 
-void rb_controller_unreachable(void *ctx, int node) {
+void rb_controller_unreachable(void *ctx, int node)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_node *n = rb_controller_node_at(c, node);
     if (!c->dead && rb_controller_node_exists(n))
         rb_controller_lose(n, "it cannot be reached any more");
 }
 
-bool rb_controller_nodes_settled(const struct rb_controller *c) {
+bool rb_controller_nodes_settled(const struct rb_controller *c)
+{
     for (int i = 0; i < c->n_nodes; i++)
         if (c->nodes[i]->has_row && c->nodes[i]->row.state != RB_LAUNCH_GONE &&
             c->nodes[i]->row.state != RB_LAUNCH_REFUSED)

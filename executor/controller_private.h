@@ -1,6 +1,7 @@
-// Inside the controller only. controller.c: turns and the end of a run; controller_launch.c: from the intent to the
-// instance; controller_nodes.c: boot and end of a node; controller_listing.c: what the clouds say exists;
-// controller_trials.c: starts, lines, exits, checkpoints; controller_recover.c: coming back from the journal.
+// Inside the controller only. controller.c: turns and the end of a run; controller_launch.c: from the intent
+// to the instance; controller_nodes.c: boot and end of a node; controller_listing.c: what the clouds say
+// exists; controller_trials.c: starts, lines, exits, checkpoints; controller_recover.c: coming back from the
+// journal.
 #ifndef RB_EXECUTOR_CONTROLLER_PRIVATE_H
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
 
@@ -8,13 +9,13 @@
 #include "executor/spend.h"
 
 enum {
-    RB_CONTROLLER_ABSENT_LISTINGS = 3,  // complete listings without an instance before its absence is believed
-    RB_CONTROLLER_BOOT_FAILURES = 3,    // nodes in a row that came up but could not be set up: the job's fault
+    RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed
+    RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that came up but could not be set up: the job's fault
     RB_CONTROLLER_SAVE_TRIES = 3,
-    RB_CONTROLLER_LEAK_TRIES = 5,       // final listings that may fail before "unknown" is reported
+    RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_HEARTBEAT_S = 120,
-    RB_CONTROLLER_DEAD_MAN_S = 1800,    // a node ends itself this long after the last heartbeat
-    RB_CONTROLLER_TAIL = 512,           // bytes of output kept for the note about a failure
+    RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
+    RB_CONTROLLER_TAIL = 512,        // bytes of output kept for the note about a failure
 };
 
 // A node of the engine: its current launch and what is under way for it.
@@ -22,46 +23,49 @@ struct rb_controller_node {
     struct rb_controller *c;
     int id;
     bool has_row;
-    struct rb_launch_row row;           // as journalled
+    struct rb_launch_row row; // as journalled
     struct rb_billing billing;
-    bool launching, ending;             // a call of the provider has not answered yet
-    bool end_accepted, end_not_found;   // what terminate answered last
-    bool preparing, prepared;           // this launcher reaches it
-    int tries;                          // repeats of the launch or of the termination
-    int absent;                         // complete listings in a row without it
-    int64_t absent_since_us, acked_us;  // this controller's time
-    uint64_t listing;                   // number of the listing that showed it last
+    bool launching, ending;           // a call of the provider has not answered yet
+    bool repeated;                    // the request went out more than once: an earlier copy may still arrive
+    bool end_accepted, end_not_found; // what terminate answered last
+    bool preparing, prepared;         // this launcher reaches it
+    int tries;                        // repeats of the launch or of the termination
+    int refusals;                     // launches the provider had no capacity for, this one included
+    int absent;                       // complete listings in a row without it
+    int64_t absent_since_us, acked_us; // this controller's time
+    uint64_t listing;                  // number of the listing that showed it last
     uint64_t retry_timer, boot_timer;
 };
 
 // One start of a trial whose processes may exist.
 struct rb_controller_task {
     struct rb_controller *c;
-    struct rb_task_row row;             // as journalled; slots owned
-    bool ordered_here;                  // by this controller, not by one before a restart
-    bool told;                          // the launcher knows it
+    struct rb_task_row row; // as journalled; slots owned
+    bool ordered_here;      // by this controller, not by one before a restart
+    bool told;              // the launcher knows it
+    bool kill_told;
     bool saving;
     int save_tries;
-    int64_t last_resource;              // reported by this start, -1: nothing yet
-    uint64_t timer;                     // hung, or the next try to save
-    char tail[RB_CONTROLLER_TAIL];      // the last bytes of its output, sanitised
+    int64_t last_resource;         // reported by this start, -1: nothing yet
+    uint64_t timer;                // hung, or the next try to save
+    char tail[RB_CONTROLLER_TAIL]; // the last bytes of its output, sanitised
 };
 
 struct rb_controller_trial {
     int n_starts;
-    int64_t last_resource;              // of the last start; for the recovery
-    char checkpoint[512];               // of the last save, as in the row
+    int64_t last_resource; // of the last start; for the recovery
+    char checkpoint[512];  // of the last save, as in the row
 };
 
 // A provider's answer on its way. Outlives nothing: freed with the controller.
 struct rb_controller_call {
     struct rb_controller *c;
     struct rb_controller_call *next;
-    int node, attempt;                  // launch, terminate
+    int node, attempt; // launch, terminate
     int infra;
-    uint64_t number;                    // list: which one
+    uint64_t number; // list: which one
     int64_t asked_us;
-    char instance_id[128];              // terminate; of an orphan where node is -1
+    char instance_id[128]; // terminate; of an orphan where node is -1
 };
 
 // An instance that carries our run's tag but belongs to no launch that is open.
@@ -77,20 +81,20 @@ struct rb_controller {
     struct rb_engine *engine;
     struct rb_launcher *launcher;
     struct rb_actions actions;
-    struct rb_arena arena;              // meta
+    struct rb_arena arena; // meta
     struct rb_journal_meta meta;
 
     int64_t base_us, base_monotonic_us; // event time = base + monotonic time since
     int64_t last_event_us;              // -1: no event yet
     bool in_transaction;
-    bool dead;                          // the journal failed: nothing may be done any more
-    struct rb_err failure;              // why the run cannot go on; code NONE: it can
-    bool stop_wanted;                   // decided inside a turn, carried out after it
+    bool dead;             // the journal failed: nothing may be done any more
+    struct rb_err failure; // why the run cannot go on; code NONE: it can
+    bool stop_wanted;      // decided inside a turn, carried out after it
     enum rb_stop_reason stop_reason;
 
-    struct rb_controller_node **nodes;  // by the engine's index, [n_nodes]
+    struct rb_controller_node **nodes; // by the engine's index, [n_nodes]
     int n_nodes;
-    struct rb_controller_task **tasks;  // open ones, in order of their start, [n_tasks]
+    struct rb_controller_task **tasks; // open ones, in order of their start, [n_tasks]
     int n_tasks;
     struct rb_controller_trial *trials; // [n_trials]
     int n_trials;
@@ -98,62 +102,69 @@ struct rb_controller {
     int n_orphans;
     struct rb_controller_call *calls;
 
-    bool *listing;                      // [n_providers] a listing is under way
-    bool *listed;                       // [n_providers] answered completely since the start, or since closing began
-    int *left;                          // [n_providers] instances the last complete listing showed alive
-    int *list_failures;                 // [n_providers] in a row
-    uint64_t n_listings;                // asked for so far
-    uint64_t believe_after;             // answers to earlier ones do not count as listed
-    bool recovering;                    // nothing is launched before every infra was listed
-    bool closing;                       // all over but the last listing
-    bool over;                          // finished was or will be called
+    bool *listing;          // [n_providers] a listing is under way
+    bool *listed;           // [n_providers] answered completely since the start, or since closing began
+    int *left;              // [n_providers] instances the last complete listing showed alive
+    int *list_failures;     // [n_providers] in a row
+    uint64_t n_listings;    // asked for so far
+    uint64_t believe_after; // answers to earlier ones do not count as listed
+    bool recovering;        // nothing is launched before every infra was listed
+    bool closing;           // all over but the last listing
+    bool over;              // finished was or will be called
     int leak_tries;
-    int boot_failures;                  // in a row
-    bool paced;                         // noted
-    int64_t *wakes;                     // times the engine asked for, [n_wakes]
+    int boot_failures; // in a row
+    bool paced;        // noted
+    int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
     uint64_t wake_timer, poll_timer, deadline_timer, heartbeat_timer, finish_timer;
 };
 
 // controller.c
-bool rb_controller_running(const struct rb_controller *c);         // the engine's job is not over
-bool rb_controller_begin(struct rb_controller *c);                 // false: the journal failed
+bool rb_controller_running(const struct rb_controller *c); // the engine's job is not over
+bool rb_controller_begin(struct rb_controller *c);         // false: the journal failed
 bool rb_controller_commit(struct rb_controller *c);
-// The event is journalled together with what was written since begin, stepped, and its orders are carried out.
+// The event is journalled together with what was written since begin, stepped, and its orders are carried
+// out.
 void rb_controller_turn(struct rb_controller *c, struct rb_event event);
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void rb_controller_fail(struct rb_controller *c, const struct rb_err *err); // stops the run; it ends with this error
-void rb_controller_check_over(struct rb_controller *c);            // the run may be over now
+void rb_controller_fail(struct rb_controller *c,
+                        const struct rb_err *err);      // stops the run; it ends with this error
+void rb_controller_check_over(struct rb_controller *c); // the run may be over now
 void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
 void rb_controller_disarm(struct rb_controller *c, uint64_t *timer);
-int64_t rb_controller_backoff_us(int tries);                       // 0.2 s doubling to 30 s
+int64_t rb_controller_backoff_us(int tries); // 0.2 s doubling to 30 s
 void rb_controller_add_wake(struct rb_controller *c, int64_t at_us);
 void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);
 
 // controller_launch.c
 bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a); // writes the intent
-void rb_controller_send_launch(struct rb_controller_node *n);      // INTENT, SENT or AMBIGUOUS: the identical request
-void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance); // it exists
-void rb_controller_refused(struct rb_controller_node *n);          // REFUSED: tell the engine after a while
+void rb_controller_send_launch(
+    struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS: the identical request
+void rb_controller_settle_launch(struct rb_controller_node *n,
+                                 const struct rb_instance *instance); // it exists
+void rb_controller_refused(struct rb_controller_node *n); // REFUSED: tell the engine after a while
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_nodes.c
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new
 bool rb_controller_node_wanted(const struct rb_controller_node *n); // the engine still owns it
 bool rb_controller_node_exists(const struct rb_controller_node *n); // an instance that nobody has told to end
-bool rb_controller_write_node(struct rb_controller_node *n);       // its row; false: the journal failed
-int rb_controller_infra_of(const struct rb_controller *c, const char *infra); // index of its provider, -1: none
+bool rb_controller_write_node(struct rb_controller_node *n);        // its row; false: the journal failed
+int rb_controller_infra_of(const struct rb_controller *c,
+                           const char *infra); // index of its provider, -1: none
 struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n);
 void rb_controller_arm_boot(struct rb_controller_node *n);
 void rb_controller_prepare(struct rb_controller_node *n);
 void rb_controller_prepared(void *ctx, int node, const struct rb_err *err);
 bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n); // writes TERMINATING
-void rb_controller_end_node(struct rb_controller_node *n);         // TERMINATING: ask the provider until it is gone
-void rb_controller_lose(struct rb_controller_node *n, const char *why); // the engine is told; the instance is ended
-void rb_controller_gone(struct rb_controller_node *n, const char *why); // seen to have ended, whoever ended it
+void rb_controller_end_node(struct rb_controller_node *n); // TERMINATING: ask the provider until it is gone
+void rb_controller_lose(struct rb_controller_node *n,
+                        const char *why); // the engine is told; the instance is ended
+void rb_controller_gone(struct rb_controller_node *n,
+                        const char *why); // seen to have ended, whoever ended it
 void rb_controller_unreachable(void *ctx, int node);
 bool rb_controller_nodes_settled(const struct rb_controller *c);
 struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, int node, int attempt, int infra);
@@ -161,7 +172,7 @@ void rb_controller_end_call(struct rb_controller_call *call);
 void rb_controller_free_calls(struct rb_controller *c);
 
 // controller_listing.c
-void rb_controller_poll(void *arg);                                // lists every infra, now and every poll_us
+void rb_controller_poll(void *arg); // lists every infra, now and every poll_us
 void rb_controller_list_all(struct rb_controller *c);
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance);
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id);
@@ -170,12 +181,15 @@ bool rb_controller_orphans_settled(const struct rb_controller *c);
 // controller_trials.c
 void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a);
 void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t);
-struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row); // adds, copies
-struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial); // not being killed; NULL
-void rb_controller_pump(struct rb_controller *c);                  // tells the launcher what it may start now
+struct rb_controller_task *rb_controller_open_task(struct rb_controller *c,
+                                                   const struct rb_task_row *row); // adds, copies
+struct rb_controller_task *rb_controller_running_task(struct rb_controller *c,
+                                                      int trial); // not being killed; NULL
+void rb_controller_pump(struct rb_controller *c);                 // tells the launcher what it may start now
 void rb_controller_kill(struct rb_controller_task *t);
-void rb_controller_drop_node_tasks(struct rb_controller *c, int node); // its gangs are broken; inside a transaction
-void rb_controller_node_gone(struct rb_controller *c, int node);   // nothing can run there any more
+void rb_controller_drop_node_tasks(struct rb_controller *c,
+                                   int node);                    // its gangs are broken; inside a transaction
+void rb_controller_node_gone(struct rb_controller *c, int node); // nothing can run there any more
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
@@ -187,6 +201,7 @@ struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int 
 
 // controller_recover.c
 bool rb_controller_replay(struct rb_controller *c, struct rb_err *err);
-void rb_controller_repeat_orders(struct rb_controller *c);         // every infra was listed: say again what has no outcome
+void rb_controller_repeat_orders(
+    struct rb_controller *c); // every infra was listed: say again what has no outcome
 
 #endif

@@ -1,10 +1,11 @@
-// Coming back: the engine's state from the events, the outcome of its orders from the rows, the rest from the cloud.
+// Coming back: the engine's state from the events, the outcome of its orders from the rows, the rest from the
+// cloud.
 #include "executor/controller_private.h"
 
 #include <string.h>
 
-
-static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err) {
+static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
     struct rb_controller *c = ctx;
     (void)err;
     c->last_event_us = e->time_us;
@@ -24,7 +25,8 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
 }
 
 // Rows come by (node, attempt): the last one of a node is its current launch.
-static bool load_launches(struct rb_controller *c, struct rb_err *err) {
+static bool load_launches(struct rb_controller *c, struct rb_err *err)
+{
     struct rb_launch_row *rows;
     int n_rows;
     if (!rb_journal_launches(c->journal, &c->arena, &rows, &n_rows, err))
@@ -32,23 +34,27 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err) {
     for (int i = 0; i < n_rows; i++) {
         if (rows[i].node < 0 || rows[i].node >= c->n_nodes || rows[i].offer < 0 ||
             rows[i].offer >= c->config.plan->n_offers || rb_controller_infra_of(c, rows[i].infra) < 0)
-            return rb_err_set(err, RB_ERR_INVALID, "the journal names node %d on %s, which its events and plan do not",
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "the journal names node %d on %s, which its events and plan do not",
                               rows[i].node, rows[i].infra);
         struct rb_controller_node *n = rb_controller_node_at(c, rows[i].node);
         n->row = rows[i];
         n->has_row = true;
+        n->refusals += n->row.state == RB_LAUNCH_REFUSED;
         if (!rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err))
             return false;
         n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
     }
-    for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
+    for (int i = 0; i < c->n_nodes;
+         i++) // asked again after a refusal, and not written down yet: that cannot be
         if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
             c->nodes[i]->has_row = false; // the budget said no; it may say yes now
     return true;
 }
 
-static bool load_tasks(struct rb_controller *c, struct rb_err *err) {
+static bool load_tasks(struct rb_controller *c, struct rb_err *err)
+{
     struct rb_task_row *rows;
     int n_rows;
     if (!rb_journal_tasks(c->journal, &c->arena, &rows, &n_rows, err))
@@ -56,12 +62,13 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err) {
     for (int i = 0; i < n_rows; i++) {
         const struct rb_task_row *row = &rows[i];
         if (row->trial < 0 || row->trial >= rb_engine_n_trials(c->engine))
-            return rb_err_set(err, RB_ERR_INVALID, "the journal names trial %d, which its events and plan do not",
-                              row->trial);
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "the journal names trial %d, which its events and plan do not", row->trial);
         for (int k = 0; k < row->n_slots; k++)
             if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
-                return rb_err_set(err, RB_ERR_INVALID, "the journal puts trial %d on node %d, which does not exist",
-                                  row->trial, row->slots[k].node);
+                return rb_err_set(err, RB_ERR_INVALID,
+                                  "the journal puts trial %d on node %d, which does not exist", row->trial,
+                                  row->slots[k].node);
         struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
         if (row->state == RB_TASK_SAVED)
@@ -72,7 +79,8 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err) {
     return true;
 }
 
-static bool load_notes(struct rb_controller *c, struct rb_err *err) {
+static bool load_notes(struct rb_controller *c, struct rb_err *err)
+{
     struct rb_note *notes;
     int n_notes;
     if (!rb_journal_notes(c->journal, &c->arena, &notes, &n_notes, err))
@@ -82,13 +90,15 @@ static bool load_notes(struct rb_controller *c, struct rb_err *err) {
     return true;
 }
 
-bool rb_controller_replay(struct rb_controller *c, struct rb_err *err) {
-    return rb_journal_each_event(c->journal, replay_event, c, err) && load_launches(c, err) && load_tasks(c, err) &&
-           load_notes(c, err);
+bool rb_controller_replay(struct rb_controller *c, struct rb_err *err)
+{
+    return rb_journal_each_event(c->journal, replay_event, c, err) && load_launches(c, err) &&
+           load_tasks(c, err) && load_notes(c, err);
 }
 
 // The engine asked for this node, but the intent was never written: the budget had forbidden it.
-static void launch_again(struct rb_controller_node *n) {
+static void launch_again(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     const struct rb_owned_node *o = rb_engine_node(c->engine, n->id);
     const struct rb_action a = {.kind = RB_ACTION_PROVISION,
@@ -104,7 +114,8 @@ static void launch_again(struct rb_controller_node *n) {
         rb_controller_send_launch(n);
 }
 
-static void repeat_node(struct rb_controller_node *n) {
+static void repeat_node(struct rb_controller_node *n)
+{
     struct rb_controller *c = n->c;
     const bool wanted = rb_controller_node_wanted(n);
     if (!n->has_row) {
@@ -142,14 +153,16 @@ static void repeat_node(struct rb_controller_node *n) {
 }
 
 // Tasks whose nodes ended while we were away have ended with them.
-static void settle_tasks(struct rb_controller *c) {
+static void settle_tasks(struct rb_controller *c)
+{
     for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->has_row && (c->nodes[i]->row.state == RB_LAUNCH_GONE ||
-                                     c->nodes[i]->row.state == RB_LAUNCH_REFUSED))
+        if (c->nodes[i]->has_row &&
+            (c->nodes[i]->row.state == RB_LAUNCH_GONE || c->nodes[i]->row.state == RB_LAUNCH_REFUSED))
             rb_controller_node_gone(c, i);
 }
 
-void rb_controller_repeat_orders(struct rb_controller *c) {
+void rb_controller_repeat_orders(struct rb_controller *c)
+{
     c->recovering = false;
     enum rb_stop_reason reason;
     settle_tasks(c);

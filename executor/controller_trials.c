@@ -1,5 +1,5 @@
-// Trials: telling the launcher what to start, believing only whole reports, and ending a stage of a trial only once its
-// checkpoint is safe.
+// Trials: telling the launcher what to start, believing only whole reports, and ending a stage of a trial
+// only once its checkpoint is safe.
 #include "executor/controller_private.h"
 
 #include "base/log.h"
@@ -13,7 +13,8 @@
 
 enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scripts
 
-struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial) {
+struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial)
+{
     while (c->n_trials <= trial) {
         c->trials = rb_xrealloc(c->trials, (size_t)c->n_trials + 1, sizeof *c->trials);
         c->trials[c->n_trials++] = (struct rb_controller_trial){.last_resource = -1};
@@ -21,45 +22,52 @@ struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int 
     return &c->trials[trial];
 }
 
-static bool is_live(const struct rb_controller_task *t) {
+static bool is_live(const struct rb_controller_task *t)
+{
     return t->row.state == RB_TASK_INTENT || t->row.state == RB_TASK_EXITED;
 }
 
-static struct rb_controller_task *find_task(struct rb_controller *c, int trial, int start) {
+static struct rb_controller_task *find_task(struct rb_controller *c, int trial, int start)
+{
     for (int i = 0; i < c->n_tasks; i++)
         if (c->tasks[i]->row.trial == trial && c->tasks[i]->row.start == start)
             return c->tasks[i];
     return NULL;
 }
 
-struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial) {
+struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial)
+{
     for (int i = 0; i < c->n_tasks; i++)
         if (c->tasks[i]->row.trial == trial && is_live(c->tasks[i]))
             return c->tasks[i];
     return NULL;
 }
 
-static bool sits_on(const struct rb_controller_task *t, int node) {
+static bool sits_on(const struct rb_controller_task *t, int node)
+{
     for (int i = 0; i < t->row.n_slots; i++)
         if (t->row.slots[i].node == node)
             return true;
     return false;
 }
 
-bool rb_controller_node_has_tasks(const struct rb_controller *c, int node) {
+bool rb_controller_node_has_tasks(const struct rb_controller *c, int node)
+{
     for (int i = 0; i < c->n_tasks; i++)
         if (sits_on(c->tasks[i], node))
             return true;
     return false;
 }
 
-bool rb_controller_tasks_settled(const struct rb_controller *c) {
+bool rb_controller_tasks_settled(const struct rb_controller *c)
+{
     return c->n_tasks == 0;
 }
 
 // Rows.
 
-static bool write_row(struct rb_controller_task *t) {
+static bool write_row(struct rb_controller_task *t)
+{
     struct rb_err err;
     if (t->c->dead)
         return false;
@@ -69,7 +77,8 @@ static bool write_row(struct rb_controller_task *t) {
     return false;
 }
 
-struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row) {
+struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row)
+{
     struct rb_controller_task *t = rb_xcalloc(1, sizeof *t);
     struct rb_slot *slots = rb_xcalloc((size_t)(row->n_slots ? row->n_slots : 1), sizeof *slots);
     for (int i = 0; i < row->n_slots; i++)
@@ -83,25 +92,29 @@ struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, cons
     return t;
 }
 
-static void close_task(struct rb_controller_task *t) {
+static void close_task(struct rb_controller_task *t)
+{
     struct rb_controller *c = t->c;
     rb_controller_disarm(c, &t->timer);
     int at = 0;
     while (c->tasks[at] != t)
         at++;
-    memmove(&c->tasks[at], &c->tasks[at + 1], (size_t)(c->n_tasks - at - 1) * sizeof(struct rb_controller_task *));
+    memmove(&c->tasks[at], &c->tasks[at + 1],
+            (size_t)(c->n_tasks - at - 1) * sizeof(struct rb_controller_task *));
     c->n_tasks--;
     free((void *)t->row.slots);
     free(t);
 }
 
-void rb_controller_free_tasks(struct rb_controller *c) {
+void rb_controller_free_tasks(struct rb_controller *c)
+{
     while (c->n_tasks > 0)
         close_task(c->tasks[c->n_tasks - 1]);
     free(c->tasks);
 }
 
-void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a) {
+void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a)
+{
     const struct rb_task_row row = {
         .trial = a->trial,
         .start = rb_controller_trial_at(c, a->trial)->n_starts++,
@@ -123,26 +136,30 @@ void rb_controller_record_start(struct rb_controller *c, const struct rb_action 
     write_row(t);
 }
 
-void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t) {
+void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t)
+{
     t->row.state = RB_TASK_KILLING;
     t->row.ended_us = rb_controller_now_us(c);
     rb_controller_disarm(c, &t->timer);
     write_row(t);
 }
 
-static bool node_may_run(const struct rb_controller *c, int node) {
+static bool node_may_run(const struct rb_controller *c, int node)
+{
     return c->nodes[node]->row.state == RB_LAUNCH_RUNNING || c->nodes[node]->row.state == RB_LAUNCH_READY;
 }
 
 // The last row of a task whose processes are known to be over.
-static void record_over(struct rb_controller_task *t, enum rb_task_state state) {
+static void record_over(struct rb_controller_task *t, enum rb_task_state state)
+{
     t->row.state = state;
     if (t->row.ended_us < 0)
         t->row.ended_us = rb_controller_now_us(t->c);
     write_row(t);
 }
 
-void rb_controller_drop_node_tasks(struct rb_controller *c, int node) {
+void rb_controller_drop_node_tasks(struct rb_controller *c, int node)
+{
     for (int i = c->n_tasks - 1; i >= 0; i--) {
         struct rb_controller_task *t = c->tasks[i];
         if (!sits_on(t, node))
@@ -159,7 +176,8 @@ void rb_controller_drop_node_tasks(struct rb_controller *c, int node) {
     }
 }
 
-void rb_controller_node_gone(struct rb_controller *c, int node) {
+void rb_controller_node_gone(struct rb_controller *c, int node)
+{
     for (int i = c->n_tasks - 1; i >= 0 && !c->dead; i--) {
         struct rb_controller_task *t = c->tasks[i];
         bool elsewhere = false;
@@ -174,7 +192,8 @@ void rb_controller_node_gone(struct rb_controller *c, int node) {
 
 // Starting.
 
-static bool nodes_prepared(const struct rb_controller_task *t) {
+static bool nodes_prepared(const struct rb_controller_task *t)
+{
     for (int i = 0; i < t->row.n_slots; i++)
         if (!t->c->nodes[t->row.slots[i].node]->prepared)
             return false;
@@ -182,7 +201,8 @@ static bool nodes_prepared(const struct rb_controller_task *t) {
 }
 
 // Processes that must end still sit on one of its GPUs, or belong to the same trial.
-static bool in_the_way(const struct rb_controller_task *t) {
+static bool in_the_way(const struct rb_controller_task *t)
+{
     const struct rb_controller *c = t->c;
     for (int i = 0; i < c->n_tasks; i++) {
         const struct rb_controller_task *other = c->tasks[i];
@@ -199,7 +219,8 @@ static bool in_the_way(const struct rb_controller_task *t) {
     return false;
 }
 
-static void hung(void *arg) {
+static void hung(void *arg)
+{
     struct rb_controller_task *t = arg;
     struct rb_controller *c = t->c;
     t->timer = 0;
@@ -209,19 +230,22 @@ static void hung(void *arg) {
     rb_controller_note(c, "fault", "trial %d: no report for %" PRId64 " s: hung, killed", trial,
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S);
     rb_controller_record_kill(c, t);
-    rb_controller_turn(c, (struct rb_event){
-                              .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_HUNG});
+    rb_controller_turn(
+        c, (struct rb_event){
+               .kind = RB_EVENT_TRIAL_ENDED, .trial = trial, .attempt = attempt, .outcome = RB_OUTCOME_HUNG});
     t = find_task(c, trial, start);
     if (t)
         rb_controller_kill(t);
 }
 
-static void expect_report(struct rb_controller_task *t) {
+static void expect_report(struct rb_controller_task *t)
+{
     if (t->row.state == RB_TASK_INTENT && t->c->config.plan->job->trial.timeout_us > 0)
         rb_controller_arm(t->c, &t->timer, t->c->config.plan->job->trial.timeout_us, hung, t);
 }
 
-static const char *const *node_ips(const struct rb_controller_task *t, struct rb_arena *arena) {
+static const char *const *node_ips(const struct rb_controller_task *t, struct rb_arena *arena)
+{
     const char **ips = rb_arena_array(arena, (size_t)t->row.n_slots, sizeof *ips);
     for (int i = 0; i < t->row.n_slots; i++) {
         const struct rb_launch_row *n = &t->c->nodes[t->row.slots[i].node]->row;
@@ -231,20 +255,24 @@ static const char *const *node_ips(const struct rb_controller_task *t, struct rb
 }
 
 // Where the trial's last checkpoint is, NULL: it starts from nothing.
-static const char *resume_from(const struct rb_controller_task *t, struct rb_arena *arena) {
+static const char *resume_from(const struct rb_controller_task *t, struct rb_arena *arena)
+{
     const char *checkpoint = rb_controller_trial_at(t->c, t->row.trial)->checkpoint;
     if (!checkpoint[0])
         return NULL;
-    return strstr(checkpoint, "://") ? checkpoint : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
+    return strstr(checkpoint, "://") ? checkpoint
+                                     : rb_arena_printf(arena, "%s/%s", t->c->config.run_dir, checkpoint);
 }
 
 // The arena holds secret values: they are wiped before it is freed.
-static void wipe_env(const struct rb_key_value *env, int n) {
+static void wipe_env(const struct rb_key_value *env, int n)
+{
     for (int i = 0; i < n; i++)
         explicit_bzero((char *)(uintptr_t)env[i].value, strlen(env[i].value));
 }
 
-static void tell_start(struct rb_controller_task *t) {
+static void tell_start(struct rb_controller_task *t)
+{
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -280,12 +308,14 @@ static void tell_start(struct rb_controller_task *t) {
     expect_report(t);
 }
 
-void rb_controller_pump(struct rb_controller *c) {
+void rb_controller_pump(struct rb_controller *c)
+{
     for (int i = 0; i < c->n_tasks && !c->dead; i++) {
         struct rb_controller_task *t = c->tasks[i];
         if (t->told || !nodes_prepared(t) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
             continue;
-        // After a restart of ours the launcher must be told of old tasks as well: a start said twice is followed.
+        // After a restart of ours the launcher must be told of old tasks as well: a start said twice is
+        // followed.
         const bool kill = t->row.state == RB_TASK_KILLING;
         tell_start(t);
         if (kill)
@@ -293,11 +323,13 @@ void rb_controller_pump(struct rb_controller *c) {
     }
 }
 
-void rb_controller_kill(struct rb_controller_task *t) {
+void rb_controller_kill(struct rb_controller_task *t)
+{
     struct rb_controller *c = t->c;
-    if (c->dead)
+    if (c->dead || t->kill_told)
         return;
     if (t->told) {
+        t->kill_told = true;
         c->launcher->ops->kill(c->launcher, t->row.trial, t->row.start);
     } else if (t->ordered_here) { // never started: nothing to kill
         record_over(t, RB_TASK_KILLED);
@@ -305,7 +337,8 @@ void rb_controller_kill(struct rb_controller_task *t) {
     }
 }
 
-void rb_controller_killed(void *ctx, int trial, int start) {
+void rb_controller_killed(void *ctx, int trial, int start)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_task *t = find_task(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_KILLING)
@@ -321,7 +354,8 @@ void rb_controller_killed(void *ctx, int trial, int start) {
 
 // Output.
 
-static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n) {
+static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n)
+{
     char line[RB_CONTROLLER_TAIL / 2];
     rb_log_sanitise(bytes, n, line, sizeof line);
     const size_t have = strlen(t->tail), add = strlen(line) + 3;
@@ -330,7 +364,8 @@ static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n)
     snprintf(t->tail + have - drop, sizeof t->tail - (have - drop), "%s%s", have - drop ? " | " : "", line);
 }
 
-void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n) {
+void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_task *t = find_task(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_INTENT)
@@ -360,7 +395,8 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
 
 // Ends.
 
-static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, enum rb_outcome outcome) {
+static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, enum rb_outcome outcome)
+{
     struct rb_controller *c = t->c;
     const struct rb_event event = {.kind = RB_EVENT_TRIAL_ENDED,
                                    .trial = t->row.trial,
@@ -375,16 +411,18 @@ static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, 
     rb_controller_turn(c, event);
 }
 
-static void failed(struct rb_controller_task *t, const char *why) {
+static void failed(struct rb_controller_task *t, const char *why)
+{
     struct rb_controller *c = t->c;
     if (!rb_controller_begin(c))
         return;
-    rb_controller_note(c, "fault", "trial %d, attempt %d of stage %d: %s%s%s", t->row.trial, t->row.attempt, t->row.stage,
-                       why, t->tail[0] ? "; its last output: " : "", t->tail);
+    rb_controller_note(c, "fault", "trial %d, attempt %d of stage %d: %s%s%s", t->row.trial, t->row.attempt,
+                       t->row.stage, why, t->tail[0] ? "; its last output: " : "", t->tail);
     trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED);
 }
 
-static void save(void *arg) {
+static void save(void *arg)
+{
     struct rb_controller_task *t = arg;
     struct rb_controller *c = t->c;
     RB_AUTO(rb_buf_finish) struct rb_buf dest = RB_BUF_INIT;
@@ -394,12 +432,14 @@ static void save(void *arg) {
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
 }
 
-static bool reached(const struct rb_controller_task *t) {
+static bool reached(const struct rb_controller_task *t)
+{
     const int64_t known = rb_engine_trial(t->c->engine, t->row.trial)->resource;
     return t->last_resource >= t->row.resource_end || known >= t->row.resource_end;
 }
 
-void rb_controller_exited(void *ctx, int trial, int start, int exit_code) {
+void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_task *t = find_task(c, trial, start);
     if (c->dead || !t || !is_live(t) || t->saving)
@@ -424,7 +464,8 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code) {
     }
 }
 
-void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err) {
+void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)
+{
     struct rb_controller *c = ctx;
     struct rb_controller_task *t = find_task(c, trial, start);
     if (c->dead || !t || t->row.state != RB_TASK_EXITED)

@@ -1,5 +1,5 @@
-// Reports in lines of text. JSON goes through the document type, after NaN and Infinity, which Python writes and JSON does
-// not know, have been turned into strings.
+// Reports in lines of text. JSON goes through the document type, after NaN and Infinity, which Python writes
+// and JSON does not know, have been turned into strings.
 #include "executor/metric_line.h"
 
 #include "base/buf.h"
@@ -15,7 +15,8 @@
 #define VALUE_LEN 63 // a longer number is not one
 
 // Any number as programs print it, "nan" and "inf" included.
-static bool read_value(const char *text, size_t n, double *out) {
+static bool read_value(const char *text, size_t n, double *out)
+{
     char copy[VALUE_LEN + 1];
     if (n == 0 || n > VALUE_LEN || memchr(text, '\0', n))
         return false;
@@ -31,7 +32,8 @@ static bool read_value(const char *text, size_t n, double *out) {
     return true;
 }
 
-static bool is_resource(double v) {
+static bool is_resource(double v)
+{
     return v >= 0 && v <= 0x1p53 && v - floor(v) <= 0;
 }
 
@@ -42,11 +44,13 @@ struct found {
     struct rb_metric_line line;
 };
 
-static bool is_name(const char *name, size_t n, const char *wanted) {
+static bool is_name(const char *name, size_t n, const char *wanted)
+{
     return strlen(wanted) == n && memcmp(name, wanted, n) == 0;
 }
 
-static void take(struct found *f, const char *name, size_t name_len, double value) {
+static void take(struct found *f, const char *name, size_t name_len, double value)
+{
     // The metric first: a job may well tune the metric "resource" or count in a unit of the metric's name.
     if (is_name(name, name_len, f->metric_name)) {
         f->line.metric = value;
@@ -59,11 +63,13 @@ static void take(struct found *f, const char *name, size_t name_len, double valu
     }
 }
 
-static bool separates(char c) {
+static bool separates(char c)
+{
     return isspace((unsigned char)c) || c == ',' || c == ';';
 }
 
-static void read_words(struct found *f, const char *bytes, size_t n) {
+static void read_words(struct found *f, const char *bytes, size_t n)
+{
     for (size_t at = 0; at < n;) {
         while (at < n && separates(bytes[at]))
             at++;
@@ -81,7 +87,8 @@ static void read_words(struct found *f, const char *bytes, size_t n) {
 }
 
 // Bare NaN, Infinity and -Infinity outside strings become strings.
-static void quote_non_finite(const char *bytes, size_t n, struct rb_buf *out) {
+static void quote_non_finite(const char *bytes, size_t n, struct rb_buf *out)
+{
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
     bool in_string = false;
     for (size_t at = 0; at < n; at++) {
@@ -104,11 +111,13 @@ static void quote_non_finite(const char *bytes, size_t n, struct rb_buf *out) {
     }
 }
 
-static void read_json(struct found *f, const char *bytes, size_t n) {
+static void read_json(struct found *f, const char *bytes, size_t n)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     quote_non_finite(bytes, n, &text);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    if (!rb_doc_parse_json(&doc, "metrics", rb_buf_str(&text), text.len, NULL) || doc.root->kind != RB_NODE_MAP)
+    if (!rb_doc_parse_json(&doc, "metrics", rb_buf_str(&text), text.len, NULL) ||
+        doc.root->kind != RB_NODE_MAP)
         return;
     for (const struct rb_node *node = doc.root->first; node; node = node->next) {
         double value;
@@ -120,7 +129,8 @@ static void read_json(struct found *f, const char *bytes, size_t n) {
 }
 
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
-                          struct rb_metric_line *out) {
+                          struct rb_metric_line *out)
+{
     struct found f = {.unit = unit, .metric_name = metric_name};
     size_t start = 0;
     while (start < n && isspace((unsigned char)bytes[start]))

@@ -1,5 +1,6 @@
-// One line of a training script: `epoch=4 val_acc=0.81 ...` or a JSON object {"epoch": 4, "val_acc": 0.81}. The bytes come
-// from a node and are untrusted: a line that is not a report is ordinary output, never an error.
+// One line of a training script: `epoch=4 val_acc=0.81 ...` or a JSON object {"epoch": 4, "val_acc": 0.81}.
+// The bytes come from a node and are untrusted: a line that is not a report is ordinary output, never an
+// error.
 #ifndef RB_EXECUTOR_METRIC_LINE_H
 #define RB_EXECUTOR_METRIC_LINE_H
 
@@ -8,14 +9,14 @@
 #include <stdint.h>
 
 struct rb_metric_line {
-    bool is_report;     // both resource and metric were there
-    int64_t resource;   // 0..2^53
-    double metric;      // NaN and infinities as written: "nan", "NaN", "-inf", "Infinity"
-    bool paced;         // the line says RB_PACED=1: the accelerator's speed is emulated
+    bool is_report;   // both resource and metric were there
+    int64_t resource; // 0..2^53
+    double metric;    // NaN and infinities as written: "nan", "NaN", "-inf", "Infinity"
+    bool paced;       // the line says RB_PACED=1: the accelerator's speed is emulated
 };
 
-// unit: the scheduler's label ("epoch"); `resource` is understood as well. The last value of a repeated name counts,
-// except in JSON, where a repeated name makes the line ordinary output.
+// unit: the scheduler's label ("epoch"); `resource` is understood as well. The last value of a repeated name
+// counts, except in JSON, where a repeated name makes the line ordinary output.
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
                           struct rb_metric_line *out);
 

@@ -3,38 +3,66 @@
 #define RB_EXECUTOR_REPORT_H
 
 #include "base/json.h"
-#include "engine/plan.h"
+#include "engine/engine.h"
 #include "executor/journal.h"
 
-struct rb_report_cost {   // where the money went; the parts add up to the total
+// Where the money went; the parts add up to the total, exactly. A node's bill is split by GPU time: from
+// running to ready is boot (with the data it read); the share of GPUs that trained is train, while
+// checkpoints were saved checkpoint, by starts that came to nothing lost; the rest is idle_barrier. What is
+// due only to the 60 s minimum is minimum.
+struct rb_report_cost {
     int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
 };
 
+struct rb_report_stage {
+    int stage, trials, gpus_per_trial;
+    int nodes;                              // billed during the stage
+    int64_t resource_end, start_us, end_us; // -1: not yet
+    int64_t cost_uusd;                      // bills split by the nodes' time; adds up to the total
+};
+
+struct rb_report_trial {
+    int trial, restarts;
+    const char *state;
+    int64_t resource;
+    double metric; // last reported, NaN before the first; written as null
+};
+
+struct rb_report_node {
+    int node;
+    const char *id, *infra, *instance_type, *market, *state;
+    int64_t requested_us, running_us, ready_us, terminated_us; // -1: not, or not yet
+    int64_t cost_uusd;
+};
+
 struct rb_report {
-    const char *run_id;
-    char plan_sha256[65];
+    const char *run_id, *plan_sha256;
     const struct rb_plan *plan;
-    int best_trial;            // -1: none
+    int best_trial; // -1: none
     double best_metric;
-    const char *best_params_json, *best_checkpoint;
-    int64_t time_us, cost_uusd;
+    const char *best_checkpoint; // NULL: none saved
+    int64_t time_us, cost_uusd;  // so far, or final
     struct rb_report_cost by;
-    struct rb_report_stage { int stage, trials, gpus_per_trial, nodes; int64_t start_us, end_us, cost_uusd; } *stages;
+    struct rb_report_stage *stages;
     int n_stages;
-    struct rb_report_trial { int trial; const char *state; int64_t resource; double metric; const char *params_json; int restarts; } *trials;
+    struct rb_report_trial *trials;
     int n_trials;
-    struct rb_report_node { const char *id, *infra, *instance_type, *market; int64_t requested_us, ready_us, terminated_us, cost_uusd; } *nodes;
+    struct rb_report_node *nodes;
     int n_nodes;
     int64_t leak_checked_at_us; // -1: not checked
     int instances_left;         // -1: unknown (a listing was partial)
     struct rb_note *notes;
     int n_notes;
-    const char *outcome;        // "complete", "target", "stopped: deadline", "running"
-    bool paced_accelerator;     // the trials said that their accelerator's speed is emulated (RB_PACED)
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason reason; // of STOPPED
+    bool paced_accelerator;     // the trials said that their accelerator's speed is emulated
 };
 
-bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena, struct rb_report *out,
-                    struct rb_err *err);
+bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
+                    struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
+
+// "complete", "target", "stopped: deadline", "running".
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64]);
 
 #endif

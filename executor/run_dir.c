@@ -1,4 +1,5 @@
-// Directories of runs. A run's name sorts by its start, so "newest first" is reverse alphabetical order of the time part.
+// Directories of runs. A run's name sorts by its start, so "newest first" is reverse alphabetical order of
+// the time part.
 #include "executor/run_dir.h"
 
 #include "base/arena.h"
@@ -19,7 +20,8 @@
 
 #define STAMP_LEN 22 // yyyymmdd-hhmmss-xxxxxx
 
-static bool make_dirs(const char *path, struct rb_err *err) {
+static bool make_dirs(const char *path, struct rb_err *err)
+{
     RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(path);
     for (char *at = copy + 1;; at++) {
         if (*at != '/' && *at != '\0')
@@ -34,17 +36,20 @@ static bool make_dirs(const char *path, struct rb_err *err) {
     }
 }
 
-static bool absolute(const char *path, char *out, size_t size, struct rb_err *err) {
+static bool absolute(const char *path, char *out, size_t size, struct rb_err *err)
+{
     char cwd[PATH_MAX] = "";
     if (path[0] != '/' && !getcwd(cwd, sizeof cwd))
         return rb_err_set(err, RB_ERR_IO, "the current directory cannot be named: %s", strerror(errno));
     const int n = snprintf(out, size, "%s%s%s", cwd, cwd[0] ? "/" : "", path);
     if (n < 0 || (size_t)n >= size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: this path is too long (%zu bytes at most)", path, size - 1);
+        return rb_err_set(err, RB_ERR_INVALID, "%s: this path is too long (%zu bytes at most)", path,
+                          size - 1);
     return true;
 }
 
-bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_err *err) {
+bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_err *err)
+{
     if (state_dir)
         return absolute(state_dir, out, size, err);
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -59,7 +64,8 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
 }
 
 // 30 random bits in lower-case base32 (RFC 4648 alphabet).
-static void random_suffix(char out[7]) {
+static void random_suffix(char out[7])
+{
     uint8_t bytes[6];
     rb_random_bytes(bytes, sizeof bytes);
     for (int i = 0; i < 6; i++)
@@ -67,7 +73,8 @@ static void random_suffix(char out[7]) {
     out[6] = '\0';
 }
 
-static void make_run_id(const char *job_name, char *out, size_t size) {
+static void make_run_id(const char *job_name, char *out, size_t size)
+{
     const time_t now = (time_t)(rb_clock_unix_us() / 1000000);
     struct tm utc;
     gmtime_r(&now, &utc);
@@ -77,8 +84,9 @@ static void make_run_id(const char *job_name, char *out, size_t size) {
     snprintf(out, size, "%.40s-%s-%s", job_name, stamp, suffix);
 }
 
-bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
-                       size_t dir_size, struct rb_err *err) {
+bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size,
+                       char *out_dir, size_t dir_size, struct rb_err *err)
+{
     char run_id[80];
     make_run_id(job_name, run_id, sizeof run_id);
     if (strlen(run_id) >= id_size || strlen(root) + 1 + strlen(run_id) >= dir_size)
@@ -92,13 +100,15 @@ bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id,
         RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
         rb_buf_printf(&path, "%s%s", out_dir, parts[i]);
         if (mkdir(rb_buf_str(&path), 0700) != 0)
-            return rb_err_set(err, RB_ERR_IO, "%s: cannot create the directory: %s", rb_buf_str(&path), strerror(errno));
+            return rb_err_set(err, RB_ERR_IO, "%s: cannot create the directory: %s", rb_buf_str(&path),
+                              strerror(errno));
     }
     return true;
 }
 
 // Where the time part of a run id starts, NULL: not a run id.
-static const char *stamp_of(const char *name) {
+static const char *stamp_of(const char *name)
+{
     const size_t n = strlen(name);
     if (n < STAMP_LEN + 2 || name[n - STAMP_LEN - 1] != '-' || name[0] == '.')
         return NULL;
@@ -109,7 +119,8 @@ static const char *stamp_of(const char *name) {
     return stamp[15] == '-' ? stamp : NULL;
 }
 
-static int newest_first(const void *a, const void *b) {
+static int newest_first(const void *a, const void *b)
+{
     const char *const *x = a, *const *y = b;
     const int by_time = strcmp(stamp_of(*y), stamp_of(*x));
     return by_time ? by_time : strcmp(*x, *y);
@@ -120,14 +131,16 @@ struct names {
     int n;
 };
 
-static void names_finish(struct names *names) {
+static void names_finish(struct names *names)
+{
     for (int i = 0; i < names->n; i++)
         free(names->items[i]);
     free(names->items);
 }
 
 // Every run below root. No root yet: no runs.
-static bool list_runs(const char *root, struct names *out, struct rb_err *err) {
+static bool list_runs(const char *root, struct names *out, struct rb_err *err)
+{
     DIR *dir = opendir(root);
     if (!dir)
         return errno == ENOENT || rb_err_set(err, RB_ERR_IO, "%s: %s", root, strerror(errno));
@@ -143,9 +156,11 @@ static bool list_runs(const char *root, struct names *out, struct rb_err *err) {
     return true;
 }
 
-static bool not_found(const char *root, const char *run, const struct names *names, struct rb_err *err) {
+static bool not_found(const char *root, const char *run, const struct names *names, struct rb_err *err)
+{
     if (names->n == 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "no run under %s yet; start one with `rbrun plan.json`", root);
+        return rb_err_set(err, RB_ERR_NOT_FOUND, "no run under %s yet; start one with `rbrun plan.json`",
+                          root);
     RB_AUTO(rb_buf_finish) struct rb_buf newest = RB_BUF_INIT;
     for (int i = 0; i < names->n && i < 3; i++)
         rb_buf_printf(&newest, "%s%s", i ? ", " : "", names->items[i]);
@@ -154,7 +169,8 @@ static bool not_found(const char *root, const char *run, const struct names *nam
 }
 
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
-                     size_t dir_size, struct rb_err *err) {
+                     size_t dir_size, struct rb_err *err)
+{
     RB_AUTO(names_finish) struct names names = {0};
     if (!list_runs(root, &names, err))
         return false;
@@ -165,8 +181,8 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
         if (strncmp(names.items[i], run, strlen(run)) != 0)
             continue;
         if (found)
-            return rb_err_set(err, RB_ERR_INVALID, "\"%.80s\" fits several runs, among them %s and %s", run, found,
-                              names.items[i]);
+            return rb_err_set(err, RB_ERR_INVALID, "\"%.80s\" fits several runs, among them %s and %s", run,
+                              found, names.items[i]);
         found = names.items[i];
         if (strcmp(found, run) == 0)
             break;
@@ -181,7 +197,8 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
 }
 
 bool rb_run_dir_each(const char *root, void (*fn)(void *ctx, const char *run_id, const char *dir), void *ctx,
-                     struct rb_err *err) {
+                     struct rb_err *err)
+{
     RB_AUTO(names_finish) struct names names = {0};
     if (!list_runs(root, &names, err))
         return false;

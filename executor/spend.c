@@ -1,19 +1,22 @@
 // Spending: bills of ended nodes, of running ones to now, and what is booked for the rest.
 #include "executor/spend.h"
 
-bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err) {
+bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err)
+{
     const struct rb_offer *o = &plan->offers[offer];
     const struct rb_job *job = plan->job;
     struct rb_billing b = {.rate = o->rate};
     if (o->rate.uusd_per_hour <= 0 && !o->declared_free)
-        return rb_err_set(err, RB_ERR_PRICE, "%s %s (%s): its price is unknown; run `rbprofile prices update`", o->infra,
+        return rb_err_set(err, RB_ERR_PRICE,
+                          "%s %s (%s): its price is unknown; run `rbprofile prices update`", o->infra,
                           o->instance_type, rb_market_name(o->market));
     if (!o->declared_free && job->resources.disk_bytes > 0) {
         const int64_t gb = 1000000000;
         b.disk_gb = (job->resources.disk_bytes + gb - 1) / gb;
         if (!plan->catalog)
-            return rb_err_set(err, RB_ERR_PRICE, "the plan holds no price of disks, but resources.disk_size is given; "
-                                                 "plan again with `rbplan`");
+            return rb_err_set(err, RB_ERR_PRICE,
+                              "the plan holds no price of disks, but resources.disk_size is given; "
+                              "plan again with `rbplan`");
         if (!rb_catalog_disk_rate(plan->catalog, o->infra, &b.disk_rate, err))
             return false;
     }
@@ -22,21 +25,26 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
     return true;
 }
 
-int64_t rb_spend_reserve_uusd(const struct rb_billing *billing) {
+int64_t rb_spend_reserve_uusd(const struct rb_billing *billing)
+{
     return rb_bill_node(billing, 0, RB_BILLING_MINIMUM_US).total_uusd;
 }
 
-struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row, int64_t now_unix_us) {
+struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
+                             int64_t now_unix_us)
+{
     if (row->running_unix_us < 0)
         return (struct rb_bill){0};
     int64_t end = row->terminated_unix_us >= 0 ? row->terminated_unix_us : now_unix_us;
-    if (row->terminated_unix_us < 0 && end < row->running_unix_us) // the cloud's clock is a little ahead of ours
+    if (row->terminated_unix_us < 0 &&
+        end < row->running_unix_us) // the cloud's clock is a little ahead of ours
         end = row->running_unix_us;
     return rb_bill_node(billing, row->running_unix_us, end);
 }
 
 int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb_launch_row *row,
-                               int64_t started_unix_us, int64_t now_unix_us) {
+                               int64_t started_unix_us, int64_t now_unix_us)
+{
     struct rb_launch_row later = *row;
     switch (row->state) {
     case RB_LAUNCH_REFUSED:

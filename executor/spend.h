@@ -6,20 +6,24 @@
 #include "executor/journal.h"
 #include "profiles/billing.h"
 
-// A node cannot be stopped at once: seconds between the decision and the provider's acceptance that the budget keeps free.
+// A node cannot be stopped at once: seconds between the decision and the provider's acceptance that the
+// budget keeps free.
 #define RB_SPEND_GRACE_US (10 * RB_US_PER_S)
 
-// How the nodes of an offer are billed under the plan's job. PRICE: the job asks for a disk whose price is unknown.
+// How the nodes of an offer are billed under the plan's job. PRICE: the job asks for a disk whose price is
+// unknown.
 bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err);
 
 // The least a node of this billing costs once it runs: booked with the intent to launch it.
 int64_t rb_spend_reserve_uusd(const struct rb_billing *billing);
 
-// Bill of a launch if it were terminated at now_unix_us; final once terminated_unix_us is known. Not running yet: 0.
-struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row, int64_t now_unix_us);
+// Bill of a launch if it were terminated at now_unix_us; final once terminated_unix_us is known. Not running
+// yet: 0.
+struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
+                             int64_t now_unix_us);
 
-// What the launch may still add although the decision to end it were taken now: the grace, the minimum, and the whole
-// time since the request where nobody knows yet whether it was launched.
+// What the launch may still add although the decision to end it were taken now: the grace, the minimum, and
+// the whole time since the request where nobody knows yet whether it was launched.
 int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb_launch_row *row,
                                int64_t started_unix_us, int64_t now_unix_us);
 

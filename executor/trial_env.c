@@ -16,21 +16,25 @@ struct env {
 };
 
 // A later value of the same name replaces the earlier one.
-static void put(struct env *env, const char *key, const char *value) {
+static void put(struct env *env, const char *key, const char *value)
+{
     int at = 0;
     while (at < env->n && strcmp(env->items[at].key, key) != 0)
         at++;
-    env->items[at] = (struct rb_key_value){rb_arena_strdup(env->arena, key), rb_arena_strdup(env->arena, value)};
+    env->items[at] =
+        (struct rb_key_value){rb_arena_strdup(env->arena, key), rb_arena_strdup(env->arena, value)};
     env->n += at == env->n;
 }
 
-static void put_int(struct env *env, const char *key, int64_t value) {
+static void put_int(struct env *env, const char *key, int64_t value)
+{
     put(env, key, rb_arena_printf(env->arena, "%" PRId64, value));
 }
 
-static const struct rb_value *values_of(const struct rb_job *job, int trial, struct rb_arena *arena) {
-    struct rb_value *values = rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1),
-                                             sizeof *values);
+static const struct rb_value *values_of(const struct rb_job *job, int trial, struct rb_arena *arena)
+{
+    struct rb_value *values =
+        rb_arena_array(arena, (size_t)(job->space.n_params ? job->space.n_params : 1), sizeof *values);
     if (strcmp(job->scheduler.type, "grid") == 0)
         rb_space_grid_point(&job->space, trial, values);
     else
@@ -38,23 +42,24 @@ static const struct rb_value *values_of(const struct rb_job *job, int trial, str
     return values;
 }
 
-const char *rb_trial_params_json(const struct rb_job *job, int trial, struct rb_arena *arena) {
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json json;
-    rb_json_init(&json, &text, false);
-    rb_space_json(&job->space, values_of(job, trial, arena), &json);
-    return rb_arena_strdup(arena, rb_buf_str(&text));
+void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    rb_arena_init(&arena);
+    rb_space_json(&job->space, values_of(job, trial, &arena), j);
 }
 
 // RB_PARAM_<NAME>: upper case, everything a variable's name may not hold as '_'.
-static const char *param_variable(const char *name, struct rb_arena *arena) {
+static const char *param_variable(const char *name, struct rb_arena *arena)
+{
     char *key = rb_arena_printf(arena, "RB_PARAM_%s", name);
     for (char *c = key; *c; c++)
         *c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
     return key;
 }
 
-static void put_configuration(struct env *env, const struct rb_trial_order *o) {
+static void put_configuration(struct env *env, const struct rb_trial_order *o)
+{
     const struct rb_space *space = &o->job->space;
     const struct rb_value *values = values_of(o->job, o->trial, env->arena);
     for (int i = 0; i < space->n_params; i++) {
@@ -62,13 +67,17 @@ static void put_configuration(struct env *env, const struct rb_trial_order *o) {
         rb_value_text(&values[i], &text);
         put(env, param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
     }
-    RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT, params = RB_BUF_INIT;
+    struct rb_json json;
+    rb_json_init(&json, &params, false);
+    rb_space_json(space, values, &json);
     rb_space_args(space, values, &args);
     put(env, "RB_ARGS", rb_buf_str(&args));
-    put(env, "RB_PARAMS_JSON", rb_trial_params_json(o->job, o->trial, env->arena));
+    put(env, "RB_PARAMS_JSON", rb_buf_str(&params));
 }
 
-static void put_secrets(struct env *env, const struct rb_trial_order *o) {
+static void put_secrets(struct env *env, const struct rb_trial_order *o)
+{
     for (int i = 0; o->secret && i < o->job->secrets.n; i++) {
         const char *value = o->secret(o->secret_ctx, o->job->secrets.items[i]);
         if (value)
@@ -77,18 +86,21 @@ static void put_secrets(struct env *env, const struct rb_trial_order *o) {
 }
 
 // 31 bits, so that every language takes it as a seed.
-static int64_t trial_seed(const struct rb_job *job, int trial) {
+static int64_t trial_seed(const struct rb_job *job, int trial)
+{
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){
                            .seed = job->seed, .purpose = RB_DRAW_TRIAL_SEED, .index = (uint32_t)trial});
     return (int64_t)(rb_stream_u32(&s) >> 1);
 }
 
-int rb_trial_master_port(int trial) {
+int rb_trial_master_port(int trial)
+{
     return 20000 + trial % 12000;
 }
 
-static void put_nodes(struct env *env, const struct rb_trial_order *o) {
+static void put_nodes(struct env *env, const struct rb_trial_order *o)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf ips = RB_BUF_INIT;
     for (int i = 0; i < o->n_nodes; i++)
         rb_buf_printf(&ips, "%s%s", i ? "," : "", o->node_ips[i]);
@@ -98,10 +110,13 @@ static void put_nodes(struct env *env, const struct rb_trial_order *o) {
     put_int(env, "MASTER_PORT", rb_trial_master_port(o->trial));
 }
 
-void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out, int *out_n) {
+void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out,
+                  int *out_n)
+{
     const struct rb_job *job = o->job;
     const int most = job->n_envs + job->secrets.n + job->space.n_params + 24;
-    struct env env = {.arena = arena, .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
+    struct env env = {.arena = arena,
+                      .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
     for (int i = 0; i < job->n_envs; i++)
         put(&env, job->envs[i].key, job->envs[i].value);
     put_secrets(&env, o);

@@ -1,5 +1,6 @@
-// The RB_* environment of a start order (design section 7): everything that is the same on all ranks of the gang. What
-// differs by rank or by node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files) is the launcher's.
+// The RB_* environment of a start order (design section 7): everything that is the same on all ranks of the
+// gang. What differs by rank or by node (RB_NODE_RANK, CUDA_VISIBLE_DEVICES, directories and files) is the
+// launcher's.
 #ifndef RB_EXECUTOR_TRIAL_ENV_H
 #define RB_EXECUTOR_TRIAL_ENV_H
 
@@ -13,20 +14,22 @@ struct rb_trial_order {
     const char *run_id;
     int trial, stage, attempt;
     int64_t resource_start, resource_end;
-    const char *const *node_ips;   // as the gang's nodes see each other, rank order, [n_nodes]; RB_NODE_IPS joins
-                                   // them by commas
+    const char *const *node_ips; // as the gang's nodes see each other, rank order, [n_nodes]; RB_NODE_IPS
+                                 // joins them by commas
     int n_nodes;
-    int64_t deadline_unix_us;      // -1: none; RB_DEADLINE is then empty
-    const char *(*secret)(void *ctx, const char *name); // value of one of job.secrets; NULL function or answer: left out
+    int64_t deadline_unix_us; // -1: none; RB_DEADLINE is then empty
+    const char *(*secret)(void *ctx,
+                          const char *name); // value of one of job.secrets; NULL function or answer: left out
     void *secret_ctx;
 };
 
-// The job's envs first, then secrets, then ours, which win. Everything lives in `arena`, which the caller wipes with the
-// arena: it holds secret values.
-void rb_trial_env(const struct rb_trial_order *order, struct rb_arena *arena, struct rb_key_value **out, int *out_n);
+// The job's envs first, then secrets, then ours, which win. Everything lives in `arena`, which the caller
+// wipes with the arena: it holds secret values.
+void rb_trial_env(const struct rb_trial_order *order, struct rb_arena *arena, struct rb_key_value **out,
+                  int *out_n);
 
 // The configuration of a trial under the job's tuner, as JSON: {"lr":0.01,"batch_size":64}.
-const char *rb_trial_params_json(const struct rb_job *job, int trial, struct rb_arena *arena);
+void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *j);
 
 // 20000..31999: the same for every start of a trial, another one for every trial that may run beside it.
 int rb_trial_master_port(int trial);

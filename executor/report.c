@@ -1,0 +1,362 @@
+// The report: replays the events for what happened, reads the rows for what it cost.
+#include "executor/report.h"
+
+#include "base/limits.h"
+#include "executor/report_split.h"
+#include "executor/spend.h"
+#include "executor/trial_env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct maker {
+    struct rb_engine *engine;
+    struct rb_actions actions;
+    int64_t last_us; // of the last event
+    int64_t over_us; // when the engine said that the job is over, -1: it did not
+    struct rb_arena *arena;
+    struct rb_report *r;
+    struct rb_journal_meta meta;
+    struct rb_task_row *tasks;
+    int n_tasks;
+    struct rb_launch_row *launches;
+    int n_launches;
+};
+
+static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    (void)err;
+    struct maker *m = ctx;
+    rb_engine_step(m->engine, e, &m->actions);
+    m->last_us = e->time_us;
+    if (e->kind == RB_EVENT_RESUME)
+        m->over_us = -1;
+    for (int i = 0; i < m->actions.n; i++)
+        if (m->actions.items[i].kind == RB_ACTION_DONE)
+            m->over_us = e->time_us;
+    return true;
+}
+
+static const char *trial_state(enum rb_trial_state s)
+{
+    static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
+    return names[s];
+}
+
+static void take_trials(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    r->n_trials = rb_engine_n_trials(m->engine);
+    r->trials = rb_arena_array(m->arena, (size_t)(r->n_trials ? r->n_trials : 1), sizeof *r->trials);
+    for (int i = 0; i < r->n_trials; i++) {
+        const struct rb_trial *t = rb_engine_trial(m->engine, i);
+        r->trials[i] = (struct rb_report_trial){.trial = i,
+                                                .restarts = t->failures,
+                                                .state = trial_state(t->state),
+                                                .resource = t->resource,
+                                                .metric = t->metric};
+    }
+}
+
+static void take_best(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    r->best_trial = rb_engine_best(m->engine);
+    r->best_metric = r->best_trial >= 0 ? rb_engine_trial(m->engine, r->best_trial)->metric : NAN;
+    for (int i = 0; i < m->n_tasks; i++)
+        if (m->tasks[i].trial == r->best_trial && m->tasks[i].state == RB_TASK_SAVED)
+            r->best_checkpoint = m->tasks[i].checkpoint; // in order of starts: the last one stays
+}
+
+static void take_stages(struct maker *m)
+{
+    struct rb_report *r = m->r;
+    r->n_stages = r->plan->n_stages;
+    r->stages = rb_arena_array(m->arena, (size_t)(r->n_stages ? r->n_stages : 1), sizeof *r->stages);
+    for (int i = 0; i < r->n_stages; i++) {
+        const struct rb_plan_stage *s = &r->plan->stages[i];
+        r->stages[i] = (struct rb_report_stage){.stage = i,
+                                                .trials = s->trials,
+                                                .gpus_per_trial = s->gpus_per_trial,
+                                                .resource_end = s->resource_end,
+                                                .start_us = rb_engine_stage_start_us(m->engine, i),
+                                                .end_us = rb_engine_stage_end_us(m->engine, i)};
+    }
+}
+
+// Of a launch in the report: unix times of the cloud become times of the run.
+static struct rb_report_node node_of(const struct maker *m, const struct rb_launch_row *row)
+{
+    const int64_t started = m->meta.started_unix_us;
+    return (struct rb_report_node){
+        .node = row->node,
+        .id = row->instance_id,
+        .infra = row->infra,
+        .instance_type = row->instance_type,
+        .market = row->market,
+        .state = rb_launch_state_name(row->state),
+        .requested_us = row->intent_us,
+        .running_us = row->running_unix_us >= 0 ? row->running_unix_us - started : -1,
+        .ready_us = row->ready_us,
+        .terminated_us = row->terminated_unix_us >= 0 ? row->terminated_unix_us - started : -1,
+    };
+}
+
+static bool take_nodes(struct maker *m, struct rb_err *err)
+{
+    struct rb_report *r = m->r;
+    r->nodes = rb_arena_array(m->arena, (size_t)(m->n_launches ? m->n_launches : 1), sizeof *r->nodes);
+    for (int i = 0; i < m->n_launches; i++) {
+        const struct rb_launch_row *row = &m->launches[i];
+        struct rb_billing billing;
+        if (row->state == RB_LAUNCH_REFUSED)
+            continue;
+        if (row->offer < 0 || row->offer >= r->plan->n_offers)
+            return rb_err_set(err, RB_ERR_INVALID, "the journal names offer %d, which the plan does not have",
+                              row->offer);
+        if (!rb_spend_billing(r->plan, row->offer, &billing, err))
+            return false;
+        const struct rb_bill bill = rb_spend_bill(&billing, row, m->meta.started_unix_us + m->last_us);
+        struct rb_report_node *node = &r->nodes[r->n_nodes++];
+        *node = node_of(m, row);
+        node->cost_uusd = bill.total_uusd;
+        r->cost_uusd += bill.total_uusd;
+        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
+                             &r->by);
+        rb_report_split_stages(node, m->last_us, r->stages, r->n_stages);
+    }
+    return true;
+}
+
+static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
+{
+    struct rb_report *r = m->r;
+    if (!rb_journal_meta(j, m->arena, &m->meta, err) || !rb_journal_each_event(j, take_event, m, err) ||
+        !rb_journal_tasks(j, m->arena, &m->tasks, &m->n_tasks, err) ||
+        !rb_journal_launches(j, m->arena, &m->launches, &m->n_launches, err) ||
+        !rb_journal_notes(j, m->arena, &r->notes, &r->n_notes, err))
+        return false;
+    r->run_id = m->meta.run_id;
+    r->plan_sha256 = m->meta.plan_sha256;
+    r->leak_checked_at_us = m->meta.leak_checked_at_us;
+    r->instances_left = m->meta.instances_left;
+    r->outcome = rb_engine_outcome(m->engine, &r->reason);
+    r->time_us = m->over_us >= 0 ? m->over_us : m->last_us;
+    for (int i = 0; i < r->n_notes; i++)
+        r->paced_accelerator = r->paced_accelerator || strcmp(r->notes[i].kind, "paced") == 0;
+    take_trials(m);
+    take_best(m);
+    take_stages(m);
+    return take_nodes(m, err);
+}
+
+bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
+                    struct rb_report *out, struct rb_err *err)
+{
+    struct rb_report r = {.plan = plan};
+    struct maker m = {.arena = arena, .over_us = -1, .r = &r};
+    if (!rb_engine_create(plan, &m.engine, err))
+        return false;
+    const bool ok = take_all(&m, j, err);
+    rb_engine_destroy(m.engine);
+    rb_actions_finish(&m.actions);
+    if (ok)
+        *out = r;
+    return ok;
+}
+
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64])
+{
+    static const char *const names[] = {"running", "complete", "target", "stopped"};
+    if (outcome == RB_JOB_STOPPED)
+        snprintf(out, 64, "stopped: %s", rb_stop_reason_name(reason));
+    else
+        snprintf(out, 64, "%s", names[outcome]);
+    return out;
+}
+
+// Writing.
+
+static void write_quantiles(const struct rb_quantiles *q, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "mean", q->mean);
+    rb_json_kint(j, "p5", q->p5);
+    rb_json_kint(j, "p50", q->p50);
+    rb_json_kint(j, "p95", q->p95);
+    rb_json_kint(j, "p99", q->p99);
+    rb_json_end_object(j);
+}
+
+static void write_metric(double metric, struct rb_json *j)
+{
+    rb_json_key(j, "metric");
+    if (isfinite(metric))
+        rb_json_double(j, metric);
+    else
+        rb_json_null(j);
+}
+
+// A time that may not have come yet.
+static void write_time(const char *key, int64_t us, struct rb_json *j)
+{
+    rb_json_key(j, key);
+    if (us >= 0)
+        rb_json_int(j, us);
+    else
+        rb_json_null(j);
+}
+
+static void write_best(const struct rb_report *r, struct rb_json *j)
+{
+    rb_json_key(j, "best");
+    if (r->best_trial < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", r->best_trial);
+    rb_json_kstring(j, "metric_name", r->plan->job->metric_name);
+    write_metric(r->best_metric, j);
+    rb_json_key(j, "params");
+    rb_trial_params_write(r->plan->job, r->best_trial, j);
+    rb_json_kstring(j, "checkpoint", r->best_checkpoint);
+    rb_json_end_object(j);
+}
+
+static void write_cost(const struct rb_report *r, struct rb_json *j)
+{
+    rb_json_key(j, "cost_uusd");
+    rb_json_begin_object(j);
+    rb_json_key(j, "predicted");
+    write_quantiles(&r->plan->estimate.cost_uusd, j);
+    rb_json_kint(j, "actual", r->cost_uusd);
+    rb_json_key(j, "by");
+    rb_json_begin_object(j);
+    rb_json_kint(j, "train", r->by.train_uusd);
+    rb_json_kint(j, "boot", r->by.boot_uusd);
+    rb_json_kint(j, "idle_barrier", r->by.idle_barrier_uusd);
+    rb_json_kint(j, "minimum", r->by.minimum_uusd);
+    rb_json_kint(j, "lost", r->by.lost_uusd);
+    rb_json_kint(j, "checkpoint", r->by.checkpoint_uusd);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+static void write_stage(const struct rb_report_stage *s, const struct rb_plan_stage *planned,
+                        struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "stage", s->stage);
+    rb_json_kint(j, "trials", s->trials);
+    rb_json_kint(j, "resource_end", s->resource_end);
+    rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
+    rb_json_kint(j, "nodes", s->nodes);
+    write_time("start_us", s->start_us, j);
+    write_time("end_us", s->end_us, j);
+    rb_json_kint(j, "predicted_time_us", planned->time_us.mean);
+    rb_json_kint(j, "predicted_cost_uusd", planned->cost_uusd.mean);
+    rb_json_kint(j, "cost_uusd", s->cost_uusd);
+    rb_json_end_object(j);
+}
+
+static void write_trial(const struct rb_report *r, const struct rb_report_trial *t, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", t->trial);
+    rb_json_kstring(j, "state", t->state);
+    rb_json_kint(j, "resource", t->resource);
+    write_metric(t->metric, j);
+    rb_json_key(j, "params");
+    rb_trial_params_write(r->plan->job, t->trial, j);
+    rb_json_kint(j, "restarts", t->restarts);
+    rb_json_end_object(j);
+}
+
+static void write_node(const struct rb_report_node *n, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "id", n->id);
+    rb_json_kstring(j, "infra", n->infra);
+    rb_json_kstring(j, "instance_type", n->instance_type);
+    rb_json_kstring(j, "market", n->market);
+    rb_json_kstring(j, "state", n->state);
+    rb_json_kint(j, "requested_us", n->requested_us);
+    write_time("running_us", n->running_us, j);
+    write_time("ready_us", n->ready_us, j);
+    write_time("terminated_us", n->terminated_us, j);
+    rb_json_kint(j, "cost_uusd", n->cost_uusd);
+    rb_json_end_object(j);
+}
+
+static void write_leak_check(const struct rb_report *r, struct rb_json *j)
+{
+    rb_json_key(j, "leak_check");
+    if (r->leak_checked_at_us < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "at_us", r->leak_checked_at_us);
+    rb_json_key(j, "instances_left");
+    if (r->instances_left >= 0)
+        rb_json_int(j, r->instances_left);
+    else
+        rb_json_null(j); // unknown is not zero
+    rb_json_end_object(j);
+}
+
+static void write_notes(const struct rb_report *r, const char *key, const char *kind, struct rb_json *j)
+{
+    rb_json_key(j, key);
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_notes; i++) {
+        if (strcmp(r->notes[i].kind, kind) != 0)
+            continue;
+        rb_json_begin_object(j);
+        rb_json_kint(j, "at_us", r->notes[i].time_us);
+        rb_json_kstring(j, "text", r->notes[i].text);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+void rb_report_write(const struct rb_report *r, struct rb_json *j)
+{
+    char outcome[64];
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "format", "rb-report/1");
+    rb_json_kstring(j, "run", r->run_id);
+    rb_json_kstring(j, "plan_sha256", r->plan_sha256);
+    rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, outcome));
+    rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);
+    write_best(r, j);
+    rb_json_key(j, "time_us");
+    rb_json_begin_object(j);
+    rb_json_key(j, "predicted");
+    write_quantiles(&r->plan->estimate.time_us, j);
+    rb_json_kint(j, "actual", r->time_us);
+    rb_json_end_object(j);
+    write_cost(r, j);
+    rb_json_key(j, "stages");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_stages; i++)
+        write_stage(&r->stages[i], &r->plan->stages[i], j);
+    rb_json_end_array(j);
+    rb_json_key(j, "trials");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_trials; i++)
+        write_trial(r, &r->trials[i], j);
+    rb_json_end_array(j);
+    rb_json_key(j, "nodes");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_nodes; i++)
+        write_node(&r->nodes[i], j);
+    rb_json_end_array(j);
+    write_leak_check(r, j);
+    write_notes(r, "replans", "replan", j);
+    write_notes(r, "faults", "fault", j);
+    write_notes(r, "warnings", "warning", j);
+    rb_json_end_object(j);
+}

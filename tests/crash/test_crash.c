@@ -1,0 +1,288 @@
+// Kills the controller at every write of its journal, lets another one take over, and compares the end with
+// that of a run nobody killed: the same best trial, no report lost, no launch made twice, no instance left,
+// the cloud's own bill. Two deaths: the process got as far as it could without another write; or not one side
+// effect further.
+//
+// RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
+#include "fake_run.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+struct world {
+    const char *name;
+    struct fake_faults faults;
+    struct fake_training training; // only probabilities; times stay
+    bool same_launches;            // nothing but deaths can change how many nodes are asked for
+};
+
+static const struct world worlds[] = {
+    {.name = "a well-behaved cloud", .same_launches = true},
+    {.name = "slow listings, lost answers",
+     .faults =
+         {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.3, .visible_after_us = 20000000}},
+    {.name = "refusals and failing trials",
+     .faults = {.capacity = 0.4, .visible_after_us = 3000000},
+     .training = {.fails = 0.15, .yields = 0.15, .hangs = 0.05, .save_fails = 0.1}},
+    {.name = "preemptions",
+     .faults = {.preemption_per_hour = 25, .lost_answer = 0.1, .visible_after_us = 3000000}},
+};
+enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 9, LIMIT_US = 2000000000 };
+
+// What must not depend on any death.
+struct ending {
+    int best, n_trials, n_launches;
+    struct {
+        enum rb_trial_state state;
+        int64_t resource;
+        double metric;
+    } trials[N_TRIALS];
+};
+
+static struct {
+    int points, identical, left, launched_twice, resumes;
+} table[N_WORLDS];
+
+static void init(struct fake_run *r, const struct world *w, uint64_t seed)
+{
+    fake_run_init(r, seed);
+    const int64_t unit_us = r->machines.training.unit_us, startup_us = r->machines.training.startup_us;
+    r->cloud.faults = w->faults;
+    r->machines.training = w->training;
+    r->machines.training.unit_us = unit_us;
+    r->machines.training.startup_us = startup_us;
+}
+
+// Steps to the end; the controller stays open for questions.
+static void run_to_end(struct fake_run *r)
+{
+    const int64_t limit_us = r->v.now_us + LIMIT_US;
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    if (!r->finished)
+        fail_msg("the run does not end; it said:\n%s", r->talk);
+}
+
+static struct ending ending_of(struct fake_run *r)
+{
+    const struct rb_engine *e = rb_controller_engine(r->controller);
+    struct ending end = {
+        .best = rb_engine_best(e), .n_trials = rb_engine_n_trials(e), .n_launches = r->cloud.n_instances};
+    assert_int_equal(end.n_trials, N_TRIALS);
+    for (int i = 0; i < N_TRIALS; i++) {
+        const struct rb_trial *t = rb_engine_trial(e, i);
+        end.trials[i].state = t->state;
+        end.trials[i].resource = t->resource;
+        end.trials[i].metric = t->metric;
+    }
+    return end;
+}
+
+static bool same_metric(double a, double b)
+{
+    return isnan(a) ? isnan(b) : fabs(a - b) <= 0;
+}
+
+static bool same_ending(const struct ending *a, const struct ending *b)
+{
+    if (a->best != b->best)
+        return false;
+    for (int i = 0; i < N_TRIALS; i++) {
+        if (a->trials[i].state != b->trials[i].state || a->trials[i].resource != b->trials[i].resource ||
+            !same_metric(a->trials[i].metric, b->trials[i].metric))
+            return false;
+    }
+    return true;
+}
+
+// Every line of a training process whose work counted stands in the journal.
+
+struct report_list {
+    struct rb_event *items;
+    int n, cap;
+};
+
+static bool take_report(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    (void)err;
+    struct report_list *l = ctx;
+    if (e->kind != RB_EVENT_REPORT)
+        return true;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->items = rb_xrealloc(l->items, (size_t)l->cap, sizeof *l->items);
+    }
+    l->items[l->n++] = *e;
+    return true;
+}
+
+static int count_report(const struct report_list *l, int trial, int attempt, int64_t resource)
+{
+    int n = 0;
+    for (int i = 0; i < l->n; i++)
+        n += l->items[i].trial == trial && l->items[i].attempt == attempt &&
+             l->items[i].resource == resource &&
+             same_metric(l->items[i].metric, fake_metric(trial, resource));
+    return n;
+}
+
+static void check_reports(struct fake_run *r)
+{
+    struct report_list reports = {0};
+    struct rb_err err;
+    assert_true(rb_journal_each_event(r->journal, take_report, &reports, &err));
+    for (int i = 0; i < r->machines.n_processes; i++) {
+        const struct fake_process *p = r->machines.processes[i];
+        for (int k = 1; p->saved && k <= p->n_lines; k++)
+            assert_int_equal(count_report(&reports, p->trial, p->attempt, p->resource_start + k), 1);
+    }
+    free(reports.items);
+}
+
+// One instance for every launch that was answered, one token for every launch, and the bill is the cloud's.
+static int check_launches(struct fake_run *r)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n, answered = 0;
+    int64_t cost = 0;
+    rb_arena_init(&arena);
+    assert_true(rb_journal_launches(r->journal, &arena, &rows, &n, &err));
+    for (int i = 0; i < n; i++) {
+        assert_true(rows[i].state == RB_LAUNCH_GONE || rows[i].state == RB_LAUNCH_REFUSED);
+        answered += rows[i].state == RB_LAUNCH_GONE;
+        cost += rows[i].cost_uusd;
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(rows[i].token, rows[k].token);
+            assert_true(!rows[i].instance_id[0] || strcmp(rows[i].instance_id, rows[k].instance_id) != 0);
+        }
+    }
+    assert_int_equal(cost, fake_cloud_bill_uusd(&r->cloud, &r->billing));
+    return r->cloud.n_instances - answered;
+}
+
+static bool check_end(struct fake_run *r, const struct ending *expected, bool same_launches, int world)
+{
+    if (r->err.code)
+        fail_msg("ended with: %s", r->err.message);
+    assert_int_equal(r->outcome, RB_JOB_COMPLETE);
+    const struct ending end = ending_of(r);
+    table[world].left += fake_cloud_alive(&r->cloud);
+    table[world].launched_twice += check_launches(r);
+    check_reports(r);
+    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+    if (same_launches)
+        assert_int_equal(end.n_launches, expected->n_launches);
+    return same_ending(&end, expected);
+}
+
+// Dies at write n, and if `again` is not 0 at that write of the second controller too.
+static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death how, int64_t again,
+                      const struct ending *expected)
+{
+    const struct world *w = &worlds[world];
+    const int64_t dies_at[] = {n, again, 0};
+    struct fake_run r;
+    init(&r, w, seed);
+    for (int life = 0;; life++) {
+        fake_run_open_dying(&r, dies_at[life], how);
+        run_to_end(&r);
+        if (dies_at[life] == 0 || !r.err.code)
+            break;
+        fake_run_close(&r);
+        table[world].resumes++;
+        fake_run_step_until(&r, r.v.now_us + (n % 3) * 7000000); // nobody is there for a while
+    }
+    table[world].points++;
+    const bool same = check_end(&r, expected, w->same_launches && again == 0, world);
+    table[world].identical += same;
+    if (!same)
+        print_error("%s: seed %d, write %d: another ending\n", w->name, (int)seed, (int)n);
+    assert_true(same);
+    fake_run_finish(&r);
+}
+
+static void every_point(int world, uint64_t seed)
+{
+    struct fake_run r;
+    struct ending expected;
+    init(&r, &worlds[world], seed);
+    fake_run_open(&r);
+    run_to_end(&r);
+    expected = ending_of(&r);
+    assert_true(check_end(&r, &expected, true, world));
+    const int64_t n_writes = rb_journal_n_writes(r.journal);
+    fake_run_finish(&r);
+    assert_true(n_writes > 50);
+    for (int64_t n = 1; n <= n_writes; n++) {
+        one_point(world, seed, n, RB_JOURNAL_DIES_AFTER, 0, &expected);
+        one_point(world, seed, n, RB_JOURNAL_DIES_AT, 0, &expected);
+        one_point(world, seed, n, RB_JOURNAL_DIES_AT, 1 + n % 11, &expected);
+    }
+}
+
+static void every_seed(int world)
+{
+    const char *text = getenv("RB_CRASH_SEEDS");
+    int64_t n_seeds = 1;
+    if (text && !rb_parse_int(text, &n_seeds))
+        fail_msg("RB_CRASH_SEEDS: expected a number, got %s", text);
+    for (int64_t seed = 1; seed <= n_seeds; seed++)
+        every_point(world, (uint64_t)seed);
+}
+
+static void well_behaved(void **state)
+{
+    (void)state;
+    every_seed(0);
+}
+
+static void lost_answers(void **state)
+{
+    (void)state;
+    every_seed(1);
+}
+
+static void refusals_and_failures(void **state)
+{
+    (void)state;
+    every_seed(2);
+}
+
+static void preemptions(void **state)
+{
+    (void)state;
+    every_seed(3);
+}
+
+static int print_table(void **state)
+{
+    (void)state;
+    print_message("%-32s %12s %8s %10s %15s %15s\n", "world", "kill points", "resumes", "identical",
+                  "launched twice", "instances left");
+    for (int i = 0; i < N_WORLDS; i++)
+        print_message("%-32s %12d %8d %10d %15d %15d\n", worlds[i].name, table[i].points, table[i].resumes,
+                      table[i].identical, table[i].launched_twice, table[i].left);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(well_behaved),
+        cmocka_unit_test(lost_answers),
+        cmocka_unit_test(refusals_and_failures),
+        cmocka_unit_test(preemptions),
+    };
+    return cmocka_run_group_tests(tests, NULL, print_table);
+}

@@ -1,0 +1,355 @@
+#include "fake_cloud.h"
+
+#include "base/arena.h"
+#include "base/stream.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS_BASE = 1 };
+
+// Draws whose key is the cloud's own history of calls: nothing about them needs to repeat after a crash.
+static double chance(struct fake_cloud *c)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){
+                           .seed = c->seed, .purpose = RB_DRAW_MOCK, .index = (uint32_t)c->n_draws++});
+    return rb_stream_uniform(&s);
+}
+
+static void copy(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+static const char *tag(const struct rb_launch *launch, const char *key)
+{
+    for (int i = 0; i < launch->n_tags; i++) {
+        if (strcmp(launch->tags[i].key, key) == 0)
+            return launch->tags[i].value;
+    }
+    return "";
+}
+
+// Something that happens later, to one instance or to one call.
+
+struct later {
+    struct fake_cloud *cloud;
+    uint64_t session;
+    struct fake_instance copy; // launch: what is asked for
+    int instance;              // -1: none
+    char id[32];
+    struct rb_err err;
+    rb_launch_fn *launch_fn;
+    rb_terminate_fn *terminate_fn;
+    rb_list_fn *list_fn;
+    void *arg;
+};
+
+static void after(struct fake_cloud *c, int64_t delay_us, rb_loop_fn *fn, struct later *l)
+{
+    c->v->loop.timer_start(c->v, delay_us, fn, l);
+}
+
+static int64_t latency(struct fake_cloud *c)
+{
+    return 5000 + (int64_t)(45000 * chance(c));
+}
+
+// Instances.
+
+void fake_cloud_kill_instance(struct fake_cloud *c, int index, const char *reason)
+{
+    struct fake_instance *i = c->instances[index];
+    if (i->state == RB_INSTANCE_TERMINATED)
+        return;
+    i->state = RB_INSTANCE_TERMINATED;
+    i->reason = reason;
+    if (i->terminated_unix_us < 0)
+        i->terminated_unix_us = virtual_loop_unix_us(c->v);
+    if (c->died)
+        c->died(c->died_ctx, index);
+}
+
+static void preempt(void *arg)
+{
+    struct fake_instance *i = arg;
+    if (i->state == RB_INSTANCE_RUNNING)
+        fake_cloud_kill_instance(i->cloud, i->index, "Server.SpotInstanceTermination");
+}
+
+static void boot(void *arg)
+{
+    struct fake_instance *i = arg;
+    struct fake_cloud *c = i->cloud;
+    if (i->state != RB_INSTANCE_PENDING || c->faults.never_boots)
+        return;
+    i->state = RB_INSTANCE_RUNNING;
+    i->running_unix_us = virtual_loop_unix_us(c->v);
+    if (c->faults.preemption_per_hour > 0) {
+        const double hours = -log(chance(c)) / c->faults.preemption_per_hour;
+        c->v->loop.timer_start(c->v, (int64_t)(hours * 3.6e9), preempt, i);
+    }
+}
+
+static struct fake_instance *add_instance(struct fake_cloud *c, const struct fake_instance *wanted)
+{
+    struct fake_instance *i = rb_xcalloc(1, sizeof *i);
+    *i = *wanted;
+    i->cloud = c;
+    i->index = c->n_instances;
+    i->state = RB_INSTANCE_PENDING;
+    i->created_us = c->v->now_us;
+    i->visible_us = c->v->now_us + (int64_t)(chance(c) * (double)c->faults.visible_after_us);
+    i->running_unix_us = i->terminated_unix_us = -1;
+    snprintf(i->id, sizeof i->id, "i-%08x", c->n_instances);
+    c->instances = rb_xrealloc(c->instances, (size_t)c->n_instances + 1, sizeof(struct fake_instance *));
+    c->instances[c->n_instances++] = i;
+    c->v->loop.timer_start(c->v, (int64_t)((0.5 + chance(c)) * (double)c->queue_mean_us), boot, i);
+    return i;
+}
+
+static struct rb_instance describe(const struct fake_instance *i, char address[32])
+{
+    snprintf(address, 32, "10.0.%d.%d", (i->index + ADDRESS_BASE) / 250, (i->index + ADDRESS_BASE) % 250);
+    return (struct rb_instance){
+        .id = i->id,
+        .state = i->state,
+        .address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
+        .private_address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
+        .instance_type = i->type,
+        .token = i->token,
+        .run_id = i->run_id,
+        .launch_id = i->launch_id,
+        .owner = i->owner,
+        .running_at_us = i->running_unix_us,
+        .terminated_at_us = i->state == RB_INSTANCE_TERMINATED ? i->terminated_unix_us : -1,
+        .state_reason = i->reason,
+    };
+}
+
+struct fake_instance *fake_cloud_by_address(struct fake_cloud *c, const char *address)
+{
+    for (int i = 0; i < c->n_instances; i++) {
+        char text[32];
+        describe(c->instances[i], text);
+        if (strcmp(text, address) == 0 && c->instances[i]->state == RB_INSTANCE_RUNNING)
+            return c->instances[i];
+    }
+    return NULL;
+}
+
+// Launch.
+
+static void answer_launch(void *arg)
+{
+    struct later *l = arg;
+    if (l->session == l->cloud->session) {
+        char address[32];
+        struct rb_instance instance;
+        if (!l->err.code)
+            instance = describe(l->cloud->instances[l->instance], address);
+        l->launch_fn(l->arg, l->err.code ? &l->err : NULL, l->err.code ? NULL : &instance);
+    }
+    free(l);
+}
+
+static int by_token(const struct fake_cloud *c, const char *token)
+{
+    for (int i = 0; i < c->n_instances; i++) {
+        if (strcmp(c->instances[i]->token, token) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void launch_arrives(void *arg)
+{
+    struct later *l = arg;
+    struct fake_cloud *c = l->cloud;
+    c->n_launch_calls++;
+    l->instance = by_token(c, l->copy.token);
+    if (l->instance >= 0) {
+        const struct fake_instance *same = c->instances[l->instance];
+        assert(strcmp(same->launch_id, l->copy.launch_id) == 0 && strcmp(same->type, l->copy.type) == 0 &&
+               strcmp(same->owner, l->copy.owner) == 0 && strcmp(same->name, l->copy.name) == 0);
+    } else if (c->faults.refuse_all != RB_ERR_NONE) {
+        rb_err_set(&l->err, c->faults.refuse_all, "refused by the test");
+    } else if (chance(c) < c->faults.capacity) {
+        rb_err_set(&l->err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
+    } else {
+        l->instance = add_instance(c, &l->copy)->index;
+    }
+    if (chance(c) < c->faults.lost_answer) {
+        l->err = (struct rb_err){0};
+        rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
+        after(c, 2000000, answer_launch, l);
+    } else {
+        after(c, latency(c), answer_launch, l);
+    }
+}
+
+static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_launch_fn *fn, void *arg)
+{
+    struct fake_cloud *c = p->state;
+    struct later *l = rb_xcalloc(1, sizeof *l);
+    *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
+    assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
+    copy(l->copy.token, sizeof l->copy.token, wanted->token);
+    copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
+    copy(l->copy.name, sizeof l->copy.name, tag(wanted, "Name"));
+    copy(l->copy.run_id, sizeof l->copy.run_id, tag(wanted, "rb:run-id"));
+    copy(l->copy.launch_id, sizeof l->copy.launch_id, tag(wanted, "rb:launch-id"));
+    copy(l->copy.owner, sizeof l->copy.owner, tag(wanted, "rb:owner"));
+    if (chance(c) < c->faults.lost_request) {
+        rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
+        after(c, 2000000, answer_launch, l);
+    } else {
+        after(c, latency(c), launch_arrives, l);
+    }
+}
+
+// Terminate.
+
+static void answer_terminate(void *arg)
+{
+    struct later *l = arg;
+    if (l->session == l->cloud->session)
+        l->terminate_fn(l->arg, l->err.code ? &l->err : NULL);
+    free(l);
+}
+
+static void ended(void *arg)
+{
+    struct fake_instance *i = arg;
+    fake_cloud_kill_instance(i->cloud, i->index, "Client.UserInitiatedShutdown");
+}
+
+static void terminate_arrives(void *arg)
+{
+    struct later *l = arg;
+    struct fake_cloud *c = l->cloud;
+    struct fake_instance *found = NULL;
+    for (int i = 0; i < c->n_instances; i++) {
+        if (strcmp(c->instances[i]->id, l->id) == 0 && c->instances[i]->visible_us <= c->v->now_us)
+            found = c->instances[i];
+    }
+    if (!found) {
+        rb_err_set(&l->err, RB_ERR_NOT_FOUND, "InvalidInstanceID.NotFound");
+    } else if (found->state == RB_INSTANCE_PENDING || found->state == RB_INSTANCE_RUNNING) {
+        found->state = RB_INSTANCE_STOPPING;
+        found->terminated_unix_us = virtual_loop_unix_us(c->v); // billing ends here
+        if (c->died)
+            c->died(c->died_ctx, found->index);
+        c->v->loop.timer_start(c->v, 200000 + (int64_t)(1e6 * chance(c)), ended, found);
+    }
+    if (chance(c) < c->faults.lost_answer) {
+        l->err = (struct rb_err){0};
+        rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
+    }
+    after(c, latency(c), answer_terminate, l);
+}
+
+static void terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
+    struct fake_cloud *c = p->state;
+    struct later *l = rb_xcalloc(1, sizeof *l);
+    *l = (struct later){.cloud = c, .session = c->session, .terminate_fn = fn, .arg = arg};
+    copy(l->id, sizeof l->id, id);
+    if (chance(c) < c->faults.lost_request) {
+        rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
+        after(c, 2000000, answer_terminate, l);
+    } else {
+        after(c, latency(c), terminate_arrives, l);
+    }
+}
+
+// List.
+
+static void answer_list(void *arg)
+{
+    struct later *l = arg;
+    struct fake_cloud *c = l->cloud;
+    if (l->session == c->session) {
+        const bool complete = chance(c) >= c->faults.partial_listing;
+        struct rb_instance *found = rb_xcalloc((size_t)c->n_instances + 1, sizeof *found);
+        char(*addresses)[32] = rb_xcalloc((size_t)c->n_instances + 1, sizeof *addresses);
+        int n = 0;
+        for (int i = 0; i < c->n_instances; i++) {
+            const struct fake_instance *k = c->instances[i];
+            if (k->visible_us > c->v->now_us || (!complete && chance(c) < 0.5) ||
+                (c->faults.vanishing && k->state == RB_INSTANCE_TERMINATED))
+                continue;
+            found[n] = describe(k, addresses[n]);
+            n++;
+        }
+        l->list_fn(l->arg, NULL, found, n, complete);
+        free(found);
+        free(addresses);
+    }
+    free(l);
+}
+
+static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
+    struct fake_cloud *c = p->state;
+    struct later *l = rb_xcalloc(1, sizeof *l);
+    (void)run_id; // one run only
+    *l = (struct later){.cloud = c, .session = c->session, .list_fn = fn, .arg = arg};
+    after(c, latency(c), answer_list, l);
+}
+
+static const struct rb_provider_ops ops = {
+    .name = "fake", .launch = launch, .list = list, .terminate = terminate};
+
+struct rb_provider fake_cloud_provider(struct fake_cloud *c)
+{
+    return (struct rb_provider){.ops = &ops, .state = c};
+}
+
+void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed)
+{
+    *c = (struct fake_cloud){.v = v, .seed = seed, .queue_mean_us = 5000000};
+}
+
+void fake_cloud_finish(struct fake_cloud *c)
+{
+    for (int i = 0; i < c->n_instances; i++)
+        free(c->instances[i]);
+    free(c->instances);
+}
+
+void fake_cloud_new_session(struct fake_cloud *c)
+{
+    c->session++;
+}
+
+int fake_cloud_alive(const struct fake_cloud *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n_instances; i++)
+        n += c->instances[i]->state != RB_INSTANCE_TERMINATED;
+    return n;
+}
+
+int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing *billing)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < c->n_instances; i++) {
+        const struct fake_instance *k = c->instances[i];
+        if (k->terminated_unix_us >= 0)
+            sum += rb_bill_node(billing, k->running_unix_us, k->terminated_unix_us).total_uusd;
+    }
+    return sum;
+}
+
+void fake_cloud_add_stranger(struct fake_cloud *c, const char *run_id)
+{
+    struct fake_instance wanted = {
+        .token = "stranger", .launch_id = "stranger", .owner = "us", .name = "stranger"};
+    copy(wanted.run_id, sizeof wanted.run_id, run_id);
+    add_instance(c, &wanted);
+}

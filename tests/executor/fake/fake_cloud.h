@@ -1,0 +1,59 @@
+// A cloud in virtual time, as bad as real ones: answers get lost after their side effect, requests before it,
+// new instances show up late in listings, pages go missing, machines are taken away. It outlives any number
+// of controllers.
+#ifndef RB_TESTS_FAKE_CLOUD_H
+#define RB_TESTS_FAKE_CLOUD_H
+
+#include "profiles/billing.h"
+#include "providers/provider.h"
+#include "virtual_loop.h"
+
+struct fake_faults {
+    double lost_request, lost_answer; // of launches and terminations
+    double capacity;                  // launches refused
+    double partial_listing;
+    double preemption_per_hour;
+    int64_t visible_after_us;    // at most; drawn per instance
+    enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
+    bool never_boots;            // instances stay pending
+    bool vanishing;              // terminated instances are listed no more
+};
+
+struct fake_instance {
+    char id[32], token[65], launch_id[40], run_id[96], owner[96], name[64], type[64];
+    enum rb_instance_state state;
+    int64_t created_us, visible_us;              // loop time
+    int64_t running_unix_us, terminated_unix_us; // -1: not
+    bool set_up;                                 // a launcher has prepared it once
+    const char *reason;
+    struct fake_cloud *cloud;
+    int index;
+};
+
+struct fake_cloud {
+    struct virtual_loop *v;
+    uint64_t seed;
+    struct fake_faults faults;
+    struct fake_instance **instances; // [n_instances], never removed
+    int n_instances;
+    int n_launch_calls; // requests that arrived
+    uint64_t session;   // answers to earlier sessions are dropped
+    uint64_t n_draws;
+    int64_t queue_mean_us;
+    void (*died)(void *ctx, int instance); // its processes end with it
+    void *died_ctx;
+};
+
+void fake_cloud_init(struct fake_cloud *c, struct virtual_loop *v, uint64_t seed);
+void fake_cloud_finish(struct fake_cloud *c);
+struct rb_provider fake_cloud_provider(struct fake_cloud *c);
+void fake_cloud_new_session(struct fake_cloud *c); // the controller died: nobody listens any more
+int fake_cloud_alive(const struct fake_cloud *c);  // instances that are not terminated
+int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing *billing);
+struct fake_instance *fake_cloud_by_address(struct fake_cloud *c,
+                                            const char *address); // alive and running, or NULL
+// An instance that no journal knows, tagged like the run's.
+void fake_cloud_add_stranger(struct fake_cloud *c, const char *run_id);
+void fake_cloud_kill_instance(struct fake_cloud *c, int index, const char *reason);
+
+#endif

@@ -1,0 +1,415 @@
+#include "fake_launcher.h"
+
+#include "base/arena.h"
+#include "base/number.h"
+#include "base/stream.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double fake_metric(int trial, int64_t resource)
+{
+    struct rb_stream s;
+    if (trial % 7 == 5)
+        return NAN; // diverged
+    rb_stream_init(&s,
+                   &(struct rb_stream_key){.seed = 99, .purpose = RB_DRAW_CURVE, .index = (uint32_t)trial});
+    return floor(1e4 * (rb_stream_uniform(&s) + 0.02 * (double)resource)) / 1e4;
+}
+
+// A call's continuation in one session.
+
+struct later {
+    struct fake_machines *m;
+    uint64_t session;
+    int node, trial, start;
+    char path[256];
+};
+
+static struct later *later(struct fake_machines *m, int64_t delay_us, rb_loop_fn *fn)
+{
+    struct later *l = rb_xcalloc(1, sizeof *l);
+    *l = (struct later){.m = m, .session = m->session, .node = -1};
+    m->cloud->v->loop.timer_start(m->cloud->v, delay_us, fn, l);
+    return l;
+}
+
+static bool is_current(const struct later *l)
+{
+    return l->session == l->m->session;
+}
+
+static int instance_of(const struct fake_machines *m, int node)
+{
+    for (int i = 0; i < m->n_nodes; i++) {
+        if (m->nodes[i].node == node)
+            return m->nodes[i].instance;
+    }
+    return -1;
+}
+
+static bool is_alive(const struct fake_machines *m, int instance)
+{
+    return instance >= 0 && m->cloud->instances[instance]->state == RB_INSTANCE_RUNNING;
+}
+
+static struct fake_process *find(struct fake_machines *m, int trial, int start)
+{
+    for (int i = 0; i < m->n_processes; i++) {
+        if (m->processes[i]->trial == trial && m->processes[i]->start == start)
+            return m->processes[i];
+    }
+    return NULL;
+}
+
+// Nodes.
+
+static void prepared(void *arg)
+{
+    struct later *l = arg;
+    struct fake_machines *m = l->m;
+    const int instance = instance_of(m, l->node);
+    if (is_current(l) && instance != -1) {
+        struct rb_err err = {0};
+        if (!is_alive(m, instance))
+            rb_err_set(&err, RB_ERR_IO, "no route to host");
+        else if (m->training.set_up_fails)
+            rb_err_set(&err, RB_ERR_IO, "setup: pip: command not found");
+        else
+            m->cloud->instances[instance]->set_up = true;
+        m->events.prepared(m->events.ctx, l->node, err.code ? &err : NULL);
+    }
+    free(l);
+}
+
+static void prepare(struct rb_launcher *base, const struct rb_launch_node *node)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    const struct fake_instance *i = fake_cloud_by_address(m->cloud, node->address);
+    assert(!i || strcmp(i->id, node->instance_id) == 0);
+    assert(m->n_nodes < 256 && instance_of(m, node->node) == -1);
+    m->nodes[m->n_nodes].node = node->node;
+    m->nodes[m->n_nodes++].instance = i ? i->index : -2;
+    later(m, i && i->set_up ? 100000 : 3000000, prepared)->node = node->node;
+}
+
+static void forget(struct rb_launcher *base, int node)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    const int instance = instance_of(m, node);
+    for (int i = 0; i < m->n_nodes; i++) {
+        if (m->nodes[i].node == node)
+            m->nodes[i--] = m->nodes[--m->n_nodes];
+    }
+    for (int i = 0; i < m->n_processes; i++) {
+        for (int k = 0; k < m->processes[i]->n_slots; k++) {
+            if (m->processes[i]->slots[k].instance == instance && m->processes[i]->followed == m->session)
+                m->processes[i]->followed = 0;
+        }
+    }
+}
+
+static void unreachable(void *arg)
+{
+    struct later *l = arg;
+    for (int i = 0; is_current(l) && i < l->m->n_nodes; i++) {
+        if (l->m->nodes[i].instance == l->start) {
+            l->m->events.unreachable(l->m->events.ctx, l->m->nodes[i].node);
+            break;
+        }
+    }
+    free(l);
+}
+
+static void instance_died(void *ctx, int instance)
+{
+    struct fake_machines *m = ctx;
+    for (int i = 0; i < m->n_processes; i++) {
+        struct fake_process *p = m->processes[i];
+        for (int k = 0; k < p->n_slots; k++) {
+            if (p->slots[k].instance == instance && p->state == FAKE_RUNNING)
+                p->state = FAKE_KILLED; // and the rest of its gang with it
+        }
+    }
+    later(m, 3000000, unreachable)->start = instance;
+}
+
+static void heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    assert(instance_of(m, node) >= 0 && shutdown_in_s > 0);
+    m->n_heartbeats++;
+}
+
+// Processes.
+
+static void deliver(struct fake_process *p)
+{
+    struct fake_machines *m = p->machines;
+    const struct rb_launcher_events *e = &m->events;
+    while (p->followed == m->session && p->n_delivered < p->n_lines) {
+        const int64_t resource = p->resource_start + ++p->n_delivered;
+        char line[128];
+        int n = snprintf(line, sizeof line, "epoch=%lld loss=0.5 val_acc=%.4f", (long long)resource,
+                         fake_metric(p->trial, resource));
+        e->line(e->ctx, p->trial, p->start, line, (size_t)n);
+        n = snprintf(line, sizeof line, "\x1b[31mnot a report\x1b[0m val_acc=7");
+        e->line(e->ctx, p->trial, p->start, line, (size_t)n);
+    }
+    if (p->followed == m->session && p->state == FAKE_EXITED && !p->exit_delivered) {
+        p->exit_delivered = true;
+        e->exited(e->ctx, p->trial, p->start, p->exit_code);
+    }
+}
+
+static void step(void *arg)
+{
+    struct fake_process *p = arg;
+    struct virtual_loop *v = p->machines->cloud->v;
+    if (p->state != FAKE_RUNNING)
+        return;
+    if (p->n_lines == p->stops_after && p->hangs)
+        return;
+    if (p->n_lines == p->stops_after) {
+        p->state = FAKE_EXITED;
+    } else {
+        p->n_lines++;
+        v->loop.timer_start(v, p->unit_us, step, p);
+    }
+    deliver(p);
+}
+
+static void followed(void *arg)
+{
+    struct later *l = arg;
+    struct fake_process *p = is_current(l) ? find(l->m, l->trial, l->start) : NULL;
+    if (p)
+        deliver(p);
+    free(l);
+}
+
+static int64_t env_int(const struct rb_task *task, const char *key)
+{
+    for (int i = 0; i < task->n_env; i++) {
+        int64_t value;
+        if (strcmp(task->env[i].key, key) == 0 && rb_parse_int(task->env[i].value, &value))
+            return value;
+    }
+    assert(!"a variable is missing from the environment");
+    return -1;
+}
+
+static void check_free(const struct fake_machines *m, const struct fake_process *p)
+{
+    for (int i = 0; i < m->n_processes; i++) {
+        const struct fake_process *q = m->processes[i];
+        if (q->state != FAKE_RUNNING)
+            continue;
+        assert(q->trial != p->trial);
+        for (int a = 0; a < p->n_slots; a++) {
+            for (int b = 0; b < q->n_slots; b++)
+                assert(p->slots[a].instance != q->slots[b].instance ||
+                       !(p->slots[a].gpus & q->slots[b].gpus));
+        }
+    }
+}
+
+static void check_checkpoint(const struct fake_machines *m, const struct rb_task *task,
+                             int64_t resource_start)
+{
+    if (!task->resume_from) {
+        assert(resource_start == 0);
+        return;
+    }
+    for (int i = m->n_checkpoints - 1; i >= 0; i--) {
+        if (strcmp(m->checkpoints[i].path, task->resume_from) == 0) {
+            assert(m->checkpoints[i].trial == task->trial && m->checkpoints[i].resource == resource_start);
+            return;
+        }
+    }
+    assert(!"started from a checkpoint that was never saved");
+}
+
+// How this start will go: keyed by the engine's names for it, so that it does not depend on who asks.
+static void draw_fate(struct fake_process *p, const struct fake_training *training)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = p->machines->seed,
+                                               .purpose = RB_DRAW_WITHIN,
+                                               .stage = (uint32_t)p->stage,
+                                               .index = (uint32_t)p->trial,
+                                               .attempt = (uint32_t)p->attempt});
+    const int units = (int)(p->resource_end - p->resource_start);
+    const double u = rb_stream_uniform(&s);
+    p->unit_us = (int64_t)((0.7 + 0.6 * rb_stream_uniform(&s)) * (double)training->unit_us);
+    p->stops_after = training->silent ? 0 : units;
+    p->hangs =
+        u >= training->fails + training->yields && u < training->fails + training->yields + training->hangs;
+    if (u < training->fails) {
+        p->exit_code = 1;
+        p->stops_after = (int)rb_stream_below(&s, (uint64_t)units);
+    } else if (u < training->fails + training->yields && units > 1) {
+        p->exit_code = 75;
+        p->stops_after = 1 + (int)rb_stream_below(&s, (uint64_t)units - 1);
+    } else if (p->hangs) {
+        p->stops_after = (int)rb_stream_below(&s, (uint64_t)units);
+    }
+}
+
+static struct fake_process *create(struct fake_machines *m, const struct rb_task *task)
+{
+    struct fake_process *p = rb_xcalloc(1, sizeof *p);
+    *p = (struct fake_process){
+        .machines = m, .trial = task->trial, .start = task->attempt, .stage = task->stage};
+    p->attempt = (int)env_int(task, "RB_ATTEMPT");
+    p->resource_start = env_int(task, "RB_RESOURCE_START");
+    p->resource_end = env_int(task, "RB_RESOURCE_END");
+    assert(task->n_slots <= 16 && env_int(task, "RB_TRIAL_ID") == task->trial);
+    for (; p->n_slots < task->n_slots; p->n_slots++) {
+        p->slots[p->n_slots].instance = instance_of(m, task->slots[p->n_slots].node);
+        p->slots[p->n_slots].gpus = task->slots[p->n_slots].gpus;
+        if (!is_alive(m, p->slots[p->n_slots].instance))
+            p->state = FAKE_KILLED; // the node has just died; its loss is told otherwise
+    }
+    if (p->state == FAKE_RUNNING) {
+        check_free(m, p);
+        check_checkpoint(m, task, p->resource_start);
+    }
+    draw_fate(p, &m->training);
+    m->processes = rb_xrealloc(m->processes, (size_t)m->n_processes + 1, sizeof(struct fake_process *));
+    m->processes[m->n_processes++] = p;
+    m->cloud->v->loop.timer_start(m->cloud->v, m->training.startup_us + p->unit_us, step, p);
+    return p;
+}
+
+static void start(struct rb_launcher *base, const struct rb_task *task)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_process *p = find(m, task->trial, task->attempt);
+    if (!p)
+        p = create(m, task);
+    p->followed = m->session;
+    p->n_delivered = 0;
+    p->exit_delivered = false;
+    struct later *l = later(m, 5000, followed);
+    l->trial = task->trial;
+    l->start = task->attempt;
+}
+
+static void killed(void *arg)
+{
+    struct later *l = arg;
+    struct fake_process *p = find(l->m, l->trial, l->start);
+    if (p && p->state == FAKE_RUNNING)
+        p->state =
+            FAKE_KILLED; // the order was sent: it arrives whether or not anyone is still there to hear of it
+    if (is_current(l) && p && p->followed == l->m->session) {
+        p->followed = 0;
+        l->m->events.killed(l->m->events.ctx, l->trial, l->start);
+    }
+    free(l);
+}
+
+static void kill_task(struct rb_launcher *base, int trial, int start_number)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct later *l = later(m, 10000, killed);
+    l->trial = trial;
+    l->start = start_number;
+}
+
+static void saved(void *arg)
+{
+    struct later *l = arg;
+    struct fake_machines *m = l->m;
+    struct fake_process *p = find(m, l->trial, l->start);
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = m->seed,
+                                               .purpose = RB_DRAW_CHECKPOINT,
+                                               .index = (uint32_t)m->cloud->n_draws++});
+    if (is_current(l) && p->followed == m->session) {
+        if (!is_alive(m, p->slots[0].instance) || rb_stream_uniform(&s) < m->training.save_fails) {
+            struct rb_err err;
+            rb_err_set(&err, RB_ERR_IO, "connection reset");
+            m->events.saved(m->events.ctx, l->trial, l->start, NULL, &err);
+        } else {
+            char path[sizeof l->path + 8];
+            snprintf(path, sizeof path, "%s.tar", l->path);
+            m->checkpoints =
+                rb_xrealloc(m->checkpoints, (size_t)m->n_checkpoints + 1, sizeof *m->checkpoints);
+            struct fake_checkpoint *k = &m->checkpoints[m->n_checkpoints++];
+            *k = (struct fake_checkpoint){.trial = p->trial, .resource = p->resource_start + p->n_lines};
+            snprintf(k->path, sizeof k->path, "%.250s", path);
+            p->saved = true;
+            m->events.saved(m->events.ctx, l->trial, l->start, path, NULL);
+        }
+    }
+    free(l);
+}
+
+static void save(struct rb_launcher *base, int trial, int start_number, const char *dest)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    const struct fake_process *p = find(m, trial, start_number);
+    assert(p && p->state == FAKE_EXITED);
+    struct later *l = later(m, 20000, saved);
+    l->trial = trial;
+    l->start = start_number;
+    snprintf(l->path, sizeof l->path, "%s", dest);
+}
+
+static void destroy(struct rb_launcher *base)
+{
+    struct fake_machines *m =
+        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    m->session++;
+    m->n_nodes = 0;
+}
+
+static const struct rb_launcher_ops ops = {.name = "fake",
+                                           .prepare = prepare,
+                                           .start = start,
+                                           .save = save,
+                                           .kill = kill_task,
+                                           .forget = forget,
+                                           .heartbeat = heartbeat,
+                                           .destroy = destroy};
+
+void fake_machines_init(struct fake_machines *m, struct fake_cloud *cloud, uint64_t seed)
+{
+    *m = (struct fake_machines){
+        .cloud = cloud,
+        .seed = seed,
+        .session = 1,
+        .launcher = {&ops},
+        .training = {.unit_us = 20000000, .startup_us = 5000000},
+    };
+    cloud->died = instance_died;
+    cloud->died_ctx = m;
+}
+
+void fake_machines_finish(struct fake_machines *m)
+{
+    for (int i = 0; i < m->n_processes; i++)
+        free(m->processes[i]);
+    free(m->processes);
+    free(m->checkpoints);
+}
+
+struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events)
+{
+    struct fake_machines *m = machines;
+    m->session++;
+    m->n_nodes = 0;
+    m->events = *events;
+    return &m->launcher;
+}

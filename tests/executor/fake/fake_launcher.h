@@ -1,0 +1,70 @@
+// Training in virtual time on the fake cloud's machines. Processes belong to the machines and go on when a
+// controller dies; a launcher is one controller's view of them. Asserts what must never happen: two processes
+// on one GPU, two of one trial, a start from the wrong checkpoint.
+#ifndef RB_TESTS_FAKE_LAUNCHER_H
+#define RB_TESTS_FAKE_LAUNCHER_H
+
+#include "executor/launcher.h"
+#include "fake_cloud.h"
+
+struct fake_training {
+    double fails, yields, hangs; // per start
+    bool silent;                 // ends with 0 without a report
+    bool set_up_fails;           // every node
+    double save_fails;           // per save
+    int64_t unit_us, startup_us; // means
+};
+
+enum fake_process_state { FAKE_RUNNING, FAKE_EXITED, FAKE_KILLED };
+
+struct fake_process {
+    struct fake_machines *machines;
+    int trial, start, stage, attempt;
+    int64_t resource_start, resource_end;
+    int n_slots;
+    struct {
+        int instance;
+        uint64_t gpus;
+    } slots[16];
+    enum fake_process_state state;
+    int n_lines, stops_after, exit_code; // stops_after: lines before it ends
+    bool hangs;
+    int64_t unit_us;
+    bool saved;
+    uint64_t followed; // by the launcher of this session
+    int n_delivered;
+    bool exit_delivered;
+};
+
+struct fake_checkpoint {
+    char path[256];
+    int trial;
+    int64_t resource;
+};
+
+struct fake_machines {
+    struct fake_cloud *cloud;
+    uint64_t seed;
+    struct fake_training training;
+    struct fake_process **processes; // [n_processes], never removed
+    int n_processes;
+    struct fake_checkpoint *checkpoints;
+    int n_checkpoints;
+    int n_heartbeats;
+    uint64_t session;
+    struct rb_launcher launcher; // of this session
+    struct rb_launcher_events events;
+    struct {
+        int node, instance;
+    } nodes[256]; // this session's connections
+    int n_nodes;
+};
+
+void fake_machines_init(struct fake_machines *m, struct fake_cloud *cloud, uint64_t seed);
+void fake_machines_finish(struct fake_machines *m);
+// A new controller's launcher; the one before hears nothing any more.
+struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events);
+
+double fake_metric(int trial, int64_t resource);
+
+#endif

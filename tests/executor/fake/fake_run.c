@@ -1,0 +1,256 @@
+#include "fake_run.h"
+
+#include "engine/rungs.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char job_yaml[] =
+    "name: fake\n"
+    "seed: 3\n"
+    "metric: {name: val_acc, goal: maximize}\n"
+    "parameters: {lr: {min: 0.1, max: 0.9}}\n"
+    "scheduler: {type: sha, num_trials: 9, min_resource: 1, max_resource: 9, eta: 3}\n"
+    "trial: {gpus: 2, timeout: 60s, max_restarts: 20}\n"
+    "run: python train.py $RB_ARGS\n"
+    "resources: {infra: [mock/here], instance_types: [box]}\n";
+
+static const struct rb_offer offers[] = {
+    {.infra = "mock/here",
+     .instance_type = "box",
+     .accelerator = "A",
+     .gpus = 4,
+     .rate = {3600000},
+     .source = "test"},
+};
+
+static void must(bool ok, const struct rb_err *err)
+{
+    if (!ok) {
+        fprintf(stderr, "fake run: %s\n", err->message);
+        abort();
+    }
+}
+
+static const struct rb_job *read_job(struct rb_arena *arena)
+{
+    struct rb_job *job = rb_arena_alloc(arena, sizeof *job);
+    struct rb_doc doc;
+    struct rb_err err;
+    must(rb_doc_parse_yaml(&doc, "job.yaml", job_yaml, strlen(job_yaml), &err), &err);
+    must(rb_job_read(doc.root, NULL, 0, arena, job, &err), &err);
+    rb_doc_finish(&doc);
+    return job;
+}
+
+// 3 nodes, then 2, then 1.
+static struct rb_plan *make_plan(struct rb_arena *arena)
+{
+    struct rb_plan *plan = rb_arena_alloc(arena, sizeof *plan);
+    const struct rb_job *job = read_job(arena);
+    struct rb_rung_table table;
+    struct rb_err err;
+    must(rb_rungs_of_job(job, &table, &err), &err);
+    struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)table.n, sizeof *stages);
+    for (int i = 0; i < table.n; i++) {
+        struct rb_plan_nodes *nodes = rb_arena_alloc(arena, sizeof *nodes);
+        *nodes = (struct rb_plan_nodes){.offer = 0, .count = table.n - i};
+        stages[i] = (struct rb_plan_stage){.trials = table.rungs[i].trials,
+                                           .resource_start = table.rungs[i].resource_start,
+                                           .resource_end = table.rungs[i].resource_end,
+                                           .gpus_per_trial = 2,
+                                           .trials_per_gpu = 1,
+                                           .waves = 1,
+                                           .nodes = nodes,
+                                           .n_nodes = 1};
+    }
+    *plan = (struct rb_plan){.tool = "test",
+                             .job_path = "",
+                             .job = job,
+                             .policy = "elastic",
+                             .planner = "static",
+                             .deadline_us = -1,
+                             .deadline_at_us = -1,
+                             .budget_uusd = -1,
+                             .stages = stages,
+                             .n_stages = table.n,
+                             .offers = offers,
+                             .n_offers = 1};
+    return plan;
+}
+
+void fake_run_init(struct fake_run *r, uint64_t seed)
+{
+    *r = (struct fake_run){.deadline_us = -1,
+                           .budget_uusd = -1,
+                           .poll_us = 1000000,
+                           .boot_timeout_us = 600000000,
+                           .capacity_retries = 1000,
+                           .infra = "mock/here",
+                           .billing = {.rate = {3600000}}};
+    const char *shm =
+        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; // thousands of journals: not on a disk
+    snprintf(r->dir, sizeof r->dir, "%s/rb-fake-XXXXXX", shm);
+    if (!mkdtemp(r->dir))
+        abort();
+    char keys[96];
+    snprintf(keys, sizeof keys, "%s/keys", r->dir);
+    mkdir(keys, 0700);
+    snprintf(r->journal_path, sizeof r->journal_path, "%s/journal.db", r->dir);
+    virtual_loop_init(&r->v);
+    fake_cloud_init(&r->cloud, &r->v, seed);
+    fake_machines_init(&r->machines, &r->cloud, seed);
+    r->provider = fake_cloud_provider(&r->cloud);
+    rb_arena_init(&r->arena);
+    r->plan = make_plan(&r->arena);
+}
+
+static void remove_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        char name[512];
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (unlink(name) != 0)
+            remove_dir(name);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+void fake_run_finish(struct fake_run *r)
+{
+    fake_run_close(r);
+    while (virtual_loop_step(&r->v)) // what is still under way frees itself
+        ;
+    fake_machines_finish(&r->machines);
+    fake_cloud_finish(&r->cloud);
+    virtual_loop_finish(&r->v);
+    rb_arena_finish(&r->arena);
+    remove_dir(r->dir);
+}
+
+static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+{
+    (void)ctx;
+    (void)err;
+    rb_buf_puts(out, "#cloud-config\n");
+    strcpy(host_key, "ssh-ed25519 AAAA");
+    return true;
+}
+
+static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct fake_run *r = ctx;
+    (void)actions;
+    if (r->observe)
+        r->observe(r->observe_ctx, r, event);
+}
+
+static void talk(void *ctx, const char *kind, const char *text)
+{
+    struct fake_run *r = ctx;
+    const size_t have = strlen(r->talk);
+    snprintf(r->talk + have, sizeof r->talk - have, "%s: %s\n", kind, text);
+    if (getenv("RB_TEST_TALK"))
+        fprintf(stderr, "%10.3f %s: %s\n", (double)r->v.now_us / 1e6, kind, text);
+}
+
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason,
+                     const struct rb_err *err)
+{
+    struct fake_run *r = ctx;
+    assert(!r->finished);
+    r->finished = true;
+    r->outcome = outcome;
+    r->reason = reason;
+    r->err = err ? *err : (struct rb_err){0};
+}
+
+static struct rb_journal *open_journal(struct fake_run *r)
+{
+    struct rb_journal *journal;
+    struct rb_err err;
+    if (access(r->journal_path, F_OK) == 0) {
+        must(rb_journal_open(r->journal_path, &journal, &err), &err);
+    } else {
+        const struct rb_journal_meta meta = {.run_id = "fake-run",
+                                             .plan_sha256 = "0",
+                                             .owner = "us",
+                                             .started_unix_us = virtual_loop_unix_us(&r->v),
+                                             .deadline_us = r->deadline_us,
+                                             .budget_uusd = r->budget_uusd};
+        must(rb_journal_create(r->journal_path, &meta, &journal, &err), &err);
+    }
+    must(rb_journal_relax(journal, &err), &err);
+    return journal;
+}
+
+void fake_run_open(struct fake_run *r)
+{
+    fake_run_open_dying(r, 0, RB_JOURNAL_DIES_AFTER);
+}
+
+void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death how)
+{
+    struct rb_err err;
+    r->journal = open_journal(r);
+    rb_journal_die(r->journal, n, how);
+    r->finished = false;
+    const struct rb_controller_config config = {
+        .loop = &r->v.loop,
+        .plan = r->plan,
+        .journal = r->journal,
+        .run_id = "fake-run",
+        .run_dir = r->dir,
+        .providers = &r->provider,
+        .infras = &r->infra,
+        .n_providers = 1,
+        .launcher = fake_machines_launcher,
+        .launcher_ctx = &r->machines,
+        .birth = birth,
+        .ssh_user = "rb",
+        .ssh_port = 22,
+        .poll_us = r->poll_us,
+        .boot_timeout_us = r->boot_timeout_us,
+        .capacity_retries = r->capacity_retries,
+        .go_on = r->go_on,
+        .observe = observe,
+        .talk = talk,
+        .finished = finished,
+        .ctx = r,
+    };
+    must(rb_controller_create(&config, &r->controller, &err), &err);
+    rb_controller_start(r->controller);
+}
+
+void fake_run_close(struct fake_run *r)
+{
+    fake_cloud_new_session(&r->cloud);
+    rb_controller_destroy(r->controller);
+    rb_journal_close(r->journal);
+    r->controller = NULL;
+    r->journal = NULL;
+}
+
+bool fake_run_until_finished(struct fake_run *r, int64_t limit_us)
+{
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    fake_run_close(r);
+    return r->finished;
+}
+
+void fake_run_step_until(struct fake_run *r, int64_t at_us)
+{
+    while (r->v.now_us < at_us && !r->finished && virtual_loop_step(&r->v))
+        ;
+}

@@ -1,0 +1,47 @@
+// One run of a small job on the fake cloud: any number of controllers, one after the other, over one journal.
+#ifndef RB_TESTS_FAKE_RUN_H
+#define RB_TESTS_FAKE_RUN_H
+
+#include "executor/controller.h"
+#include "fake_launcher.h"
+
+struct fake_run {
+    struct virtual_loop v;
+    struct fake_cloud cloud;
+    struct fake_machines machines;
+    struct rb_arena arena;
+    struct rb_plan *plan; // its values may be changed before fake_run_open
+    struct rb_billing billing;
+    char dir[64]; // removed by fake_run_finish
+    char journal_path[96];
+    const char *infra;
+    struct rb_provider provider;
+    struct rb_journal *journal;
+    struct rb_controller *controller;
+    int64_t deadline_us, budget_uusd; // of a fresh journal; -1: none
+    int64_t poll_us, boot_timeout_us;
+    int capacity_retries;
+    bool go_on;
+    // How the last controller ended.
+    bool finished;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason reason;
+    struct rb_err err; // code NONE: well
+    // Called after every turn.
+    void (*observe)(void *ctx, struct fake_run *r, const struct rb_event *e);
+    void *observe_ctx;
+    char talk[4096]; // what it told the user, the last bytes
+};
+
+// A job of 9 trials: (9 -> 1), (3 -> 3), (1 -> 9) epochs, 2 GPUs each on 4-GPU nodes.
+void fake_run_init(struct fake_run *r, uint64_t seed);
+void fake_run_finish(struct fake_run *r);
+
+void fake_run_open(struct fake_run *r); // journal (created if absent) and controller, started
+void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death how); // n 0: lives
+void fake_run_close(struct fake_run *r); // as if the process had ended: nobody hears what comes later
+// Steps until the controller has finished or virtual time passes limit_us; then closes it. true: finished.
+bool fake_run_until_finished(struct fake_run *r, int64_t limit_us);
+void fake_run_step_until(struct fake_run *r, int64_t at_us); // loop time
+
+#endif

@@ -1,0 +1,29 @@
+// A struct rb_loop over a virtual clock: one earliest timer at a time, nothing ever waits.
+#ifndef RB_TESTS_VIRTUAL_LOOP_H
+#define RB_TESTS_VIRTUAL_LOOP_H
+
+#include "base/loop.h"
+
+struct virtual_timer {
+    uint64_t id;
+    int64_t at_us;
+    rb_loop_fn *fn;
+    void *arg;
+};
+
+struct virtual_loop {
+    struct rb_loop loop;
+    int64_t now_us;
+    int64_t unix_base_us;
+    uint64_t next_id;
+    struct virtual_timer *timers; // unordered
+    int n, cap;
+};
+
+void virtual_loop_init(struct virtual_loop *v);
+void virtual_loop_finish(struct virtual_loop *v);
+// Fires the earliest timer, ties by order of registration. false: there is none.
+bool virtual_loop_step(struct virtual_loop *v);
+int64_t virtual_loop_unix_us(const struct virtual_loop *v);
+
+#endif
