@@ -104,8 +104,8 @@ static bool decode_address(const struct rb_xml *item, const char *element, const
 static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err) {
     const char *launched = text_or_null(item, "launchTime");
     out->running_at_us = out->terminated_at_us = -1;
-    if (launched && out->state != RB_INSTANCE_PENDING && !rb_parse_instant(launched, &out->running_at_us, err))
-        return rb_err_prefix(err, "answer: launchTime");
+    if (launched && out->state != RB_INSTANCE_PENDING && !rb_parse_instant(launched, &out->running_at_us, NULL))
+        return missing("launchTime", "an instant such as 2026-01-01T00:00:00Z", err);
     if (out->state == RB_INSTANCE_STOPPING || out->state == RB_INSTANCE_TERMINATED)
         out->terminated_at_us = time_of_reason(text_or_null(item, "reason"));
     return true;
