@@ -20,8 +20,8 @@
 
 static const struct rb_option plan_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
-    {"budget", 0, RB_OPT_MONEY, false, "USD", "most the whole job may cost", 0, 0},
-    {"confidence", 0, RB_OPT_DOUBLE, false, "P", "probability with which both must be kept (default: the job's)", 0, 1},
+    {"budget", 0, RB_OPT_STRING, false, "USD", "most the whole job may cost", 0, 0},
+    {"confidence", 0, RB_OPT_STRING, false, "P", "probability with which both must be kept (default: the job's)", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
@@ -33,7 +33,7 @@ static const struct rb_option plan_options[] = {
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
-    {"seed", 0, RB_OPT_INT, false, "S", "seed of every draw (default: the job's)", 0, 9007199254740992.0},
+    {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
     {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096)", 32, 1000000},
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},

@@ -96,7 +96,7 @@ static bool read_file(struct rb_plan_inputs *in, const char *path, enum rb_impor
 
 static bool use_profile_file(struct rb_plan_inputs *in, const char *path, struct rb_err *err)
 {
-    struct rb_import *import;
+    struct rb_import *import = NULL;
     if (!read_file(in, path, RB_IMPORT_PROFILE, &import, err))
         return false;
     in->profile = import->profile;
@@ -149,7 +149,7 @@ static void add_prices(struct rb_plan_inputs *in, const struct rb_catalog *more)
 
 static bool use_price_file(struct rb_plan_inputs *in, const char *path, struct rb_err *err)
 {
-    struct rb_import *import;
+    struct rb_import *import = NULL;
     if (!read_file(in, path, RB_IMPORT_PRICES, &import, err))
         return false;
     add_prices(in, &import->prices);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GAIN 1e-9 // a smaller relative gain is rounding, not progress
+#define GAIN 1e-13 // a smaller relative gain is rounding, not progress
 
 static double to_beat(const struct rb_aim *aim)
 {

@@ -45,8 +45,8 @@ static double low_of(const struct branch *b, const struct rb_stage_sample *s)
 static struct rb_weights weights(const struct branch *b, double slope)
 {
     if (b->op->search->req->objective == RB_OBJECTIVE_MIN_COST)
-        return (struct rb_weights){.cost_mean = 1, .time_low = slope};
-    return (struct rb_weights){.time_mean = 1, .cost_low = slope};
+        return (struct rb_weights){.cost_mean = 1, .time_mean = RB_TIE_WEIGHT, .time_low = slope};
+    return (struct rb_weights){.time_mean = 1, .cost_mean = RB_TIE_WEIGHT, .cost_low = slope};
 }
 
 // --- what every completion needs

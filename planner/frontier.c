@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIE 1e-9 // weight of the other mean where only one counts: ties go to what is better in both
+#define SAME 1e-9 // relative: a smaller difference is no other point
 
 double rb_weigh(const struct rb_weights *w, const struct rb_stage_sample *sample)
 {
@@ -130,7 +130,7 @@ static struct point point_at(const struct rb_options *o, double cost_weight, dou
 
 static bool same_point(const struct point *a, const struct point *b)
 {
-    return fabs(a->cost - b->cost) <= TIE * fabs(a->cost) && fabs(a->time - b->time) <= TIE * fabs(a->time);
+    return fabs(a->cost - b->cost) <= SAME * fabs(a->cost) && fabs(a->time - b->time) <= SAME * fabs(a->time);
 }
 
 // Points strictly between two neighbours, found by asking for the price of time at which they are equal.
@@ -142,7 +142,7 @@ static int between(const struct rb_options *o, const struct point *cheap, const 
     double slope = (fast->cost - cheap->cost) / (cheap->time - fast->time);
     struct point p = point_at(o, 1, slope);
     double gain = cheap->cost + slope * cheap->time - (p.cost + slope * p.time);
-    if (gain <= TIE * fabs(cheap->cost) || same_point(&p, cheap) || same_point(&p, fast))
+    if (gain <= SAME * fabs(cheap->cost) || same_point(&p, cheap) || same_point(&p, fast))
         return 0;
     int n = between(o, cheap, &p, out, (cap - 1) / 2);
     out[n] = p;
@@ -152,7 +152,7 @@ static int between(const struct rb_options *o, const struct point *cheap, const 
 int rb_frontier(const struct rb_options *o, struct rb_path *out, double *out_slopes, int cap)
 {
     RB_AUTO(rb_auto_free) struct point *points = rb_xcalloc((size_t)cap, sizeof *points);
-    struct point cheap = point_at(o, 1, TIE), fast = point_at(o, TIE, 1);
+    struct point cheap = point_at(o, 1, RB_TIE_WEIGHT), fast = point_at(o, RB_TIE_WEIGHT, 1);
     int n = 0;
     points[n++] = cheap;
     if (!same_point(&cheap, &fast)) {

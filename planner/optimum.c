@@ -17,7 +17,7 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
     size_t n = (size_t)req->samples;
     *op = (struct rb_optimum){
         .search = search,
-        .nearest = {.nearest_deadline_us = -1, .nearest_budget_uusd = -1, .nearest_confidence = NAN},
+        .nearest = rb_needs_none(),
         .node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT,
     };
     if (!rb_options_init(&op->options, search, err))
@@ -69,7 +69,9 @@ bool rb_optimum_out_of_time(struct rb_optimum *op)
 
 double rb_sample_objective(const struct rb_optimum *op, const struct rb_stage_sample *sample)
 {
-    return op->search->req->objective == RB_OBJECTIVE_MIN_COST ? sample->cost_mean_uusd : sample->time_mean_us;
+    if (op->search->req->objective == RB_OBJECTIVE_MIN_COST)
+        return sample->cost_mean_uusd + RB_TIE_WEIGHT * sample->time_mean_us;
+    return sample->time_mean_us + RB_TIE_WEIGHT * sample->cost_mean_uusd;
 }
 
 static const struct rb_option_entry *entry_at(const struct rb_options *o, const struct rb_path *path, int stage)
@@ -171,31 +173,25 @@ static bool replicates_like(struct rb_optimum *op, const struct rb_candidate *c,
     return true;
 }
 
-static int64_t nearer(int64_t a, int64_t b)
+// Runs all replicates of a candidate for an aim that looks for the nearest constraints. Nodes that are inherited while
+// they still boot make it slower than the tables say, never faster: so the exact value is the one to beat, and what the
+// tables put below it is run as well. A pilot's tables are of another scale and are believed.
+static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, double *value, bool *out_better,
+                          struct rb_err *err)
 {
-    if (a < 0 || b < 0)
-        return a < 0 ? b : a;
-    return a < b ? a : b;
-}
-
-static void merge_nearest(struct rb_plan_result *into, const struct rb_plan_result *other)
-{
-    into->nearest_deadline_us = nearer(into->nearest_deadline_us, other->nearest_deadline_us);
-    into->nearest_budget_uusd = nearer(into->nearest_budget_uusd, other->nearest_budget_uusd);
-    if (!isnan(other->nearest_confidence) && !(into->nearest_confidence >= other->nearest_confidence))
-        into->nearest_confidence = other->nearest_confidence;
-    if (into->best.n_stages == 0 || other->best.estimate.p_both > into->best.estimate.p_both)
-        into->best = other->best;
-}
-
-// The aims that look for the nearest constraints believe the tables; what is reported is exact.
-static bool exact_nearest(struct rb_optimum *op, struct rb_candidate *c, struct rb_err *err)
-{
-    struct rb_plan_result result;
-    if (!rb_search_nearest_of(op->search, c, 1, &result, err))
+    struct rb_needs needs;
+    if (!rb_search_needs(op->search, c, &needs, err))
         return false;
-    *c = result.best;
-    merge_nearest(&op->nearest, &result);
+    if (op->surest.n_stages == 0 || needs.confidence > op->nearest.confidence)
+        op->surest = *c;
+    rb_needs_merge(&op->nearest, &needs);
+    if (op->full == op->options.samples) {
+        int64_t limit = op->aim.kind == RB_AIM_DEADLINE ? needs.deadline_us : needs.budget_uusd;
+        *value = limit < 0 ? INFINITY : (double)limit;
+        if (op->aim.kind == RB_AIM_CONFIDENCE)
+            *value = needs.confidence > 0 ? -round(needs.confidence * op->search->req->samples) : INFINITY;
+    }
+    *out_better = *value < op->aim.best;
     return true;
 }
 
@@ -236,11 +232,8 @@ bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *o
         return false;
     if (like && op->aim.kind == RB_AIM_OBJECTIVE && !exact_objective(op, &c, &better, err))
         return false;
-    if (like && op->aim.kind != RB_AIM_OBJECTIVE) {
-        if (!exact_nearest(op, &c, err))
-            return false;
-        better = true;
-    }
+    if (like && op->aim.kind != RB_AIM_OBJECTIVE && !exact_nearest(op, &c, &value, &better, err))
+        return false;
     if (better)
         become_best(op, &c, path, value);
     else

@@ -16,7 +16,8 @@ struct rb_optimum {
     bool has_path, has_best;
     struct rb_path path;              // the best, as entries of the tables; has_path false: it is not among them
     struct rb_candidate best;         // scored exactly
-    struct rb_plan_result nearest;    // infeasible requests: the nearest values any candidate met, and the surest one
+    struct rb_needs nearest;          // infeasible requests: the least any candidate would need
+    struct rb_candidate surest;       // the one that keeps the constraints most often; n_stages 0: none was run
     uint64_t refused[RB_OPTIMUM_REFUSED]; // paths that the tables liked and the evaluator did not
     int n_refused;
     int64_t n_nodes, node_limit;      // explored under the present aim
@@ -34,7 +35,8 @@ bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *o
 // Offers a candidate that was scored on all replicates, of whatever planner.
 bool rb_optimum_offer_scored(struct rb_optimum *op, const struct rb_candidate *candidate, struct rb_err *err);
 
-// The mean that is minimised: cost or time.
+// The mean that is minimised: cost or time, with so little of the other that it only decides ties.
+#define RB_TIE_WEIGHT 1e-8
 double rb_sample_objective(const struct rb_optimum *op, const struct rb_stage_sample *sample);
 
 // True once the time is up (sets cut).

@@ -10,21 +10,6 @@
 
 // --- which entries exist
 
-// Most nodes worth owning in a stage: what it or any later stage can use (held nodes save a later boot).
-static int most_nodes(const struct rb_search *search, int stage, int offer)
-{
-    const struct rb_sizes *sizes = &search->sizes[offer];
-    int most = 0, max_nodes = search->req->job->resources.max_nodes;
-    for (int later = stage; later < search->scenario->stages.n; later++) {
-        for (int i = 0; i < sizes->n; i++) {
-            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, later),
-                                         sizes->gpus[i]);
-            most = nodes > most ? nodes : most;
-        }
-    }
-    return most < max_nodes ? most : max_nodes;
-}
-
 // Does this many nodes end a wave of some stage exactly? Such counts are the corners of time against cost.
 static bool is_corner(const struct rb_search *search, int offer, int nodes)
 {
@@ -54,7 +39,7 @@ static int list_offer(struct rb_options *o, int stage, int offer, struct rb_opti
 {
     const struct rb_sizes *sizes = &o->search->sizes[offer];
     int per_node = rb_search_gpus_per_node(o->search, offer), n = 0;
-    int most = sizes->n > 0 ? most_nodes(o->search, stage, offer) : 0;
+    int most = sizes->n > 0 ? rb_search_useful_nodes(o->search, stage, offer) : 0;
     for (int nodes = 1; nodes <= most; nodes++) {
         if (!count_is_listed(o->search, offer, nodes, most)) {
             o->thinned = true;

@@ -53,7 +53,7 @@ static void write_point(struct rb_json *j, int64_t deadline_us, const char *plan
 static bool write_points(const struct rb_plan_request *req, const struct rb_scenario *scenario, struct rb_json *j,
                          struct rb_err *err)
 {
-    int64_t tight_us, loose_us;
+    int64_t tight_us = 0, loose_us = 0;
     if (!find_range(req, scenario, &tight_us, &loose_us, err))
         return false;
     double ratio = loose_us > tight_us ? (double)loose_us / (double)tight_us : 1;
@@ -81,6 +81,7 @@ bool rb_pareto_write(const struct rb_plan_request *req, struct rb_json *j, struc
     if (!rb_planner_offers(req->job, req->catalog, &arena, &offers, &n_offers, err) ||
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
+    rb_scenario_keep_noise(&scenario, req->samples);
     rb_json_begin_object(j);
     rb_json_kstring(j, "format", "rb-pareto/1");
     rb_json_kdouble(j, "confidence", req->confidence);

@@ -273,6 +273,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     if (!rb_planner_offers(req->job, req->catalog, arena, &offers, &n_offers, err) ||
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
+    rb_scenario_keep_noise(&scenario, req->samples);
     bool ok = plan_on_scenario(req, chosen, &scenario, arena, out_plan, out_result, err);
     rb_scenario_finish(&scenario);
     return ok;

@@ -1,12 +1,12 @@
 #include "planner/search.h"
 
 #include "engine/placement.h"
-#include "planner/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SPARE_NODES     2   // more requests than needed: the slowest boots are not waited for
 #define SCREEN_SAMPLES  256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
 #define SCREEN_SIGMA    4.0 // a candidate dropped wrongly once in 30000
 
@@ -113,17 +113,20 @@ int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus)
     return (n_trials + per_node - 1) / per_node;
 }
 
-int rb_search_useful_nodes(const struct rb_search *search, int offer)
+int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
     int useful = 0, max_nodes = search->req->job->resources.max_nodes;
-    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+    for (int later = stage; later < search->scenario->stages.n; later++) {
         for (int i = 0; i < sizes->n; i++) {
-            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, stage),
+            int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, later),
                                          sizes->gpus[i]);
             useful = nodes > useful ? nodes : useful;
         }
     }
+    if (useful == 0)
+        return 0;
+    useful += useful / 4 > SPARE_NODES ? useful / 4 : SPARE_NODES;
     return useful < max_nodes ? useful : max_nodes;
 }
 
@@ -276,16 +279,14 @@ struct rb_plan_result rb_search_found(const struct rb_search *search, const stru
     };
 }
 
-// Replicates of one candidate, one by one.
 static bool run_replicates(const struct rb_search *search, const struct rb_candidate *candidate,
-                           struct rb_workspace *ws, int n, int64_t *out_time_us, int64_t *out_cost_uusd,
-                           struct rb_err *err)
+                           struct rb_workspace *ws, int64_t *out_time_us, int64_t *out_cost_uusd, struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_replicate replicate;
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    for (int r = 0; r < n; r++) {
+    for (int r = 0; r < search->req->samples; r++) {
         if (!rb_replicate_run(search->scenario, stages, candidate->n_stages, (uint32_t)r, ws, &replicate, err))
             return false;
         out_time_us[r] = replicate.time_us;
@@ -294,41 +295,46 @@ static bool run_replicates(const struct rb_search *search, const struct rb_candi
     return true;
 }
 
-static bool nearest_needs(struct rb_search *search, const struct rb_candidate *candidates, int n,
-                          struct rb_workspace *ws, int64_t *buffer, struct rb_needs *nearest, int *best,
-                          struct rb_err *err)
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                     struct rb_err *err)
 {
-    int samples = search->req->samples;
-    double best_p = -1;
-    for (int i = 0; i < n; i++) {
-        if (!run_replicates(search, &candidates[i], ws, samples, buffer, buffer + samples, err))
-            return false;
-        struct rb_needs needs = rb_needs_of(buffer, buffer + samples, samples, search->req->deadline_us,
-                                            search->req->budget_uusd, search->req->confidence, buffer + 2 * samples);
-        rb_needs_merge(nearest, &needs);
-        if (needs.confidence > best_p) {
-            best_p = needs.confidence;
-            *best = i;
-        }
-    }
-    return true;
+    const struct rb_plan_request *req = search->req;
+    size_t n = (size_t)req->samples;
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
+    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc(n, sizeof *scratch);
+    struct rb_workspace *ws = rb_workspace_create();
+    bool ok = run_replicates(search, candidate, ws, time_us, cost_uusd, err);
+    rb_workspace_destroy(ws);
+    if (ok)
+        *out = rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence,
+                           scratch);
+    return ok;
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err)
 {
-    struct rb_plan_result result = {.nearest_deadline_us = -1, .nearest_budget_uusd = -1, .nearest_confidence = NAN};
-    struct rb_needs nearest = rb_needs_none();
-    RB_AUTO(rb_auto_free) int64_t *buffer = rb_xcalloc(3 * (size_t)search->req->samples, sizeof *buffer);
-    struct rb_workspace *ws = rb_workspace_create();
-    int best = 0;
-    bool ok = nearest_needs(search, candidates, n, ws, buffer, &nearest, &best, err);
-    rb_workspace_destroy(ws);
-    if (!ok)
-        return false;
-    rb_needs_round(&nearest, search->req, &result);
-    if (n > 0) {
-        result.best = candidates[best];
+    struct rb_needs nearest = rb_needs_none(), needs;
+    double surest_p = -1;
+    int surest = 0;
+    for (int i = 0; i < n; i++) {
+        if (!rb_search_needs(search, &candidates[i], &needs, err))
+            return false;
+        rb_needs_merge(&nearest, &needs);
+        surest = needs.confidence > surest_p ? i : surest;
+        surest_p = fmax(surest_p, needs.confidence);
+    }
+    return rb_search_not_found(search, n > 0 ? &candidates[surest] : NULL, &nearest, out, err);
+}
+
+bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
+                         struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_plan_result result = {.feasible = false};
+    rb_needs_round(nearest, search->req, &result);
+    if (surest) {
+        result.best = *surest;
         if (!rb_search_score(search, &result.best, search->req->samples, err))
             return false;
     }

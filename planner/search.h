@@ -3,6 +3,7 @@
 #ifndef RB_PLANNER_SEARCH_H
 #define RB_PLANNER_SEARCH_H
 
+#include "planner/nearest.h"
 #include "planner/planner.h"
 
 struct rb_sizes {
@@ -47,8 +48,9 @@ int rb_search_gpus_per_node(const struct rb_search *search, int offer);
 int rb_nodes_per_trial(int gpus_per_node, int gpus);
 // Smallest number of nodes on which n trials run at once.
 int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus);
-// Most nodes of an offer that any stage can use, at most resources.max_nodes.
-int rb_search_useful_nodes(const struct rb_search *search, int offer);
+// Most nodes of an offer worth owning from a stage on, at most resources.max_nodes: what the stage or any later one can
+// use (a held node saves a later boot), and a few more (the first of them to be ready are used).
+int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer);
 
 // --- scores
 
@@ -68,6 +70,12 @@ bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_
 // Fills an infeasible result: the candidate with the highest p_both, and the nearest constraints any of them meets.
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err);
+// An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
+bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
+                         struct rb_plan_result *out, struct rb_err *err);
+// What one candidate would need, from all replicates.
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                     struct rb_err *err);
 // Result of a planner whose best is a feasible candidate.
 struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
 

@@ -19,6 +19,8 @@ void rb_sim_cluster_reset(struct rb_workspace *ws)
     ws->n_nodes = ws->n_owned = 0;
     ws->heap.n = 0;
     ws->n_requeued = 0;
+    ws->node_us = 0;
+    ws->n_billed_new = 0;
     ws->failed = false;
 }
 
@@ -52,6 +54,8 @@ void rb_sim_cluster_end_node(struct rb_workspace *ws, int node, int64_t now_us)
     n->owned = false;
     if (n->running_us > now_us)
         return; // the request is withdrawn
+    ws->node_us += now_us - n->running_us;
+    ws->n_billed_new += n->stage >= ws->first_stage;
     const struct rb_billing *billing = &ws->program->scenario->sim_offers[n->offer].billing;
     const int64_t total = rb_bill_node(billing, n->running_us, now_us).total_uusd;
     if (__builtin_add_overflow(ws->out->cost_uusd, total, &ws->out->cost_uusd)) {
@@ -128,6 +132,24 @@ int rb_sim_cluster_request(struct rb_workspace *ws, int offer, int stage, int or
         return -1;
     ws->owned[ws->n_owned++] = ws->n_nodes;
     return ws->n_nodes++;
+}
+
+// Their draws are those of the stage before, so that they share none with nodes requested now.
+void rb_sim_cluster_inherit(struct rb_workspace *ws)
+{
+    const struct rb_scenario *s = ws->program->scenario;
+    for (int k = 0; k < ws->n_inherited; k++) {
+        const int stage = ws->first_stage - 1;
+        reserve(ws);
+        ws->nodes[ws->n_nodes] = (struct rb_sim_node){
+            .offer = ws->inherited_offer,
+            .stage = stage,
+            .ordinal = k,
+            .lost_us = rb_draw_preemption_us(s, ws->inherited_offer, stage, k, 0, ws->replicate),
+            .owned = true,
+        };
+        ws->owned[ws->n_owned++] = ws->n_nodes++;
+    }
 }
 
 static void count_missing(struct rb_workspace *ws, const struct rb_plan_stage *stage)

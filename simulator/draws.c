@@ -71,9 +71,14 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 }
 
 // The one expression for a trial's time: both ways of asking for it end here, so they round alike.
+int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s)
+{
+    return duration_us(noise->fixed_s + unit_s * noise->units_drawn);
+}
+
 static int64_t trial_us(double fixed_s, double unit_s, double between, double units_drawn)
 {
-    return duration_us(fixed_s + unit_s * (between * units_drawn));
+    return rb_trial_noise_us(&(struct rb_trial_noise){fixed_s, between * units_drawn}, unit_s);
 }
 
 void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
@@ -111,11 +116,11 @@ int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p)
     return trial_us(p->startup_s + p->checkpoint_s, p->unit_s, p->between, p->units_drawn);
 }
 
-int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
-                         int64_t units, double unit_s)
+struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
+                                          uint32_t replicate, int64_t units)
 {
     struct rb_trial_progress p;
-    rb_trial_progress_begin(&p, s, stage, position, attempt, replicate, unit_s);
+    rb_trial_progress_begin(&p, s, stage, position, attempt, replicate, 0);
     if (is_constant(p.within)) {
         p.n_units = units;
         p.units_drawn = p.within->mean * (double)units;
@@ -123,5 +128,12 @@ int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, i
         for (int64_t u = 0; u < units; u++)
             draw_unit(&p);
     }
-    return rb_trial_progress_end_us(&p);
+    return (struct rb_trial_noise){p.startup_s + p.checkpoint_s, p.between * p.units_drawn};
+}
+
+int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
+                         int64_t units, double unit_s)
+{
+    const struct rb_trial_noise noise = rb_draw_trial_noise(s, stage, position, attempt, replicate, units);
+    return rb_trial_noise_us(&noise, unit_s);
 }

@@ -22,6 +22,15 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
                          int64_t units, double unit_s);
 
+// The same duration in two steps: what a trial draws does not depend on the plan, only unit_s does.
+struct rb_trial_noise {
+    double fixed_s;          // startup and checkpoint
+    double units_drawn;      // between x sum of within
+};
+struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
+                                          uint32_t replicate, int64_t units);
+int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s);
+
 // The same duration told unit by unit: when each ends. After `units` calls of next, end is rb_draw_trial_us.
 struct rb_trial_progress {
     const struct rb_dist *within;

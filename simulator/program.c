@@ -73,24 +73,43 @@ static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stag
     return rb_scenario_unit_s(s, offer, gpus, &out->unit_s, err);
 }
 
+static bool add_stage(struct rb_program *p, int index, const struct rb_plan_stage *plan, struct rb_err *err)
+{
+    struct rb_stage_program *stage = &p->stages[index];
+    if (!compile_stage(p->scenario, plan, stage, err))
+        return rb_err_prefix(err, "stages[%d]", index);
+    p->loses_nodes |= may_be_lost(p->scenario, plan);
+    if (stage->n_trials > p->max_trials)
+        p->max_trials = stage->n_trials;
+    if (stage->nodes_per_trial > p->max_nodes_per_trial)
+        p->max_nodes_per_trial = stage->nodes_per_trial;
+    return true;
+}
+
+static void begin(struct rb_program *p, const struct rb_scenario *s, int n_stages)
+{
+    p->scenario = s;
+    p->n_stages = n_stages;
+    p->loses_nodes = false;
+    p->max_trials = p->max_nodes_per_trial = 1;
+}
+
 bool rb_program_compile(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                         struct rb_program *out, struct rb_err *err)
 {
     if (n_stages < 1 || n_stages > RB_LIMIT_STAGES)
         return rb_err_set(err, RB_ERR_INVALID, "expected 1..%d stages, got %d", RB_LIMIT_STAGES, n_stages);
-    out->scenario = s;
-    out->n_stages = n_stages;
-    out->loses_nodes = false;
-    out->max_trials = out->max_nodes_per_trial = 1;
+    begin(out, s, n_stages);
     for (int i = 0; i < n_stages; i++) {
-        struct rb_stage_program *stage = &out->stages[i];
-        if (!compile_stage(s, &stages[i], stage, err))
-            return rb_err_prefix(err, "stages[%d]", i);
-        out->loses_nodes |= may_be_lost(s, &stages[i]);
-        if (stage->n_trials > out->max_trials)
-            out->max_trials = stage->n_trials;
-        if (stage->nodes_per_trial > out->max_nodes_per_trial)
-            out->max_nodes_per_trial = stage->nodes_per_trial;
+        if (!add_stage(out, i, &stages[i], err))
+            return false;
     }
     return true;
+}
+
+bool rb_program_compile_stage(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
+                              struct rb_program *out, struct rb_err *err)
+{
+    begin(out, s, stage + 1);
+    return add_stage(out, stage, plan, err);
 }

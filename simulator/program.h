@@ -28,4 +28,8 @@ struct rb_program {
 bool rb_program_compile(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                         struct rb_program *out, struct rb_err *err);
 
+// One stage by itself, in its place: stages before it are left out.
+bool rb_program_compile_stage(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
+                              struct rb_program *out, struct rb_err *err);
+
 #endif

@@ -3,6 +3,7 @@
 #include "simulator/workspace.h"
 
 #include "simulator/draws.h"
+#include "simulator/noise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,23 @@ static void heapify(int64_t *times, int n)
         sift_down(times, n, i);
 }
 
+// Ascending: the first of the heap goes where the heap ends, and then all is turned round.
+static void sort(int64_t *times, int n)
+{
+    heapify(times, n);
+    for (int left = n; left > 1; left--) {
+        const int64_t first = times[0];
+        times[0] = times[left - 1];
+        sift_down(times, left - 1, 0);
+        times[left - 1] = first;
+    }
+    for (int i = 0; i < n / 2; i++) {
+        const int64_t swapped = times[i];
+        times[i] = times[n - 1 - i];
+        times[n - 1 - i] = swapped;
+    }
+}
+
 // ---- when slots open
 
 static int64_t opening(const struct rb_workspace *ws, int node)
@@ -80,16 +98,9 @@ static int open_gang_slots(struct rb_workspace *ws, const struct rb_stage_progra
         if (ws->nodes[ws->owned[i]].allocated)
             ws->times[n_nodes++] = opening(ws, ws->owned[i]);
     }
-    heapify(ws->times, n_nodes);
-    // Sorted from the back: the first of the heap goes where the heap ends.
-    for (int left = n_nodes; left > 0; left--) {
-        const int64_t earliest = ws->times[0];
-        ws->times[0] = ws->times[left - 1];
-        sift_down(ws->times, left - 1, 0);
-        ws->times[left - 1] = earliest;
-    }
-    for (int k = stage->nodes_per_trial; k <= n_nodes; k += stage->nodes_per_trial)
-        ws->times[n_slots++] = ws->times[n_nodes - k];
+    sort(ws->times, n_nodes);
+    for (int last = stage->nodes_per_trial - 1; last < n_nodes; last += stage->nodes_per_trial)
+        ws->times[n_slots++] = ws->times[last];
     return n_slots;
 }
 
@@ -110,9 +121,13 @@ static int64_t max_time(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t trial_us(const struct rb_workspace *ws, const struct rb_stage_program *stage, int position)
+int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt)
 {
-    return rb_draw_trial_us(ws->program->scenario, ws->stage, position, 0, ws->replicate, stage->units, stage->unit_s);
+    const struct rb_scenario *s = ws->program->scenario;
+    const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
+    if (attempt == 0 && rb_noise_covers(s->noise, ws->stage, stage->n_trials, stage->units, ws->replicate))
+        return rb_noise_trial_us(s->noise, ws->stage, position, ws->replicate, stage->unit_s);
+    return rb_draw_trial_us(s, ws->stage, position, attempt, ws->replicate, stage->units, stage->unit_s);
 }
 
 static int count_open_at_start(const struct rb_workspace *ws, int n_slots)
@@ -130,12 +145,12 @@ static int64_t run_stage(struct rb_workspace *ws, const struct rb_stage_program 
     int64_t end_us = ws->stage_start_us;
     if (count_open_at_start(ws, n_slots) >= stage->n_trials) {
         for (int k = 0; k < stage->n_trials; k++)
-            end_us = max_time(end_us, ws->stage_start_us + trial_us(ws, stage, k));
+            end_us = max_time(end_us, ws->stage_start_us + rb_sim_trial_us(ws, k, 0));
         return end_us;
     }
     heapify(ws->times, n_slots);
     for (int k = 0; k < stage->n_trials && ws->times[0] <= RB_SIM_HORIZON_US; k++) {
-        ws->times[0] += trial_us(ws, stage, k);
+        ws->times[0] += rb_sim_trial_us(ws, k, 0);
         end_us = max_time(end_us, ws->times[0]);
         sift_down(ws->times, n_slots, 0);
     }
@@ -145,7 +160,7 @@ static int64_t run_stage(struct rb_workspace *ws, const struct rb_stage_program 
 static bool run_stages(struct rb_workspace *ws)
 {
     int64_t now_us = 0;
-    for (ws->stage = 0; ws->stage < ws->program->n_stages; ws->stage++) {
+    for (ws->stage = ws->first_stage; ws->stage < ws->program->n_stages; ws->stage++) {
         const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
         ws->stage_start_us = now_us;
         ws->next_ordinal = ws->n_early_made = 0;
@@ -164,8 +179,8 @@ static bool run_stages(struct rb_workspace *ws)
     return !ws->failed;
 }
 
-bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate, struct rb_replicate *out,
-                struct rb_err *err)
+bool rb_sim_run_from(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate,
+                     struct rb_replicate *out, struct rb_err *err)
 {
     struct rb_replicate result;
     ws->program = program;
@@ -176,6 +191,7 @@ bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint3
     memset(result.stage_cost_uusd, 0, (size_t)program->n_stages * sizeof result.stage_cost_uusd[0]);
     memset(result.stage_time_us, 0, (size_t)program->n_stages * sizeof result.stage_time_us[0]);
     rb_sim_cluster_reset(ws);
+    rb_sim_cluster_inherit(ws);
     if (!(program->loses_nodes ? rb_sim_run_events(ws) : run_stages(ws)))
         return false;
     out->time_us = result.time_us;
@@ -183,6 +199,13 @@ bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint3
     memcpy(out->stage_time_us, result.stage_time_us, (size_t)program->n_stages * sizeof result.stage_time_us[0]);
     memcpy(out->stage_cost_uusd, result.stage_cost_uusd, (size_t)program->n_stages * sizeof result.stage_cost_uusd[0]);
     return true;
+}
+
+bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate, struct rb_replicate *out,
+                struct rb_err *err)
+{
+    ws->first_stage = ws->n_inherited = 0;
+    return rb_sim_run_from(ws, program, replicate, out, err);
 }
 
 bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,

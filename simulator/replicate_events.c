@@ -87,15 +87,12 @@ static int list_places(struct rb_workspace *ws)
 
 static void start_trial(struct rb_workspace *ws, int position, const struct rb_slot *slots, int n_slots, int64_t now_us)
 {
-    const struct rb_stage_program *stage = current(ws);
     struct rb_sim_trial *t = &ws->trials[position];
     t->running = true;
     t->n_slots = n_slots;
     for (int i = 0; i < n_slots; i++)
         ws->nodes[slots[i].node].free &= ~slots[i].gpus;
-    const int64_t takes_us = rb_draw_trial_us(ws->program->scenario, ws->stage, position, t->attempt, ws->replicate,
-                                              stage->units, stage->unit_s);
-    push(ws, now_us + takes_us, RB_SIM_TRIAL_ENDED, position, t->attempt);
+    push(ws, now_us + rb_sim_trial_us(ws, position, t->attempt), RB_SIM_TRIAL_ENDED, position, t->attempt);
 }
 
 static void start_waiting(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
@@ -229,7 +226,8 @@ bool rb_sim_run_events(struct rb_workspace *ws)
     struct stage_state st;
     int64_t now_us = 0;
     reserve(ws);
-    for (ws->stage = 0; ws->stage < ws->program->n_stages; ws->stage++) {
+    expect_nodes(ws, 0);
+    for (ws->stage = ws->first_stage; ws->stage < ws->program->n_stages; ws->stage++) {
         begin_stage(ws, &st, now_us);
         while (st.n_ended < current(ws)->n_trials) {
             if (ws->failed)

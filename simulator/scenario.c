@@ -1,6 +1,7 @@
 #include "simulator/scenario.h"
 
 #include "profiles/infra.h"
+#include "simulator/noise.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,15 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     return true;
 }
 
+void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates)
+{
+    rb_noise_destroy(s->noise);
+    s->noise = rb_noise_create(s, n_replicates);
+}
+
 void rb_scenario_finish(struct rb_scenario *s)
 {
+    rb_noise_destroy(s->noise);
     free(s->sim_offers);
     *s = (struct rb_scenario){0};
 }

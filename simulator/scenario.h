@@ -25,6 +25,7 @@ struct rb_scenario {
     int n_offers;
     struct rb_rung_table stages;
     uint64_t seed;
+    struct rb_noise *noise;          // NULL: everything is drawn anew; see noise.h
 };
 
 // Everything borrowed must outlive the scenario. Errors: no stage table (asynchronous tuner), price missing.
@@ -32,6 +33,9 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
                       const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
                       uint64_t seed, struct rb_err *err);
 void rb_scenario_finish(struct rb_scenario *s);
+// For many plans on the same replicates 0..n-1: what their trials draw is kept and shared. The scenario stays where it
+// is until it is finished. Results do not change.
+void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates);
 
 // Mean seconds per unit with g GPUs per trial on nodes of this offer: base / speedup(g, ceil(g/G)). Error: a layout
 // that may not be asked of the profile, or not allowed by trial.max_nodes.

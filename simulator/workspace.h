@@ -2,6 +2,7 @@
 // that both ways of computing a replicate share: who is owned, what each node drew, what it cost.
 //   replicate.c          entry; stages without lost nodes, in closed loops
 //   replicate_events.c   stages with preemption, event by event
+//   stage_run.c          one stage by itself, for the planner's tables
 //   cluster.c            nodes
 #ifndef RB_SIMULATOR_WORKSPACE_H
 #define RB_SIMULATOR_WORKSPACE_H
@@ -37,6 +38,11 @@ struct rb_workspace {
     struct rb_err *err;      // of the replicate being run
     bool failed;             // its error is set
 
+    int first_stage;         // 0, but for one stage by itself (stage_run.c), which inherits nodes of one offer
+    int n_inherited, inherited_offer;
+    int64_t node_us;         // running to ended, over all nodes
+    int n_billed_new;        // nodes billed that were not inherited
+
     int stage;
     int64_t stage_start_us;
     int next_ordinal;
@@ -66,6 +72,8 @@ struct rb_workspace {
 void rb_sim_cluster_reset(struct rb_workspace *ws);
 // Start of a stage: keep, release, request.
 void rb_sim_cluster_allocate(struct rb_workspace *ws, const struct rb_plan_stage *stage, int64_t now_us);
+// Nodes that are ready when the first stage starts, as if an earlier stage had left them.
+void rb_sim_cluster_inherit(struct rb_workspace *ws);
 int rb_sim_cluster_request(struct rb_workspace *ws, int offer, int stage, int ordinal, int attempt, bool allocated,
                            int64_t now_us); // its number, -1: the replicate has failed
 void rb_sim_cluster_request_early(struct rb_workspace *ws, const struct rb_plan_stage *stage, int64_t now_us); // due ones
@@ -79,7 +87,13 @@ bool rb_sim_fail(struct rb_workspace *ws, const char *why);
 // replicate_events.c
 bool rb_sim_run_events(struct rb_workspace *ws);
 
-// replicate.c: a compiled plan, for evaluate.c.
+// replicate.c
+// What a trial takes, from the noise that is kept where it is.
+int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt);
+// From ws->first_stage on, with ws->n_inherited nodes: for stage_run.c.
+bool rb_sim_run_from(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate,
+                     struct rb_replicate *out, struct rb_err *err);
+// A compiled plan, for evaluate.c.
 bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate, struct rb_replicate *out,
                 struct rb_err *err);
 

@@ -29,42 +29,54 @@ static bool offer_baselines(struct rb_optimum *op, struct rb_err *err)
     return true;
 }
 
-// From the best objective to the worst, so that the first feasible one settles the matter.
+static bool by_time(const struct rb_optimum *op)
+{
+    return op->search->req->objective == RB_OBJECTIVE_MIN_TIME;
+}
+
+// k-th of the hull from the best objective to the worst.
+static int hull_index(const struct rb_optimum *op, const struct hull *hull, int k)
+{
+    return by_time(op) ? hull->n - 1 - k : k;
+}
+
+// The first feasible one settles the matter.
 static bool offer_hull(struct rb_optimum *op, const struct hull *hull, struct rb_err *err)
 {
-    bool by_time = op->search->req->objective == RB_OBJECTIVE_MIN_TIME, better;
-    for (int i = 0; i < hull->n; i++) {
-        if (!rb_optimum_offer(op, &hull->paths[by_time ? hull->n - 1 - i : i], &better, err))
+    bool better;
+    for (int k = 0; k < hull->n; k++) {
+        if (!rb_optimum_offer(op, &hull->paths[hull_index(op, hull, k)], &better, err))
             return false;
     }
     return true;
 }
 
-// Prices near the one at which the hull passes from infeasible to feasible: the bounds are tightest there.
+// Sum of the low means of what is limited: time for min_cost, money for min_time.
+static double low_of(const struct rb_optimum *op, const struct rb_path *path)
+{
+    const struct rb_option_entry *before = NULL;
+    double low = 0;
+    for (int stage = 0; stage < op->options.n_stages; stage++) {
+        const struct rb_option_entry *entry = &op->options.stages[stage].entries[path->entry[stage]];
+        const struct rb_stage_sample *s = rb_option_sample(before, entry);
+        low += by_time(op) ? s->cost_low_uusd : s->time_low_us;
+        before = entry;
+    }
+    return low;
+}
+
+// Prices around the one at which the hull passes from infeasible to feasible: there the bounds are tightest.
 static int pick_slopes(const struct rb_optimum *op, const struct hull *hull, double *out, int cap)
 {
-    bool by_time = op->search->req->objective == RB_OBJECTIVE_MIN_TIME;
-    double limit = by_time ? op->aim.cost_limit_uusd : op->aim.time_limit_us;
-    int at = hull->n - 1, n = 0;
-    for (int i = 0; i < hull->n; i++) {
-        double low = 0;
-        const struct rb_option_entry *before = NULL;
-        for (int stage = 0; stage < op->options.n_stages; stage++) {
-            const struct rb_option_entry *e = &op->options.stages[stage].entries[hull->paths[i].entry[stage]];
-            const struct rb_stage_sample *s = rb_option_sample(before, e);
-            low += by_time ? s->cost_low_uusd : s->time_low_us;
-            before = e;
-        }
-        if (by_time ? low <= limit : low > limit)
-            at = by_time ? at : i;
-        if (by_time && low <= limit && i < at)
-            at = i;
-    }
-    for (int step = -1; step <= 3 && n < cap; step++) {
-        int i = at + step;
-        if (i < 0 || i >= hull->n)
+    double limit = by_time(op) ? op->aim.cost_limit_uusd : op->aim.time_limit_us;
+    int first = 0, n = 0;
+    while (first < hull->n - 1 && low_of(op, &hull->paths[hull_index(op, hull, first)]) > limit)
+        first++;
+    for (int k = first - 1; k <= first + 3 && n < cap; k++) {
+        if (k < 0 || k >= hull->n)
             continue;
-        double slope = by_time ? 1 / hull->slopes[i] : hull->slopes[i];
+        double slope = hull->slopes[hull_index(op, hull, k)];
+        slope = by_time(op) ? 1 / slope : slope;
         if (slope > 0 && !isinf(slope))
             out[n++] = slope;
     }
@@ -93,10 +105,11 @@ static bool find_nearest(struct rb_optimum *op, const struct hull *hull, struct 
         return false;
     if (req->budget_uusd >= 0 && !look_for(op, RB_AIM_BUDGET, hull, err))
         return false;
-    *out = op->nearest;
-    out->feasible = false;
+    struct rb_candidate fastest = rb_options_candidate(&op->options, &hull->paths[hull->n - 1]);
+    const struct rb_candidate *surest = op->surest.n_stages > 0 ? &op->surest : &fastest;
+    if (!rb_search_not_found(op->search, surest, &op->nearest, out, err))
+        return false;
     out->cut = op->cut;
-    out->n_evaluated = op->search->n_evaluated;
     return true;
 }
 
@@ -119,9 +132,11 @@ static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, str
         return find_best(op, &hull, out, err);
     if (!look_for(op, RB_AIM_CONFIDENCE, &hull, err))
         return false;
-    struct rb_candidate surest = op->nearest.best;
-    if (surest.n_stages == 0 || !rb_search_feasible(op->search, &surest.estimate))
+    if (op->surest.n_stages == 0 || op->nearest.confidence < op->search->req->confidence)
         return find_nearest(op, &hull, out, err);
+    struct rb_candidate surest = op->surest;
+    if (!rb_search_score(op->search, &surest, op->search->req->samples, err))
+        return false;
     rb_optimum_aim(op, RB_AIM_OBJECTIVE);
     return rb_optimum_offer_scored(op, &surest, err) && find_best(op, &hull, out, err);
 }

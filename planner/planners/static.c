@@ -31,7 +31,7 @@ static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, 
 // All fixed clusters of one offer. out [rb_search_useful_nodes].
 static int list_clusters(const struct rb_search *search, int offer, struct rb_candidate *out)
 {
-    int n = 0, most = rb_search_useful_nodes(search, offer);
+    int n = 0, most = rb_search_useful_nodes(search, 0, offer);
     for (int nodes = 1; nodes <= most; nodes++)
         n += fixed_cluster(search, offer, nodes, &out[n]);
     return n;
@@ -41,7 +41,7 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
 {
     struct rb_static_best *memo = &search->static_best[offer];
     if (!memo->known) {
-        int n_most = rb_search_useful_nodes(search, offer), best;
+        int n_most = rb_search_useful_nodes(search, 0, offer), best;
         RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc((size_t)n_most + 1, sizeof *clusters);
         int n = list_clusters(search, offer, clusters);
         if (!rb_search_best_of(search, "static", clusters, n, &best, err))
@@ -60,7 +60,7 @@ static bool nearest(struct rb_search *search, struct rb_plan_result *out, struct
     int n_offers = search->scenario->n_offers, n = 0;
     size_t most = 0;
     for (int offer = 0; offer < n_offers; offer++)
-        most += (size_t)rb_search_useful_nodes(search, offer);
+        most += (size_t)rb_search_useful_nodes(search, 0, offer);
     RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc(most + 1, sizeof *clusters);
     for (int offer = 0; offer < n_offers; offer++)
         n += list_clusters(search, offer, &clusters[n]);

@@ -1,6 +1,7 @@
 // A plan ready to write: what it holds, and that writing and reading it again changes nothing.
 #include "case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,0 +1,150 @@
+#include "planner/stage_samples.h"
+
+#include "simulator/stage_run.h"
+
+#include <stdlib.h>
+
+#define FIRST_SLOTS 256 // of the hash table; doubles when three quarters full
+
+struct entry {
+    uint64_t key; // 0: empty
+    struct rb_stage_sample *sample; // in the arena: it stays where it is when the table grows
+};
+
+struct rb_stage_samples {
+    const struct rb_scenario *scenario;
+    struct rb_workspace *workspace;
+    int n, need;
+    struct entry *entries;
+    size_t n_slots, n_used;
+    struct rb_arena arena;  // the samples
+    double *scratch;        // [n]
+};
+
+struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need)
+{
+    struct rb_stage_samples *samples = rb_xcalloc(1, sizeof *samples);
+    samples->scenario = s;
+    samples->workspace = rb_workspace_create();
+    samples->n = n;
+    samples->need = need;
+    samples->n_slots = FIRST_SLOTS;
+    samples->entries = rb_xcalloc(samples->n_slots, sizeof *samples->entries);
+    samples->scratch = rb_xcalloc((size_t)n, sizeof *samples->scratch);
+    rb_arena_init(&samples->arena);
+    return samples;
+}
+
+void rb_stage_samples_destroy(struct rb_stage_samples *samples)
+{
+    if (!samples)
+        return;
+    rb_workspace_destroy(samples->workspace);
+    rb_arena_finish(&samples->arena);
+    free(samples->entries);
+    free(samples->scratch);
+    free(samples);
+}
+
+int rb_stage_samples_n(const struct rb_stage_samples *samples)
+{
+    return samples->n;
+}
+
+int rb_choice_kept(const struct rb_choice *before, const struct rb_choice *choice)
+{
+    if (!before || before->offer != choice->offer)
+        return 0;
+    return before->nodes < choice->nodes ? before->nodes : choice->nodes;
+}
+
+// --- the hash table
+
+// Fits by limits.h: 64 stages, 256 offers, 16384 nodes; a gang is never larger than 2^20 GPUs.
+static uint64_t key_of(int stage, const struct rb_choice *c, int kept)
+{
+    return ((((uint64_t)stage << 8 | (uint64_t)c->offer) << 20 | (uint64_t)c->gpus) << 15 | (uint64_t)c->nodes) << 15 |
+           (uint64_t)kept;
+}
+
+static struct entry *find(struct entry *entries, size_t n_slots, uint64_t key)
+{
+    size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_slots - 1);
+    while (entries[i].key != 0 && entries[i].key != key)
+        i = (i + 1) & (n_slots - 1);
+    return &entries[i];
+}
+
+static void grow(struct rb_stage_samples *samples)
+{
+    size_t n_slots = 2 * samples->n_slots;
+    struct entry *entries = rb_xcalloc(n_slots, sizeof *entries);
+    for (size_t i = 0; i < samples->n_slots; i++) {
+        if (samples->entries[i].key != 0)
+            *find(entries, n_slots, samples->entries[i].key) = samples->entries[i];
+    }
+    free(samples->entries);
+    samples->entries = entries;
+    samples->n_slots = n_slots;
+}
+
+// --- sampling
+
+static int compare_doubles(const void *pa, const void *pb)
+{
+    double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+// Mean of the `need` smallest, and of all.
+static double low_mean(struct rb_stage_samples *samples, const double *values, double *out_mean)
+{
+    double sum = 0, low = 0;
+    for (int r = 0; r < samples->n; r++)
+        sum += samples->scratch[r] = values[r];
+    qsort(samples->scratch, (size_t)samples->n, sizeof *samples->scratch, compare_doubles);
+    for (int r = 0; r < samples->need; r++)
+        low += samples->scratch[r];
+    *out_mean = sum / samples->n;
+    return samples->need > 0 ? low / samples->need : 0;
+}
+
+static bool run(struct rb_stage_samples *samples, int stage, const struct rb_choice *c, int kept, double *time_us,
+                double *cost_uusd, struct rb_err *err)
+{
+    const struct rb_rung *rung = &samples->scenario->stages.rungs[stage];
+    struct rb_plan_nodes nodes = {c->offer, c->nodes};
+    struct rb_plan_stage plan = {
+        .trials = rung->trials,
+        .resource_start = rung->resource_start,
+        .resource_end = rung->resource_end,
+        .gpus_per_trial = c->gpus,
+        .trials_per_gpu = 1,
+        .nodes = &nodes,
+        .n_nodes = 1,
+    };
+    return rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, err);
+}
+
+const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samples, int stage,
+                                                   const struct rb_choice *choice, int kept, struct rb_err *err)
+{
+    uint64_t key = key_of(stage, choice, kept);
+    struct entry *e = find(samples->entries, samples->n_slots, key);
+    if (e->key == key)
+        return e->sample;
+    double *time_us = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *time_us);
+    double *cost_uusd = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *cost_uusd);
+    if (!run(samples, stage, choice, kept, time_us, cost_uusd, err))
+        return NULL;
+    if (4 * (samples->n_used + 1) > 3 * samples->n_slots)
+        grow(samples);
+    struct rb_stage_sample *s = rb_arena_alloc(&samples->arena, sizeof *s);
+    s->time_us = time_us;
+    s->cost_uusd = cost_uusd;
+    s->time_low_us = low_mean(samples, time_us, &s->time_mean_us);
+    s->cost_low_uusd = low_mean(samples, cost_uusd, &s->cost_mean_uusd);
+    *find(samples->entries, samples->n_slots, key) = (struct entry){key, s};
+    samples->n_used++;
+    return s;
+}

@@ -1,0 +1,22 @@
+// What trials draw, kept. A draw depends on its key and not on the plan, so a search that runs the same replicates for
+// thousands of plans draws each number once. Only first attempts are kept: later ones are rare.
+#ifndef RB_SIMULATOR_NOISE_H
+#define RB_SIMULATOR_NOISE_H
+
+#include "simulator/scenario.h"
+
+struct rb_noise;
+
+// For replicates 0..n-1 of the scenario's own stages; filled as they are asked for. NULL if it would take more memory
+// than it is worth.
+struct rb_noise *rb_noise_create(const struct rb_scenario *s, int n_replicates);
+void rb_noise_destroy(struct rb_noise *noise); // NULL is fine
+
+// Does it hold this replicate of a stage with these trials and units? noise may be NULL.
+bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int64_t units, uint32_t replicate);
+
+// rb_draw_trial_us of attempt 0, to the microsecond. Different replicates may be asked for by different threads at
+// once.
+int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, uint32_t replicate, double unit_s);
+
+#endif

@@ -1,0 +1,15 @@
+// One stage by itself, for a search that puts plans together from stages: the same draws as in a whole plan in which the
+// stage finds `n_kept` nodes of its first entry ready when it starts, requests the others then, and has all of them
+// until it ends.
+#ifndef RB_SIMULATOR_STAGE_RUN_H
+#define RB_SIMULATOR_STAGE_RUN_H
+
+#include "simulator/evaluate.h"
+
+// Replicates 0..n-1. `plan` is stage number `stage`; n_kept > 0 only from stage 1 on. out_cost_uusd is the stage's part of
+// the bill: node time at its rate, and for each new node its data and the half second that rounding up costs on average;
+// the minimum of 60 s is left out, since only the whole life of a node shows whether it is reached.
+bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
+                  struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err);
+
+#endif
