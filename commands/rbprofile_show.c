@@ -125,6 +125,17 @@ static void show_provisioning(const struct rb_fit_report *r, struct rb_buf *out)
     }
 }
 
+// Names and sources may come from a file that somebody else wrote: no escape sequence of theirs reaches a terminal.
+static void hide_controls(struct rb_buf *out)
+{
+    for (size_t i = 0; i < out->len; i++) {
+        const unsigned char c = (unsigned char)out->data[i];
+        if ((c < 0x20 && c != '\n') || c == 0x7f) {
+            out->data[i] = '?';
+        }
+    }
+}
+
 void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
 {
     const struct rb_profile *p = &r->profile;
@@ -152,6 +163,7 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
     for (int i = 0; i < r->n_warnings; i++) {
         rb_buf_printf(out, "warning: %s\n", r->warnings[i]);
     }
+    hide_controls(out);
 }
 
 static void put_dist_fit(struct rb_json *j, const char *key, const struct rb_dist_fit *f)
@@ -307,6 +319,7 @@ void rb_show_names(const struct rb_profile_name *names, int n, struct rb_buf *ou
                       names[i].n_runs, names[i].n_units, names[i].n_throughput,
                       instant_or(names[i].changed_at_us, "unknown", when));
     }
+    hide_controls(out);
 }
 
 static void put_instant(struct rb_json *j, const char *key, int64_t unix_us)
@@ -366,6 +379,7 @@ void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_u
                           rb_format_money_exact(c->disks[i].per_gb.uusd_per_hour, price));
         }
     }
+    hide_controls(out);
 }
 
 static void put_offer(struct rb_json *j, const struct rb_offer *o)

@@ -42,6 +42,13 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
         return false;
     }
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(names[i].name, name) == 0) {
+            return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+                                 "profile %s was imported, nothing was measured for it: there is nothing to fit "
+                                 "(`rbprofile show %s` shows it; `rbprofile train JOB.yaml` measures)", name, name);
+        }
+    }
     for (int i = 0; i < n && i < NAMES_IN_ERROR; i++) {
         rb_buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i].name);
     }

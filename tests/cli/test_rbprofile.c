@@ -169,6 +169,19 @@ static void an_unknown_profile_names_the_known_ones(void **state)
     o = run(w, "show resnet50");
     assert_int_equal(o.code, 1);
     assert_in("there is no profile resnet50 (there is: resnet): run `rbprofile train JOB.yaml`", o.err);
+    o = run(w, "fit resnet");
+    assert_int_equal(o.code, 1);
+    assert_in("nothing was measured for it", o.err);
+}
+
+static void escape_sequences_do_not_reach_the_terminal(void **state)
+{
+    struct world *w = *state;
+    put(w, "evil.yaml", rb_arena_printf(&w->arena, "%ssource: \"red \\e[31m text\"\n", profile));
+    assert_int_equal(run(w, "import evil.yaml").code, 0);
+    const struct outcome o = run(w, "show resnet");
+    assert_in("red ?[31m text", o.out);
+    assert_null(strchr(o.out, 0x1b));
 }
 
 static void prices_are_shown_with_their_age(void **state)
@@ -203,6 +216,7 @@ int main(void)
         TEST(json_is_one_document),
         TEST(a_bad_file_changes_nothing),
         TEST(an_unknown_profile_names_the_known_ones),
+        TEST(escape_sequences_do_not_reach_the_terminal),
         TEST(prices_are_shown_with_their_age),
         TEST(a_file_that_is_no_store_is_refused),
     };
