@@ -2,7 +2,6 @@
 
 #include "base/stream.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 
 static struct rb_stream stream_of(uint64_t seed, uint32_t replicate, int trial, uint32_t stage, uint32_t attempt)
@@ -23,7 +22,9 @@ static double report_noise(uint64_t seed, uint32_t replicate, int trial, int64_t
 {
     struct rb_stream s =
         stream_of(seed, replicate, trial, 1 + (uint32_t)(resource >> 16), (uint32_t)(resource & 0xffff));
-    return 0.005 * gsl_cdf_ugaussian_Pinv(0.5 + rb_stream_uniform(&s) / 2);
+    // Box and Muller; only the size of the normal is wanted.
+    const double radius = sqrt(-2 * log(rb_stream_uniform(&s)));
+    return 0.005 * radius * fabs(cos(2 * M_PI * rb_stream_uniform(&s)));
 }
 
 double rb_synthetic_curve(uint64_t seed, uint32_t replicate, enum rb_goal goal, int trial, int64_t resource)

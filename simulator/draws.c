@@ -70,6 +70,11 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
     return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
 }
 
+double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate)
+{
+    return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, gpus_per_trial, 0, replicate);
+}
+
 // The one expression for a trial's time: both ways of asking for it end here, so they round alike.
 int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s)
 {

@@ -17,8 +17,11 @@ bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordi
 // From running to preemption; INT64_MAX: never.
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
                               uint32_t replicate);
+// The unit time that holds in this replicate: unit_s (from rb_scenario_unit_s) times how far the measured mean may be from
+// the true one (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
+double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate);
 // Duration of position k in a stage: startup + sum of units + checkpoint, rounded once to the microsecond.
-// unit_s from rb_scenario_unit_s.
+// unit_s from rb_draw_unit_s.
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,
                          int64_t units, double unit_s);
 

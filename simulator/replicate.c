@@ -121,13 +121,20 @@ static int64_t max_time(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+double rb_sim_stage_unit_s(const struct rb_workspace *ws)
+{
+    const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
+    return rb_draw_unit_s(ws->program->scenario, stage->plan->nodes[0].offer, stage->plan->gpus_per_trial, stage->unit_s,
+                          ws->replicate);
+}
+
 int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt)
 {
     const struct rb_scenario *s = ws->program->scenario;
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
     if (attempt == 0 && rb_noise_covers(s->noise, ws->stage, stage->n_trials, stage->units, ws->replicate))
-        return rb_noise_trial_us(s->noise, ws->stage, position, ws->replicate, stage->unit_s);
-    return rb_draw_trial_us(s, ws->stage, position, attempt, ws->replicate, stage->units, stage->unit_s);
+        return rb_noise_trial_us(s->noise, ws->stage, position, ws->replicate, ws->unit_s);
+    return rb_draw_trial_us(s, ws->stage, position, attempt, ws->replicate, stage->units, ws->unit_s);
 }
 
 static int count_open_at_start(const struct rb_workspace *ws, int n_slots)

@@ -3,6 +3,7 @@
 #include "profiles/infra.h"
 #include "simulator/noise.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,18 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
     return rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err);
 }
 
+static struct rb_dist measurement_error(const struct rb_training *training)
+{
+    struct rb_dist d = rb_dist_constant(1);
+    if (training && training->relative_error > 0) {
+        d = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = training->relative_error};
+        const bool ok = rb_dist_prepare(&d, NULL);
+        assert(ok);
+        (void)ok;
+    }
+    return d;
+}
+
 bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,
                       const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
                       uint64_t seed, struct rb_err *err)
@@ -77,6 +90,7 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         o->training = rb_profile_training(profile, offers[i].accelerator);
         o->provisioning = find_provisioning(profile, &offers[i]);
         judge(o, profile);
+        o->measurement = measurement_error(o->training);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
             return false;

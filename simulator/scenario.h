@@ -13,6 +13,7 @@ struct rb_sim_offer {
     const struct rb_provisioning *provisioning;
     const struct rb_training *training;
     struct rb_billing billing;
+    struct rb_dist measurement; // factor on unit times: how far measured means may be from the true ones
     bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
     char why_not[200];
 };

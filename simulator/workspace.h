@@ -45,6 +45,7 @@ struct rb_workspace {
 
     int stage;
     int64_t stage_start_us;
+    double unit_s;           // of the stage, in this replicate
     int next_ordinal;
     int n_early_made;
 

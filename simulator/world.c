@@ -101,6 +101,7 @@ static void start_trial(struct world *w, const struct rb_action *a)
         w->failed = true;
         return;
     }
+    unit_s = rb_draw_unit_s(w->scenario, offer, a->gpus, unit_s, w->opt->replicate);
     *t = (struct running_trial){
         .attempt = a->attempt,
         .stage = a->stage,

@@ -1,0 +1,28 @@
+// Random jobs, profiles, offers and plans, each made from one integer: everything the stage model knows, mixed.
+#ifndef RB_TESTS_SIMULATOR_RANDOM_PLAN_H
+#define RB_TESTS_SIMULATOR_RANDOM_PLAN_H
+
+#include "simulator/scenario.h"
+
+#define MAX_OFFERS 6
+
+struct random_plan {
+    struct rb_job job;
+    struct rb_profile profile;
+    struct rb_catalog catalog;
+    struct rb_offer offers[MAX_OFFERS];
+    struct rb_provisioning provisioning[MAX_OFFERS];
+    struct rb_training training;
+    struct rb_layout layouts[16];
+    struct rb_disk_price disk;
+    int sizes[16];
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES][MAX_OFFERS];
+    struct rb_plan_early early[RB_LIMIT_STAGES][2];
+    struct rb_plan plan;
+    int share; // the one entry of trial.shares
+};
+
+void random_plan_make(struct random_plan *out, uint64_t seed);
+
+#endif

@@ -1,0 +1,121 @@
+// The evaluator and the virtual world tell the same story: replicate by replicate, the same microsecond and the same
+// micro-dollar, over random jobs and plans. RB_TEST_SEED=n reruns one.
+#include "random_plan.h"
+
+#include "simulator/evaluate.h"
+#include "simulator/world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define N_PLANS      3000
+#define N_REPLICATES 3
+
+// How often the plans did what they are meant to do.
+struct seen {
+    int gangs, waves, lost, refused, early, ties, infeasible;
+};
+
+struct watch {
+    struct seen *seen;
+    int64_t last_us;
+    enum rb_event_kind last_kind;
+    int64_t stage_end_us[RB_LIMIT_STAGES];
+};
+
+static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct watch *w = ctx;
+    w->seen->lost += event->kind == RB_EVENT_NODE_LOST;
+    w->seen->refused += event->kind == RB_EVENT_NODE_REFUSED;
+    w->seen->early += event->kind == RB_EVENT_TIME;
+    w->seen->ties += event->time_us == w->last_us && event->kind != w->last_kind;
+    w->last_us = event->time_us;
+    w->last_kind = event->kind;
+    for (int i = 0; i < actions->n; i++)
+        w->seen->gangs += actions->items[i].kind == RB_ACTION_START_TRIAL && actions->items[i].n_slots > 1;
+    for (int i = 0; i <= rb_engine_stage(e); i++)
+        w->stage_end_us[i] = rb_engine_stage_end_us(e, i);
+}
+
+static void compare(const struct random_plan *p, const struct rb_scenario *s, uint64_t seed, uint32_t replicate,
+                    struct rb_workspace *ws, struct seen *seen)
+{
+    struct watch watch = {.seen = seen, .last_us = -1};
+    const struct rb_world_options opt = {
+        .replicate = replicate, .observe = observe, .observe_ctx = &watch, .deadline_us = -1, .budget_uusd = -1};
+    struct rb_world_result world;
+    struct rb_replicate fast;
+    struct rb_err world_err, fast_err;
+    const bool world_ok = rb_world_run(s, &p->plan, &opt, &world, &world_err);
+    const bool fast_ok = rb_replicate_run(s, p->stages, p->plan.n_stages, replicate, ws, &fast, &fast_err);
+    if (world_ok != fast_ok)
+        fail_msg("RB_TEST_SEED=%llu replicate %u: world: %s; evaluator: %s", (unsigned long long)seed, replicate,
+                 world_ok ? "ok" : world_err.message, fast_ok ? "ok" : fast_err.message);
+    if (!world_ok) {
+        seen->infeasible++;
+        return;
+    }
+    if (world.time_us != fast.time_us || world.cost_uusd != fast.cost_uusd)
+        fail_msg("RB_TEST_SEED=%llu replicate %u: world %lld us %lld uusd, evaluator %lld us %lld uusd",
+                 (unsigned long long)seed, replicate, (long long)world.time_us, (long long)world.cost_uusd,
+                 (long long)fast.time_us, (long long)fast.cost_uusd);
+    int64_t end_us = 0, cost_uusd = 0;
+    for (int i = 0; i < p->plan.n_stages; i++) {
+        end_us += fast.stage_time_us[i];
+        cost_uusd += fast.stage_cost_uusd[i];
+        assert_int_equal(watch.stage_end_us[i], end_us);
+        assert_true(fast.stage_cost_uusd[i] >= 0);
+    }
+    assert_int_equal(end_us, fast.time_us);
+    assert_int_equal(cost_uusd, fast.cost_uusd);
+}
+
+static void check_seed(uint64_t seed, struct rb_workspace *ws, struct seen *seen)
+{
+    static struct random_plan p; // large; remade every time
+    struct rb_scenario s;
+    struct rb_err err;
+    random_plan_make(&p, seed);
+    if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
+        fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
+    for (int i = 0; i < p.plan.n_stages; i++)
+        seen->waves += p.stages[i].waves > 1;
+    if (seed % 2 == 1)
+        rb_scenario_keep_noise(&s, N_REPLICATES - 1); // what is kept changes nothing
+    for (uint32_t r = 0; r < N_REPLICATES; r++)
+        compare(&p, &s, seed, r, ws, seen);
+    rb_scenario_finish(&s);
+}
+
+static void both_agree_on_every_replicate(void **state)
+{
+    (void)state;
+    struct rb_workspace *ws = rb_workspace_create();
+    struct seen seen = {0};
+    const char *one = getenv("RB_TEST_SEED");
+    if (one) {
+        check_seed(strtoull(one, NULL, 10), ws, &seen);
+    } else {
+        for (uint64_t seed = 1; seed <= N_PLANS; seed++)
+            check_seed(seed, ws, &seen);
+        print_message("%d plans x %d replicates: %d gang starts, %d stages in waves, %d nodes lost, %d requests refused, "
+                      "%d early wake-ups, %d ties, %d without end\n",
+                      N_PLANS, N_REPLICATES, seen.gangs, seen.waves, seen.lost, seen.refused, seen.early, seen.ties,
+                      seen.infeasible);
+        assert_true(seen.gangs > 1000 && seen.waves > 1000 && seen.lost > 1000 && seen.refused > 1000);
+        assert_true(seen.early > 1000 && seen.ties > 1000 && seen.infeasible < N_PLANS / 100);
+    }
+    rb_workspace_destroy(ws);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_agree_on_every_replicate)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
