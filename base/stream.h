@@ -21,6 +21,7 @@ enum rb_purpose {
     RB_DRAW_CURVE = 11,     // synthetic learning curves
     RB_DRAW_MOCK = 12,      // the mock cloud's own delays
     RB_DRAW_SEARCH = 13,    // randomised search, tests
+    RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
 };
 
 struct rb_stream_key {

@@ -25,6 +25,7 @@ struct rb_training {
     struct rb_throughput throughput;
     double batch;                   // per GPU
     double units_per_epoch;         // iterations per unit of resource
+    double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
     int max_gpus, max_nodes;        // with throughput: largest measured; never extrapolated beyond
 };
 

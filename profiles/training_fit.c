@@ -123,7 +123,7 @@ static const struct rb_throughput_set *throughput_of(const struct rb_samples *s,
 
 // One entry per accelerator: the throughput model where iterations were measured, else the speed-up table.
 static bool fit_entries(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,
-                        struct rb_err *err)
+                        struct rb_training **out, struct rb_err *err)
 {
     struct rb_training *entries = rb_arena_array(arena, (size_t)(s->n_throughputs + report->n_cells), sizeof(*entries));
     int n_entries = 0;
@@ -144,6 +144,7 @@ static bool fit_entries(const struct rb_samples *s, struct rb_arena *arena, stru
             return false;
         }
     }
+    *out = entries;
     report->profile.training = entries;
     report->profile.n_training = n_entries;
     return true;
@@ -229,13 +230,41 @@ static bool fit_dominant(const struct rb_samples *s, const int *cell_of_run, str
     return rb_dominant_fit(s, log_deviation, arena, report, err);
 }
 
-static bool fit_runs(const struct rb_samples *s, const int *cell_of_run, struct rb_arena *arena,
-                     struct rb_fit_report *report, struct rb_err *err)
+// Standard error of a cell's mean over the mean, from the two pooled noise layers (a cell by itself has too few runs to
+// tell): root mean square over the accelerator's cells.
+static double relative_error(const struct rb_fit_report *report, const char *accelerator)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < report->n_cells; i++) {
+        const struct rb_fit_cell *c = &report->cells[i];
+        if (strcmp(c->accelerator, accelerator) == 0) {
+            const double between = report->noise.between_cv, within = report->noise.within_cv;
+            sum += between * between / c->n_runs + within * within / c->n_units;
+            n++;
+        }
+    }
+    return n > 0 ? fmin(sqrt(sum / n), 1) : 0;
+}
+
+// Measured means are not the true ones, and all trials of a run share the error: a prediction has to say so.
+static void fit_errors(struct rb_training *entries, struct rb_fit_report *report)
+{
+    for (int i = 0; i < report->profile.n_training; i++) {
+        if (!entries[i].has_throughput) {
+            entries[i].relative_error = relative_error(report, entries[i].accelerator);
+        }
+    }
+}
+
+static bool fit_runs(const struct rb_samples *s, const int *cell_of_run, struct rb_training *entries,
+                     struct rb_arena *arena, struct rb_fit_report *report, struct rb_err *err)
 {
     if (!fit_noise(s, cell_of_run, report, err) || !fit_overheads(s, arena, report, err) ||
         !fit_dominant(s, cell_of_run, arena, report, err)) {
         return false;
     }
+    fit_errors(entries, report);
     report->profile.startup_s = report->startup.dist;
     report->profile.checkpoint_s = report->checkpoint.n > 0 ? report->checkpoint.dist : rb_dist_constant(0);
     return true;
@@ -245,12 +274,13 @@ bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct 
                      struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) int *cell_of_run = rb_xcalloc((size_t)s->n_runs + 1, sizeof(*cell_of_run));
+    struct rb_training *entries;
     make_cells(s, cell_of_run, arena, report);
-    if (!fit_entries(s, arena, report, err)) {
+    if (!fit_entries(s, arena, report, &entries, err)) {
         return false;
     }
     if (s->n_runs > 0) {
-        return fit_runs(s, cell_of_run, arena, report, err);
+        return fit_runs(s, cell_of_run, entries, arena, report, err);
     }
     report->profile.startup_s = rb_dist_constant(0);
     report->profile.checkpoint_s = rb_dist_constant(0);

@@ -1,6 +1,7 @@
 #include "simulator/workspace.h"
 
 #include "simulator/draws.h"
+#include "simulator/noise.h"
 
 #include <assert.h>
 
@@ -56,6 +57,8 @@ void rb_sim_cluster_end_node(struct rb_workspace *ws, int node, int64_t now_us)
         return; // the request is withdrawn
     ws->node_us += now_us - n->running_us;
     ws->n_billed_new += n->stage >= ws->first_stage;
+    if (ws->is_unbilled)
+        return;
     const struct rb_billing *billing = &ws->program->scenario->sim_offers[n->offer].billing;
     const int64_t total = rb_bill_node(billing, n->running_us, now_us).total_uusd;
     if (__builtin_add_overflow(ws->out->cost_uusd, total, &ws->out->cost_uusd)) {
@@ -84,17 +87,27 @@ void rb_sim_cluster_end_all(struct rb_workspace *ws, int64_t now_us)
 
 // ---- requests
 
+static struct rb_node_noise draw_delays(const struct rb_workspace *ws, const struct rb_sim_node *n)
+{
+    const struct rb_scenario *s = ws->program->scenario;
+    if (n->attempt == 0 && rb_noise_covers_node(s->noise, n->stage, n->ordinal, ws->replicate))
+        return rb_noise_node(s->noise, n->offer, n->stage, n->ordinal, ws->replicate);
+    return (struct rb_node_noise){rb_draw_queue_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate),
+                                  rb_draw_init_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate)};
+}
+
 // Refused requests are made again at once, until one is granted: when that one begins to run.
 static bool draw_arrival(struct rb_workspace *ws, struct rb_sim_node *n, int64_t now_us)
 {
     const struct rb_scenario *s = ws->program->scenario;
     int64_t at_us = now_us;
     for (; n->attempt < RB_SIM_ATTEMPTS && at_us <= RB_SIM_HORIZON_US; n->attempt++) {
-        at_us += rb_draw_queue_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
+        const struct rb_node_noise delays = draw_delays(ws, n);
+        at_us += delays.queue_us;
         if (rb_draw_refused(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate))
             continue;
         n->running_us = at_us;
-        n->ready_us = at_us + rb_draw_init_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
+        n->ready_us = at_us + delays.init_us;
         const int64_t life_us = rb_draw_preemption_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
         n->lost_us = life_us == INT64_MAX ? INT64_MAX : at_us + life_us;
         return true;

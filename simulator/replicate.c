@@ -170,6 +170,7 @@ static bool run_stages(struct rb_workspace *ws)
     for (ws->stage = ws->first_stage; ws->stage < ws->program->n_stages; ws->stage++) {
         const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
         ws->stage_start_us = now_us;
+        ws->unit_s = rb_sim_stage_unit_s(ws);
         ws->next_ordinal = ws->n_early_made = 0;
         rb_sim_cluster_allocate(ws, stage->plan, now_us);
         if (ws->failed)
@@ -212,6 +213,7 @@ bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint3
                 struct rb_err *err)
 {
     ws->first_stage = ws->n_inherited = 0;
+    ws->is_unbilled = false;
     return rb_sim_run_from(ws, program, replicate, out, err);
 }
 

@@ -197,6 +197,7 @@ static void begin_stage(struct rb_workspace *ws, struct stage_state *st, int64_t
     const struct rb_plan_stage *plan = current(ws)->plan;
     *st = (struct stage_state){0};
     ws->stage_start_us = now_us;
+    ws->unit_s = rb_sim_stage_unit_s(ws);
     ws->next_ordinal = ws->n_early_made = ws->n_requeued = 0;
     memset(ws->trials, 0, (size_t)current(ws)->n_trials * sizeof *ws->trials);
     rb_sim_cluster_allocate(ws, plan, now_us);

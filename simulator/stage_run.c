@@ -22,6 +22,7 @@ bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_s
         return false;
     const struct rb_billing *billing = &s->sim_offers[plan->nodes[0].offer].billing;
     const double rate = rate_of(billing), per_new = (double)billing->data_uusd + rate * (double)RB_US_PER_S / 2;
+    ws->is_unbilled = true;
     ws->first_stage = stage;
     ws->n_inherited = n_kept;
     ws->inherited_offer = plan->nodes[0].offer;

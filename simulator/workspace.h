@@ -41,7 +41,8 @@ struct rb_workspace {
     int first_stage;         // 0, but for one stage by itself (stage_run.c), which inherits nodes of one offer
     int n_inherited, inherited_offer;
     int64_t node_us;         // running to ended, over all nodes
-    int n_billed_new;        // nodes billed that were not inherited
+    int n_billed_new;        // nodes that ran and were not inherited
+    bool is_unbilled;        // bills are not made out: only node_us is wanted
 
     int stage;
     int64_t stage_start_us;
@@ -90,6 +91,7 @@ bool rb_sim_run_events(struct rb_workspace *ws);
 
 // replicate.c
 // What a trial takes, from the noise that is kept where it is.
+double rb_sim_stage_unit_s(const struct rb_workspace *ws); // what begins a stage puts into unit_s
 int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt);
 // From ws->first_stage on, with ws->n_inherited nodes: for stage_run.c.
 bool rb_sim_run_from(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate,
