@@ -1,5 +1,6 @@
-// The law of every latency and factor: moments, CDF and inverse CDF. The only place that knows a family's formulas.
-// Source: Johnson, Kotz, Balakrishnan, "Continuous Univariate Distributions", vol. 1, chapters 13, 14, 17, 19, 21.
+// The law of every latency and factor: moments, CDF and inverse CDF. The only place that knows a family's
+// formulas. Source: Johnson, Kotz, Balakrishnan, "Continuous Univariate Distributions", vol. 1, chapters 13,
+// 14, 17, 19, 21.
 #include "profiles/dist.h"
 
 #include <assert.h>
@@ -9,8 +10,8 @@
 #include <gsl/gsl_sf_zeta.h>
 #include <math.h>
 
-// Above this shape GSL's incomplete gamma function loses digits (2e-6 at 1e5), while the expansion around the normal is
-// within 2e-9 standard deviations over all uniforms of 53 bits.
+// Above this shape GSL's incomplete gamma function loses digits (2e-6 at 1e5), while the expansion around the
+// normal is within 2e-9 standard deviations over all uniforms of 53 bits.
 #define GAMMA_NORMAL_SHAPE 1e4
 // Below this the gamma CDF is x^shape / Gamma(shape + 1) to the last bit.
 #define GAMMA_TINY_LN_X (-40.0)
@@ -32,10 +33,10 @@ static double ln_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-// ---- preparing -----------------------------------------------------------------------------------------------------
+// --- preparing ---
 
-// ln Gamma(1 + 2x) - 2 ln Gamma(1 + x), which is ln(1 + cv^2) of a Weibull with shape 1/x. For small x both terms
-// cancel, and the series of ln Gamma at 1 is summed instead. Source: NIST DLMF 5.7.3.
+// ln Gamma(1 + 2x) - 2 ln Gamma(1 + x), which is ln(1 + cv^2) of a Weibull with shape 1/x. For small x both
+// terms cancel, and the series of ln Gamma at 1 is summed instead. Source: NIST DLMF 5.7.3.
 static double weibull_ln_square(double x)
 {
     if (x > 0.01)
@@ -53,7 +54,8 @@ static double weibull_excess(double ln_shape, void *ln_wanted)
     return weibull_ln_square(exp(-ln_shape)) / *(double *)ln_wanted - 1;
 }
 
-// The shape has no closed form. Brackets: shape 0.1 has cv 429, beyond RB_DIST_MAX_CV; for large shapes cv ~ 1.28 / shape.
+// The shape has no closed form. Brackets: shape 0.1 has cv 429, beyond RB_DIST_MAX_CV; for large shapes cv
+// ~ 1.28 / shape.
 static double weibull_shape(double cv)
 {
     double ln_wanted = log1p(cv * cv);
@@ -72,7 +74,8 @@ static double weibull_shape(double cv)
     return shape;
 }
 
-// The quantile function is linear between neighbours, so its moments are those of n - 1 equally likely uniforms.
+// The quantile function is linear between neighbours, so its moments are those of n - 1 equally likely
+// uniforms.
 static void empirical_moments(struct rb_dist *d)
 {
     const int n_segments = d->n_values - 1;
@@ -138,10 +141,11 @@ bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err)
     } else {
         ready.cv = d->kind == RB_DIST_CONSTANT ? 0 : d->kind == RB_DIST_EXPONENTIAL ? 1 : d->cv;
         if (!(ready.mean >= 0 && ready.mean <= RB_DIST_MAX_MEAN))
-            return rb_err_set(err, RB_ERR_INVALID, "expected a mean between 0 and %g, got %g", RB_DIST_MAX_MEAN,
-                              ready.mean);
+            return rb_err_set(err, RB_ERR_INVALID, "expected a mean between 0 and %g, got %g",
+                              RB_DIST_MAX_MEAN, ready.mean);
         if (!(ready.cv >= 0 && ready.cv <= RB_DIST_MAX_CV))
-            return rb_err_set(err, RB_ERR_INVALID, "expected a cv (standard deviation over mean) between 0 and %g, got %g",
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "expected a cv (standard deviation over mean) between 0 and %g, got %g",
                               RB_DIST_MAX_CV, ready.cv);
         if (!degenerate(&ready))
             prepare_family(&ready);
@@ -155,13 +159,14 @@ struct rb_dist rb_dist_constant(double value)
     return (struct rb_dist){.kind = RB_DIST_CONSTANT, .mean = value};
 }
 
-// ---- drawing -------------------------------------------------------------------------------------------------------
+// --- drawing ---
 
 // Conditioned on X >= 0: the tail that is nearer is asked, so that neither end loses digits.
 static double normal_quantile(const struct rb_dist *d, double u)
 {
     const double kept = 1 - d->b;
-    const double z = u < 0.5 ? gsl_cdf_ugaussian_Pinv(d->b + u * kept) : gsl_cdf_ugaussian_Qinv((1 - u) * kept);
+    const double z =
+        u < 0.5 ? gsl_cdf_ugaussian_Pinv(d->b + u * kept) : gsl_cdf_ugaussian_Qinv((1 - u) * kept);
     return fmax(0, d->mean + d->a * z);
 }
 
@@ -176,7 +181,8 @@ static double wilson_hilferty(double shape, double u)
 static double large_gamma(double shape, double z)
 {
     const double root = sqrt(shape), z2 = z * z;
-    return shape + z * root + (z2 - 1) / 3 + z * (z2 - 7) / (36 * root) - (3 * z2 * z2 + 7 * z2 - 16) / (810 * shape) +
+    return shape + z * root + (z2 - 1) / 3 + z * (z2 - 7) / (36 * root) -
+           (3 * z2 * z2 + 7 * z2 - 16) / (810 * shape) +
            z * (9 * z2 * z2 + 256 * z2 - 433) / (38880 * shape * root);
 }
 
@@ -190,13 +196,15 @@ static double large_gamma_cdf(double shape, double x)
     return gsl_cdf_ugaussian_P(z);
 }
 
-// Of the gamma with scale 1. gsl_cdf_gamma_Pinv does not converge for shapes below 0.15 and above 1500 (and then ends
-// the process), so the equation is solved here: ln P and ln Q are concave in ln x, where Newton's method cannot cycle.
+// Of the gamma with scale 1. gsl_cdf_gamma_Pinv does not converge for shapes below 0.15 and above 1500 (and
+// then ends the process), so the equation is solved here: ln P and ln Q are concave in ln x, where Newton's
+// method cannot cycle.
 static double gamma_quantile(double shape, double ln_gamma_shape, double u)
 {
     if (shape > GAMMA_NORMAL_SHAPE)
         return large_gamma(shape, gsl_cdf_ugaussian_Pinv(u));
-    const double ln_first_term = (log(u) + log(shape) + ln_gamma_shape) / shape; // P(x) <= x^shape / Gamma(shape + 1)
+    const double ln_first_term =
+        (log(u) + log(shape) + ln_gamma_shape) / shape; // P(x) <= x^shape / Gamma(shape + 1)
     if (ln_first_term < GAMMA_TINY_LN_X)
         return exp(ln_first_term);
     const bool lower = u < 0.5;
@@ -252,7 +260,7 @@ double rb_dist_draw(const struct rb_dist *d, struct rb_stream *s)
     return rb_dist_quantile(d, rb_stream_uniform(s));
 }
 
-// ---- moments -------------------------------------------------------------------------------------------------------
+// --- moments ---
 
 // Mean of the standard normal above -1 / cv: density over probability kept.
 static double normal_hazard(const struct rb_dist *d)
@@ -275,7 +283,7 @@ double rb_dist_variance(const struct rb_dist *d)
     return d->a * d->a * (1 - hazard / d->cv - hazard * hazard);
 }
 
-// ---- distribution and density --------------------------------------------------------------------------------------
+// --- distribution and density ---
 
 static double empirical_cdf(const struct rb_dist *d, double x)
 {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_VALUES 1000000 // an empirical sample larger than any campaign of ours
-#define MAX_SHAPE 1e4      // larger: a cv below 1e-4, to be given as such
-#define MAX_PARAMETER 1e9  // of scale and rate; what follows from them is checked against the limits of dist.h
+#define MAX_VALUES    1000000 // an empirical sample larger than any campaign of ours
+#define MAX_SHAPE     1e4     // larger: a cv below 1e-4, to be given as such
+#define MAX_PARAMETER 1e9 // of scale and rate; what follows from them is checked against the limits of dist.h
 
 static const char *const kind_names[] = {"constant", "normal",      "lognormal", "gamma",
                                          "weibull",  "exponential", "empirical"};
@@ -75,7 +75,8 @@ static bool read_own_parameters(struct rb_map *m, struct rb_dist *d, struct rb_e
         return true;
     case RB_DIST_GAMMA:
     case RB_DIST_WEIBULL:
-        if (!need_positive(m, "shape", MAX_SHAPE, &first, err) || !need_positive(m, "scale", MAX_PARAMETER, &second, err))
+        if (!need_positive(m, "shape", MAX_SHAPE, &first, err) ||
+            !need_positive(m, "scale", MAX_PARAMETER, &second, err))
             return false;
         if (d->kind == RB_DIST_GAMMA) {
             d->mean = first * second;
@@ -131,7 +132,8 @@ static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dis
     return rb_keys_begin(m, node, keys, err);
 }
 
-static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
+static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d,
+                        struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *name;

@@ -1,5 +1,5 @@
-// Where machines come from: "provider[/region[/zone]]", such as "aws/us-east-1/us-east-1a" or "local". Regions end up
-// in host names, so their form is checked before anything is built from them.
+// Where machines come from: "provider[/region[/zone]]", such as "aws/us-east-1/us-east-1a" or "local".
+// Regions end up in host names, so their form is checked before anything is built from them.
 #ifndef RB_PROFILES_INFRA_H
 #define RB_PROFILES_INFRA_H
 

@@ -2,6 +2,7 @@
 #include "profiles/job.h"
 
 #include "profiles/infra.h"
+#include "profiles/job_names.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
     return ok;
 }
 
-// ---- what is not carried out yet -----------------------------------------------------------------------------------
+// --- what is not carried out yet ---
 
 static bool is_one_of(const char *word, const char *const *names)
 {
@@ -26,77 +27,72 @@ static bool is_one_of(const char *word, const char *const *names)
     return false;
 }
 
-static bool other_tuner(const struct rb_job *job)
+// Each says what was asked for and is not there, or NULL.
+
+static const char *other_tuner(const struct rb_job *job)
 {
     static const char *const carried_out[] = {"sha", "random", "grid", NULL};
-    return !is_one_of(job->scheduler.type, carried_out);
+    return is_one_of(job->scheduler.type, carried_out) ? NULL : job->scheduler.type;
 }
 
-static bool several_brackets(const struct rb_job *job)
+static const char *several_brackets(const struct rb_job *job)
 {
-    return job->scheduler.brackets > 1;
+    return job->scheduler.brackets > 1 ? "more than one bracket" : NULL;
 }
 
-static bool other_policy(const struct rb_job *job)
+static const char *other_policy(const struct rb_job *job)
 {
     static const char *const carried_out[] = {"elastic", "static", NULL};
-    return !is_one_of(job->policy, carried_out);
+    return is_one_of(job->policy, carried_out) ? NULL : job->policy;
 }
 
-static bool shared_gpus(const struct rb_job *job)
+static const char *shared_gpus(const struct rb_job *job)
 {
-    return job->trial.n_shares != 1 || job->trial.shares[0] != 1;
+    return job->trial.n_shares != 1 || job->trial.shares[0] != 1 ? "trials that share a GPU" : NULL;
 }
 
-static bool tuned_batch(const struct rb_job *job)
+static const char *tuned_batch(const struct rb_job *job)
 {
-    return job->trial.batch_size > 0;
+    return job->trial.batch_size > 0 ? "tuning the batch size" : NULL;
 }
 
-static bool lists_infra(const struct rb_job *job, const char *provider)
+static const char *other_infra(const struct rb_job *job)
 {
-    for (int i = 0; i < job->resources.infra.n; i++)
-        if (rb_infra_within(job->resources.infra.items[i], provider))
-            return true;
-    return false;
+    for (int i = 0; i < job->resources.infra.n; i++) {
+        const char *infra = job->resources.infra.items[i];
+        if (rb_infra_within(infra, "gcp") || rb_infra_within(infra, "slurm"))
+            return infra;
+    }
+    return NULL;
 }
 
-static bool infra_gcp(const struct rb_job *job)
+static const char *acts_on_drift(const struct rb_job *job)
 {
-    return lists_infra(job, "gcp");
+    return job->on_drift != RB_DRIFT_WARN ? rb_drift_names[job->on_drift] : NULL;
 }
 
-static bool infra_slurm(const struct rb_job *job)
-{
-    return lists_infra(job, "slurm");
-}
-
-static bool acts_on_drift(const struct rb_job *job)
-{
-    return job->on_drift != RB_DRIFT_WARN;
-}
-
-// A row goes when its feature comes.
+// A row goes, or its list grows, when its feature comes.
 static const struct {
     const char *key;
-    bool (*asked)(const struct rb_job *job);
+    const char *(*asked)(const struct rb_job *job);
     const char *instead;
 } unsupported[] = {
-    {"scheduler.type", other_tuner, "this tuner; use sha, random or grid"},
-    {"scheduler.brackets", several_brackets, "several brackets; use 1"},
-    {"policy", other_policy, "this policy; use elastic or static"},
-    {"trial.gpus.share", shared_gpus, "trials that share a GPU; leave share out"},
-    {"trial.batch", tuned_batch, "tuning the batch size; leave batch out"},
-    {"resources.infra", infra_gcp, "gcp; use aws, mock or local"},
-    {"resources.infra", infra_slurm, "slurm; use aws, mock or local"},
-    {"on_drift", acts_on_drift, "acting on drift; use warn"},
+    {"scheduler.type", other_tuner, "use sha, random or grid"},
+    {"scheduler.brackets", several_brackets, "use 1"},
+    {"policy", other_policy, "use elastic or static"},
+    {"trial.gpus.share", shared_gpus, "leave share out"},
+    {"trial.batch", tuned_batch, "leave batch out"},
+    {"resources.infra", other_infra, "use aws, mock or local"},
+    {"on_drift", acts_on_drift, "use warn"},
 };
 
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)
 {
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++)
-        if (unsupported[i].asked(job))
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
+        const char *what = unsupported[i].asked(job);
+        if (what)
             return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, unsupported[i].key,
-                                 "not supported yet: %s", unsupported[i].instead);
+                                 "not supported yet: %s; %s", what, unsupported[i].instead);
+    }
     return true;
 }

@@ -1,5 +1,6 @@
 // The reader of job.yaml: every key, its default, its range. Sections with a grammar of their own are read by
-// space_codec.c (parameters) and job_resources.c (resources). Source: docs/formats/job.md, which lists the same keys.
+// space_codec.c (parameters), job_trial.c (trial) and job_resources.c (resources). Source:
+// docs/formats/job.md, which lists the same keys.
 #include "profiles/job.h"
 
 #include "base/limits.h"
@@ -7,6 +8,7 @@
 #include "profiles/job_names.h"
 #include "profiles/job_overrides.h"
 #include "profiles/job_resources.h"
+#include "profiles/job_trial.h"
 #include "profiles/keys.h"
 
 #include <ctype.h>
@@ -14,14 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SEED (INT64_C(1) << 53)  // kept by every reader of JSON
-#define MAX_NAME_LEN 40              // goes into tags and host names
-#define MAX_GPUS 4096                // of one trial
-#define MAX_RESTARTS 1000
-#define MAX_ETA 1024
-#define MAX_BATCH (INT64_C(1) << 40) // samples
+#define MAX_SEED     (INT64_C(1) << 53) // kept by every reader of JSON
+#define MAX_NAME_LEN 40                 // goes into tags and host names
+#define MAX_ETA      1024
 
-// ---- identity ------------------------------------------------------------------------------------------------------
+// --- identity ---
 
 static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
@@ -31,8 +30,8 @@ static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out
         return false;
     const size_t n = strlen(name);
     if (n < 1 || n > MAX_NAME_LEN || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
-        return rb_node_error(node, err, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"", MAX_NAME_LEN,
-                             name);
+        return rb_node_error(node, err, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"",
+                             MAX_NAME_LEN, name);
     *out = rb_arena_strdup(arena, name);
     return true;
 }
@@ -55,27 +54,30 @@ static bool is_metric_name(const char *s)
     return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./@:-")] == '\0';
 }
 
-static bool read_metric(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+static bool read_metric(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
+                        struct rb_err *err)
 {
     static const char *const keys[] = {"name", "goal", "target", NULL};
     struct rb_map m;
     const struct rb_node *goal;
     int choice;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "name", arena, &job->metric_name, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) ||
+        !rb_keys_need_text(&m, "name", arena, &job->metric_name, err) ||
         !rb_map_need(&m, "goal", &goal, err) ||
         !rb_node_choice(goal, rb_goal_names, rb_names_count(rb_goal_names), &choice, err))
         return false;
     if (!is_metric_name(job->metric_name))
-        return rb_node_error(rb_map_get(&m, "name"), err,
-                             "expected a name of letters, digits and _ . / @ : -, as trials print name=value, got \"%.60s\"",
-                             job->metric_name);
+        return rb_node_error(
+            rb_map_get(&m, "name"), err,
+            "expected a name of letters, digits and _ . / @ : -, as trials print name=value, got \"%.60s\"",
+            job->metric_name);
     const struct rb_node *target = rb_keys_given(&m, "target");
     job->goal = (enum rb_goal)choice;
     job->has_target = target != NULL;
     return !target || rb_node_double(target, -DBL_MAX, DBL_MAX, &job->target, err);
 }
 
-// ---- scheduler and policy ------------------------------------------------------------------------------------------
+// --- scheduler and policy ---
 
 static bool read_name_of(struct rb_map *m, const char *key, const char *const *names, const char *fallback,
                          const char **out, struct rb_err *err)
@@ -106,13 +108,14 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
 static bool read_scheduler(const struct rb_node *node, struct rb_arena *arena, struct rb_scheduler *s,
                            struct rb_err *err)
 {
-    static const char *const keys[] = {"type", "num_trials", "min_resource", "max_resource", "eta",
-                                       "unit", "rungs",      "brackets",     NULL};
+    static const char *const keys[] = {
+        "type", "num_trials", "min_resource", "max_resource", "eta", "unit", "rungs", "brackets", NULL};
     struct rb_map m;
     const struct rb_node *max;
     int rungs;
-    if (!rb_keys_begin(&m, node, keys, err) || !read_name_of(&m, "type", rb_tuner_names, "sha", &s->type, err) ||
-        !read_num_trials(&m, s, err) || !rb_map_need(&m, "max_resource", &max, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) ||
+        !read_name_of(&m, "type", rb_tuner_names, "sha", &s->type, err) || !read_num_trials(&m, s, err) ||
+        !rb_map_need(&m, "max_resource", &max, err) ||
         !rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) ||
         !rb_keys_int(&m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) ||
         !rb_keys_count(&m, "eta", 2, MAX_ETA, 3, &s->eta, err) ||
@@ -124,132 +127,7 @@ static bool read_scheduler(const struct rb_node *node, struct rb_arena *arena, s
     return true;
 }
 
-// ---- trial ---------------------------------------------------------------------------------------------------------
-
-static int compare_ints(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-// A list of distinct whole numbers, any order in, ascending out.
-static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *arena, const int **out, int *out_n,
-                       struct rb_err *err)
-{
-    if (!rb_node_list(list, err))
-        return false;
-    const int n = list->n_children;
-    if (n < 1 || n > RB_LIMIT_GPUS_PER_NODE)
-        return rb_node_error(list, err, "expected 1..%d entries, got %d", RB_LIMIT_GPUS_PER_NODE, n);
-    int *sizes = rb_arena_array(arena, (size_t)n, sizeof *sizes), i = 0;
-    for (const struct rb_node *child = list->first; child; child = child->next) {
-        int64_t v;
-        if (!rb_node_int(child, 1, max, &v, err))
-            return false;
-        for (int k = 0; k < i; k++)
-            if (sizes[k] == v)
-                return rb_node_error(child, err, "%s is listed twice; remove one", child->text);
-        sizes[i++] = (int)v;
-    }
-    qsort(sizes, (size_t)n, sizeof *sizes, compare_ints);
-    *out = sizes;
-    *out_n = n;
-    return true;
-}
-
-static void use_sizes(const int *sizes, int n, struct rb_arena *arena, struct rb_trial_spec *t)
-{
-    int *copy = rb_arena_array(arena, (size_t)n, sizeof *copy);
-    memcpy(copy, sizes, (size_t)n * sizeof *copy);
-    t->sizes = copy;
-    t->n_sizes = n;
-}
-
-// Powers of two between the bounds, and the bounds themselves.
-static void default_sizes(struct rb_arena *arena, struct rb_trial_spec *t)
-{
-    int sizes[34], n = 0;
-    sizes[n++] = t->min_gpus;
-    for (int size = 1; size < t->max_gpus; size *= 2)
-        if (size > t->min_gpus)
-            sizes[n++] = size;
-    if (t->max_gpus > t->min_gpus)
-        sizes[n++] = t->max_gpus;
-    use_sizes(sizes, n, arena, t);
-}
-
-static bool read_gpu_bounds(struct rb_map *m, struct rb_arena *arena, struct rb_trial_spec *t, struct rb_err *err)
-{
-    const struct rb_node *sizes = rb_map_get(m, "sizes");
-    if (sizes && !read_sizes(sizes, MAX_GPUS, arena, &t->sizes, &t->n_sizes, err))
-        return false;
-    const int first = sizes ? t->sizes[0] : 1, last = sizes ? t->sizes[t->n_sizes - 1] : MAX_GPUS;
-    if (!rb_keys_count(m, "min", 1, first == 1 ? MAX_GPUS : first, first, &t->min_gpus, err))
-        return false;
-    if (!sizes && !rb_map_get(m, "max"))
-        return rb_node_error(m->node, err, "expected `max` or `sizes`: how many GPUs may one trial use at most?");
-    if (!rb_keys_count(m, "max", t->min_gpus, MAX_GPUS, last, &t->max_gpus, err))
-        return false;
-    if (sizes && (first < t->min_gpus || last > t->max_gpus))
-        return rb_node_error(sizes, err, "expected sizes within min..max, which is %d..%d", t->min_gpus, t->max_gpus);
-    if (!sizes)
-        default_sizes(arena, t);
-    return true;
-}
-
-static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct rb_trial_spec *t, struct rb_err *err)
-{
-    static const char *const keys[] = {"min", "max", "sizes", "share", NULL};
-    static const int alone[] = {1};
-    struct rb_map m;
-    int64_t fixed = 1;
-    t->shares = alone;
-    t->n_shares = 1;
-    if (!node || node->kind == RB_NODE_INT) {
-        if (node && !rb_node_int(node, 1, MAX_GPUS, &fixed, err))
-            return false;
-        t->min_gpus = t->max_gpus = (int)fixed;
-        default_sizes(arena, t);
-        return true;
-    }
-    if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, err, "expected a whole number, or a map {min, max, sizes, share}");
-    if (!rb_keys_begin(&m, node, keys, err) || !read_gpu_bounds(&m, arena, t, err))
-        return false;
-    const struct rb_node *share = rb_map_get(&m, "share");
-    return !share || read_sizes(share, RB_LIMIT_GPUS_PER_NODE, arena, &t->shares, &t->n_shares, err);
-}
-
-static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, struct rb_err *err)
-{
-    static const char *const keys[] = {"size", "max", "max_per_gpu", "lr_scaling", NULL};
-    struct rb_map m;
-    const struct rb_node *size, *max;
-    if (!node)
-        return true;
-    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "size", &size, err) ||
-        !rb_node_int(size, 1, MAX_BATCH, &t->batch_size, err) || !rb_map_need(&m, "max", &max, err) ||
-        !rb_node_int(max, t->batch_size, MAX_BATCH, &t->batch_max, err) ||
-        !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
-        return false;
-    if (!rb_keys_given(&m, "lr_scaling"))
-        return true;
-    return read_name_of(&m, "lr_scaling", rb_lr_scaling_names, NULL, &t->lr_scaling, err);
-}
-
-static bool read_trial(const struct rb_node *node, struct rb_arena *arena, struct rb_trial_spec *t, struct rb_err *err)
-{
-    static const char *const keys[] = {"gpus", "batch", "max_nodes", "max_restarts", "timeout", NULL};
-    const struct rb_node empty = {.kind = RB_NODE_MAP};
-    struct rb_map m;
-    return rb_keys_begin(&m, node ? node : &empty, keys, err) && read_gpus(rb_map_get(&m, "gpus"), arena, t, err) &&
-           read_batch(rb_keys_given(&m, "batch"), t, err) &&
-           rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_GPUS_PER_NODE, 1, &t->max_nodes, err) &&
-           rb_keys_count(&m, "max_restarts", 0, MAX_RESTARTS, 3, &t->max_restarts, err) &&
-           rb_keys_duration(&m, "timeout", 30 * 60 * RB_US_PER_S, &t->timeout_us, err);
-}
-
-// ---- environment and command ---------------------------------------------------------------------------------------
+// --- environment and command ---
 
 static bool check_env_name(const struct rb_node *node, const char *name, struct rb_err *err)
 {
@@ -257,13 +135,15 @@ static bool check_env_name(const struct rb_node *node, const char *name, struct 
     while (isalnum((unsigned char)*p) || *p == '_')
         p++;
     if (!*name || *p || isdigit((unsigned char)*name))
-        return rb_node_error(node, err, "expected a variable name of letters, digits and _, got \"%.60s\"", name);
+        return rb_node_error(node, err, "expected a variable name of letters, digits and _, got \"%.60s\"",
+                             name);
     if (strncmp(name, "RB_", 3) == 0)
         return rb_node_error(node, err, "names that begin with RB_ are set by this program; choose another");
     return true;
 }
 
-static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, const char **out, struct rb_err *err)
+static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, const char **out,
+                           struct rb_err *err)
 {
     if (node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
         return rb_node_error(node, err, "expected text; for an empty value write \"\"");
@@ -271,7 +151,8 @@ static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, c
     return true;
 }
 
-static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
+                      struct rb_err *err)
 {
     struct rb_map m;
     if (!node)
@@ -290,7 +171,8 @@ static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct
     return true;
 }
 
-static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
+                         struct rb_err *err)
 {
     if (!node)
         return true;
@@ -302,8 +184,8 @@ static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, str
             return false;
         for (int k = 0; k < job->n_envs; k++)
             if (strcmp(job->envs[k].key, item->text) == 0)
-                return rb_node_error(item, err, "%s is also in envs; a secret's value comes from the environment",
-                                     item->text);
+                return rb_node_error(
+                    item, err, "%s is also in envs; a secret's value comes from the environment", item->text);
     }
     return true;
 }
@@ -316,13 +198,13 @@ static bool read_command(struct rb_map *m, struct rb_arena *arena, struct rb_job
            rb_keys_need_text(m, "run", arena, &job->run, err);
 }
 
-// ---- checkpoint and data -------------------------------------------------------------------------------------------
+// --- checkpoint and data ---
 
 static bool leaves_its_directory(const char *path)
 {
     const size_t n = strlen(path);
-    return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0 || strstr(path, "/../") ||
-           (n >= 3 && strcmp(path + n - 3, "/..") == 0);
+    return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0 ||
+           strstr(path, "/../") || (n >= 3 && strcmp(path + n - 3, "/..") == 0);
 }
 
 // The text reaches command lines on nodes: only what object stores allow in names without quoting.
@@ -335,7 +217,8 @@ static bool is_object_uri(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/=-")] == '\0';
 }
 
-static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
+                            struct rb_err *err)
 {
     static const char *const keys[] = {"dir", "uri", "size", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
@@ -346,13 +229,15 @@ static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, 
         !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err))
         return false;
     if (leaves_its_directory(job->checkpoint_dir))
-        return rb_node_error(rb_map_get(&m, "dir"), err, "expected a path inside the trial's directory, got \"%.60s\"",
+        return rb_node_error(rb_map_get(&m, "dir"), err,
+                             "expected a path inside the trial's directory, got \"%.60s\"",
                              job->checkpoint_dir);
     if (job->checkpoint_uri && !is_object_uri(job->checkpoint_uri))
-        return rb_node_error(rb_map_get(&m, "uri"), err,
-                             "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
-                             "\"%.60s\"",
-                             job->checkpoint_uri);
+        return rb_node_error(
+            rb_map_get(&m, "uri"), err,
+            "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
+            "\"%.60s\"",
+            job->checkpoint_uri);
     return true;
 }
 
@@ -368,7 +253,7 @@ static bool read_data(const struct rb_node *node, struct rb_job *job, struct rb_
            rb_keys_money(&m, "price_per_gb", 0, &job->data_uusd_per_gb, err);
 }
 
-// ---- constraints ---------------------------------------------------------------------------------------------------
+// --- constraints ---
 
 // An instant begins with its year, a duration never does: "2026-08-01T12:00:00Z", "2h".
 static bool looks_like_instant(const char *s)
@@ -383,7 +268,8 @@ static bool read_deadline(struct rb_map *m, struct rb_job *job, struct rb_err *e
     if (!node || node->kind != RB_NODE_STRING || !looks_like_instant(node->text))
         return rb_keys_duration(m, "deadline", -1, &job->deadline_us, err);
     struct rb_err why;
-    return rb_parse_instant(node->text, &job->deadline_at_us, &why) || rb_node_error(node, err, "%s", why.message);
+    return rb_parse_instant(node->text, &job->deadline_at_us, &why) ||
+           rb_node_error(node, err, "%s", why.message);
 }
 
 static bool read_confidence(struct rb_map *m, double *out, struct rb_err *err)
@@ -402,23 +288,25 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
     int objective, on_drift;
     if (!read_deadline(m, job, err) || !rb_keys_money(m, "budget", -1, &job->budget_uusd, err) ||
         !read_confidence(m, &job->confidence, err) ||
-        !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names), RB_OBJECTIVE_MIN_COST,
-                        &objective, err) ||
-        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err))
+        !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names),
+                        RB_OBJECTIVE_MIN_COST, &objective, err) ||
+        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN,
+                        &on_drift, err))
         return false;
     job->objective = (enum rb_objective)objective;
     job->on_drift = (enum rb_drift)on_drift;
     return true;
 }
 
-// ---- the whole -----------------------------------------------------------------------------------------------------
+// --- the whole ---
 
 static const char *const job_keys[] = {
-    "version", "name",  "workdir", "seed",       "metric", "parameters", "scheduler", "policy",   "profile",
-    "trial",   "envs",  "secrets", "setup",      "run",    "checkpoint", "data",      "resources", "deadline",
-    "budget",  "confidence", "objective", "on_drift", NULL};
+    "version",   "name",     "workdir", "seed",       "metric",    "parameters", "scheduler",  "policy",
+    "profile",   "trial",    "envs",    "secrets",    "setup",     "run",        "checkpoint", "data",
+    "resources", "deadline", "budget",  "confidence", "objective", "on_drift",   NULL};
 
-static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
+static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job,
+                     struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *metric, *scheduler;
@@ -430,19 +318,21 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
            rb_map_need(&m, "scheduler", &scheduler, err) &&
            read_scheduler(scheduler, arena, &job->scheduler, err) &&
            read_name_of(&m, "policy", rb_policy_names, "elastic", &job->policy, err) &&
-           read_trial(rb_keys_given(&m, "trial"), arena, &job->trial, err) && read_command(&m, arena, job, err) &&
+           rb_trial_spec_read(rb_keys_given(&m, "trial"), arena, &job->trial, err) &&
+           read_command(&m, arena, job, err) &&
            read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
            read_constraints(&m, job, err);
 }
 
-bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,
-                 struct rb_job *out, struct rb_err *err)
+bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides,
+                 struct rb_arena *arena, struct rb_job *out, struct rb_err *err)
 {
     struct rb_job job = {0};
     const struct rb_node *tree;
-    if (!rb_job_override(root, overrides, n_overrides, arena, &tree, err) || !read_job(tree, arena, &job, err))
+    if (!rb_job_override(root, overrides, n_overrides, arena, &tree, err) ||
+        !read_job(tree, arena, &job, err))
         return false;
     *out = job;
     return true;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 const char *const rb_tuner_names[] = {"sha", "hyperband", "asha", "random", "grid", NULL};
-const char *const rb_policy_names[] = {"elastic", "static", "hypersched", "lookahead", "fluid",   "packing",
-                                       "pollux",  "optimus", "tiresias",  "goodput",   NULL};
+const char *const rb_policy_names[] = {"elastic", "static",  "hypersched", "lookahead", "fluid", "packing",
+                                       "pollux",  "optimus", "tiresias",   "goodput",   NULL};
 const char *const rb_lr_scaling_names[] = {"adascale", "sqrt", "linear", NULL};
 const char *const rb_goal_names[] = {"maximize", "minimize", NULL};
 const char *const rb_rungs_names[] = {"cumulative", "additional", NULL};

@@ -25,12 +25,12 @@ static bool not_a_map(const struct patch *p, const struct rb_node *node)
                          "is not a map; set it as a whole: --set '%s=...'", path);
 }
 
-// ---- copying -------------------------------------------------------------------------------------------------------
+// --- copying ---
 
-// doc NULL: each node keeps its own, else it takes that one and has no line of its own. Depth is bounded because both
-// the file's tree and the value's are.
-static struct rb_node *copy_tree(const struct rb_node *from, const struct rb_node *parent, const struct rb_doc *doc,
-                                 struct rb_arena *arena)
+// doc NULL: each node keeps its own, else it takes that one and has no line of its own. Depth is bounded
+// because both the file's tree and the value's are.
+static struct rb_node *copy_tree(const struct rb_node *from, const struct rb_node *parent,
+                                 const struct rb_doc *doc, struct rb_arena *arena)
 {
     struct rb_node *to = rb_arena_alloc(arena, sizeof *to);
     *to = *from;
@@ -52,7 +52,7 @@ static struct rb_node *copy_tree(const struct rb_node *from, const struct rb_nod
     return to;
 }
 
-// ---- finding the place ---------------------------------------------------------------------------------------------
+// --- finding the place ---
 
 static struct rb_node *last_child(struct rb_node *map)
 {
@@ -77,7 +77,8 @@ static struct rb_node *add_child(struct patch *p, struct rb_node *map, const cha
     return child;
 }
 
-// Keys may hold dots themselves (parameters.opt.lr), so the longest existing key that the path starts with is taken.
+// Keys may hold dots themselves (parameters.opt.lr), so the longest existing key that the path starts with is
+// taken.
 static struct rb_node *find_child(const struct rb_node *map, const char *path)
 {
     const struct rb_node *best = NULL;
@@ -109,7 +110,7 @@ static bool step(struct patch *p, struct rb_node **at)
     return true;
 }
 
-// ---- applying ------------------------------------------------------------------------------------------------------
+// --- applying ---
 
 static int tree_depth(const struct rb_node *node)
 {
@@ -155,7 +156,8 @@ static bool apply(struct rb_node *root, const char *override, struct rb_arena *a
 {
     const char *equals = strchr(override, '=');
     struct rb_doc *doc = rb_arena_alloc(arena, sizeof *doc);
-    doc->file = rb_arena_printf(arena, "--set %.*s", equals ? (int)(equals - override) : (int)strlen(override), override);
+    doc->file = rb_arena_printf(arena, "--set %.*s",
+                                equals ? (int)(equals - override) : (int)strlen(override), override);
     struct patch p = {.arena = arena, .doc = doc, .err = err};
     if (!equals)
         return flag_error(&p, "expected key=value, for example --set scheduler.eta=4");

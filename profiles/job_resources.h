@@ -5,7 +5,8 @@
 #include "profiles/job.h"
 
 // A list of distinct texts, or one text for a list of one.
-bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out, struct rb_err *err);
+bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out,
+                   struct rb_err *err);
 // node NULL: all defaults, which is this machine and nothing else.
 bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out,
                        struct rb_err *err);

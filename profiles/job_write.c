@@ -1,9 +1,11 @@
-// The resolved job: every key is written, so that reading it back depends on no default. Absent optional keys are null.
+// The resolved job: every key is written, so that reading it back depends on no default. Absent optional keys
+// are null.
 #include "profiles/job.h"
 
 #include "base/units.h"
 #include "profiles/job_names.h"
 #include "profiles/job_resources.h"
+#include "profiles/job_trial.h"
 
 static void write_metric(const struct rb_job *job, struct rb_json *j)
 {
@@ -34,54 +36,6 @@ static void write_scheduler(const struct rb_scheduler *s, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_ints(struct rb_json *j, const char *key, const int *values, int n)
-{
-    rb_json_key(j, key);
-    rb_json_begin_array(j);
-    for (int i = 0; i < n; i++)
-        rb_json_int(j, values[i]);
-    rb_json_end_array(j);
-}
-
-static void write_gpus(const struct rb_trial_spec *t, struct rb_json *j)
-{
-    rb_json_key(j, "gpus");
-    rb_json_begin_object(j);
-    rb_json_kint(j, "min", t->min_gpus);
-    rb_json_kint(j, "max", t->max_gpus);
-    write_ints(j, "sizes", t->sizes, t->n_sizes);
-    write_ints(j, "share", t->shares, t->n_shares);
-    rb_json_end_object(j);
-}
-
-static void write_batch(const struct rb_trial_spec *t, struct rb_json *j)
-{
-    rb_json_key(j, "batch");
-    if (t->batch_size == 0) {
-        rb_json_null(j);
-        return;
-    }
-    rb_json_begin_object(j);
-    rb_json_kint(j, "size", t->batch_size);
-    rb_json_kint(j, "max", t->batch_max);
-    rb_json_kint(j, "max_per_gpu", t->batch_max_per_gpu);
-    rb_json_kstring(j, "lr_scaling", t->lr_scaling);
-    rb_json_end_object(j);
-}
-
-static void write_trial(const struct rb_trial_spec *t, struct rb_json *j)
-{
-    char timeout[32];
-    rb_json_key(j, "trial");
-    rb_json_begin_object(j);
-    write_gpus(t, j);
-    write_batch(t, j);
-    rb_json_kint(j, "max_nodes", t->max_nodes);
-    rb_json_kint(j, "max_restarts", t->max_restarts);
-    rb_json_kstring(j, "timeout", rb_format_duration_exact(t->timeout_us, timeout));
-    rb_json_end_object(j);
-}
-
 static void write_command(const struct rb_job *job, struct rb_json *j)
 {
     rb_json_key(j, "envs");
@@ -105,7 +59,8 @@ static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
-    rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
+    rb_json_kstring(j, "size",
+                    job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
     rb_json_end_object(j);
 }
 
@@ -139,7 +94,8 @@ static void write_constraints(const struct rb_job *job, struct rb_json *j)
 {
     char budget[32];
     write_deadline(job, j);
-    rb_json_kstring(j, "budget", job->budget_uusd >= 0 ? rb_format_money_exact(job->budget_uusd, budget) : NULL);
+    rb_json_kstring(j, "budget",
+                    job->budget_uusd >= 0 ? rb_format_money_exact(job->budget_uusd, budget) : NULL);
     rb_json_kdouble(j, "confidence", job->confidence);
     rb_json_kstring(j, "objective", rb_objective_names[job->objective]);
     rb_json_kstring(j, "on_drift", rb_drift_names[job->on_drift]);
@@ -158,7 +114,8 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     write_scheduler(&job->scheduler, j);
     rb_json_kstring(j, "policy", job->policy);
     rb_json_kstring(j, "profile", job->profile);
-    write_trial(&job->trial, j);
+    rb_json_key(j, "trial");
+    rb_trial_spec_write(&job->trial, j);
     write_command(job, j);
     write_checkpoint(job, j);
     write_data(job, j);

@@ -32,10 +32,10 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
     return NULL;
 }
 
-// ---- speed-up ------------------------------------------------------------------------------------------------------
+// --- speed-up ---
 
-// The batch per GPU stays what was measured (weak scaling), so K GPUs need 1/K of the iterations for one unit of
-// resource. Source: Pollux (OSDI'21), section 3.2: throughput = K m / T_iter.
+// The batch per GPU stays what was measured (weak scaling), so K GPUs need 1/K of the iterations for one unit
+// of resource. Source: Pollux (OSDI'21), section 3.2: throughput = K m / T_iter.
 static double throughput_speedup(const struct rb_training *t, int gpus, int nodes)
 {
     const double one = rb_throughput_iter_s(&t->throughput, 1, 1, t->batch, 0);
@@ -46,10 +46,11 @@ static bool within_measured(const struct rb_training *t, int gpus, int nodes, st
 {
     if (gpus <= t->max_gpus && nodes <= t->max_nodes)
         return true;
-    return rb_err_set(err, RB_ERR_INVALID,
-                      "%s was measured up to %d GPU%s on %d node%s, not with %d on %d; measure it, or lower trial.gpus",
-                      t->accelerator, t->max_gpus, t->max_gpus == 1 ? "" : "s", t->max_nodes,
-                      t->max_nodes == 1 ? "" : "s", gpus, nodes);
+    return rb_err_set(
+        err, RB_ERR_INVALID,
+        "%s was measured up to %d GPU%s on %d node%s, not with %d on %d; measure it, or lower trial.gpus",
+        t->accelerator, t->max_gpus, t->max_gpus == 1 ? "" : "s", t->max_nodes, t->max_nodes == 1 ? "" : "s",
+        gpus, nodes);
 }
 
 static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struct rb_err *err)
@@ -58,11 +59,12 @@ static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struc
     for (int i = 0; i < t->n_layouts; i++)
         if (t->layouts[i].nodes == nodes)
             rb_buf_printf(&measured, "%s%d", measured.len ? ", " : "", t->layouts[i].gpus);
-    return rb_err_set(err, RB_ERR_INVALID,
-                      "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
-                      "change trial.gpus",
-                      t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes,
-                      nodes == 1 ? "" : "s", measured.len ? rb_buf_str(&measured) : "nothing");
+    return rb_err_set(
+        err, RB_ERR_INVALID,
+        "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
+        "change trial.gpus",
+        t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes,
+        nodes == 1 ? "" : "s", measured.len ? rb_buf_str(&measured) : "nothing");
 }
 
 static double interpolate_log_log(const struct rb_layout *low, const struct rb_layout *high, int gpus)

@@ -1,9 +1,8 @@
-// rb-profile/1 in its two forms: canonical JSON for programs and digests, YAML for people. Both read back equal.
+// rb-profile/1 in its two forms: canonical JSON for programs and digests, YAML for people. Both read back
+// equal.
 #include "profiles/profile.h"
 
-#include "base/number.h"
-
-// ---- JSON ----------------------------------------------------------------------------------------------------------
+// --- JSON ---
 
 static void write_layouts(const struct rb_training *t, struct rb_json *j)
 {
@@ -42,6 +41,8 @@ static void write_training(const struct rb_training *t, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "accelerator", t->accelerator);
     rb_json_kdouble(j, "base_s", t->base_s);
+    if (t->relative_error > 0)
+        rb_json_kdouble(j, "relative_error", t->relative_error);
     if (t->has_throughput)
         write_throughput(t, j);
     else
@@ -104,9 +105,9 @@ void rb_profile_write(const struct rb_profile *p, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-// ---- YAML ----------------------------------------------------------------------------------------------------------
+// --- YAML ---
 
-// A JSON string is a double-quoted YAML scalar.
+// JSON's strings and numbers are YAML's.
 static void put_text(struct rb_buf *out, const char *key, const char *text)
 {
     struct rb_json j;
@@ -118,8 +119,10 @@ static void put_text(struct rb_buf *out, const char *key, const char *text)
 
 static void put_number(struct rb_buf *out, const char *key, double v)
 {
-    char text[32];
-    rb_buf_printf(out, "%s%s", key, rb_format_double(v, text));
+    struct rb_json j;
+    rb_buf_puts(out, key);
+    rb_json_init(&j, out, false);
+    rb_json_double(&j, v);
 }
 
 static void put_dist(struct rb_buf *out, const char *key, const struct rb_dist *d)
@@ -157,6 +160,10 @@ static void put_training(struct rb_buf *out, const struct rb_training *t)
     put_text(out, "  - accelerator: ", t->accelerator);
     put_number(out, "    base_s: ", t->base_s);
     rb_buf_putc(out, '\n');
+    if (t->relative_error > 0) {
+        put_number(out, "    relative_error: ", t->relative_error);
+        rb_buf_putc(out, '\n');
+    }
     if (t->has_throughput) {
         put_throughput(out, t);
         return;

@@ -18,9 +18,10 @@ static struct rb_value float_value(double v)
     return (struct rb_value){.kind = RB_VALUE_FLOAT, .number = v};
 }
 
-// ---- lattices: parameters with countably many values ---------------------------------------------------------------
+// --- lattices: parameters with countably many values ---
 
-// Steps of q from min that stay within max. The quotient of decimals such as 0.3 / 0.1 falls short of 3 by rounding.
+// Steps of q from min that stay within max. The quotient of decimals such as 0.3 / 0.1 falls short of 3 by
+// rounding.
 static int64_t n_steps(const struct rb_param *p)
 {
     if (p->whole)
@@ -65,7 +66,7 @@ static struct rb_value point_value(const struct rb_param *p, int64_t point)
     return p->values[point];
 }
 
-// ---- random draws --------------------------------------------------------------------------------------------------
+// --- random draws ---
 
 // Values of probability 0 are never drawn, not even where the probabilities sum to a little less than 1.
 static int draw_choice(const struct rb_param *p, double u)
@@ -124,7 +125,7 @@ void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial
     }
 }
 
-// ---- grids ---------------------------------------------------------------------------------------------------------
+// --- grids ---
 
 bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err)
 {
@@ -132,11 +133,13 @@ bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_
     for (int i = 0; i < space->n_params; i++) {
         const int64_t n = n_points(&space->params[i]);
         if (n == 0)
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "parameters.%s is continuous and has no grid; give it `values`, whole bounds or a step `q`",
-                              space->params[i].name);
+            return rb_err_set(
+                err, RB_ERR_INVALID,
+                "parameters.%s is continuous and has no grid; give it `values`, whole bounds or a step `q`",
+                space->params[i].name);
         if (__builtin_mul_overflow(total, n, &total))
-            return rb_err_set(err, RB_ERR_INVALID, "the grid has more than 9e18 points; give fewer values per parameter");
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "the grid has more than 9e18 points; give fewer values per parameter");
     }
     *out_n = total;
     return true;
@@ -154,7 +157,7 @@ void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_
     assert(point == 0);
 }
 
-// ---- what a trial is given -----------------------------------------------------------------------------------------
+// --- what a trial is given ---
 
 void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 {
@@ -170,7 +173,8 @@ void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 // Words of these characters mean themselves to every shell.
 static bool is_plain(const char *word)
 {
-    return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] == '\0';
+    return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] ==
+           '\0';
 }
 
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out)

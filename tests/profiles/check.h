@@ -1,5 +1,5 @@
-// What the tests of this folder share: cmocka with the headers it wants, documents from text, and errors compared by
-// the words and the place that a person would look for.
+// What the tests of this folder share: cmocka with the headers it wants, documents from text, and errors
+// compared by the words and the place that a person would look for.
 #ifndef RB_TESTS_PROFILES_CHECK_H
 #define RB_TESTS_PROFILES_CHECK_H
 
@@ -54,7 +54,8 @@ static inline struct rb_doc parse_json(const char *text)
 static inline struct rb_stream test_stream(uint32_t topic, uint32_t index)
 {
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){.seed = 2, .purpose = RB_DRAW_SEARCH, .stage = topic, .index = index});
+    rb_stream_init(
+        &s, &(struct rb_stream_key){.seed = 2, .purpose = RB_DRAW_SEARCH, .stage = topic, .index = index});
     return s;
 }
 

@@ -1,5 +1,5 @@
-// Bills worked out by hand. Sources of the rules: EC2 bills per second from `running` with 60 s at least; one line item
-// is rounded up to the micro-dollar.
+// Bills worked out by hand. Sources of the rules: EC2 bills per second from `running` with 60 s at least; one
+// line item is rounded up to the micro-dollar.
 #include "check.h"
 
 #include "profiles/billing.h"
@@ -22,9 +22,17 @@ static void test_bills_by_hand(void **state)
         {"exactly the minimum", {.rate = {3600000}}, 5 * S, 65 * S, {60000, 0, 0, 0, 60, 60000}},
         {"a second over the minimum", {.rate = {3600000}}, 0, 61 * S, {61000, 0, 0, 0, 61, 61000}},
         {"45 s are billed as 60", {.rate = {3600000}}, 0, 45 * S, {60000, 0, 0, 15000, 60, 60000}},
-        {"a part of a second counts whole", {.rate = {3600000}}, 0, 100 * S + 1, {101000, 0, 0, 0, 101, 101000}},
+        {"a part of a second counts whole",
+         {.rate = {3600000}},
+         0,
+         100 * S + 1,
+         {101000, 0, 0, 0, 101, 101000}},
         {"a part of a second below the minimum", {.rate = {3600000}}, 0, 1, {60000, 0, 0, 59000, 60, 60000}},
-        {"terminated as it starts to run", {.rate = {3600000}}, 7 * S, 7 * S, {60000, 0, 0, 60000, 60, 60000}},
+        {"terminated as it starts to run",
+         {.rate = {3600000}},
+         7 * S,
+         7 * S,
+         {60000, 0, 0, 60000, 60, 60000}},
         {"terminated before it ran", {.rate = {3600000}, .data_uusd = 9}, 7 * S, 7 * S - 1, {0}},
         {"never ran", {.rate = {3600000}, .data_uusd = 9}, -1, 7 * S, {0}},
         // $1.00 an hour for 61 s: 16944.4.. micro-dollars.
@@ -39,16 +47,21 @@ static void test_bills_by_hand(void **state)
          61 * S,
          {16945, 373, 0, 0, 61, 17318}},
         {"disk has the minimum too", {.disk_rate = {3600}, .disk_gb = 1}, 0, S, {0, 60, 0, 0, 60, 60}},
-        {"data once", {.rate = {3600000}, .data_uusd = 1234}, 0, 3600 * S, {3600000, 0, 1234, 0, 3600, 3601234}},
+        {"data once",
+         {.rate = {3600000}, .data_uusd = 1234},
+         0,
+         3600 * S,
+         {3600000, 0, 1234, 0, 3600, 3601234}},
         {"free machine", {.rate = {0}}, 0, 3600 * S, {0, 0, 0, 0, 3600, 0}},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        const struct rb_bill got = rb_bill_node(&cases[i].billing, cases[i].running_us, cases[i].terminated_us);
+        const struct rb_bill got =
+            rb_bill_node(&cases[i].billing, cases[i].running_us, cases[i].terminated_us);
         if (memcmp(&got, &cases[i].bill, sizeof got) != 0)
-            fail_msg("%s: machine %" PRId64 " disk %" PRId64 " data %" PRId64 " minimum %" PRId64 " billed %" PRId64
-                     " s total %" PRId64,
-                     cases[i].what, got.machine_uusd, got.disk_uusd, got.data_uusd, got.minimum_uusd, got.billed_s,
-                     got.total_uusd);
+            fail_msg("%s: machine %" PRId64 " disk %" PRId64 " data %" PRId64 " minimum %" PRId64
+                     " billed %" PRId64 " s total %" PRId64,
+                     cases[i].what, got.machine_uusd, got.disk_uusd, got.data_uusd, got.minimum_uusd,
+                     got.billed_s, got.total_uusd);
     }
 }
 
@@ -69,14 +82,16 @@ static void test_rounding_against_counting(void **state)
     (void)state;
     struct rb_stream s = test_stream(3, 0);
     for (int i = 0; i < 5000; i++) {
-        const int64_t rate = (int64_t)rb_stream_below(&s, 100000000), life_us = (int64_t)rb_stream_below(&s, 100000 * S);
+        const int64_t rate = (int64_t)rb_stream_below(&s, 100000000),
+                      life_us = (int64_t)rb_stream_below(&s, 100000 * S);
         const struct rb_billing b = {.rate = {rate}};
         const struct rb_bill bill = rb_bill_node(&b, 1000, 1000 + life_us);
         int64_t seconds = life_us / S;
         seconds += seconds * S < life_us;
         seconds = seconds < 60 ? 60 : seconds;
         assert_true(bill.billed_s == seconds);
-        assert_true(bill.machine_uusd * 3600 >= rate * seconds && (bill.machine_uusd - 1) * 3600 < rate * seconds);
+        assert_true(bill.machine_uusd * 3600 >= rate * seconds &&
+                    (bill.machine_uusd - 1) * 3600 < rate * seconds);
         assert_true(bill.minimum_uusd >= 0 && bill.minimum_uusd <= bill.machine_uusd);
         assert_true((bill.minimum_uusd > 0) <= (life_us < 60 * S));
     }

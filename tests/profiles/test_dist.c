@@ -1,4 +1,5 @@
-// Distributions against reference values, against each other (quantile, CDF, density, moments) and at the edges.
+// Distributions against reference values, against each other (quantile, CDF, density, moments) and at the
+// edges.
 #include "check.h"
 
 #include "profiles/dist.h"
@@ -12,8 +13,8 @@ static struct rb_dist make(enum rb_dist_kind kind, double mean, double cv)
     return d;
 }
 
-static const enum rb_dist_kind families[] = {RB_DIST_NORMAL, RB_DIST_LOGNORMAL, RB_DIST_GAMMA, RB_DIST_WEIBULL,
-                                             RB_DIST_EXPONENTIAL};
+static const enum rb_dist_kind families[] = {RB_DIST_NORMAL, RB_DIST_LOGNORMAL, RB_DIST_GAMMA,
+                                             RB_DIST_WEIBULL, RB_DIST_EXPONENTIAL};
 static const double cvs[] = {1e-6, 1e-4, 0.0015, 0.009, 0.011, 0.05, 0.3, 0.9, 1.0, 1.5, 3.0, 10.0};
 
 // Values of scipy 1.10 (truncnorm, lognorm, gamma, weibull_min), an independent implementation.
@@ -85,8 +86,8 @@ static void check_inverse(const struct rb_dist *d, double u, double tolerance)
         return; // the CDF of a subnormal number has no digits left
     const double error = fabs(rb_dist_cdf(d, x) - u) / fmin(u, 1 - u);
     if (!(error <= tolerance))
-        fail_msg("%s mean %g cv %g: cdf(quantile(%.17g)) is off by %g", rb_dist_kind_name(d->kind), d->mean, d->cv, u,
-                 error);
+        fail_msg("%s mean %g cv %g: cdf(quantile(%.17g)) is off by %g", rb_dist_kind_name(d->kind), d->mean,
+                 d->cv, u, error);
 }
 
 static void test_quantile_inverts_the_cdf(void **state)
@@ -131,7 +132,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Neighbouring uniforms 2^-40 apart, around random points: a quantile that is only piecewise right would fall back.
+// Neighbouring uniforms 2^-40 apart, around random points: a quantile that is only piecewise right would fall
+// back.
 static void test_quantile_does_not_fall_between_neighbours(void **state)
 {
     (void)state;
@@ -148,14 +150,15 @@ static void test_quantile_does_not_fall_between_neighbours(void **state)
             for (size_t i = 1; i < N_OF(us); i++) {
                 const double low = rb_dist_quantile(&d, us[i - 1]), high = rb_dist_quantile(&d, us[i]);
                 if (high < low * (1 - 1e-12)) // GSL's incomplete gamma function wavers in the 12th digit
-                    fail_msg("%s cv %g: quantile(%.17g) = %.17g, quantile(%.17g) = %.17g", rb_dist_kind_name(d.kind),
-                             d.cv, us[i - 1], low, us[i], high);
+                    fail_msg("%s cv %g: quantile(%.17g) = %.17g, quantile(%.17g) = %.17g",
+                             rb_dist_kind_name(d.kind), d.cv, us[i - 1], low, us[i], high);
             }
         }
     }
 }
 
-// E[h(X)] = integral of h(quantile(Phi(z))) phi(z) dz by the trapezoidal rule, which converges exponentially here.
+// E[h(X)] = integral of h(quantile(Phi(z))) phi(z) dz by the trapezoidal rule, which converges exponentially
+// here.
 static void integrate_moments(const struct rb_dist *d, double *mean, double *variance)
 {
     const double step = 1.0 / 64, edge = 8;
@@ -174,7 +177,8 @@ static void integrate_moments(const struct rb_dist *d, double *mean, double *var
 static void test_moments_are_those_of_the_draws(void **state)
 {
     (void)state;
-    static const double moderate[] = {0.05, 0.3, 0.9}; // heavier tails reach beyond what 16 digits of u can show
+    static const double moderate[] = {0.05, 0.3,
+                                      0.9}; // heavier tails reach beyond what 16 digits of u can show
     for (size_t f = 0; f < N_OF(families); f++) {
         for (size_t c = 0; c < N_OF(moderate); c++) {
             const struct rb_dist d = make(families[f], 12, moderate[c]);
@@ -207,7 +211,8 @@ static void test_weibull_keeps_the_cv_it_was_given(void **state)
     (void)state;
     for (double cv = 1e-9; cv < 10; cv *= 3) {
         const struct rb_dist d = make(RB_DIST_WEIBULL, 1, cv);
-        if (cv < 1e-3) // small cv: ln X is nearly a Gumbel variable with standard deviation pi / sqrt(6) / shape
+        if (cv <
+            1e-3) // small cv: ln X is nearly a Gumbel variable with standard deviation pi / sqrt(6) / shape
             assert_near(M_PI / sqrt(6) / d.a, cv, 2 * cv + 1e-6);
         else
             assert_near(sqrt(tgamma(1 + 2 / d.a) / pow(tgamma(1 + 1 / d.a), 2) - 1), cv, 1e-8);
@@ -248,7 +253,8 @@ static void test_empirical_is_linear_between_order_statistics(void **state)
     assert_near(rb_dist_cdf(&d, 4), 0.75, 1e-15);
     assert_near(rb_dist_cdf(&d, 6.5), 0.875, 1e-15);
     assert_true(rb_dist_cdf(&d, 0.9) <= 0 && rb_dist_cdf(&d, 9) >= 1);
-    // Segments 1-2, 2-4, 4-4, 4-9, each a quarter: mean (1.5 + 3 + 4 + 6.5) / 4, second moment by (a^2 + ab + b^2) / 3.
+    // Segments 1-2, 2-4, 4-4, 4-9, each a quarter: mean (1.5 + 3 + 4 + 6.5) / 4, second moment by (a^2 + ab +
+    // b^2) / 3.
     const double mean = 15.0 / 4, second = (7.0 / 3 + 28.0 / 3 + 16 + 133.0 / 3) / 4;
     assert_near(rb_dist_mean(&d), mean, 1e-15);
     assert_near(rb_dist_variance(&d), second - mean * mean, 1e-13);
@@ -268,8 +274,11 @@ static void test_a_draw_takes_exactly_one_uniform(void **state)
 {
     (void)state;
     static const double values[] = {1, 2};
-    struct rb_dist dists[] = {rb_dist_constant(5), make(RB_DIST_NORMAL, 1, 2), make(RB_DIST_GAMMA, 1, 2),
-                              make(RB_DIST_WEIBULL, 1, 0), {.kind = RB_DIST_EMPIRICAL, .values = values, .n_values = 2}};
+    struct rb_dist dists[] = {rb_dist_constant(5),
+                              make(RB_DIST_NORMAL, 1, 2),
+                              make(RB_DIST_GAMMA, 1, 2),
+                              make(RB_DIST_WEIBULL, 1, 0),
+                              {.kind = RB_DIST_EMPIRICAL, .values = values, .n_values = 2}};
     assert_true(rb_dist_prepare(&dists[4], NULL));
     for (size_t i = 0; i < N_OF(dists); i++) {
         struct rb_stream drawn = test_stream(2, 0), counted = test_stream(2, 0);
@@ -303,7 +312,7 @@ static void test_nonsense_is_refused_and_leaves_the_value_alone(void **state)
     }
 }
 
-// ---- files ---------------------------------------------------------------------------------------------------------
+// --- files ---
 
 static void test_forms_that_mean_the_same(void **state)
 {
@@ -317,7 +326,8 @@ static void test_forms_that_mean_the_same(void **state)
         {"0.25", RB_DIST_CONSTANT, 0.25, 0},
         {"{distribution: constant, mean: 2}", RB_DIST_CONSTANT, 2, 0},
         {"{distribution: lognormal, mean: 8, cv: 0.3}", RB_DIST_LOGNORMAL, 8, 0.3},
-        {"{distribution: lognormal, mu: 0, sigma: 0.83255461115769769}", RB_DIST_LOGNORMAL, M_SQRT2, 1}, // sigma^2 = ln 2
+        {"{distribution: lognormal, mu: 0, sigma: 0.83255461115769769}", RB_DIST_LOGNORMAL, M_SQRT2,
+         1}, // sigma^2 = ln 2
         {"{distribution: gamma, shape: 4, scale: 0.5}", RB_DIST_GAMMA, 2, 0.5},
         {"{distribution: weibull, shape: 1, scale: 3}", RB_DIST_WEIBULL, 3, 1},
         {"{distribution: exponential, mean: 5}", RB_DIST_EXPONENTIAL, 5, 1},

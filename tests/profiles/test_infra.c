@@ -1,4 +1,5 @@
-// The grammar provider[/region[/zone]]: what passes, what is refused and with which words, and what lies within what.
+// The grammar provider[/region[/zone]]: what passes, what is refused and with which words, and what lies
+// within what.
 #include "check.h"
 
 #include "profiles/infra.h"
@@ -7,9 +8,21 @@ static void test_forms_that_pass(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        "aws",   "aws/us-east-1", "aws/us-east-1/us-east-1a", "aws/ap-southeast-2", "aws/us-west-2/us-west-2-lax-1a",
-        "gcp",   "gcp/us-central1", "gcp/us-central1/us-central1-a", "gcp/northamerica-northeast1",
-        "local", "mock",          "mock/us-east-1",           "mock/us-east-1/us-east-1b", "slurm", "slurm/gpu",
+        "aws",
+        "aws/us-east-1",
+        "aws/us-east-1/us-east-1a",
+        "aws/ap-southeast-2",
+        "aws/us-west-2/us-west-2-lax-1a",
+        "gcp",
+        "gcp/us-central1",
+        "gcp/us-central1/us-central1-a",
+        "gcp/northamerica-northeast1",
+        "local",
+        "mock",
+        "mock/us-east-1",
+        "mock/us-east-1/us-east-1b",
+        "slurm",
+        "slurm/gpu",
     };
     for (size_t i = 0; i < N_OF(good); i++) {
         struct rb_err err = {0};
@@ -88,8 +101,10 @@ static void test_providers_are_sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms_that_pass),      cmocka_unit_test(test_forms_that_do_not),
-        cmocka_unit_test(test_within),               cmocka_unit_test(test_prices_need_a_region),
+        cmocka_unit_test(test_forms_that_pass),
+        cmocka_unit_test(test_forms_that_do_not),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_prices_need_a_region),
         cmocka_unit_test(test_providers_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

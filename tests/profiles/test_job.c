@@ -53,7 +53,7 @@ static struct fixture loaded(int replace, const char *text)
     return f;
 }
 
-// ---- what is read --------------------------------------------------------------------------------------------------
+// --- what is read ---
 
 static void test_defaults_of_the_minimal_job(void **state)
 {
@@ -102,46 +102,47 @@ static void test_defaults_of_the_minimal_job(void **state)
 static void test_every_key_is_read(void **state)
 {
     (void)state;
-    static const char yaml[] = "version: 1\n"
-                               "name: every-key-9\n"
-                               "workdir: src\n"
-                               "seed: 9007199254740992\n"
-                               "metric: {name: loss, goal: minimize, target: 0.05}\n"
-                               "parameters: {epochs: 100}\n"
-                               "scheduler: {type: hyperband, num_trials: 7, min_resource: 2, max_resource: 81, eta: 4,\n"
-                               "            unit: step, rungs: additional, brackets: 3}\n"
-                               "policy: hypersched\n"
-                               "profile: other\n"
-                               "trial:\n"
-                               "  gpus: {min: 1, max: 8, sizes: [8, 2, 4], share: [2, 1]}\n"
-                               "  batch: {size: 128, max: 4096, max_per_gpu: 512, lr_scaling: adascale}\n"
-                               "  max_nodes: 2\n"
-                               "  max_restarts: 0\n"
-                               "  timeout: 90s\n"
-                               "envs: {DATA: s3://bucket/cifar, N: 007, EMPTY: ''}\n"
-                               "secrets: [WANDB_API_KEY]\n"
-                               "setup: pip install -r requirements.txt\n"
-                               "run: |\n  torchrun train.py \\\n    $RB_ARGS\n"
-                               "checkpoint: {dir: out/ckpt, uri: s3://bucket/cifar-ckpt, size: 400MB}\n"
-                               "data: {size: 150GB, price_per_gb: 0.02}\n"
-                               "resources:\n"
-                               "  infra: [aws/us-east-1, gcp/us-central1]\n"
-                               "  instance_types: [g5.12xlarge, g5.48xlarge]\n"
-                               "  accelerators: A10G\n"
-                               "  spot: allow\n"
-                               "  max_nodes: 32\n"
-                               "  image_id: {aws/us-east-1: ami-123}\n"
-                               "  disk_size: 200GB\n"
-                               "  ssh: {user: ec2-user, port: 2222}\n"
-                               "  subnets: [subnet-1]\n"
-                               "  security_groups: [sg-1, sg-2]\n"
-                               "  instance_profile: rb\n"
-                               "  shared_dir: /shared\n"
-                               "deadline: 2026-08-01T12:00:00Z\n"
-                               "budget: 40\n"
-                               "confidence: 0.9\n"
-                               "objective: min_time\n"
-                               "on_drift: replan\n";
+    static const char yaml[] =
+        "version: 1\n"
+        "name: every-key-9\n"
+        "workdir: src\n"
+        "seed: 9007199254740992\n"
+        "metric: {name: loss, goal: minimize, target: 0.05}\n"
+        "parameters: {epochs: 100}\n"
+        "scheduler: {type: hyperband, num_trials: 7, min_resource: 2, max_resource: 81, eta: 4,\n"
+        "            unit: step, rungs: additional, brackets: 3}\n"
+        "policy: hypersched\n"
+        "profile: other\n"
+        "trial:\n"
+        "  gpus: {min: 1, max: 8, sizes: [8, 2, 4], share: [2, 1]}\n"
+        "  batch: {size: 128, max: 4096, max_per_gpu: 512, lr_scaling: adascale}\n"
+        "  max_nodes: 2\n"
+        "  max_restarts: 0\n"
+        "  timeout: 90s\n"
+        "envs: {DATA: s3://bucket/cifar, N: 007, EMPTY: ''}\n"
+        "secrets: [WANDB_API_KEY]\n"
+        "setup: pip install -r requirements.txt\n"
+        "run: |\n  torchrun train.py \\\n    $RB_ARGS\n"
+        "checkpoint: {dir: out/ckpt, uri: s3://bucket/cifar-ckpt, size: 400MB}\n"
+        "data: {size: 150GB, price_per_gb: 0.02}\n"
+        "resources:\n"
+        "  infra: [aws/us-east-1, gcp/us-central1]\n"
+        "  instance_types: [g5.12xlarge, g5.48xlarge]\n"
+        "  accelerators: A10G\n"
+        "  spot: allow\n"
+        "  max_nodes: 32\n"
+        "  image_id: {aws/us-east-1: ami-123}\n"
+        "  disk_size: 200GB\n"
+        "  ssh: {user: ec2-user, port: 2222}\n"
+        "  subnets: [subnet-1]\n"
+        "  security_groups: [sg-1, sg-2]\n"
+        "  instance_profile: rb\n"
+        "  shared_dir: /shared\n"
+        "deadline: 2026-08-01T12:00:00Z\n"
+        "budget: 40\n"
+        "confidence: 0.9\n"
+        "objective: min_time\n"
+        "on_drift: replan\n";
     struct fixture f;
     struct rb_err err = {0};
     if (!load(&f, yaml, NULL, 0, &err))
@@ -208,7 +209,7 @@ static void test_gpu_sizes(void **state)
     }
 }
 
-// ---- bad input -----------------------------------------------------------------------------------------------------
+// --- bad input ---
 
 struct bad_case {
     int replace;
@@ -228,8 +229,8 @@ static void check_bad(const struct bad_case *cases, size_t n)
         assert_int_equal(err.code, RB_ERR_INVALID);
         assert_string_equal(err.file, "job.yaml");
         if (err.line != cases[i].line || err.column < 1 || strcmp(err.key, cases[i].key) != 0)
-            fail_msg("%s: expected line %d key %s, got line %d column %d key %s: %s", cases[i].text, cases[i].line,
-                     cases[i].key, err.line, err.column, err.key, err.message);
+            fail_msg("%s: expected line %d key %s, got line %d column %d key %s: %s", cases[i].text,
+                     cases[i].line, cases[i].key, err.line, err.column, err.key, err.message);
         assert_says(&err, cases[i].says);
         assert_int_equal(f.job.seed, 77); // untouched
         rb_arena_finish(&f.arena);
@@ -261,7 +262,8 @@ static void test_bad_identity(void **state)
         {2, "metric: {name: val_acc, goal: max}", 2, "metric.goal", "expected maximize or minimize"},
         {2, "metric: {name: val acc, goal: maximize}", 2, "metric.name", "name=value"},
         {2, "metric: {name: val_acc, goal: maximize, target: .nan}", 2, "", "NaN and infinity"},
-        {2, "metric: {name: val_acc, goal: maximize, targte: 1}", 2, "metric.targte", "did you mean \"target\""},
+        {2, "metric: {name: val_acc, goal: maximize, targte: 1}", 2, "metric.targte",
+         "did you mean \"target\""},
         {3, "parameters: {lr: {min: 1}}", 3, "parameters.lr", "expected `values`"},
         {3, "parameters: 3", 3, "parameters", "expected a map"},
     };
@@ -274,16 +276,21 @@ static void test_bad_scheduler(void **state)
     static const struct bad_case cases[] = {
         {4, "schedular: {type: sha}", 4, "schedular", "did you mean \"scheduler\""},
         {4, "seed: 1", 1, "scheduler", "required and missing"},
-        {4, "scheduler: {type: hyperbnad, num_trials: 1, max_resource: 1}", 4, "scheduler.type", "did you mean \"hyperband\""},
+        {4, "scheduler: {type: hyperbnad, num_trials: 1, max_resource: 1}", 4, "scheduler.type",
+         "did you mean \"hyperband\""},
         {4, "scheduler: {type: sha, max_resource: 50}", 4, "scheduler.num_trials", "required and missing"},
-        {4, "scheduler: {type: sha, num_trials: 0, max_resource: 50}", 4, "scheduler.num_trials", "in 1..131072"},
-        {4, "scheduler: {type: sha, num_trials: 131073, max_resource: 50}", 4, "scheduler.num_trials", "in 1..131072"},
+        {4, "scheduler: {type: sha, num_trials: 0, max_resource: 50}", 4, "scheduler.num_trials",
+         "in 1..131072"},
+        {4, "scheduler: {type: sha, num_trials: 131073, max_resource: 50}", 4, "scheduler.num_trials",
+         "in 1..131072"},
         {4, "scheduler: {type: sha, num_trials: 8}", 4, "scheduler.max_resource", "required and missing"},
         {4, "scheduler: {num_trials: 8, max_resource: 0}", 4, "scheduler.max_resource", "in 1..1000000"},
-        {4, "scheduler: {num_trials: 8, max_resource: 5, min_resource: 6}", 4, "scheduler.min_resource", "in 1..5"},
+        {4, "scheduler: {num_trials: 8, max_resource: 5, min_resource: 6}", 4, "scheduler.min_resource",
+         "in 1..5"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, eta: 1}", 4, "scheduler.eta", "in 2..1024"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, eta: 3.0}", 4, "scheduler.eta", "whole number"},
-        {4, "scheduler: {num_trials: 8, max_resource: 5, rungs: cumulativ}", 4, "scheduler.rungs", "did you mean"},
+        {4, "scheduler: {num_trials: 8, max_resource: 5, rungs: cumulativ}", 4, "scheduler.rungs",
+         "did you mean"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, brackets: 0}", 4, "scheduler.brackets", "in 1..64"},
         {4, "scheduler: {num_trials: 8, max_resource: 1e3}", 4, "scheduler.max_resource", "whole number"},
         {0, "policy: elastik", 7, "policy", "did you mean \"elastic\""},
@@ -303,7 +310,8 @@ static void test_bad_trial(void **state)
         {0, "trial: {gpus: [1, 2]}", 7, "trial.gpus", "a map {min, max, sizes, share}"},
         {0, "trial: {gpus: {min: 1}}", 7, "trial.gpus", "expected `max` or `sizes`"},
         {0, "trial: {gpus: {min: 4, max: 2}}", 7, "trial.gpus.max", "in 4..4096"},
-        {0, "trial: {gpus: {max: 4, sizes: [2, 8]}}", 7, "trial.gpus.sizes", "within min..max, which is 2..4"},
+        {0, "trial: {gpus: {max: 4, sizes: [2, 8]}}", 7, "trial.gpus.sizes",
+         "within min..max, which is 2..4"},
         {0, "trial: {gpus: {min: 4, sizes: [2, 8]}}", 7, "trial.gpus.min", "in 1..2"},
         {0, "trial: {gpus: {sizes: []}}", 7, "trial.gpus.sizes", "1..64 entries"},
         {0, "trial: {gpus: {sizes: [2, 2]}}", 7, "trial.gpus.sizes[1]", "listed twice"},
@@ -313,7 +321,8 @@ static void test_bad_trial(void **state)
         {0, "trial: {batch: {size: 128}}", 7, "trial.batch.max", "required and missing"},
         {0, "trial: {batch: {size: 128, max: 64}}", 7, "trial.batch.max", "in 128..1099511627776, got 64"},
         {0, "trial: {batch: {size: 1, max: 4, max_per_gpu: 5}}", 7, "trial.batch.max_per_gpu", "in 1..4"},
-        {0, "trial: {batch: {size: 1, max: 4, lr_scaling: squareroot}}", 7, "trial.batch.lr_scaling", "adascale, sqrt or linear"},
+        {0, "trial: {batch: {size: 1, max: 4, lr_scaling: squareroot}}", 7, "trial.batch.lr_scaling",
+         "adascale, sqrt or linear"},
         {0, "trial: {max_nodes: 0}", 7, "trial.max_nodes", "in 1..64"},
         {0, "trial: {max_restarts: -1}", 7, "trial.max_restarts", "in 0..1000"},
         {0, "trial: {timeout: 30}", 7, "trial.timeout", "has no unit"},
@@ -369,7 +378,8 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {infra: aws/moon-1}", 7, "resources.infra", "not a region of aws"},
         {0, "resources: {infra: [aws, aws]}", 7, "resources.infra[1]", "listed twice"},
         {0, "resources: {infra: {aws: 1}}", 7, "resources.infra", "expected a list"},
-        {0, "resources: {instance_type: [x]}", 7, "resources.instance_type", "did you mean \"instance_types\""},
+        {0, "resources: {instance_type: [x]}", 7, "resources.instance_type",
+         "did you mean \"instance_types\""},
         {0, "resources: {instance_types: [4]}", 7, "resources.instance_types[0]", "in quotes"},
         {0, "resources: {accelerators: ['']}", 7, "resources.accelerators[0]", "expected text"},
         {0, "resources: {spot: always}", 7, "resources.spot", "never, allow or only"},
@@ -400,7 +410,7 @@ static void test_bad_resources_and_constraints(void **state)
     check_bad(cases, N_OF(cases));
 }
 
-// ---- --set ---------------------------------------------------------------------------------------------------------
+// --- --set ---
 
 static struct fixture overridden(const char *const *overrides, int n)
 {
@@ -417,8 +427,16 @@ static void test_overrides_win_over_the_file(void **state)
 {
     (void)state;
     static const char *const overrides[] = {
-        "scheduler.eta=4", "trial.gpus.max=8", "resources.infra=[aws/us-east-1, local]", "parameters.lr.max=1.0",
-        "budget=18.40", "deadline=", "seed=1", "seed=2", "parameters.momentum=0.9", "envs={X: '1'}",
+        "scheduler.eta=4",
+        "trial.gpus.max=8",
+        "resources.infra=[aws/us-east-1, local]",
+        "parameters.lr.max=1.0",
+        "budget=18.40",
+        "deadline=",
+        "seed=1",
+        "seed=2",
+        "parameters.momentum=0.9",
+        "envs={X: '1'}",
         "resources.image_id.aws/us-east-1=ami-9",
     };
     struct fixture f = overridden(overrides, (int)N_OF(overrides));
@@ -512,7 +530,7 @@ static void test_a_deep_override_is_refused(void **state)
     free(yaml);
 }
 
-// ---- not carried out yet -------------------------------------------------------------------------------------------
+// --- not carried out yet ---
 
 static void test_what_is_supported(void **state)
 {

@@ -1,5 +1,5 @@
-// Property: a resolved job, written and read back, is the same job, whatever the job; and nothing in it is left to a
-// default.
+// Property: a resolved job, written and read back, is the same job, whatever the job; and nothing in it is
+// left to a default.
 #include "check.h"
 
 #include "base/units.h"
@@ -27,8 +27,18 @@ static const char *pick(struct maker *m, const char *const *words, size_t n)
 
 static const char *any_text(struct maker *m)
 {
-    static const char *const texts[] = {"a", "true", "null", "1e-4", "no", "two\nlines", "quote \" and ' and \\",
-                                        "\xc3\xa9t\xc3\xa9", "# not a comment", "- x: {y}", " spaces ", "\t"};
+    static const char *const texts[] = {"a",
+                                        "true",
+                                        "null",
+                                        "1e-4",
+                                        "no",
+                                        "two\nlines",
+                                        "quote \" and ' and \\",
+                                        "\xc3\xa9t\xc3\xa9",
+                                        "# not a comment",
+                                        "- x: {y}",
+                                        " spaces ",
+                                        "\t"};
     return pick(m, texts, N_OF(texts));
 }
 
@@ -38,7 +48,7 @@ static double any_double(struct maker *m)
     return coin(m) ? special[rb_stream_below(&m->s, N_OF(special))] : rb_stream_uniform(&m->s) * 1e3;
 }
 
-// ---- a random job --------------------------------------------------------------------------------------------------
+// --- a random job ---
 
 static struct rb_string_list some(struct maker *m, const char *const *words, int n, int at_least)
 {
@@ -100,7 +110,8 @@ static struct rb_param any_param(struct maker *m, int i)
         break;
     default:
         p.whole = p.kind == RB_PARAM_Q_UNIFORM && coin(m);
-        p.min = p.kind == RB_PARAM_INT_UNIFORM || p.whole ? (double)between(m, -5, 5) : rb_stream_uniform(&m->s);
+        p.min =
+            p.kind == RB_PARAM_INT_UNIFORM || p.whole ? (double)between(m, -5, 5) : rb_stream_uniform(&m->s);
         p.max = p.min + (double)between(m, 2, 100);
         p.q = p.kind == RB_PARAM_Q_UNIFORM ? p.whole || coin(m) ? 2 : 0.3 : 0;
         break;
@@ -126,7 +137,8 @@ static struct rb_scheduler any_scheduler(struct maker *m)
                              .unit = any_text(m),
                              .rungs = (enum rb_rungs)between(m, 0, 1),
                              .brackets = (int)between(m, 1, 5)};
-    s.num_trials = (int)between(m, strcmp(s.type, "grid") == 0 || strcmp(s.type, "hyperband") == 0 ? 0 : 1, 131072);
+    s.num_trials =
+        (int)between(m, strcmp(s.type, "grid") == 0 || strcmp(s.type, "hyperband") == 0 ? 0 : 1, 131072);
     s.min_resource = between(m, 1, s.max_resource);
     return s;
 }
@@ -142,8 +154,10 @@ static const int *ascending(struct maker *m, int low, int high, int n)
 static struct rb_trial_spec any_trial(struct maker *m)
 {
     static const char *const scalings[] = {NULL, "adascale", "sqrt", "linear"};
-    struct rb_trial_spec t = {.n_sizes = (int)between(m, 1, 6), .n_shares = (int)between(m, 1, 3),
-                              .max_nodes = (int)between(m, 1, 64), .max_restarts = (int)between(m, 0, 9),
+    struct rb_trial_spec t = {.n_sizes = (int)between(m, 1, 6),
+                              .n_shares = (int)between(m, 1, 3),
+                              .max_nodes = (int)between(m, 1, 64),
+                              .max_restarts = (int)between(m, 0, 9),
                               .timeout_us = between(m, 1, 366 * 86400 * RB_US_PER_S)};
     t.sizes = ascending(m, 1, 4000, t.n_sizes);
     t.shares = ascending(m, 1, 8, t.n_shares);
@@ -158,7 +172,8 @@ static struct rb_trial_spec any_trial(struct maker *m)
     return t;
 }
 
-static const struct rb_key_value *some_pairs(struct maker *m, const char *const *keys, int n, bool may_be_empty, int *out_n)
+static const struct rb_key_value *some_pairs(struct maker *m, const char *const *keys, int n,
+                                             bool may_be_empty, int *out_n)
 {
     struct rb_key_value *pairs = rb_arena_array(m->arena, (size_t)n, sizeof *pairs);
     *out_n = (int)between(m, 0, n);
@@ -169,7 +184,8 @@ static const struct rb_key_value *some_pairs(struct maker *m, const char *const 
 
 static struct rb_resources any_resources(struct maker *m)
 {
-    static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a", "slurm/gpu"};
+    static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a",
+                                        "slurm/gpu"};
     static const char *const types[] = {"g5.xlarge", "p4d.24xlarge", "a2-highgpu-1g"};
     static const char *const users[] = {"root", "ec2-user", "_x.y"};
     struct rb_resources r = {.infra = some(m, infra, (int)N_OF(infra), 1),
@@ -228,7 +244,7 @@ static struct rb_job any_job(struct maker *m)
     return j;
 }
 
-// ---- equality, field by field --------------------------------------------------------------------------------------
+// --- equality, field by field ---
 
 static void same_text(const char *a, const char *b)
 {
@@ -305,7 +321,8 @@ static void same_trial(const struct rb_trial_spec *a, const struct rb_trial_spec
     assert_true(a->batch_size == b->batch_size && a->batch_max == b->batch_max &&
                 a->batch_max_per_gpu == b->batch_max_per_gpu);
     same_text(a->lr_scaling, b->lr_scaling);
-    assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts && a->timeout_us == b->timeout_us);
+    assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts &&
+                a->timeout_us == b->timeout_us);
 }
 
 static void same_resources(const struct rb_resources *a, const struct rb_resources *b)
@@ -345,11 +362,12 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
                 a->data_uusd_per_gb == b->data_uusd_per_gb);
     same_resources(&a->resources, &b->resources);
     assert_true(a->deadline_us == b->deadline_us && a->deadline_at_us == b->deadline_at_us &&
-                a->budget_uusd == b->budget_uusd && a->objective == b->objective && a->on_drift == b->on_drift);
+                a->budget_uusd == b->budget_uusd && a->objective == b->objective &&
+                a->on_drift == b->on_drift);
     same_double(a->confidence, b->confidence);
 }
 
-// ---- properties ----------------------------------------------------------------------------------------------------
+// --- properties ---
 
 static struct rb_buf written(const struct rb_job *job, bool pretty)
 {
@@ -415,7 +433,8 @@ static int count_keys(const struct rb_node *node)
     return n;
 }
 
-// Every key of docs/formats/job.md is written even for the shortest job: none is left to the reader's default.
+// Every key of docs/formats/job.md is written even for the shortest job: none is left to the reader's
+// default.
 static void test_nothing_is_left_to_defaults(void **state)
 {
     (void)state;
