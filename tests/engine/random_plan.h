@@ -1,8 +1,9 @@
 // Random jobs, profiles, offers and plans, each made from one integer: everything the stage model knows, mixed.
-#ifndef RB_TESTS_SIMULATOR_RANDOM_PLAN_H
-#define RB_TESTS_SIMULATOR_RANDOM_PLAN_H
+#ifndef RB_TESTS_ENGINE_RANDOM_PLAN_H
+#define RB_TESTS_ENGINE_RANDOM_PLAN_H
 
-#include "simulator/scenario.h"
+#include "engine/plan.h"
+#include "engine/rungs.h"
 
 #define MAX_OFFERS 6
 
