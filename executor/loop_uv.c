@@ -1,3 +1,4 @@
+// libuv's handles behind the loop's functions: one handle a timer, one a watched descriptor.
 #include "executor/loop_uv.h"
 
 #include "base/arena.h"
@@ -18,7 +19,7 @@ struct timer {
 struct watch {
     struct watch *next;
     uv_poll_t handle;
-    int fd;
+    int fd, flags; // UV_READABLE | UV_WRITABLE
     rb_loop_fd_fn *fn;
     void *arg;
 };
@@ -83,7 +84,8 @@ static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *a
     uv_timer_init(&l->uv, &t->handle);
     t->handle.data = t;
     uv_update_time(&l->uv);
-    uv_timer_start(&t->handle, on_timer, delay_us <= 0 ? 0 : (uint64_t)(delay_us + 999) / 1000, 0);
+    // libuv's clock is cut to milliseconds: one more, so that a timer never fires before its time.
+    uv_timer_start(&t->handle, on_timer, delay_us <= 0 ? 0 : (uint64_t)(delay_us + 999) / 1000 + 1, 0);
     return t->id;
 }
 
@@ -102,11 +104,16 @@ static void free_watch(uv_handle_t *handle)
     free(handle->data);
 }
 
+// An error shows at the next read or write. libuv stops watching then; the loop's contract is to go on until told.
 static void on_ready(uv_poll_t *handle, int status, int events)
 {
     struct watch *w = handle->data;
     int ready = (events & UV_READABLE ? RB_LOOP_READ : 0) | (events & UV_WRITABLE ? RB_LOOP_WRITE : 0);
-    w->fn(w->arg, w->fd, status < 0 ? RB_LOOP_READ | RB_LOOP_WRITE : ready); // an error shows at the next read or write
+    if (status < 0) {
+        ready = RB_LOOP_READ | RB_LOOP_WRITE;
+        uv_poll_start(handle, w->flags, on_ready);
+    }
+    w->fn(w->arg, w->fd, ready);
 }
 
 static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg)
@@ -126,14 +133,16 @@ static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg)
     if (!*p) {
         struct watch *w = rb_xcalloc(1, sizeof *w);
         w->fd = fd;
-        uv_poll_init(&l->uv, &w->handle, fd);
+        int r = uv_poll_init(&l->uv, &w->handle, fd);
+        assert(r == 0); // not a regular file, not closed while watched
+        (void)r;
         w->handle.data = w;
         *p = w;
     }
     (*p)->fn = fn;
     (*p)->arg = arg;
-    int flags = (events & RB_LOOP_READ ? UV_READABLE : 0) | (events & RB_LOOP_WRITE ? UV_WRITABLE : 0);
-    uv_poll_start(&(*p)->handle, flags, on_ready);
+    (*p)->flags = (events & RB_LOOP_READ ? UV_READABLE : 0) | (events & RB_LOOP_WRITE ? UV_WRITABLE : 0);
+    uv_poll_start(&(*p)->handle, (*p)->flags, on_ready);
 }
 
 static void fire_signal(uv_signal_t *handle, int signal)
@@ -164,6 +173,7 @@ struct rb_loop_uv *rb_loop_uv_create(void)
     struct rb_loop_uv *l = rb_xcalloc(1, sizeof *l);
     int r = uv_loop_init(&l->uv);
     assert(r == 0);
+    (void)r;
     l->loop = (struct rb_loop){l, now_us, unix_us, timer_start, timer_cancel, watch};
     return l;
 }

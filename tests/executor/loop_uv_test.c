@@ -1,0 +1,155 @@
+// The real loop: timers, watches, and the HTTP client on it.
+#include "base/clock.h"
+#include "executor/loop_uv.h"
+#include "providers/http.h"
+#include "tests/base/check.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct world {
+    struct rb_loop_uv *uv;
+    const struct rb_loop *loop;
+    int n_fired, order[8];
+    int ready, n_ready;
+    int64_t fired_us;
+};
+
+static void begin(struct world *w) {
+    *w = (struct world){.uv = rb_loop_uv_create()};
+    w->loop = rb_loop_uv_loop(w->uv);
+}
+
+struct shot {
+    struct world *w;
+    int number;
+};
+
+static void on_timer(void *arg) {
+    struct shot *shot = arg;
+    shot->w->order[shot->w->n_fired++] = shot->number;
+    shot->w->fired_us = rb_clock_monotonic_us();
+}
+
+static void timers_fire_in_order_and_not_early(void **state) {
+    (void)state;
+    struct world w;
+    begin(&w);
+    struct shot shots[] = {{&w, 0}, {&w, 1}, {&w, 2}};
+    const int64_t start_us = w.loop->now_us(w.loop->ctx);
+    w.loop->timer_start(w.loop->ctx, 20500, on_timer, &shots[2]);
+    const uint64_t cancelled = w.loop->timer_start(w.loop->ctx, 5000, on_timer, &shots[1]);
+    assert_int_not_equal(w.loop->timer_start(w.loop->ctx, 0, on_timer, &shots[0]), 0);
+    w.loop->timer_cancel(w.loop->ctx, cancelled);
+    w.loop->timer_cancel(w.loop->ctx, cancelled); // and once more: nothing happens
+    assert_int_equal(w.n_fired, 0);               // never from inside the call
+    rb_loop_uv_run(w.uv);                         // returns when nothing is left to wait for
+    assert_int_equal(w.n_fired, 2);
+    assert_int_equal(w.order[0], 0);
+    assert_int_equal(w.order[1], 2);
+    assert_true(w.fired_us - start_us >= 20500);
+    rb_loop_uv_destroy(w.uv);
+}
+
+static void on_ready(void *arg, int fd, int ready) {
+    struct world *w = arg;
+    char byte;
+    w->ready |= ready;
+    w->n_ready++;
+    if (read(fd, &byte, 1) <= 0)
+        w->loop->watch(w->loop->ctx, fd, 0, NULL, NULL);
+}
+
+static void descriptors_are_watched_until_told(void **state) {
+    (void)state;
+    struct world w;
+    int ends[2];
+    begin(&w);
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    w.loop->watch(w.loop->ctx, ends[0], RB_LOOP_READ, on_ready, &w);
+    assert_int_equal(write(ends[1], "ab", 2), 2);
+    close(ends[1]);
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.ready, RB_LOOP_READ);
+    assert_int_equal(w.n_ready, 3); // a, b, end of file
+    close(ends[0]);
+    rb_loop_uv_destroy(w.uv);
+}
+
+static void ignore_once(void *arg, int fd, int ready) {
+    struct world *w = arg;
+    (void)ready;
+    if (++w->n_ready == 2)
+        w->loop->watch(w->loop->ctx, fd, 0, NULL, NULL);
+}
+
+// An error condition keeps being told until the watch is removed, like anything else that is ready.
+static void errors_do_not_end_a_watch(void **state) {
+    (void)state;
+    struct world w;
+    int ends[2];
+    begin(&w);
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    close(ends[0]); // writing is an error now
+    w.loop->watch(w.loop->ctx, ends[1], RB_LOOP_WRITE, ignore_once, &w);
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.n_ready, 2);
+    close(ends[1]);
+    rb_loop_uv_destroy(w.uv);
+}
+
+struct answer {
+    struct world *w;
+    int n_calls;
+    long status;
+    bool sent;
+};
+
+static void on_response(void *arg, const struct rb_http_response *r) {
+    struct answer *a = arg;
+    a->n_calls++;
+    a->status = r->status;
+    a->sent = r->sent;
+    rb_loop_uv_stop(a->w->uv);
+}
+
+// A port that nobody listens on, and then the same client again: connections fail, the loop does not.
+static void http_runs_on_it(void **state) {
+    (void)state;
+    struct world w;
+    struct rb_http *http;
+    char url[64];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    begin(&w);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); // bound but not listening: refused
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    assert_true(rb_http_create(w.loop, &http, NULL));
+    for (int i = 1; i <= 2; i++) {
+        struct answer a = {.w = &w};
+        const struct rb_http_request request = {.method = "GET", .url = url};
+        assert_true(rb_http_send(http, &request, on_response, &a, NULL));
+        rb_loop_uv_run(w.uv);
+        assert_int_equal(a.n_calls, 1);
+        assert_int_equal(a.status, 0);
+        assert_false(a.sent);
+    }
+    rb_http_destroy(http);
+    close(fd);
+    rb_loop_uv_destroy(w.uv);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timers_fire_in_order_and_not_early),
+        cmocka_unit_test(descriptors_are_watched_until_told),
+        cmocka_unit_test(errors_do_not_end_a_watch),
+        cmocka_unit_test(http_runs_on_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
