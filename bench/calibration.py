@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Prediction beside reality: N full cycles of the main job (profile, provision, plan, run), each with seeds of its own, on mock
+clouds of its own. Prints how often the actual time and cost fell between the predicted p5 and p95, with the 95 % binomial
+(Clopper-Pearson) interval. About 90 % is right; much less or much more is a wrong model.
+
+usage: bench/calibration.py [N] [--parallel P] [--build DIR] [--out FILE.json]"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def start_mock(build, cloud, state, seed, log):
+    mock = subprocess.Popen([build + "/rbmock", "--ec2", "0", "--cloud", cloud, "--state", state, "--seed", str(seed)],
+                            stdout=subprocess.PIPE, stderr=log, text=True)
+    ready = mock.stdout.readline()
+    if not ready.startswith("ready "):
+        raise RuntimeError("rbmock did not start")
+    return mock, dict(w.split("=", 1) for w in ready.split()[1:])["ec2"]
+
+
+def cycle(build, i):
+    work = tempfile.mkdtemp(prefix="rb-calibration-")
+    port = 2300 + i
+    shutil.copytree(os.path.join(ROOT, "examples", "digits"), work + "/digits")
+    cloud = work + "/digits/cloud.yaml"
+    text = open(cloud).read().replace("ssh_port: 2222", "ssh_port: %d" % port)
+    open(cloud, "w").write(text)
+    with open(work + "/log", "w") as log:
+        mock, url = start_mock(build, cloud, work + "/cloud", 1000 + i, log)
+        env = dict(os.environ, AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
+                   RB_DB=work + "/profiles.db", XDG_STATE_HOME=work + "/state", RB_SSH_PORT=str(port),
+                   RB_SSH_USER=subprocess.check_output(["id", "-un"], text=True).strip())
+
+        def run(*argv):
+            done = subprocess.run([build + "/" + argv[0]] + list(argv[1:]), env=env, stdout=subprocess.PIPE, stderr=log, text=True)
+            if done.returncode != 0:
+                raise RuntimeError("%s: exit %d, see %s/log" % (" ".join(argv), done.returncode, work))
+            return done.stdout
+
+        try:
+            job = work + "/digits/job.yaml"
+            run("rbprofile", "prices", "update", "--from", work + "/digits/prices.csv")
+            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "3", "--set", "seed=%d" % (5000 + i))
+            run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
+            run("rbplan", job, "--deadline", "100s", "--set", "seed=%d" % (7000 + i), "-o", work + "/plan.json")
+            run("rbrun", work + "/plan.json", "--yes", "--json")
+            report = json.loads(run("rbrun", "report", "--json"))
+        finally:
+            mock.send_signal(signal.SIGTERM)
+            mock.wait()
+    shutil.rmtree(work)
+    return {"cycle": i, "time": report["time_us"], "cost": report["cost_uusd"], "stages": report["stages"],
+            "left": report["leak_check"]["instances_left"]}
+
+
+def beta_quantile(p, a, b):
+    """By bisection on the regularised incomplete beta function (continued fraction)."""
+    def cdf(x):
+        if x <= 0 or x >= 1:
+            return float(x >= 1)
+        front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(1 - x))
+        if x > (a + 1) / (a + b + 2):
+            return 1 - front * fraction(1 - x, b, a) / b
+        return front * fraction(x, a, b) / a
+
+    def fraction(x, a, b):
+        c, d = 1.0, 1 - (a + b) * x / (a + 1)
+        d = 1 / d
+        h = d
+        for m in range(1, 300):
+            for numerator in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                              -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+                d = 1 / (1 + numerator * d)
+                c = 1 + numerator / c
+                h *= c * d
+        return h
+
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cdf(middle) < p else (low, middle)
+    return low
+
+
+def interval(k, n):
+    return (0.0 if k == 0 else beta_quantile(0.025, k, n - k + 1), 1.0 if k == n else beta_quantile(0.975, k + 1, n - k))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("n", nargs="?", type=int, default=30)
+    p.add_argument("--parallel", type=int, default=1, help="cycles at a time (they mostly sleep, but share the cores)")
+    p.add_argument("--build", default=os.path.join(ROOT, "build"))
+    p.add_argument("--out", help="keep every cycle's numbers here")
+    p.add_argument("--first", type=int, default=0, help="number of the first cycle: its seeds")
+    a = p.parse_args()
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(a.parallel) as pool:
+        futures = [pool.submit(cycle, a.build, a.first + i) for i in range(a.n)]
+        for f in concurrent.futures.as_completed(futures):
+            try:
+                r = f.result()
+            except Exception as e:  # one lost cycle must not lose the others; it is counted below
+                print("cycle failed: %s" % e, file=sys.stderr)
+                continue
+            results.append(r)
+            t, c = r["time"], r["cost"]
+            print("cycle %2d: %.1f s, predicted %.1f .. %.1f .. %.1f; $%.4f, predicted %.4f .. %.4f .. %.4f" % (
+                r["cycle"], t["actual"] / 1e6, *(t["predicted"][q] / 1e6 for q in ("p5", "p50", "p95")),
+                c["actual"] / 1e6, *(c["predicted"][q] / 1e6 for q in ("p5", "p50", "p95"))), flush=True)
+    if a.out:
+        with open(a.out, "w") as f:
+            json.dump(results, f)
+    n = len(results)
+    print("%d of %d cycles ended; instances left: %s" % (n, a.n, sum(r["left"] for r in results)))
+    for what in ("time", "cost"):
+        inside = sum(r[what]["predicted"]["p5"] <= r[what]["actual"] <= r[what]["predicted"]["p95"] for r in results)
+        below = sum(r[what]["actual"] < r[what]["predicted"]["p5"] for r in results)
+        low, high = interval(inside, n)
+        mean = sum(r[what]["actual"] / r[what]["predicted"]["mean"] for r in results) / n
+        print("%s: %d of %d between p5 and p95 (95 %% interval %.2f..%.2f), %d below, %d above; actual over predicted mean %.4f"
+              % (what, inside, n, low, high, below, n - inside - below, mean))
+    sys.exit(0 if n == a.n else 1)
+
+
+if __name__ == "__main__":
+    main()
