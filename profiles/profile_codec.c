@@ -171,7 +171,8 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
 static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t,
                           struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput", NULL};
+    static const char *const keys[] = {"accelerator", "base_s",     "relative_error",
+                                       "layouts",     "throughput", NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) ||
         !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
@@ -179,9 +180,9 @@ static bool read_training(const struct rb_node *node, struct rb_arena *arena, st
     const struct rb_node *layouts = rb_map_get(&m, "layouts"), *throughput = rb_map_get(&m, "throughput");
     if (!layouts == !throughput)
         return rb_node_error(node, err, "expected either `layouts` or `throughput`");
-    const struct rb_node *error = rb_map_get(&m, "relative_error");
-    return (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
-           read_base(&m, t, err) && (!error || rb_node_double(error, 0, 1, &t->relative_error, err));
+    return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&
+           (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
+           read_base(&m, t, err);
 }
 
 static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)

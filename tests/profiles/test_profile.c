@@ -13,6 +13,7 @@ static const char resnet[] =
     "training:\n"
     "  - accelerator: V100\n"
     "    base_s: 30.0\n"
+    "    relative_error: 0.02\n"
     "    layouts:\n"
     "      - {gpus: 8, nodes: 2, speedup: 4.1}\n"
     "      - {gpus: 1, nodes: 1, speedup: 1.0}\n"
@@ -81,6 +82,8 @@ static void test_what_is_read(void **state)
     const struct rb_training *a100 = rb_profile_training(&f.profile, "A100");
     assert_null(rb_profile_training(&f.profile, "v100"));
     assert_int_equal(v100->n_layouts, 5);
+    assert_near(v100->relative_error, 0.02, 0);
+    assert_true(a100->relative_error <= 0);
     assert_int_equal(v100->layouts[1].gpus, 2); // by nodes, then GPUs
     assert_int_equal(v100->layouts[3].nodes, 2);
     assert_int_equal(v100->max_gpus, 16);
@@ -274,6 +277,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "required and missing"},
         {3, TRAINING("base_s: 0, layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s",
          "above 0"},
+        {3, TRAINING("base_s: 1, relative_error: 2, layouts: []"), "training[0].relative_error", "in 0..1"},
         {3, TABLE(""), "training[0].layouts", "expected 1..256"},
         {3, TABLE("{gpus: 2, nodes: 1, speedup: 1}"), "training[0].layouts",
          "{gpus: 1, nodes: 1, speedup: 1.0}"},
