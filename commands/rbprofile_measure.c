@@ -37,6 +37,7 @@ struct measurement {
     struct rb_job job;
     struct rb_catalog catalog;
     const struct rb_offer *offer;
+    const struct rb_provider_ops *ops;
     const char *infra;
     bool local, loopback;
     char region[64];
@@ -84,14 +85,33 @@ static const struct rb_offer *find_offer(const struct rb_catalog *c, const char 
     return NULL;
 }
 
-static bool choose_offer(struct measurement *m, struct rb_err *err)
+static bool choose_place(struct measurement *m, struct rb_err *err)
 {
-    const struct rb_resources *r = &m->job.resources;
-    m->infra = rb_args_string(m->args, "infra", r->infra.n > 0 ? r->infra.items[0] : NULL);
+    const struct rb_string_list *infra = &m->job.resources.infra;
+    m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
         return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
     m->local = strcmp(m->infra, "local") == 0;
-    if (!rb_store_prices(m->store, &m->arena, &m->catalog, err))
+    return rb_provider_find(m->infra, &m->ops, m->region, err);
+}
+
+// No store yet: no prices. It is made only when there is something to write.
+static bool read_prices(struct measurement *m, struct rb_err *err)
+{
+    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
+    struct rb_err why;
+    if (rb_profile_open_store(m->args, true, &store, &why))
+        return rb_store_prices(store, &m->arena, &m->catalog, err);
+    if (why.code == RB_ERR_NOT_FOUND)
+        return true;
+    *err = why;
+    return false;
+}
+
+static bool choose_offer(struct measurement *m, struct rb_err *err)
+{
+    const struct rb_resources *r = &m->job.resources;
+    if (!read_prices(m, err))
         return false;
     if (m->local) {
         const char *accelerator;
@@ -175,9 +195,6 @@ static bool make_run_dir(struct measurement *m, struct rb_err *err)
 
 static bool open_provider(struct measurement *m, struct rb_err *err)
 {
-    const struct rb_provider_ops *ops;
-    if (!rb_provider_find(m->infra, &ops, m->region, err))
-        return false;
     m->uv = rb_loop_uv_create();
     if (!m->local && !rb_http_create(rb_loop_uv_loop(m->uv), &m->http, err))
         return false;
@@ -191,7 +208,7 @@ static bool open_provider(struct measurement *m, struct rb_err *err)
     char endpoint[512];
     m->loopback = !m->local && rb_aws_endpoint("ec2", m->region, config.loopback_only, endpoint, sizeof endpoint, NULL) &&
                   rb_http_is_loopback(endpoint);
-    return ops->create(&config, &m->provider, err);
+    return m->ops->create(&config, &m->provider, err);
 }
 
 // The job's workdir is relative to the job file.
@@ -239,6 +256,17 @@ static void on_interrupt(void *ctx)
     rb_campaign_stop(m->campaign);
 }
 
+// Everything is checked and agreed to: from here on there is something on disk, and Ctrl-C cleans up. The store is opened
+// before a node is bought: what cannot be kept need not be measured.
+static bool begin(struct measurement *m, struct rb_err *err)
+{
+    if (!rb_profile_open_store(m->args, false, &m->store, err) || !make_run_dir(m, err))
+        return false;
+    rb_loop_uv_on_signal(m->uv, SIGINT, on_interrupt, m);
+    rb_loop_uv_on_signal(m->uv, SIGTERM, on_interrupt, m);
+    return true;
+}
+
 static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
 {
     const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
@@ -271,11 +299,7 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
         .finished = on_finished,
         .ctx = m,
     };
-    if (!rb_campaign_create(&config, m->local, &m->campaign, err))
-        return false;
-    rb_loop_uv_on_signal(m->uv, SIGINT, on_interrupt, m);
-    rb_loop_uv_on_signal(m->uv, SIGTERM, on_interrupt, m);
-    if (!rb_campaign_start(m->campaign, err))
+    if (!rb_campaign_create(&config, m->local, &m->campaign, err) || !rb_campaign_start(m->campaign, err))
         return false;
     rb_loop_uv_run(m->uv);
     if (m->outcome.code != RB_ERR_NONE) {
@@ -377,6 +401,12 @@ static bool store_all(struct measurement *m, const char *profile, int n_nodes, s
 
 // --- what was found -------------------------------------------------------------------------------------------------------
 
+static const char *outcome_name(enum rb_pool_outcome outcome)
+{
+    static const char *const names[] = {"interrupted", "ok", "capacity", "timeout", "failed"};
+    return names[outcome];
+}
+
 static double mean_of(const struct rb_campaign_run *r)
 {
     double sum = 0;
@@ -411,16 +441,61 @@ static void print_runs(const struct measurement *m, struct rb_buf *out)
 
 static void print_nodes(const struct measurement *m, int n_nodes, struct rb_buf *out)
 {
-    static const char *const names[] = {"?", "ok", "capacity", "timeout", "failed"};
-    rb_buf_printf(out, "%4s  %-8s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
+    rb_buf_printf(out, "%4s  %-11s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
     for (int i = 0; i < n_nodes; i++) {
         const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
-        rb_buf_printf(out, "%4d  %-8s", i, names[n->outcome]);
+        rb_buf_printf(out, "%4d  %-11s", i, outcome_name(n->outcome));
         if (n->outcome == RB_POOL_READY)
             rb_buf_printf(out, "  %8.2f s  %12.2f s", (double)(n->running_us - n->requested_us) / 1e6,
                           (double)(n->prepared_us - n->running_us) / 1e6);
         rb_buf_putc(out, '\n');
     }
+}
+
+static void write_seconds(struct rb_json *j, const char *key, bool known, double s)
+{
+    rb_json_key(j, key);
+    if (known)
+        rb_json_double(j, s);
+    else
+        rb_json_null(j);
+}
+
+static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "gpus", r->gpus);
+    rb_json_kint(j, "config", r->config);
+    rb_json_kbool(j, "ok", r->ok);
+    rb_json_kstring(j, "error", r->ok ? NULL : r->error);
+    write_seconds(j, "startup_s", r->ok, r->startup_s);
+    write_seconds(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
+    rb_json_key(j, "unit_s");
+    rb_json_begin_array(j);
+    for (int k = 0; k < r->n_units; k++)
+        rb_json_double(j, r->unit_s[k]);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
+
+static void write_instant(struct rb_json *j, const char *key, int64_t us)
+{
+    rb_json_key(j, key);
+    if (us >= 0)
+        rb_json_int(j, us);
+    else
+        rb_json_null(j);
+}
+
+static void write_node(struct rb_json *j, const struct rb_pool_node *n)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "instance", n->instance_id[0] ? n->instance_id : NULL);
+    rb_json_kstring(j, "outcome", outcome_name(n->outcome));
+    write_instant(j, "requested_us", n->requested_us);
+    write_instant(j, "running_us", n->running_us);
+    write_instant(j, "ready_us", n->prepared_us);
+    rb_json_end_object(j);
 }
 
 static void write_json(const struct measurement *m, int n_nodes, struct rb_buf *out)
@@ -433,35 +508,13 @@ static void write_json(const struct measurement *m, int n_nodes, struct rb_buf *
     rb_json_kstring(&j, "instance_type", m->offer->instance_type);
     rb_json_key(&j, "runs");
     rb_json_begin_array(&j);
-    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++) {
-        const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
-        rb_json_begin_object(&j);
-        rb_json_kint(&j, "gpus", r->gpus);
-        rb_json_kint(&j, "config", r->config);
-        rb_json_kbool(&j, "ok", r->ok);
-        rb_json_kstring(&j, "error", r->ok ? NULL : r->error);
-        rb_json_kdouble(&j, "startup_s", r->startup_s);
-        rb_json_kdouble(&j, "checkpoint_s", r->checkpoint_s);
-        rb_json_key(&j, "unit_s");
-        rb_json_begin_array(&j);
-        for (int k = 0; k < r->n_units; k++)
-            rb_json_double(&j, r->unit_s[k]);
-        rb_json_end_array(&j);
-        rb_json_end_object(&j);
-    }
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
+        write_run(&j, rb_campaign_run(m->campaign, i));
     rb_json_end_array(&j);
     rb_json_key(&j, "nodes");
     rb_json_begin_array(&j);
-    for (int i = 0; i < n_nodes; i++) {
-        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "instance", n->instance_id);
-        rb_json_kbool(&j, "ok", n->outcome == RB_POOL_READY);
-        rb_json_kint(&j, "requested_us", n->requested_us);
-        rb_json_kint(&j, "running_us", n->running_us);
-        rb_json_kint(&j, "ready_us", n->prepared_us);
-        rb_json_end_object(&j);
-    }
+    for (int i = 0; i < n_nodes; i++)
+        write_node(&j, rb_campaign_node(m->campaign, i));
     rb_json_end_array(&j);
     rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
@@ -488,6 +541,26 @@ static int count_ok(const struct measurement *m)
     return n;
 }
 
+static int count_nodes(const struct measurement *m, int n_nodes, enum rb_pool_outcome outcome)
+{
+    int n = 0;
+    for (int i = 0; i < n_nodes; i++)
+        n += rb_campaign_node(m->campaign, i)->outcome == outcome;
+    return n;
+}
+
+// Without a single node the cloud's own answer tells more than that of the runs, and decides the exit code.
+static bool nothing_measured(const struct measurement *m, int n_nodes, struct rb_err *err)
+{
+    const struct rb_err *why = rb_campaign_failure(m->campaign);
+    if (why && count_nodes(m, n_nodes, RB_POOL_READY) == 0) {
+        *err = *why;
+        return rb_err_prefix(err, "no node came up");
+    }
+    return rb_err_set(err, RB_ERR_IO, "no run could be measured (%s); the logs are in %s/logs",
+                      rb_campaign_run(m->campaign, 0)->error, m->run_dir);
+}
+
 static bool train_with(struct measurement *m, struct rb_err *err)
 {
     const char *sets[MAX_SETS];
@@ -495,11 +568,11 @@ static bool train_with(struct measurement *m, struct rb_err *err)
     while (n_sets < MAX_SETS && (sets[n_sets] = rb_args_nth(m->args, "set", n_sets)))
         n_sets++;
     const char *path = m->args->args[0];
-    if (!rb_job_load(path, sets, n_sets, &m->arena, &m->job, err) || !choose_offer(m, err) || !choose_gpus(m, &n_gpus, err) ||
-        !find_workdir(m, path, err) || !make_run_dir(m, err) || !open_provider(m, err))
+    if (!rb_job_load(path, sets, n_sets, &m->arena, &m->job, err) || !choose_place(m, err) || !choose_offer(m, err) ||
+        !choose_gpus(m, &n_gpus, err) || !find_workdir(m, path, err) || !open_provider(m, err))
         return false;
     int n_nodes = m->local ? 1 : (int)rb_args_int(m->args, "nodes", 1);
-    if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err))
+    if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) || !begin(m, err))
         return false;
     rb_info("measuring `%s` with %d configurations on %d node%s of %s (%s)", m->job.name, (int)rb_args_int(m->args, "configs", 3),
             n_nodes, n_nodes == 1 ? "" : "s", m->offer->instance_type, m->infra);
@@ -507,8 +580,7 @@ static bool train_with(struct measurement *m, struct rb_err *err)
     if (!carry_out(m, n_nodes, n_gpus, err) || !store_all(m, profile, n_nodes, err))
         return false;
     if (count_ok(m) == 0)
-        return rb_err_set(err, RB_ERR_IO, "no run could be measured (%s); the logs are in %s/logs",
-                          rb_campaign_run(m->campaign, 0)->error, m->run_dir);
+        return nothing_measured(m, n_nodes, err);
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(m->args, "json")) {
         write_json(m, n_nodes, &out);
@@ -520,6 +592,14 @@ static bool train_with(struct measurement *m, struct rb_err *err)
     return rb_profile_print(&out, err);
 }
 
+// No job, no work directory: an empty bundle.
+static bool make_empty_workdir(struct measurement *m, struct rb_err *err)
+{
+    return (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) < (int)sizeof m->workdir &&
+            mkdir(m->workdir, 0700) == 0) ||
+           rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
+}
+
 static bool provision_with(struct measurement *m, struct rb_err *err)
 {
     static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
@@ -529,19 +609,22 @@ static bool provision_with(struct measurement *m, struct rb_err *err)
         return false;
     bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
     rb_doc_finish(&doc);
-    if (!ok || !choose_offer(m, err) || !make_run_dir(m, err) || !open_provider(m, err))
+    m->job.resources.infra.n = 0; // where is the caller's to say
+    if (!ok || !choose_place(m, err))
         return false;
     if (m->local)
         return rb_err_set(err, RB_ERR_INVALID, "--infra local: this machine needs no provisioning");
-    // No job, no work directory: an empty bundle.
-    if (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) >= (int)sizeof m->workdir || mkdir(m->workdir, 0700) != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
     int n_nodes = (int)rb_args_int(m->args, "n", 5);
-    if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err))
+    if (!choose_offer(m, err) || !open_provider(m, err) || !may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) ||
+        !begin(m, err) || !make_empty_workdir(m, err))
         return false;
     rb_info("launching %d x %s in %s", n_nodes, m->offer->instance_type, m->infra);
     if (!carry_out(m, n_nodes, 0, err) || !store_all(m, NULL, n_nodes, err))
         return false;
+    if (count_nodes(m, n_nodes, RB_POOL_FAILED) == n_nodes) { // a refusal or a time-out would have been a measurement
+        *err = *rb_campaign_failure(m->campaign);
+        return rb_err_prefix(err, "no node came up");
+    }
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(m->args, "json"))
         write_json(m, n_nodes, &out);
@@ -556,14 +639,14 @@ static bool measure(const struct rb_args *args, bool (*with)(struct measurement 
     m->args = args;
     rb_arena_init(&m->arena);
     describe_owner(m->owner, sizeof m->owner);
-    bool ok = rb_profile_open_store(args, false, &m->store, err) && with(m, err);
-    if (m->interrupted && ok)
-        ok = rb_err_set(err, RB_ERR_STOPPED, "interrupted; what was measured before is kept");
-    bool interrupted = m->interrupted;
+    bool ok = with(m, err), interrupted = m->interrupted;
     finish(m);
     free(m);
-    if (interrupted)
-        exit(130); // as a command that was interrupted and cleaned up
+    if (interrupted) { // what was measured before is kept and printed; the exit code says that it is not all
+        if (!ok)
+            rb_err_print(err, args->command->name, rb_args_flag(args, "json"));
+        exit(130);
+    }
     return ok;
 }
 

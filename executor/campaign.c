@@ -358,6 +358,11 @@ const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i
     return &c->runs[i].result;
 }
 
+const struct rb_err *rb_campaign_failure(const struct rb_campaign *c)
+{
+    return c->failure.code == RB_ERR_NONE ? NULL : &c->failure;
+}
+
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node)
 {
     return rb_pool_node(c->pool, node);

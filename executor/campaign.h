@@ -44,6 +44,8 @@ void rb_campaign_stop(struct rb_campaign *c);    // Ctrl-C: end the nodes, then 
 
 int rb_campaign_n_runs(const struct rb_campaign *c);
 const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i);
+// Why the first of the nodes that did not come up did not; NULL: none failed.
+const struct rb_err *rb_campaign_failure(const struct rb_campaign *c);
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node);
 
 #endif

@@ -22,6 +22,7 @@ struct pool_node {
     char token[65], launch_id[33];
     int tries;
     bool preparing, told, launch_pending, terminated;
+    bool refused; // the cloud said no, and meant it: there is no machine to look for
 };
 
 struct rb_pool {
@@ -65,6 +66,7 @@ static void on_launched(void *arg, const struct rb_err *err, const struct rb_ins
     } else if ((err->code == RB_ERR_UNKNOWN_OUTCOME || err->code == RB_ERR_THROTTLED) && n->tries++ < LAUNCH_TRIES) {
         launch(n); // the identical request: the same token can not buy twice
     } else {
+        n->refused = err->code != RB_ERR_UNKNOWN_OUTCOME;
         tell(n, err->code == RB_ERR_CAPACITY ? RB_POOL_CAPACITY : RB_POOL_FAILED, err);
     }
 }
@@ -195,11 +197,13 @@ static void check_timeouts(struct rb_pool *p)
 
 static void check_gone(struct rb_pool *p, int n_alive, bool complete)
 {
-    bool pending = false;
-    for (int k = 0; k < p->config.n_nodes; k++)
+    bool pending = false, all_refused = true;
+    for (int k = 0; k < p->config.n_nodes; k++) {
         pending |= p->nodes[k].launch_pending;
-    bool gave_up = ++p->n_listings_at_end > END_LISTINGS;
-    if (!gave_up && (n_alive > 0 || !complete || pending))
+        all_refused &= p->nodes[k].refused;
+    }
+    bool gave_up = !all_refused && ++p->n_listings_at_end > END_LISTINGS;
+    if (!gave_up && !all_refused && (n_alive > 0 || !complete || pending))
         return;
     struct rb_err err = {0};
     if (gave_up)

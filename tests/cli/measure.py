@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""rbprofile train and provision against a real rbmock: real HTTP, real sshd nodes, a training script of four lines.
+Usage: measure.py --bin BUILD_DIR"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from mock_cloud import MockCloud
+
+BIN = None
+EPOCH_S = 0.05
+
+JOB = """name: tiny
+metric: {name: loss, goal: minimize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: sha, num_trials: 4, max_resource: 4}
+trial: {gpus: {min: 1, max: 2, sizes: [1, 2]}}
+run: %s
+checkpoint: {dir: ckpt}
+resources: {infra: [mock/us-east-1], instance_types: [two.gpus]}
+"""
+
+TRAIN = """i=0
+while [ $i -lt $RB_RESOURCE_END ]; do
+    i=$((i + 1)); sleep %g; echo "epoch=$i loss=0.5"
+done
+echo weights > "$RB_CHECKPOINT_DIR/model"
+"""
+
+
+class Measure(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="rb-measure-")
+        cls.cloud = MockCloud(BIN, cls.folder.name).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cloud.__exit__()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="rb-measure-", dir=self.folder.name)
+        self.addCleanup(temporary.cleanup)
+        self.home = temporary.name
+        self.job = os.path.join(self.home, "job", "job.yaml")
+        os.mkdir(os.path.dirname(self.job))
+        self.write_job("sh train.sh", EPOCH_S)
+        self.env = {"PATH": BIN + ":/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.home, "LC_ALL": "C.UTF-8",
+                    "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL": self.cloud.url,
+                    "RB_SSH_PORT": str(self.cloud.ssh_port),
+                    "RB_SSH_USER": subprocess.check_output(["id", "-un"], text=True).strip()}
+        self.launched = len(self.cloud.ledger()["instances"])
+        p = self.rbprofile("prices", "update", "--from", self.cloud.prices)
+        self.assertEqual(p.returncode, 0, p.stderr)
+
+    def tearDown(self):
+        self.assertEqual(self.cloud.ledger()["instances_left"], 0)
+
+    def write_job(self, run, epoch_s):
+        with open(self.job, "w", encoding="utf-8") as f:
+            f.write(JOB % json.dumps(run))
+        with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
+            f.write(TRAIN % epoch_s)
+
+    def rbprofile(self, *args, **env):
+        return subprocess.run([os.path.join(BIN, "rbprofile"), *args], env={**self.env, **env}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+
+    def new_instances(self):
+        return self.cloud.ledger()["instances"][self.launched:]
+
+    def names(self):
+        p = self.rbprofile("list", "--json")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return [profile["name"] for profile in json.loads(p.stdout)["profiles"]]
+
+    # --- train
+
+    def test_train_measures_and_keeps(self):
+        p = self.rbprofile("train", self.job, "--resource", "3", "--configs", "2")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("4 of 4 runs kept in profile tiny; look at the fit with `rbprofile show tiny`", p.stdout)
+        self.assertEqual(len(self.new_instances()), 1)
+        fit = json.loads(self.rbprofile("show", "tiny", "--json").stdout)
+        self.assertEqual([(c["gpus"], c["runs"], c["units"]) for c in fit["cells"]], [(1, 2, 4), (2, 2, 4)])
+        for cell in fit["cells"]:
+            self.assertGreaterEqual(cell["mean_s"], EPOCH_S)
+            self.assertLess(cell["mean_s"], 20 * EPOCH_S)
+        self.assertEqual([(v["instance_type"], v["ok"]) for v in fit["provisioning"]], [("two.gpus", 1)])
+
+    def test_train_prints_one_json_document(self):
+        p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1", "--name", "other",
+                           "--nodes", "2", "--json")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        document = json.loads(p.stdout)
+        self.assertEqual(document["format"], "rb-campaign/1")
+        self.assertEqual([(r["gpus"], r["ok"], len(r["unit_s"])) for r in document["runs"]], [(1, True, 1)])
+        self.assertGreater(document["runs"][0]["checkpoint_s"], 0)
+        self.assertEqual([n["outcome"] for n in document["nodes"]], ["ok", "ok"])
+        self.assertEqual(sorted(n["instance"] for n in document["nodes"]),
+                         sorted(i["id"] for i in self.new_instances()))
+        self.assertEqual(self.names(), ["other"])
+
+    def test_a_failing_command_is_no_measurement(self):
+        self.write_job("echo last words; exit 3", EPOCH_S)
+        p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
+        self.assertEqual((p.returncode, p.stdout), (1, ""))
+        self.assertRegex(p.stderr, r"rbprofile train: no run could be measured \(exit code 3; its output: .*/logs/")
+        logs = p.stderr.strip().rsplit("the logs are in ", 1)[1]
+        kept = [pathlib.Path(logs, name).read_text(encoding="utf-8") for name in os.listdir(logs)]
+        self.assertIn("last words", "".join(kept))
+        self.assertEqual(self.names(), [])
+
+    def test_a_silent_command_is_no_measurement(self):
+        self.write_job("true", EPOCH_S)
+        p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1", "--json")
+        self.assertEqual(p.returncode, 1)
+        error = json.loads(p.stdout)
+        self.assertEqual((error["format"], error["code"]), ("rb-error/1", "io"))
+        self.assertIn("it reported 0 of 2 epochs", error["message"])
+        self.assertEqual(self.names(), [])
+
+    def test_local_needs_no_cloud(self):
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "2", "--configs", "1", "--gpus", "1",
+                           AWS_ENDPOINT_URL="http://127.0.0.1:9")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("1 of 1 runs kept", p.stdout)
+        self.assertEqual(self.new_instances(), [])
+
+    # --- Ctrl-C
+
+    def interrupt(self, awaited, *args):
+        """Runs rbprofile, sends SIGINT once `awaited` was said; (exit code, stdout, stderr)."""
+        p = subprocess.Popen([os.path.join(BIN, "rbprofile"), *args], env=self.env, text=True, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = ""
+        for line in p.stderr:
+            said += line
+            if awaited in line:
+                p.send_signal(signal.SIGINT)
+                break
+        self.assertIn(awaited, said)
+        out, rest = p.communicate(timeout=30)
+        return p.returncode, out, said + rest
+
+    def test_interrupted_while_training_leaves_nothing(self):
+        self.write_job("sh train.sh", 30)
+        code, out, said = self.interrupt("ready:", "train", self.job, "--resource", "2", "--configs", "1")
+        self.assertEqual((code, out), (130, ""), said)
+        self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
+        self.assertEqual(self.names(), [])
+
+    def test_interrupted_while_booting_leaves_nothing(self):
+        code, _, said = self.interrupt("launching 2 x", "provision", "--infra", "mock/us-east-1",
+                                       "--instance-type", "two.gpus", "-n", "2")
+        self.assertEqual(code, 130, said)
+        self.assertEqual({i["state"] for i in self.new_instances()} - {"terminated"}, set())
+
+    # --- provision
+
+    def test_provision_records_capacity_refusals(self):
+        p = self.rbprofile("provision", "--infra", "mock/us-east-1", "--instance-type", "one.gpu", "-n", "3", "--json")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        nodes = json.loads(p.stdout)["nodes"]
+        self.assertEqual(sorted(n["outcome"] for n in nodes), ["capacity", "ok", "ok"])
+        refused = [n for n in nodes if n["outcome"] == "capacity"][0]
+        self.assertEqual((refused["instance"], refused["running_us"], refused["ready_us"]), (None, None, None))
+        for n in nodes:
+            if n["outcome"] == "ok":
+                self.assertLess(n["requested_us"], n["running_us"])
+                self.assertLess(n["running_us"], n["ready_us"])
+
+    def test_provision_prints_a_table(self):
+        p = self.rbprofile("provision", "--infra", "mock/us-east-1", "--instance-type", "one.gpu", "-n", "1")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertRegex(p.stdout, r"\Anode  outcome +queueing  initialisation\n   0  ok +\d+\.\d\d s +\d+\.\d\d s\n\Z")
+
+    # --- exit codes
+
+    def test_train_without_capacity_is_exit_6(self):
+        p = self.rbprofile("train", self.job, "--instance-type", "sold.out", "--gpus", "1", "--configs", "1")
+        self.assertEqual((p.returncode, p.stdout), (6, ""), p.stderr)
+        self.assertEqual(self.names(), [])
+
+    def test_wrong_credentials_are_exit_5(self):
+        p = self.rbprofile("train", self.job, "--gpus", "1", "--configs", "1", AWS_SECRET_ACCESS_KEY="wrong")
+        self.assertEqual((p.returncode, p.stdout), (5, ""), p.stderr)
+        self.assertEqual(self.new_instances(), [])
+
+    def refused(self, code, words, *args, **env):
+        before = self.files()
+        p = self.rbprofile(*args, **env)
+        self.assertEqual((p.returncode, p.stdout), (code, ""), p.stderr)
+        self.assertIn(words, p.stderr)
+        self.assertEqual(self.files(), before)
+        self.assertEqual(self.new_instances(), [])
+
+    def files(self):
+        return sorted((os.path.join(parent, name), os.lstat(os.path.join(parent, name)).st_mtime_ns)
+                      for parent, _, names in os.walk(self.home) for name in names)
+
+    def test_bad_input_changes_nothing(self):
+        self.refused(2, "a two.gpus has 2", "train", self.job, "--gpus", "4")
+        self.refused(2, "--gpus 2,1", "train", self.job, "--gpus", "2,1")
+        self.refused(2, "where?", "provision", "--instance-type", "one.gpu")
+        self.refused(2, "which machine?", "provision", "--infra", "mock/us-east-1")
+        self.refused(2, "needs no provisioning", "provision", "--infra", "local", "--instance-type", "one.gpu")
+        self.refused(2, "did you mean", "train", self.job, "--infra", "mok/us-east-1")
+        self.refused(2, "is not on loopback", "train", self.job, AWS_ENDPOINT_URL="https://192.0.2.1")
+        self.refused(7, "no price for no.such", "train", self.job, "--instance-type", "no.such")
+
+    def test_real_machines_are_not_bought_unasked(self):
+        prices = os.path.join(self.home, "aws.csv")
+        with open(self.cloud.prices, encoding="utf-8") as f, open(prices, "w", encoding="utf-8") as g:
+            g.write(f.read().replace("mock/", "aws/"))
+        self.assertEqual(self.rbprofile("prices", "update", "--from", prices).returncode, 0)
+        self.refused(2, "this buys real machines: say --yes", "train", self.job, "--infra", "aws/us-east-1",
+                     AWS_ENDPOINT_URL="https://192.0.2.1")
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--bin", required=True, help="where the programs are")
+    args, rest = options.parse_known_args()
+    if not shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin"):
+        print("skipped: no sshd for the mock cloud's nodes; install openssh-server")
+        sys.exit(77)
+    BIN = os.path.abspath(args.bin)
+    unittest.main(argv=[sys.argv[0]] + rest)

@@ -1,0 +1,64 @@
+"""A mock cloud of its own for a test: rbmock on a free port, its nodes' sshd on another, and what it says happened."""
+import json
+import os
+import socket
+import subprocess
+import urllib.request
+
+PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour,source,fetched_at
+mock/us-east-1,one.gpu,T4,1,16,4,16,on_demand,0.50,test,2026-07-20T00:00:00Z
+mock/us-east-1,two.gpus,T4,2,16,8,32,on_demand,1.00,test,2026-07-20T00:00:00Z
+mock/us-east-1,sold.out,T4,1,16,4,16,on_demand,0.50,test,2026-07-20T00:00:00Z
+"""
+
+CLOUD = """format: rb-mock/1
+prices: prices.csv
+ssh_port: %d
+shutdown_s: 0.1
+capacity: {sold.out: 0, one.gpu: 2}
+provisioning:
+  - {infra: mock, instance_type: "*", market: "*", queue_s: 0.2, init_s: 0.2, capacity_failure: 0}
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class MockCloud:
+    """Use with `with`; .url is the endpoint, .prices the price list, .ssh_port what every node's sshd listens on."""
+
+    def __init__(self, bin_dir, folder):
+        self.bin_dir, self.folder, self.ssh_port = bin_dir, folder, free_port()
+        self.prices = os.path.join(folder, "prices.csv")
+
+    def __enter__(self):
+        cloud = os.path.join(self.folder, "cloud.yaml")
+        with open(self.prices, "w", encoding="utf-8") as f:
+            f.write(PRICES)
+        with open(cloud, "w", encoding="utf-8") as f:
+            f.write(CLOUD % self.ssh_port)
+        self.log = open(os.path.join(self.folder, "rbmock.log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud],
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+        ready = self.process.stdout.readline()
+        if not ready.startswith("ready ec2="):
+            self.log.seek(0)
+            raise RuntimeError("rbmock did not start: %r %s" % (ready, self.log.read()))
+        self.url = ready.split("ec2=")[1].split()[0]
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(20)
+        self.process.stdout.close()
+        self.log.close()
+
+    def ask(self, what):
+        with urllib.request.urlopen(self.url + "/_rbmock/" + what, timeout=10) as answer:
+            return json.load(answer)
+
+    def ledger(self):
+        return self.ask("ledger")
