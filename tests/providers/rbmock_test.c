@@ -1,0 +1,223 @@
+// The EC2 provider against the mock cloud, over real HTTP: two sides of the API that were written apart.
+#include "base/arena.h"
+#include "executor/loop_uv.h"
+#include "home.h"
+#include "providers/http.h"
+#include "providers/provider.h"
+#include "tests/base/check.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct world {
+    pid_t mock;
+    struct rb_loop_uv *uv;
+    struct rb_http *http;
+    struct rb_provider provider;
+};
+
+struct told {
+    struct world *w;
+    enum rb_err_code code;
+    char message[256];
+    bool complete;
+    int n;
+    struct rb_instance instance;
+    char id[64], address[64], token[65], run_id[64];
+    struct rb_offer offer;
+};
+
+static void start_mock(struct world *w) {
+    char *argv[] = {getenv("RBMOCK"), "--ec2", "0", NULL}, line[256], url[128];
+    int ends[2];
+    posix_spawn_file_actions_t actions;
+    if (!argv[0])
+        fail_msg("RBMOCK must name the executable; run this through `meson test`");
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    assert_int_equal(posix_spawn(&w->mock, argv[0], &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *out = fdopen(ends[0], "r");
+    assert_non_null(fgets(line, sizeof line, out));
+    assert_int_equal(sscanf(line, "ready ec2=%127s", url), 1);
+    fclose(out);
+    setenv("AWS_ENDPOINT_URL", url, 1);
+}
+
+static void create_provider(struct world *w) {
+    const struct rb_provider_ops *ops;
+    char region[64];
+    struct rb_err err;
+    assert_true(rb_provider_find("mock/us-east-1", &ops, region, NULL));
+    const struct rb_provider_config config = {.loop = rb_loop_uv_loop(w->uv), .http = w->http, .region = region,
+                                              .loopback_only = true};
+    if (!ops->create(&config, &w->provider, &err))
+        fail_msg("%s", err.message);
+}
+
+static int begin(void **state) {
+    struct world *w = rb_xcalloc(1, sizeof *w);
+    home_begin();
+    setenv("AWS_ACCESS_KEY_ID", "test", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "test", 1);
+    start_mock(w);
+    w->uv = rb_loop_uv_create();
+    assert_true(rb_http_create(rb_loop_uv_loop(w->uv), &w->http, NULL));
+    create_provider(w);
+    *state = w;
+    return 0;
+}
+
+static int end(void **state) {
+    struct world *w = *state;
+    int status;
+    w->provider.ops->destroy(&w->provider);
+    rb_http_destroy(w->http);
+    rb_loop_uv_destroy(w->uv);
+    kill(w->mock, SIGTERM);
+    waitpid(w->mock, &status, 0);
+    home_end();
+    free(w);
+    return WIFEXITED(status) ? 0 : 1;
+}
+
+static void copy(char *out, size_t size, const char *text) {
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+static void keep(struct told *t, const struct rb_instance *i) {
+    t->instance = *i; // its strings are gone after the callback, so they are copied
+    copy(t->id, sizeof t->id, i->id);
+    copy(t->address, sizeof t->address, i->address);
+    copy(t->token, sizeof t->token, i->token);
+    copy(t->run_id, sizeof t->run_id, i->run_id);
+}
+
+static void tell(struct told *t, const struct rb_err *err) {
+    t->code = err ? err->code : RB_ERR_NONE;
+    copy(t->message, sizeof t->message, err ? err->message : "");
+    rb_loop_uv_stop(t->w->uv);
+}
+
+static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i) {
+    tell(arg, err);
+    if (i)
+        keep(arg, i);
+}
+
+static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+    struct told *t = arg;
+    tell(t, err);
+    t->n = n;
+    t->complete = complete;
+    if (n > 0)
+        keep(t, &instances[0]);
+}
+
+static void on_terminate(void *arg, const struct rb_err *err) {
+    tell(arg, err);
+}
+
+static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog) {
+    struct told *t = arg;
+    tell(t, err);
+    t->n = catalog ? catalog->n_offers : 0;
+    if (t->n > 0)
+        t->offer = catalog->offers[0];
+}
+
+static struct told launch(struct world *w, const char *token, const char *type, enum rb_market market) {
+    static const struct rb_tag tags[] = {{"rb:run-id", "r 1"}, {"rb:launch-id", "l-1"}, {"rb:owner", "ann"}};
+    const struct rb_launch l = {.token = token, .region = "us-east-1", .instance_type = type, .market = market,
+                                .user_data = "#!/bin/sh\ntrue\n", .disk_gb = 50, .tags = tags, .n_tags = 3};
+    struct told t = {.w = w};
+    w->provider.ops->launch(&w->provider, &l, on_launch, &t);
+    rb_loop_uv_run(w->uv);
+    return t;
+}
+
+static struct told list(struct world *w, const char *run_id) {
+    struct told t = {.w = w};
+    w->provider.ops->list(&w->provider, run_id, on_list, &t);
+    rb_loop_uv_run(w->uv);
+    assert_int_equal(t.code, RB_ERR_NONE);
+    assert_true(t.complete);
+    return t;
+}
+
+static struct told terminate(struct world *w, const char *id) {
+    struct told t = {.w = w};
+    w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
+    rb_loop_uv_run(w->uv);
+    return t;
+}
+
+static void an_instance_lives_and_ends(void **state) {
+    struct world *w = *state;
+    assert_int_equal(list(w, "r 1").n, 0);
+    const struct told first = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
+    if (first.code != RB_ERR_NONE)
+        fail_msg("%s", first.message);
+    assert_int_equal(first.instance.market, RB_MARKET_SPOT);
+    assert_string_equal(first.run_id, "r 1");
+
+    const struct told again = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
+    assert_string_equal(again.id, first.id); // the same token, the same instance
+    assert_int_equal(launch(w, "token-1", "g5.2xlarge", RB_MARKET_SPOT).code, RB_ERR_UNKNOWN_OUTCOME);
+
+    const struct told listed = list(w, "r 1");
+    assert_int_equal(listed.n, 1);
+    assert_string_equal(listed.id, first.id);
+    assert_string_equal(listed.token, "token-1");
+    assert_int_equal(list(w, "r 2").n, 0);
+    assert_int_equal(list(w, NULL).n, 1);
+
+    assert_int_equal(terminate(w, first.id).code, RB_ERR_NONE);
+    assert_int_equal(terminate(w, first.id).code, RB_ERR_NONE); // idempotent
+    const struct told ended = list(w, "r 1");
+    assert_true(ended.n == 0 || ended.instance.state >= RB_INSTANCE_STOPPING);
+    assert_int_equal(terminate(w, "i-00000000000000000").code, RB_ERR_NOT_FOUND);
+}
+
+static void refusals_are_told_apart(void **state) {
+    struct world *w = *state;
+    assert_int_equal(launch(w, "token-2", "no.such", RB_MARKET_ON_DEMAND).code, RB_ERR_INVALID);
+    w->provider.ops->destroy(&w->provider);
+    setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1);
+    create_provider(w);
+    assert_int_equal(launch(w, "token-3", "g5.xlarge", RB_MARKET_ON_DEMAND).code, RB_ERR_DENIED);
+}
+
+static void spot_offers_have_prices(void **state) {
+    struct world *w = *state;
+    static const char *const types[] = {"g5.xlarge"};
+    struct told t = {.w = w};
+    w->provider.ops->offers(&w->provider, types, 1, on_offers, &t);
+    rb_loop_uv_run(w->uv);
+    if (t.code != RB_ERR_NONE)
+        fail_msg("%s", t.message);
+    assert_true(t.n > 0);
+    assert_int_equal(t.offer.gpus, 1);
+    assert_int_equal(t.offer.market, RB_MARKET_SPOT);
+    assert_true(t.offer.rate.uusd_per_hour > 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(an_instance_lives_and_ends),
+        TEST(refusals_are_told_apart),
+        TEST(spot_offers_have_prices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
