@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second
+#define EVENT_EFFORT   10      // where nodes may be lost a stage is played event by event
 #define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
 #define PILOT_SIGMA    3.0     // a pilot must not refuse what all replicates would accept
 #define ALL_COUNTS     24      // up to here every node count is considered
@@ -80,7 +81,9 @@ static double trials_per_replicate(const struct rb_options *o)
         double samples = 0;
         for (int i = 0; i < o->stages[stage].n; i++) {
             const struct rb_choice *c = &o->stages[stage].entries[i].choice;
-            samples += stage == 0 ? 1 : 2 + (double)c->nodes / o->search->sizes[c->offer].n;
+            double inherited = stage == 0 ? 1 : 2 + (double)c->nodes / o->search->sizes[c->offer].n;
+            bool lossy = o->search->scenario->sim_offers[c->offer].provisioning->preemption_per_hour > 0;
+            samples += inherited * (lossy ? EVENT_EFFORT : 1);
         }
         trials += samples * (rb_search_n_trials(o->search, stage) + 4);
     }

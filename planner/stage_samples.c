@@ -90,10 +90,31 @@ static void grow(struct rb_stage_samples *samples)
 
 // --- sampling
 
-static int compare_doubles(const void *pa, const void *pb)
+// Reorders values so that the n_low smallest come first (Hoare's selection, middle pivot: deterministic).
+static void select_low(double *values, int n, int n_low)
 {
-    double a = *(const double *)pa, b = *(const double *)pb;
-    return (a > b) - (a < b);
+    int low = 0, high = n - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i <= j) {
+                const double swap = values[i];
+                values[i++] = values[j];
+                values[j--] = swap;
+            }
+        }
+        if (n_low <= j)
+            high = j;
+        else if (n_low >= i)
+            low = i;
+        else
+            break;
+    }
 }
 
 // Mean of the `need` smallest, and of all.
@@ -102,7 +123,7 @@ static double low_mean(struct rb_stage_samples *samples, const double *values, d
     double sum = 0, low = 0;
     for (int r = 0; r < samples->n; r++)
         sum += samples->scratch[r] = values[r];
-    qsort(samples->scratch, (size_t)samples->n, sizeof *samples->scratch, compare_doubles);
+    select_low(samples->scratch, samples->n, samples->need);
     for (int r = 0; r < samples->need; r++)
         low += samples->scratch[r];
     *out_mean = sum / samples->n;

@@ -87,32 +87,20 @@ void rb_sim_cluster_end_all(struct rb_workspace *ws, int64_t now_us)
 
 // ---- requests
 
-static struct rb_node_noise draw_delays(const struct rb_workspace *ws, const struct rb_sim_node *n)
-{
-    const struct rb_scenario *s = ws->program->scenario;
-    if (n->attempt == 0 && rb_noise_covers_node(s->noise, n->stage, n->ordinal, ws->replicate))
-        return rb_noise_node(s->noise, n->offer, n->stage, n->ordinal, ws->replicate);
-    return (struct rb_node_noise){rb_draw_queue_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate),
-                                  rb_draw_init_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate)};
-}
-
-// Refused requests are made again at once, until one is granted: when that one begins to run.
 static bool draw_arrival(struct rb_workspace *ws, struct rb_sim_node *n, int64_t now_us)
 {
     const struct rb_scenario *s = ws->program->scenario;
-    int64_t at_us = now_us;
-    for (; n->attempt < RB_SIM_ATTEMPTS && at_us <= RB_SIM_HORIZON_US; n->attempt++) {
-        const struct rb_node_noise delays = draw_delays(ws, n);
-        at_us += delays.queue_us;
-        if (rb_draw_refused(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate))
-            continue;
-        n->running_us = at_us;
-        n->ready_us = at_us + delays.init_us;
-        const int64_t life_us = rb_draw_preemption_us(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
-        n->lost_us = life_us == INT64_MAX ? INT64_MAX : at_us + life_us;
-        return true;
-    }
-    return rb_sim_fail(ws, "requests for its nodes are refused again and again (capacity_failure)");
+    const bool kept = n->attempt == 0 && rb_noise_covers_node(s->noise, n->stage, n->ordinal, ws->replicate);
+    const struct rb_arrival arrival =
+        kept ? rb_noise_arrival(s->noise, n->offer, n->stage, n->ordinal, ws->replicate)
+             : rb_draw_arrival(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
+    if (arrival.attempt < 0 || arrival.running_us > RB_SIM_HORIZON_US - now_us)
+        return rb_sim_fail(ws, "requests for its nodes are refused again and again (capacity_failure)");
+    n->attempt = arrival.attempt;
+    n->running_us = now_us + arrival.running_us;
+    n->ready_us = now_us + arrival.ready_us;
+    n->lost_us = arrival.lost_us == INT64_MAX ? INT64_MAX : now_us + arrival.lost_us;
+    return true;
 }
 
 static void reserve(struct rb_workspace *ws)

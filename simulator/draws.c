@@ -75,6 +75,25 @@ double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial
     return unit_s * draw(&s->sim_offers[offer].measurement, s, RB_DRAW_MEASUREMENT, 0, gpus_per_trial, 0, replicate);
 }
 
+struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                                  uint32_t replicate)
+{
+    int64_t at_us = 0;
+    for (; attempt < RB_SIM_ATTEMPTS && at_us <= RB_SIM_LONGEST_US; attempt++) {
+        at_us += rb_draw_queue_us(s, offer, stage, ordinal, attempt, replicate);
+        if (rb_draw_refused(s, offer, stage, ordinal, attempt, replicate))
+            continue;
+        const int64_t life_us = rb_draw_preemption_us(s, offer, stage, ordinal, attempt, replicate);
+        return (struct rb_arrival){
+            .running_us = at_us,
+            .ready_us = at_us + rb_draw_init_us(s, offer, stage, ordinal, attempt, replicate),
+            .lost_us = life_us == INT64_MAX ? INT64_MAX : at_us + life_us,
+            .attempt = attempt,
+        };
+    }
+    return (struct rb_arrival){.attempt = -1};
+}
+
 // The one expression for a trial's time: both ways of asking for it end here, so they round alike.
 int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s)
 {

@@ -20,6 +20,15 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
 // The unit time that holds in this replicate: unit_s (from rb_scenario_unit_s) times how far the measured mean may be from
 // the true one (training.relative_error). One draw per replicate and GPU count, for all stages and trials alike.
 double rb_draw_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double unit_s, uint32_t replicate);
+// What becomes of a request, all of the above together: refused attempts are made again at once.
+struct rb_arrival {
+    int64_t running_us;      // after the request
+    int64_t ready_us;        // after that request, too
+    int64_t lost_us;         // likewise; INT64_MAX: never
+    int attempt;             // the one that was granted; -1: refused again and again
+};
+struct rb_arrival rb_draw_arrival(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                                  uint32_t replicate);
 // Duration of position k in a stage: startup + sum of units + checkpoint, rounded once to the microsecond.
 // unit_s from rb_draw_unit_s.
 int64_t rb_draw_trial_us(const struct rb_scenario *s, int stage, int position, int attempt, uint32_t replicate,

@@ -1,7 +1,5 @@
 #include "simulator/noise.h"
 
-#include "simulator/draws.h"
-
 #include <stdlib.h>
 
 #define MOST_BYTES ((size_t)256 << 20) // 512 trials in the first of ten stages, 4096 replicates: 67 MB
@@ -14,7 +12,7 @@ struct rb_noise {
     bool *trials_drawn[RB_LIMIT_STAGES];            // [n_replicates]
     int *kind;                                      // [n_offers]: offers provisioned alike draw alike
     int n_kinds;
-    struct rb_node_noise *nodes;                    // [kind][stage][n_replicates][n_nodes]
+    struct rb_arrival *nodes;                       // [kind][stage][n_replicates][n_nodes]
     bool *nodes_drawn;                              // [kind][stage][n_replicates]
 };
 
@@ -39,7 +37,7 @@ static size_t bytes_needed(const struct rb_scenario *s, size_t n_replicates, siz
     for (int i = 0; i < s->stages.n; i++)
         n_trials += (size_t)s->stages.rungs[i].trials;
     return n_replicates * (n_trials * sizeof(struct rb_trial_noise) +
-                           n_kinds * (size_t)s->stages.n * n_nodes * sizeof(struct rb_node_noise));
+                           n_kinds * (size_t)s->stages.n * n_nodes * sizeof(struct rb_arrival));
 }
 
 struct rb_noise *rb_noise_create(const struct rb_scenario *s, int n_replicates)
@@ -110,16 +108,15 @@ bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, 
            replicate < (uint32_t)noise->n_replicates;
 }
 
-struct rb_node_noise rb_noise_node(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate)
+struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate)
 {
     const struct rb_scenario *s = noise->scenario;
     const size_t row = ((size_t)noise->kind[offer] * (size_t)s->stages.n + (size_t)stage) * (size_t)noise->n_replicates +
                        (size_t)replicate;
-    struct rb_node_noise *nodes = noise->nodes + row * (size_t)noise->n_nodes;
+    struct rb_arrival *nodes = noise->nodes + row * (size_t)noise->n_nodes;
     if (!noise->nodes_drawn[row]) {
         for (int k = 0; k < noise->n_nodes; k++)
-            nodes[k] = (struct rb_node_noise){rb_draw_queue_us(s, offer, stage, k, 0, replicate),
-                                              rb_draw_init_us(s, offer, stage, k, 0, replicate)};
+            nodes[k] = rb_draw_arrival(s, offer, stage, k, 0, replicate);
         noise->nodes_drawn[row] = true;
     }
     return nodes[ordinal];

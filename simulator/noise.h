@@ -1,9 +1,10 @@
 // What trials and nodes draw, kept. A draw depends on its key and not on the plan, so a search that runs the same replicates for
-// thousands of plans draws each number once. Only first attempts are kept: later ones are rare.
+// thousands of plans draws each number once. Only
+// first attempts are kept: later ones are rare.
 #ifndef RB_SIMULATOR_NOISE_H
 #define RB_SIMULATOR_NOISE_H
 
-#include "simulator/scenario.h"
+#include "simulator/draws.h"
 
 struct rb_noise;
 
@@ -19,12 +20,8 @@ bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int6
 // once.
 int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, uint32_t replicate, double unit_s);
 
-// Delays of a node request, attempt 0.
-struct rb_node_noise {
-    int64_t queue_us, init_us;
-};
+// rb_draw_arrival of a first request.
 bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, uint32_t replicate);
-// As for trials.
-struct rb_node_noise rb_noise_node(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate);
+struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate);
 
 #endif
