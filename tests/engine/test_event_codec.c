@@ -1,0 +1,136 @@
+// Events as JSON: what is written is read back, NaN and infinities too, and what is no event is refused with its place.
+#include "engine/event.h"
+
+#include "check.h"
+
+#include <math.h>
+
+static void write_event(const struct rb_event *e, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_buf_clear(out);
+    rb_json_init(&j, out, false);
+    rb_event_write(e, &j);
+}
+
+static bool read_event(const char *text, struct rb_event *out, struct rb_err *err)
+{
+    struct rb_doc doc;
+    if (!rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), err))
+        return false;
+    const bool ok = rb_event_read(doc.root, out, err);
+    rb_doc_finish(&doc);
+    return ok;
+}
+
+static void every_kind_has_its_text(void **state)
+{
+    (void)state;
+    static const struct {
+        struct rb_event event;
+        const char *text;
+    } cases[] = {
+        {{.kind = RB_EVENT_START}, "{\"time_us\":0,\"event\":\"start\"}"},
+        {{.kind = RB_EVENT_NODE_RUNNING, .time_us = 5, .node = 3, .attempt = 1},
+         "{\"time_us\":5,\"event\":\"node_running\",\"node\":3,\"attempt\":1}"},
+        {{.kind = RB_EVENT_NODE_READY, .time_us = 5, .node = 3},
+         "{\"time_us\":5,\"event\":\"node_ready\",\"node\":3,\"attempt\":0}"},
+        {{.kind = RB_EVENT_NODE_REFUSED, .node = 1, .attempt = 2},
+         "{\"time_us\":0,\"event\":\"node_refused\",\"node\":1,\"attempt\":2}"},
+        {{.kind = RB_EVENT_NODE_LOST, .node = 1}, "{\"time_us\":0,\"event\":\"node_lost\",\"node\":1,\"attempt\":0}"},
+        {{.kind = RB_EVENT_REPORT, .trial = 7, .attempt = 1, .resource = 3, .metric = 0.1},
+         "{\"time_us\":0,\"event\":\"report\",\"trial\":7,\"attempt\":1,\"resource\":3,\"metric\":0.1}"},
+        {{.kind = RB_EVENT_TRIAL_ENDED, .trial = 7, .outcome = RB_OUTCOME_HUNG},
+         "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"hung\"}"},
+        {{.kind = RB_EVENT_TIME, .time_us = INT64_MAX}, "{\"time_us\":9223372036854775807,\"event\":\"time\"}"},
+        {{.kind = RB_EVENT_ADVICE, .stage = 2}, "{\"time_us\":0,\"event\":\"advice\",\"stage\":2}"},
+        {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
+        {{.kind = RB_EVENT_RESUME}, "{\"time_us\":0,\"event\":\"resume\"}"},
+    };
+    struct rb_buf text = RB_BUF_INIT;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_event back;
+        struct rb_err err;
+        write_event(&cases[i].event, &text);
+        assert_string_equal(rb_buf_str(&text), cases[i].text);
+        if (!read_event(cases[i].text, &back, &err))
+            fail_msg("%s: %s", cases[i].text, err.message);
+        write_event(&back, &text);
+        assert_string_equal(rb_buf_str(&text), cases[i].text);
+    }
+    rb_buf_finish(&text);
+}
+
+static void names_go_both_ways(void **state)
+{
+    (void)state;
+    struct rb_buf text = RB_BUF_INIT;
+    struct rb_event back;
+    for (int outcome = RB_OUTCOME_REACHED; outcome <= RB_OUTCOME_HUNG; outcome++) {
+        write_event(&(struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .outcome = (enum rb_outcome)outcome}, &text);
+        assert_true(read_event(rb_buf_str(&text), &back, NULL));
+        assert_int_equal(back.outcome, outcome);
+    }
+    for (int reason = RB_STOP_USER; reason <= RB_STOP_DRIFT; reason++) {
+        write_event(&(struct rb_event){.kind = RB_EVENT_STOP, .reason = (enum rb_stop_reason)reason}, &text);
+        assert_true(read_event(rb_buf_str(&text), &back, NULL));
+        assert_int_equal(back.reason, reason);
+    }
+    rb_buf_finish(&text);
+}
+
+static void any_metric_survives(void **state)
+{
+    (void)state;
+    static const double metrics[] = {0, -0.0, 0.1, 1e-300, 1.7e308, 12345678901234567890.0, NAN, INFINITY, -INFINITY};
+    struct rb_buf text = RB_BUF_INIT;
+    for (size_t i = 0; i < N_OF(metrics); i++) {
+        const struct rb_event event = {.kind = RB_EVENT_REPORT, .resource = 1, .metric = metrics[i]};
+        struct rb_event back;
+        write_event(&event, &text);
+        assert_true(read_event(rb_buf_str(&text), &back, NULL));
+        assert_true(isnan(metrics[i]) ? isnan(back.metric) : memcmp(&back.metric, &metrics[i], sizeof(double)) == 0);
+    }
+    rb_buf_finish(&text);
+}
+
+static void what_is_no_event_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"[]", "map"},
+        {"{\"event\":\"start\"}", "time_us"},
+        {"{\"time_us\":-1,\"event\":\"start\"}", "time_us"},
+        {"{\"time_us\":0}", "event"},
+        {"{\"time_us\":0,\"event\":\"begin\"}", "event"},
+        {"{\"time_us\":0,\"event\":\"start\",\"node\":1}", "node"},
+        {"{\"time_us\":0,\"event\":\"node_ready\",\"attempt\":0}", "node"},
+        {"{\"time_us\":0,\"event\":\"node_ready\",\"node\":99999999,\"attempt\":0}", "node"},
+        {"{\"time_us\":0,\"event\":\"report\",\"trial\":0,\"attempt\":0,\"resource\":1,\"metric\":\"big\"}", "metric"},
+        {"{\"time_us\":0,\"event\":\"report\",\"trial\":0,\"attempt\":0,\"resource\":-1,\"metric\":1}", "resource"},
+        {"{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":0,\"attempt\":0,\"outcome\":\"died\"}", "outcome"},
+        {"{\"time_us\":0,\"event\":\"stop\",\"reason\":\"bored\"}", "reason"},
+        {"{\"time_us\":0,\"event\":\"advice\",\"stage\":64}", "stage"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct rb_event out = {.kind = RB_EVENT_RESUME, .time_us = 77};
+        struct rb_err err = {0};
+        assert_false(read_event(cases[i].text, &out, &err));
+        assert_says(&err, cases[i].says);
+        assert_string_equal(err.file, "events.jsonl");
+        assert_int_equal(out.time_us, 77); // untouched
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_has_its_text),
+        cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(any_metric_survives),
+        cmocka_unit_test(what_is_no_event_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
