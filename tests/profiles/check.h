@@ -51,11 +51,16 @@ static inline struct rb_doc parse_json(const char *text)
 }
 
 // The stream of a property test: one per topic and case, so that a failing case can be run alone.
+// RB_TEST_SEED chooses another seed.
 static inline struct rb_stream test_stream(uint32_t topic, uint32_t index)
 {
     struct rb_stream s;
-    rb_stream_init(
-        &s, &(struct rb_stream_key){.seed = 2, .purpose = RB_DRAW_SEARCH, .stage = topic, .index = index});
+    const char *seed = getenv("RB_TEST_SEED");
+    const struct rb_stream_key key = {.seed = seed ? strtoull(seed, NULL, 10) : 2,
+                                      .purpose = RB_DRAW_SEARCH,
+                                      .stage = topic,
+                                      .index = index};
+    rb_stream_init(&s, &key);
     return s;
 }
 
