@@ -377,7 +377,10 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->base_us = c->base_us > 0 ? c->base_us : 0;
     c->base_monotonic_us = config->loop->now_us(config->loop->ctx);
     const struct rb_launcher_events events = launcher_events(c);
-    c->launcher = config->launcher(config->launcher_ctx, &events);
+    if (!config->launcher(config->launcher_ctx, &events, &c->launcher, err)) {
+        rb_controller_destroy(c);
+        return false;
+    }
     *out = c;
     return true;
 }
@@ -435,4 +438,18 @@ void rb_controller_destroy(struct rb_controller *c)
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c)
 {
     return c->engine;
+}
+
+int rb_controller_each_open_launch(const struct rb_controller *c,
+                                   void (*fn)(void *ctx, const struct rb_launch_row *row), void *ctx)
+{
+    int n = 0;
+    for (int i = 0; i < c->n_nodes; i++) {
+        const struct rb_launch_row *row = &c->nodes[i]->row;
+        if (!c->nodes[i]->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
+            continue;
+        fn(ctx, row);
+        n++;
+    }
+    return n;
 }

@@ -19,9 +19,10 @@ struct rb_controller_config {
     struct rb_provider *providers; // [n_providers], one per infra used
     const char *const *infras;     // same order: "aws/us-east-1"
     int n_providers;
-    struct rb_launcher *(*launcher)(void *ctx,
-                                    const struct rb_launcher_events *events); // made once events are known;
-    void *launcher_ctx; // never NULL; destroyed by the controller
+    // Made once the events are known; destroyed by the controller.
+    bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
+                     struct rb_err *err);
+    void *launcher_ctx;
     // What a node is born with: user-data and the public half of its host key. NULL: nothing (local nodes).
     bool (*birth)(void *ctx, struct rb_buf *out_user_data, char out_host_key[static 128], struct rb_err *err);
     void *birth_ctx;

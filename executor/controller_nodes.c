@@ -28,6 +28,11 @@ bool rb_controller_node_exists(const struct rb_controller_node *n)
     return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
 }
 
+bool rb_controller_node_is_free(const struct rb_controller_node *n)
+{
+    return n->c->config.plan->offers[n->row.offer].declared_free;
+}
+
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
 {
     for (int i = 0; i < c->config.n_providers; i++) {
@@ -205,6 +210,12 @@ static void end_answered(void *arg, const struct rb_err *err)
     n->ending = false;
     if (n->row.state != RB_LAUNCH_TERMINATING)
         return;
+    if (rb_controller_node_is_free(n) &&
+        (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
+        rb_controller_gone(n, "");
+        rb_controller_check_over(c);
+        return;
+    }
     n->end_accepted = n->end_accepted || !err;
     n->end_not_found = err && err->code == RB_ERR_NOT_FOUND;
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
@@ -216,17 +227,12 @@ static void end_answered(void *arg, const struct rb_err *err)
     rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->tries++ + (err ? 0 : 5)), end_again, n);
 }
 
-static bool is_free(const struct rb_controller_node *n)
-{
-    return n->c->config.plan->offers[n->row.offer].declared_free;
-}
-
 void rb_controller_end_node(struct rb_controller_node *n)
 {
     struct rb_controller *c = n->c;
     if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    if (is_free(n) && rb_controller_node_has_tasks(c, n->id)) {
+    if (rb_controller_node_is_free(n) && rb_controller_node_has_tasks(c, n->id)) {
         rb_controller_prepare(
             n); // it costs nothing: its processes end first, and killed() comes back to this
         return;

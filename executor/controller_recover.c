@@ -161,18 +161,32 @@ static void settle_tasks(struct rb_controller *c)
             rb_controller_node_gone(c, i);
 }
 
+// Nodes are asked for only if there is time and money left for them.
+static void go_on(struct rb_controller *c)
+{
+    enum rb_stop_reason reason;
+    if (rb_engine_outcome(c->engine, &reason) != RB_JOB_STOPPED)
+        return;
+    if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
+        rb_controller_note(c, "warning",
+                           "the deadline has passed: the run does not go on; say --deadline +1h");
+    } else if (!rb_controller_within_budget(c, 0)) {
+        rb_controller_note(c, "warning", "the budget is spent: the run does not go on; say --budget +10");
+    } else {
+        rb_controller_arm_deadline(c);
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_RESUME});
+    }
+}
+
 void rb_controller_repeat_orders(struct rb_controller *c)
 {
     c->recovering = false;
-    enum rb_stop_reason reason;
     settle_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
     rb_controller_arm_wake(c);
     rb_controller_pump(c);
-    if (c->config.go_on && rb_engine_outcome(c->engine, &reason) == RB_JOB_STOPPED) {
-        rb_controller_arm_deadline(c);
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_RESUME});
-    }
+    if (c->config.go_on)
+        go_on(c);
     rb_controller_check_over(c);
 }

@@ -503,7 +503,7 @@ static bool deliver(struct collected *c, size_t size, bool ok, void **out, int *
 static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct rb_launch_row *r = next_row(ctx, sizeof *r);
-    int state;
+    int state = 0;
     r->node = sqlite3_column_int(st, 0);
     r->attempt = sqlite3_column_int(st, 1);
     r->offer = sqlite3_column_int(st, 2);
@@ -558,7 +558,7 @@ static bool read_task(void *ctx, sqlite3_stmt *st, struct rb_err *err)
 {
     struct collected *c = ctx;
     struct rb_task_row *r = next_row(c, sizeof *r);
-    int state;
+    int state = 0;
     if (!state_of(text_of(st, 4), task_states, RB_TASK_KILLED + 1, &state, err) ||
         !read_slots(text_of(st, 11), c->arena, r, err) ||
         !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))

@@ -139,6 +139,7 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
         return false;
     r->run_id = m->meta.run_id;
     r->plan_sha256 = m->meta.plan_sha256;
+    r->started_unix_us = m->meta.started_unix_us;
     r->leak_checked_at_us = m->meta.leak_checked_at_us;
     r->instances_left = m->meta.instances_left;
     r->outcome = rb_engine_outcome(m->engine, &r->reason);
@@ -330,6 +331,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_kstring(j, "run", r->run_id);
     rb_json_kstring(j, "plan_sha256", r->plan_sha256);
     rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, outcome));
+    rb_json_kint(j, "started_at_us", r->started_unix_us);
     rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);
     write_best(r, j);
     rb_json_key(j, "time_us");

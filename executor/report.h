@@ -38,6 +38,7 @@ struct rb_report_node {
 struct rb_report {
     const char *run_id, *plan_sha256;
     const struct rb_plan *plan;
+    int64_t started_unix_us;
     int best_trial; // -1: none
     double best_metric;
     const char *best_checkpoint; // NULL: none saved

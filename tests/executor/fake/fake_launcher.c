@@ -405,11 +405,14 @@ void fake_machines_finish(struct fake_machines *m)
     free(m->checkpoints);
 }
 
-struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events)
+bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
+                            struct rb_err *err)
 {
     struct fake_machines *m = machines;
+    (void)err;
     m->session++;
     m->n_nodes = 0;
     m->events = *events;
-    return &m->launcher;
+    *out = &m->launcher;
+    return true;
 }

@@ -63,7 +63,8 @@ struct fake_machines {
 void fake_machines_init(struct fake_machines *m, struct fake_cloud *cloud, uint64_t seed);
 void fake_machines_finish(struct fake_machines *m);
 // A new controller's launcher; the one before hears nothing any more.
-struct rb_launcher *fake_machines_launcher(void *machines, const struct rb_launcher_events *events);
+bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
+                            struct rb_err *err);
 
 double fake_metric(int trial, int64_t resource);
 

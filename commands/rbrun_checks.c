@@ -1,0 +1,200 @@
+#include "commands/rbrun_checks.h"
+
+#include "commands/rbrun_session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "providers/credentials.h"
+#include "providers/digest.h"
+#include "simulator/evaluate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OLD_PRICE_DAYS 7
+
+// --- places
+
+static void directory_of(const char *path, char out[static PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (slash == path)
+        strcpy(out, "/");
+}
+
+static void join(const char *directory, const char *path, struct rb_buf *out)
+{
+    rb_buf_clear(out);
+    rb_buf_printf(out, "%s%s%s", path[0] == '/' ? "" : directory, path[0] == '/' ? "" : "/", path);
+}
+
+bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_job[static PATH_MAX],
+                   char out_workdir[static PATH_MAX], struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    char directory[PATH_MAX];
+    directory_of(plan_path, directory);
+    out_job[0] = '\0';
+    if (plan->job_path[0]) {
+        join(directory, plan->job_path, &path);
+        if (!realpath(rb_buf_str(&path), out_job))
+            out_job[0] = '\0';
+        directory_of(rb_buf_str(&path), directory);
+    }
+    join(directory, plan->job->workdir, &path);
+    if (!realpath(rb_buf_str(&path), out_workdir))
+        return rb_err_set(err, RB_ERR_INVALID, "workdir %s: %s; the plan's job.path is relative to the plan",
+                          rb_buf_str(&path), strerror(errno));
+    return true;
+}
+
+// --- warnings
+
+static void digest_job(const struct rb_job *job, char out[65])
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_job_write(job, &j);
+    rb_digest_sha256(rb_buf_str(&text), text.len, out);
+}
+
+// The plan is carried out as it stands; the file may have been overridden by flags when it was planned.
+static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_job job;
+    char digest[65];
+    rb_arena_init(&arena);
+    if (!job_path[0])
+        return;
+    if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))
+        digest_job(&job, digest);
+    else
+        digest[0] = '\0';
+    if (strcmp(digest, plan->job_sha256) != 0)
+        rb_warn("%s now says something else than the plan was made for (or flags were given to rbplan); the "
+                "plan is "
+                "carried out as it stands",
+                job_path);
+}
+
+static void warn_of_old_prices(const struct rb_plan *plan)
+{
+    int64_t oldest_us = INT64_MAX;
+    for (int i = 0; i < plan->n_offers; i++) {
+        if (plan->offers[i].fetched_at_us >= 0 && plan->offers[i].fetched_at_us < oldest_us)
+            oldest_us = plan->offers[i].fetched_at_us;
+    }
+    const int64_t days =
+        oldest_us == INT64_MAX ? 0 : (rb_clock_unix_us() - oldest_us) / (86400 * RB_US_PER_S);
+    if (days > OLD_PRICE_DAYS)
+        rb_warn("the plan's prices are up to %d days old; the provider's bill may differ", (int)days);
+}
+
+// Nodes on this machine share its cores with everything else that runs here.
+static void warn_of_load(void)
+{
+    double load;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) == 1 && cores > 0 && load > (double)cores)
+        rb_warn("this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer "
+                "than predicted",
+                load, cores);
+}
+
+// --- refusals
+
+static bool check_secrets(const struct rb_job *job, struct rb_err *err)
+{
+    for (int i = 0; i < job->secrets.n; i++) {
+        if (!getenv(job->secrets.items[i]))
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "secrets: %s is not set in the environment; export it and try again",
+                              job->secrets.items[i]);
+    }
+    return true;
+}
+
+static bool check_credentials(const char *infra, struct rb_err *err)
+{
+    struct rb_aws_credentials credentials;
+    if (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0)
+        return true;
+    if (!rb_aws_credentials_load(&credentials, err))
+        return rb_err_prefix(err, "%s", infra);
+    rb_aws_credentials_wipe(&credentials);
+    return true;
+}
+
+bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err)
+{
+    char infras[32][64], job_path[PATH_MAX], workdir[PATH_MAX];
+    const int n = rb_session_infras(plan, infras, 32);
+    bool here = false;
+    if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
+        !check_secrets(plan->job, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!check_credentials(infras[i], err))
+            return false;
+        here = here || rb_session_is_harmless(infras[i]);
+    }
+    warn_of_changed_job(plan, job_path);
+    warn_of_old_prices(plan);
+    if (here)
+        warn_of_load();
+    return true;
+}
+
+// --- limits
+
+static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd,
+                       struct rb_err *err)
+{
+    struct rb_scenario scenario;
+    struct rb_estimate estimate;
+    struct rb_evaluate_options options = rb_evaluate_defaults();
+    char remaining[32], p95[32];
+    options.deadline_us = deadline_us;
+    options.budget_uusd = budget_uusd;
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
+                          plan->seed, err))
+        return false;
+    const bool ok = rb_evaluate(&scenario, plan->stages, plan->n_stages, &options, &estimate, NULL, err);
+    rb_scenario_finish(&scenario);
+    if (!ok || estimate.p_both >= plan->confidence)
+        return ok;
+    return rb_err_set(
+        err, RB_ERR_INFEASIBLE,
+        "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %.3f, %.3f is "
+        "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
+        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), estimate.p_both,
+        plan->confidence, rb_format_duration(estimate.time_us.p95, p95));
+}
+
+bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,
+                   int64_t *out_budget_uusd, struct rb_err *err)
+{
+    const char *text = rb_args_string(args, "deadline", NULL);
+    int64_t deadline_us = plan->deadline_us, at_us = text ? -1 : plan->deadline_at_us;
+    const int64_t budget_uusd = rb_args_money_uusd(args, "budget", plan->budget_uusd);
+    if (text && !rb_parse_instant(text, &at_us, NULL) && !rb_parse_duration(text, &deadline_us, err))
+        return rb_err_prefix(err, "--deadline");
+    if (at_us >= 0)
+        deadline_us = at_us - rb_clock_unix_us();
+    if (at_us >= 0 && deadline_us <= 0)
+        return rb_err_set(err, RB_ERR_INFEASIBLE,
+                          "the deadline has passed; plan again with `rbplan --deadline`");
+    const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
+    if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
+        return false;
+    *out_deadline_us = deadline_us;
+    *out_budget_uusd = budget_uusd;
+    return true;
+}

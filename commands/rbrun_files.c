@@ -1,0 +1,156 @@
+// What rbrun's subcommands share: command lines, runs on disk, printing.
+#include "commands/rbrun.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "executor/report.h"
+#include "executor/run_dir.h"
+#include "providers/digest.h"
+#include "views/report_table.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
+int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
+{
+    struct rb_args args = {0};
+    struct rb_err err = {0};
+    int code = 0;
+    bool ok = rb_args_parse(&args, command, argc, argv, &err);
+    if (ok && args.help)
+        rb_command_help(command);
+    else
+        ok = ok && run(&args, &code, &err);
+    if (!ok)
+        rb_err_print(&err, command->name, asks_for_json(argc, argv));
+    rb_args_finish(&args);
+    return ok ? code : rb_err_exit_code(&err);
+}
+
+bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    size_t n;
+    if (!rb_read_file(path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err))
+        return false;
+    rb_digest_sha256(bytes, n, f->plan_sha256);
+    struct rb_doc doc;
+    if (!rb_doc_parse_json(&doc, path, bytes, n, err))
+        return false;
+    const bool ok = rb_plan_read(doc.root, rb_digest_sha256, &f->arena, &f->plan, err);
+    rb_doc_finish(&doc);
+    return ok;
+}
+
+// The work directory is where it was when the run began, whatever the plan's place says now.
+static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    size_t n;
+    rb_buf_printf(&path, "%s/workdir", f->dir);
+    if (!rb_read_file(rb_buf_str(&path), sizeof f->workdir - 1, &bytes, &n, err))
+        return false;
+    memcpy(f->workdir, bytes, n + 1);
+    return true;
+}
+
+bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run,
+                       struct rb_err *err)
+{
+    char plan[4400];
+    *f = (struct rb_run_files){0};
+    rb_arena_init(&f->arena);
+    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
+        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
+        return false;
+    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
+    snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
+    if (access(f->journal, F_OK) != 0)
+        return rb_err_set(err, RB_ERR_NOT_FOUND,
+                          "run %s has no journal: it ended before anything was launched", f->run_id);
+    return rb_run_read_plan(f, plan, err) && read_workdir(f, err);
+}
+
+void rb_run_files_finish(struct rb_run_files *f)
+{
+    rb_arena_finish(&f->arena);
+}
+
+struct rb_text_style rb_run_style(int fd)
+{
+    return (struct rb_text_style){.width = rb_text_width(fd), .colour = rb_colour(fd)};
+}
+
+bool rb_run_print(struct rb_buf *out, struct rb_err *err)
+{
+    const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+    rb_buf_clear(out);
+    return ok || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+}
+
+bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool pretty, struct rb_buf *out,
+                        struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_report report;
+    struct rb_json json;
+    rb_arena_init(&arena);
+    if (!rb_report_make(j, plan, &arena, &report, err))
+        return false;
+    rb_json_init(&json, out, pretty);
+    rb_report_write(&report, &json);
+    rb_buf_putc(out, '\n');
+    return true;
+}
+
+bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool json, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, table = RB_BUF_INIT;
+    if (!rb_run_report_json(j, plan, false, &text, err))
+        return false;
+    if (json)
+        return rb_run_print(&text, err);
+    struct rb_doc doc;
+    if (!rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err))
+        return false;
+    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    const bool ok = rb_report_table_write(doc.root, &style, &table, err) && rb_run_print(&table, err);
+    rb_doc_finish(&doc);
+    return ok;
+}
+
+void rb_run_owner(char *out, size_t size)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    char host[65] = "unknown";
+    gethostname(host, sizeof host - 1);
+    snprintf(out, size, "%s@%s", user ? user->pw_name : "unknown", host);
+}
+
+bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)
+{
+    char answer[16] = "";
+    if (yes)
+        return true;
+    if (!isatty(STDIN_FILENO))
+        return rb_err_set(err, RB_ERR_INVALID, "this %s, and there is no terminal to ask on: say --yes",
+                          what);
+    fprintf(stderr, "This %s. Go on? [y/N] ", what);
+    if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+        return true;
+    return rb_err_set(err, RB_ERR_INVALID, "not confirmed: nothing was done");
+}

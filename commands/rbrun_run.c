@@ -1,0 +1,212 @@
+// rbrun plan.json, and rbrun resume.
+#include "commands/rbrun_checks.h"
+#include "commands/rbrun_dry_run.h"
+#include "commands/rbrun_session.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "executor/run_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// --- rbrun plan.json
+
+static const struct rb_option run_options[] = {
+    {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "the same engine in virtual time: seconds for a day-long plan",
+     0, 0},
+    {"replicate", 0, RB_OPT_INT, false, "N", "dry run: which of the simulated runs (default 0)", 0, 1e9},
+    {"deadline", 0, RB_OPT_STRING, false, "D", "2h from now, or an instant (default: the plan's)", 0, 0},
+    {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},
+    RB_RUN_COMMON_OPTIONS,
+    {0},
+};
+
+static const struct rb_command run_command = {
+    .name = "rbrun",
+    .usage = "[options] plan.json | resume | status | list | logs | fetch | stop | gc | replay | report",
+    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
+    .examples = "  rbrun plan.json\n"
+                "  rbrun plan.json --dry-run\n"
+                "  rbrun plan.json --yes --json > events.jsonl\n"
+                "  rbrun resume digits-2026 --deadline +1h\n"
+                "  rbrun status\n"
+                "  rbrun fetch digits-2026 --best model/\n",
+    .options = run_options,
+    .min_args = 1,
+    .max_args = 1,
+};
+
+static int most_nodes(const struct rb_plan *plan)
+{
+    int most = 0;
+    for (int i = 0; i < plan->n_stages; i++) {
+        const int n = rb_plan_stage_node_count(&plan->stages[i]);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
+{
+    char infras[32][64], what[256], mean[32], p95[32];
+    const int n = rb_session_infras(plan, infras, 32);
+    bool harmless = true;
+    for (int i = 0; i < n; i++)
+        harmless = harmless && rb_session_is_harmless(infras[i]);
+    snprintf(what, sizeof what,
+             "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
+             most_nodes(plan), infras[0], n > 1 ? " and elsewhere" : "",
+             rb_format_money(plan->estimate.cost_uusd.mean, mean),
+             rb_format_money(plan->estimate.cost_uusd.p95, p95));
+    return harmless || rb_run_confirm(yes, what, err);
+}
+
+static bool keep(const struct rb_run_files *f, const char *name, const char *bytes, size_t n,
+                 struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/%s", f->dir, name);
+    return rb_write_file(rb_buf_str(&path), bytes, n, err);
+}
+
+static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const struct rb_args *args,
+                         struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    char job_path[4096];
+    size_t n;
+    if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
+        !rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
+        !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err) ||
+        !rb_run_dir_create(f->root, f->plan.job->name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir,
+                           err))
+        return false;
+    snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
+    return keep(f, "plan.json", bytes, n, err) && keep(f, "workdir", f->workdir, strlen(f->workdir), err);
+}
+
+static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    char owner[160];
+    int64_t deadline_us, budget_uusd;
+    struct rb_journal *journal;
+    if (!rb_run_limits(&f->plan, args, &deadline_us, &budget_uusd, err) ||
+        !confirm(&f->plan, rb_args_flag(args, "yes"), err) || !make_run_dir(f, args->args[0], args, err))
+        return false;
+    rb_run_owner(owner, sizeof owner);
+    const struct rb_journal_meta meta = {.run_id = f->run_id,
+                                         .plan_sha256 = f->plan_sha256,
+                                         .owner = owner,
+                                         .started_unix_us = rb_clock_unix_us(),
+                                         .deadline_us = deadline_us,
+                                         .budget_uusd = budget_uusd};
+    if (!rb_journal_create(f->journal, &meta, &journal, err))
+        return false;
+    rb_info("run %s", f->run_id);
+    const struct rb_session_options options = {.json = rb_args_flag(args, "json")};
+    const bool ok = rb_session_carry_out(f, journal, &options, out_code, err);
+    rb_journal_close(journal);
+    return ok;
+}
+
+static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    rb_arena_init(&f.arena);
+    if (!rb_run_read_plan(&f, args->args[0], err))
+        return false;
+    if (rb_args_flag(args, "dry-run"))
+        return rb_run_dry(&f.plan, args, err);
+    return rb_run_check(&f.plan, args->args[0], err) && run_new(&f, args, out_code, err);
+}
+
+int rb_run_main(int argc, char **argv)
+{
+    return rb_run_carry_out(&run_command, run_plan, argc, argv);
+}
+
+// --- rbrun resume
+
+static const struct rb_option resume_options[] = {
+    {"deadline", 0, RB_OPT_STRING, false, "[+]D",
+     "+1h: one hour more, counted from now where the deadline has passed", 0, 0},
+    {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
+    RB_RUN_COMMON_OPTIONS,
+    {0},
+};
+
+static const struct rb_command resume_command = {
+    .name = "rbrun resume",
+    .usage = "[options] [RUN]",
+    .summary =
+        "Goes on with a run that was interrupted, stopped or killed. RUN: its id or the beginning of it.",
+    .examples = "  rbrun resume\n"
+                "  rbrun resume digits-2026 --deadline +1h --budget +10\n",
+    .options = resume_options,
+    .max_args = 1,
+};
+
+static bool raise_deadline(const char *text, int64_t now_us, int64_t *deadline_us, struct rb_err *err)
+{
+    int64_t given;
+    if (!text)
+        return true;
+    if (!rb_parse_duration(text + (text[0] == '+'), &given, err))
+        return rb_err_prefix(err, "--deadline");
+    const int64_t from = *deadline_us > now_us ? *deadline_us : now_us;
+    *deadline_us = text[0] == '+' ? from + given : given;
+    return true;
+}
+
+static bool raise_budget(const char *text, int64_t *budget_uusd, struct rb_err *err)
+{
+    int64_t given;
+    if (!text)
+        return true;
+    if (!rb_parse_money(text + (text[0] == '+'), &given, err))
+        return rb_err_prefix(err, "--budget");
+    *budget_uusd = text[0] == '+' && *budget_uusd >= 0 ? *budget_uusd + given : given;
+    return true;
+}
+
+static bool set_limits(const struct rb_args *args, struct rb_journal *journal, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal_meta meta;
+    rb_arena_init(&arena);
+    if (!rb_journal_meta(journal, &arena, &meta, err))
+        return false;
+    const int64_t now_us = rb_clock_unix_us() - meta.started_unix_us;
+    if (!raise_deadline(rb_args_string(args, "deadline", NULL), now_us, &meta.deadline_us, err) ||
+        !raise_budget(rb_args_string(args, "budget", NULL), &meta.budget_uusd, err))
+        return false;
+    if (meta.deadline_us >= 0 && meta.deadline_us <= now_us)
+        rb_warn("the deadline of this run has passed: what is left of it will be cleaned up; more time: "
+                "--deadline +1h");
+    return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
+}
+
+static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f;
+    struct rb_journal *journal;
+    if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+        !rb_journal_open(f.journal, &journal, err))
+        return false;
+    rb_info("run %s", f.run_id);
+    const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
+    const bool ok =
+        set_limits(args, journal, err) && rb_session_carry_out(&f, journal, &options, out_code, err);
+    rb_journal_close(journal);
+    return ok;
+}
+
+int rb_run_resume(int argc, char **argv)
+{
+    return rb_run_carry_out(&resume_command, resume, argc, argv);
+}

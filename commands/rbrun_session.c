@@ -1,0 +1,418 @@
+// The wiring between a run on disk and the real world.
+#include "commands/rbrun_session.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "executor/bootstrap.h"
+#include "executor/loop_uv.h"
+#include "providers/aws_endpoint.h"
+#include "providers/http.h"
+#include "views/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MAX_INFRAS = 32,
+    NEAR_POLL_US = 200000, // a cloud on loopback
+    FAR_POLL_US = 5000000, // a real one: far below its request limits
+    NEAR_BOOT_S = 120,
+    FAR_BOOT_S = 900,
+    CAPACITY_RETRIES = 10, // with back-off: two minutes
+    HARD_LIMIT_MIN = 60,   // a node that never hears from us ends itself
+    REDRAW_US = 500000,
+};
+
+struct session {
+    struct rb_run_files *files;
+    struct rb_journal *journal;
+    const struct rb_session_options *options;
+    struct rb_loop_uv *uv;
+    const struct rb_loop *loop;
+    struct rb_http *http;
+    char infras[MAX_INFRAS][64];
+    const char *infra_names[MAX_INFRAS];
+    struct rb_provider providers[MAX_INFRAS];
+    int n_infras, n_providers; // n_providers: created
+    bool local, near;
+    int64_t deadline_us; // of this run, as resumes have raised it
+    char public_key[256];
+    struct rb_controller *controller;
+    int events_fd; // events.jsonl
+    bool terminal; // the progress line is redrawn
+    bool drawn;    // it stands on the screen
+    uint64_t redraw_timer;
+    bool interrupted, left; // once: clean up; twice: leave
+    bool finished;
+    enum rb_job_outcome outcome;
+    enum rb_stop_reason reason;
+    struct rb_err failure;
+};
+
+// --- where
+
+int rb_session_infras(const struct rb_plan *plan, char out[][64], int max)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_offers; i++) {
+        char infra[64];
+        snprintf(infra, sizeof infra, "%s", plan->offers[i].infra);
+        char *slash = strchr(infra, '/');
+        slash = slash ? strchr(slash + 1, '/') : NULL;
+        if (slash)
+            *slash = '\0'; // without the zone
+        bool known = false;
+        for (int k = 0; k < n; k++)
+            known = known || strcmp(out[k], infra) == 0;
+        if (!known && n < max)
+            strcpy(out[n++], infra);
+    }
+    return n;
+}
+
+bool rb_session_is_harmless(const char *infra)
+{
+    char region[64], endpoint[512];
+    const struct rb_provider_ops *ops;
+    if (strcmp(infra, "local") == 0)
+        return true;
+    return rb_provider_find(infra, &ops, region, NULL) &&
+           (strncmp(infra, "aws/", 4) == 0 || strncmp(infra, "mock/", 5) == 0) &&
+           rb_aws_endpoint("ec2", region, strncmp(infra, "mock/", 5) == 0, endpoint, sizeof endpoint, NULL) &&
+           rb_http_is_loopback(endpoint);
+}
+
+static bool open_provider(struct session *s, int i, struct rb_err *err)
+{
+    const char *accelerator;
+    const struct rb_provider_ops *ops;
+    char region[64];
+    s->infra_names[i] = s->infras[i];
+    s->near = s->near && rb_session_is_harmless(s->infras[i]);
+    if (!rb_provider_find(s->infras[i], &ops, region, err))
+        return false;
+    const struct rb_provider_config config = {
+        .loop = s->loop,
+        .http = s->http,
+        .region = region,
+        .loopback_only = strncmp(s->infras[i], "mock/", 5) == 0,
+        .local_slots = s->local ? rb_local_slots(&accelerator) : 0,
+    };
+    if (!ops->create(&config, &s->providers[i], err))
+        return rb_err_prefix(err, "%s", s->infras[i]);
+    s->n_providers++;
+    return true;
+}
+
+static bool open_providers(struct session *s, struct rb_err *err)
+{
+    s->n_infras = rb_session_infras(&s->files->plan, s->infras, MAX_INFRAS);
+    for (int i = 0; i < s->n_infras; i++)
+        s->local = s->local || strcmp(s->infras[i], "local") == 0;
+    if (s->local && s->n_infras > 1)
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: resources.infra: local beside clouds");
+    if (!s->local && !rb_http_create(s->loop, &s->http, err))
+        return false;
+    s->near = true;
+    for (int i = 0; i < s->n_infras; i++) {
+        if (!open_provider(s, i, err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_launcher(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
+                          struct rb_err *err)
+{
+    struct session *s = ctx;
+    const struct rb_launcher_config config = {
+        .loop = s->loop,
+        .job = s->files->plan.job,
+        .run_id = s->files->run_id,
+        .run_dir = s->files->dir,
+        .workdir = s->files->workdir,
+        .events = *events,
+    };
+    return s->local ? rb_launcher_local_create(&config, out, err) : rb_launcher_ssh_create(&config, out, err);
+}
+
+static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+{
+    struct session *s = ctx;
+    struct rb_host_key key;
+    if (!rb_bootstrap_host_key(&key, err))
+        return false;
+    memcpy(host_key, key.public_line, sizeof key.public_line);
+    const bool ok = rb_bootstrap_user_data(s->public_key, &key, HARD_LIMIT_MIN, out, err);
+    explicit_bzero(&key, sizeof key);
+    return ok;
+}
+
+static const char *secret(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+// --- what is seen while it goes on
+
+static void wipe_line(struct session *s)
+{
+    if (s->drawn)
+        fputs("\r\033[K", stderr);
+    s->drawn = false;
+}
+
+static void redraw(void *arg)
+{
+    struct session *s = arg;
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    struct rb_progress p = {.deadline_us = s->deadline_us};
+    int64_t reserved;
+    s->redraw_timer = s->loop->timer_start(s->loop->ctx, REDRAW_US, redraw, s);
+    rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, &p);
+    rb_controller_spend(s->controller, &p.spent_uusd, &reserved);
+    p.elapsed_us = rb_controller_now_us(s->controller);
+    rb_progress_write(&p, &line);
+    const int width = rb_text_width(STDERR_FILENO);
+    fprintf(stderr, "\r\033[K%.*s", width > 1 ? width - 1 : 79, rb_buf_str(&line));
+    fflush(stderr);
+    s->drawn = true;
+}
+
+static void write_event(struct session *s, const struct rb_event *event)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    struct rb_json json;
+    rb_json_init(&json, &line, false);
+    rb_event_write(event, &json);
+    rb_buf_putc(&line, '\n');
+    if (s->events_fd >= 0 && write(s->events_fd, rb_buf_str(&line), line.len) != (ssize_t)line.len)
+        rb_warn("events.jsonl: %s; the journal has the events all the same", strerror(errno));
+    if (s->options->json) {
+        fwrite(rb_buf_str(&line), 1, line.len, stdout);
+        fflush(stdout);
+    }
+}
+
+static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct session *s = ctx;
+    write_event(s, event);
+    if (s->terminal || s->options->json)
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    rb_progress_event_write(event, &s->files->plan, &line);
+    rb_info("%9.3f s  %s", (double)event->time_us / 1e6, rb_buf_str(&line));
+    for (int i = 0; i < actions->n; i++) {
+        rb_buf_clear(&line);
+        rb_progress_action_write(&actions->items[i], &s->files->plan, &line);
+        if (line.len && actions->items[i].kind != RB_ACTION_START_TRIAL)
+            rb_info("%14s%s", "", rb_buf_str(&line));
+    }
+}
+
+static void talk(void *ctx, const char *kind, const char *text)
+{
+    struct session *s = ctx;
+    if (strcmp(kind, "paced") == 0)
+        return; // the report says so
+    wipe_line(s);
+    rb_warn("%s", text);
+}
+
+// --- signals and the end
+
+static void print_open_launch(void *ctx, const struct rb_launch_row *row)
+{
+    (void)ctx;
+    rb_warn("  %s in %s (%s)", row->instance_id[0] ? row->instance_id : "launch without an answer",
+            row->infra, rb_launch_state_name(row->state));
+}
+
+static void interrupt(void *arg)
+{
+    struct session *s = arg;
+    wipe_line(s);
+    if (!s->interrupted) {
+        s->interrupted = true;
+        rb_warn("stopping: ending trials and instances (once more to leave them as they are)");
+        rb_controller_stop(s->controller, RB_STOP_USER);
+        return;
+    }
+    s->left = true;
+    rb_warn("left before the end; instances that may be running:");
+    rb_controller_each_open_launch(s->controller, print_open_launch, s);
+    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id,
+            s->files->run_id);
+    rb_loop_uv_stop(s->uv);
+}
+
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason,
+                     const struct rb_err *err)
+{
+    struct session *s = ctx;
+    s->finished = true;
+    s->outcome = outcome;
+    s->reason = reason;
+    if (err)
+        s->failure = *err;
+    rb_loop_uv_stop(s->uv);
+}
+
+// --- one controller
+
+static bool open_events(struct session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/events.jsonl", s->files->dir);
+    s->events_fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return s->events_fd >= 0 || rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
+}
+
+static struct rb_controller_config controller_config(struct session *s)
+{
+    const struct rb_resources *resources = &s->files->plan.job->resources;
+    const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
+    return (struct rb_controller_config){
+        .loop = s->loop,
+        .plan = &s->files->plan,
+        .journal = s->journal,
+        .run_id = s->files->run_id,
+        .run_dir = s->files->dir,
+        .providers = s->providers,
+        .infras = s->infra_names,
+        .n_providers = s->n_providers,
+        .launcher = make_launcher,
+        .launcher_ctx = s,
+        .birth = s->local ? NULL : birth,
+        .birth_ctx = s,
+        .secret = secret,
+        .ssh_user = user && user[0] ? user : resources->ssh_user,
+        .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
+        .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
+        .boot_timeout_us = (s->near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S,
+        .capacity_retries = CAPACITY_RETRIES,
+        .go_on = s->options->go_on,
+        .observe = observe,
+        .talk = talk,
+        .finished = finished,
+        .ctx = s,
+    };
+}
+
+static bool start(struct session *s, struct rb_err *err)
+{
+    s->uv = rb_loop_uv_create();
+    s->loop = rb_loop_uv_loop(s->uv);
+    s->terminal = isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
+    if (!open_providers(s, err) || !open_events(s, err) ||
+        (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)))
+        return false;
+    const struct rb_controller_config config = controller_config(s);
+    if (!rb_controller_create(&config, &s->controller, err))
+        return false;
+    rb_loop_uv_on_signal(s->uv, SIGINT, interrupt, s);
+    rb_loop_uv_on_signal(s->uv, SIGTERM, interrupt, s);
+    rb_loop_uv_on_signal(s->uv, SIGHUP, interrupt, s);
+    rb_controller_start(s->controller);
+    if (s->options->end_it)
+        rb_controller_stop(s->controller, RB_STOP_USER);
+    if (s->terminal)
+        redraw(s);
+    return true;
+}
+
+static void finish(struct session *s)
+{
+    wipe_line(s);
+    if (s->http)
+        rb_http_destroy(s->http); // first: nobody must be called back any more
+    rb_controller_destroy(s->controller);
+    for (int i = 0; i < s->n_providers; i++)
+        s->providers[i].ops->destroy(&s->providers[i]);
+    if (s->uv)
+        rb_loop_uv_destroy(s->uv);
+    if (s->events_fd >= 0)
+        close(s->events_fd);
+}
+
+static bool save_report(struct session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/report.json", s->files->dir);
+    return rb_run_report_json(s->journal, &s->files->plan, true, &text, err) &&
+           rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, err) &&
+           rb_run_report_print(s->journal, &s->files->plan, s->options->json, err);
+}
+
+static int exit_code(const struct session *s)
+{
+    if (s->outcome != RB_JOB_STOPPED)
+        return 0;
+    switch (s->reason) {
+    case RB_STOP_DEADLINE:
+        rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);
+        return 4;
+    case RB_STOP_BUDGET:
+        rb_warn("the budget is spent; go on with: rbrun resume %s --budget +10", s->files->run_id);
+        return 4;
+    case RB_STOP_USER:
+    case RB_STOP_CAPACITY:
+    case RB_STOP_DRIFT:
+        break;
+    }
+    rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);
+    return s->options->end_it ? 0 : 130;
+}
+
+static bool read_deadline(struct session *s, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal_meta meta;
+    rb_arena_init(&arena);
+    if (!rb_journal_meta(s->journal, &arena, &meta, err))
+        return false;
+    s->deadline_us = meta.deadline_us;
+    return true;
+}
+
+static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
+{
+    if (!read_deadline(s, err) || !start(s, err))
+        return false;
+    rb_loop_uv_run(s->uv);
+    wipe_line(s);
+    if (s->left || !s->finished) {
+        *out_code = 1; // 130 would say that everything was cleaned up
+        return true;
+    }
+    if (!save_report(s, err))
+        return false;
+    if (s->failure.code) {
+        *err = s->failure;
+        return false;
+    }
+    *out_code = exit_code(s);
+    return true;
+}
+
+bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,
+                          const struct rb_session_options *options, int *out_code, struct rb_err *err)
+{
+    struct session s = {.files = files, .journal = journal, .options = options, .events_fd = -1};
+    const char *dies =
+        getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
+    if (dies && atoll(dies) > 0)
+        rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
+    const bool ok = carry_out(&s, out_code, err);
+    finish(&s);
+    return ok;
+}

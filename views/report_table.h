@@ -1,0 +1,13 @@
+// A run's report for people, from its rb-report/1 document: the best configuration, predicted beside actual,
+// where the money went, and the proof that no instance is left.
+#ifndef RB_VIEWS_REPORT_TABLE_H
+#define RB_VIEWS_REPORT_TABLE_H
+
+#include "base/doc.h"
+#include "views/text_table.h"
+
+// Fails on a document that is not rb-report/1 or lacks what is shown here.
+bool rb_report_table_write(const struct rb_node *report, const struct rb_text_style *style,
+                           struct rb_buf *out, struct rb_err *err);
+
+#endif
