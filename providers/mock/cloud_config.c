@@ -12,7 +12,7 @@
 #define DEFAULT_SHUTDOWN_S 1.0
 
 // What the built-in image stands for: any Linux that runs cloud-init and sshd.
-static const char built_in_image[] = "ami-0123456789abcdef0";
+static const char built_in_image[] = "ami-00000000000000000";
 
 // rb_profile_provisioning works on profiles; `mock/REGION` is another name of `aws/REGION`, whichever the files use.
 const struct rb_provisioning *rb_cloud_config_provisioning(const struct rb_cloud_config *c,

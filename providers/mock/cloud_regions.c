@@ -55,9 +55,11 @@ struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, st
     qsort(r.regions, (size_t)r.n, sizeof *r.regions, by_name);
     for (int i = 0; i < r.n; i++) {
         struct rb_cloud_region *region = &r.regions[i];
-        if (region->n_zones == 0)
-            for (char letter = 'a'; letter <= 'c'; letter++)
-                region->zones[region->n_zones++] = rb_arena_printf(arena, "%s%c", region->name, letter);
+        for (char letter = 'a'; letter <= 'c'; letter++) {
+            const char *zone = rb_arena_printf(arena, "%s%c", region->name, letter);
+            if (!rb_cloud_region_has_zone(region, zone))
+                region->zones[region->n_zones++] = zone;
+        }
         qsort(region->zones, (size_t)region->n_zones, sizeof *region->zones, by_text);
     }
     return r;

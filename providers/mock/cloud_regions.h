@@ -1,5 +1,5 @@
-// Where the catalogue sells what: regions and zones are those its rows name. A region without zones of its own gets
-// three, a, b and c.
+// Where the catalogue sells what: regions are those its rows name; every region has the zones a, b and c, and those its
+// rows name besides.
 #ifndef RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 #define RB_PROVIDERS_MOCK_CLOUD_REGIONS_H
 

@@ -208,7 +208,7 @@ static bool read_user_data(struct rb_mock_call *call, struct rb_cloud_launch *l)
     l->user_data_len = (size_t)n;
     struct rb_err err;
     if (!rb_user_data_is_harmless((const char *)raw, (size_t)n, &err))
-        return rb_mock_refuse(call, 400, "InvalidUserData.HostPath", "%.220s", err.message);
+        return rb_mock_refuse(call, 400, "InvalidUserData.HostPath", "user data, %.220s", err.message);
     return true;
 }
 

@@ -234,8 +234,9 @@ void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const v
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {
         struct rb_err ignored;
         rb_node_dir_make(&node->dir, &nothing, &ignored);
-        rb_node_dir_log(&node->dir, "%s%s%s", err.key, *err.key ? ": " : "", err.message);
-        abandon(n, node, err.message);
+        const char *why = rb_arena_printf(&node->arena, "user data%s%s: %s", *err.key ? ", " : "", err.key, err.message);
+        rb_node_dir_log(&node->dir, "%s", why);
+        abandon(n, node, why);
     } else if (!bring_up(n, node, address, &u, &err)) {
         abandon(n, node, err.message);
     }

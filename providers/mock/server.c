@@ -253,8 +253,11 @@ static bool serve(struct server *s, struct rb_err *err)
     for (;;) {
         if (poll(fds, 3, timeout_ms(s)) < 0 && errno != EINTR)
             return rb_err_set(err, RB_ERR_IO, "poll: %s", strerror(errno));
-        if (fds[2].revents)
-            return true;
+        if (fds[2].revents) {
+            struct signalfd_siginfo info; // taken, or it would strike when signals are unblocked
+            return read(s->signal_fd, &info, sizeof info) == sizeof info ||
+                   rb_err_set(err, RB_ERR_IO, "signalfd: %s", strerror(errno));
+        }
         MHD_run(s->http);
         take_reports(s);
         rb_cloud_advance(s->cloud, cloud_now_us(s));

@@ -78,11 +78,11 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
         line += text[at] == '\n';
         if (replaces_path(text, n, at))
             return rb_err_set(err, RB_ERR_INVALID,
-                              "user data, line %d: PATH= must begin with $PATH, or the node's commands would be the "
+                              "line %d: PATH= must begin with $PATH, or the node's commands would be the "
                               "host's", line);
         if (forgets_path(text, n, at))
             return rb_err_set(err, RB_ERR_INVALID,
-                              "user data, line %d: `command -p` and `env -i` would run the host's commands on a mock "
+                              "line %d: `command -p` and `env -i` would run the host's commands on a mock "
                               "node", line);
         if (!is_path_char(text[at]) || (at > 0 && is_path_char(text[at - 1])))
             continue;
@@ -93,7 +93,7 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
             len--;
         if (is_tool_path(text + at, len))
             return rb_err_set(err, RB_ERR_INVALID,
-                              "user data, line %d: %.*s is the host's; write the command's name alone and the node's own "
+                              "line %d: %.*s is the host's; write the command's name alone and the node's own "
                               "is found in its PATH", line, (int)(len < 80 ? len : 80), text + at);
     }
     return true;
@@ -189,7 +189,7 @@ bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struc
     if (!rb_user_data_is_harmless(text, n, err))
         return false;
     if (memchr(text, '\0', n))
-        return rb_err_set(err, RB_ERR_INVALID, "user data: NUL bytes; compressed user data is not supported");
+        return rb_err_set(err, RB_ERR_INVALID, "NUL bytes; compressed user data is not supported");
     if (n >= 2 && text[0] == '#' && text[1] == '!') {
         u.run_script = rb_arena_strndup(arena, text, n);
     } else if (n >= sizeof header && strncmp(text, header, sizeof header - 1) == 0 &&
@@ -202,7 +202,7 @@ bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struc
         if (!ok)
             return false;
     } else if (n > 0) {
-        return rb_err_set(err, RB_ERR_INVALID, "user data: expected a first line of #cloud-config or #!");
+        return rb_err_set(err, RB_ERR_INVALID, "expected a first line of #cloud-config or #!");
     }
     *out = u;
     return true;

@@ -1,0 +1,36 @@
+#include "signed.h"
+#include "providers/sigv4.h"
+
+#include <string.h>
+#include <time.h>
+
+void amz_date(int64_t unix_us, char out[static 17])
+{
+    time_t s = (time_t)(unix_us / 1000000);
+    struct tm tm;
+    strftime(out, 17, "%Y%m%dT%H%M%SZ", gmtime_r(&s, &tm));
+}
+
+void sign_form(const struct signing *s, const char *body, struct rb_buf *out_authorization)
+{
+    char date[17];
+    amz_date(s->unix_us, date);
+    const struct rb_sigv4_header headers[] = {{"content-type", FORM_TYPE}, {"host", s->host}, {"x-amz-date", date}};
+    const struct rb_sigv4_request r = {.method = "POST",
+                                       .path = "/",
+                                       .query = "",
+                                       .headers = headers,
+                                       .n_headers = 3,
+                                       .body = body,
+                                       .body_len = strlen(body),
+                                       .amz_date = date,
+                                       .region = s->region,
+                                       .service = "ec2"};
+    rb_sigv4_authorization(&r, s->access_key, s->secret_key, out_authorization);
+}
+
+void add_parameter(struct rb_buf *form, const char *name, const char *value)
+{
+    rb_buf_printf(form, "%s%s=", form->len ? "&" : "", name);
+    rb_sigv4_encode(value, strlen(value), form);
+}

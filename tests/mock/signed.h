@@ -1,0 +1,24 @@
+// Requests to the mock's EC2 front, signed as a client would.
+#ifndef RB_TESTS_MOCK_SIGNED_H
+#define RB_TESTS_MOCK_SIGNED_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+struct signing {
+    const char *access_key, *secret_key, *region;
+    int64_t unix_us; // date of the signature
+    const char *host;
+};
+
+// "YYYYMMDDTHHMMSSZ"
+void amz_date(int64_t unix_us, char out[static 17]);
+// Authorization header of POST / with this body; signs content-type, host and x-amz-date.
+void sign_form(const struct signing *s, const char *body, struct rb_buf *out_authorization);
+// Appends `&name=value`, percent-encoded.
+void add_parameter(struct rb_buf *form, const char *name, const char *value);
+
+#define FORM_TYPE "application/x-www-form-urlencoded; charset=utf-8"
+
+#endif

@@ -1,0 +1,249 @@
+// Real nodes: they boot, are logged in to with strict host key checking, run things that try to outlive them, and end.
+#include "running.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct running r;
+static char mark[32]; // a word that only this test's processes carry
+
+static int setup(void **state)
+{
+    (void)state;
+    static int n;
+    running_start(&r, NULL);
+    snprintf(mark, sizeof mark, "7%05d%02d", (int)getpid() % 100000, n++ % 100);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    int status = running_stop(&r);
+    return status == 0 && !process_exists(mark) ? 0 : -1;
+}
+
+static void expect_output(const char *id, const char *command, const char *expected)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    int status = running_ssh(&r, id, command, &out);
+    if (status != 0 || strcmp(rb_buf_str(&out), expected) != 0)
+        fail_msg("%s: exit %d, got: %s", command, status, rb_buf_str(&out));
+}
+
+static void a_node_boots_and_is_a_world_of_its_own(void **state)
+{
+    (void)state;
+    char id[1][20], expected[256];
+    running_launch(&r, running_cloud_config(&r, "bootcmd:\n  - echo booted >\"$RB_RUN_DIR/first\"\n"
+                                                "runcmd:\n  - [touch, ready]\n"
+                                                "  - cat \"$RB_RUN_DIR/first\" >>ready\n"), 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    snprintf(expected, sizeof expected, "%s/home\n%s/run/rb\n%s\n%s/home\nbooted\n", running_instance(&r, id[0], "dir"),
+             running_instance(&r, id[0], "dir"), id[0], running_instance(&r, id[0], "dir"));
+    expect_output(id[0], "echo $HOME; echo $RB_RUN_DIR; echo $RB_MOCK_INSTANCE; pwd; cat ready", expected);
+    assert_int_equal(running_ssh(&r, id[0], "exit 75", NULL), 75);
+    expect_output(id[0], "printf 'a b' | cat; echo \"'$((6 * 7))'\"", "a b'42'\n");
+}
+
+static void a_wrong_host_key_is_noticed(void **state)
+{
+    (void)state;
+    char id[1][20];
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    running_cloud_config(&r, ""); // makes the keys
+    const char *without_host_key = rb_arena_printf(&r.arena, "#cloud-config\nssh_authorized_keys:\n  - x\n");
+    running_launch(&r, without_host_key, 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    assert_int_equal(running_ssh(&r, id[0], "true", &out), 255);
+    assert_non_null(strstr(rb_buf_str(&out), "Host key verification failed"));
+}
+
+static void nothing_outlives_its_instance(void **state)
+{
+    (void)state;
+    char id[2][20], command[512];
+    running_launch(&r, running_cloud_config(&r, rb_arena_printf(&r.arena, "runcmd:\n  - setsid sleep %s5 &\n", mark)), 2, id);
+    running_await(&r, id[0], "reachable", "true");
+    running_await(&r, id[1], "reachable", "true");
+    snprintf(command, sizeof command,
+             "nohup setsid sleep %s1 >/dev/null 2>&1 & (setsid sh -c '(env -i sleep %s2 &) ; trap \"\" TERM HUP; sleep %s3' "
+             ">/dev/null 2>&1 &); echo started", mark, mark, mark);
+    expect_output(id[0], command, "started\n");
+    snprintf(command, sizeof command, "nohup setsid sleep %s4 >/dev/null 2>&1 & echo started", mark);
+    expect_output(id[1], command, "started\n");
+    char words[4][40];
+    for (int k = 0; k < 4; k++) {
+        snprintf(words[k], sizeof words[k], "sleep %s%d", mark, k + 1);
+        assert_true(await_process(words[k], true)); // `&` returns before the command is there
+    }
+    running_terminate(&r, id[0]);
+    running_await(&r, id[0], "state", "terminated");
+    // Whoever sees `terminated` finds nothing left, at once.
+    for (int k = 0; k < 3; k++)
+        assert_false(process_exists(words[k]));
+    assert_true(process_exists(words[3])); // the neighbour lives
+    expect_output(id[1], "echo still here", "still here\n");
+}
+
+static void shutdown_from_user_data_ends_only_its_instance(void **state)
+{
+    (void)state;
+    char doomed[1][20], other[1][20];
+    running_launch(&r, running_cloud_config(&r, ""), 1, other);
+    running_await(&r, other[0], "reachable", "true");
+    running_launch(&r, "#!/bin/sh\nshutdown -h now\n", 1, doomed);
+    running_await(&r, doomed[0], "state", "terminated");
+    assert_string_equal(running_ledger(&r, doomed[0], "cause"), "guest");
+    assert_string_not_equal(running_ledger(&r, doomed[0], "cost_uusd"), "0");
+    assert_string_equal(running_instance(&r, other[0], "state"), "running");
+    // Later shutdowns can be called off; `poweroff` from a session ends the instance.
+    expect_output(other[0], "shutdown -h +1 && shutdown -c && sudo -n echo fine", "fine\n");
+    running_ssh(&r, other[0], "systemctl poweroff; sleep 5", NULL);
+    running_await(&r, other[0], "state", "terminated");
+}
+
+static void make_canary(const char *dir, const char *name)
+{
+    struct rb_err err;
+    char path[128], text[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(text, sizeof text, "#!/bin/sh\necho \"${0##*/} $*\" >>%s/called\n", dir);
+    assert_true(rb_write_file(path, text, strlen(text), &err));
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+// Canaries with the names of the host's tools stand first in the PATH that rbmock itself was given: whatever of the node
+// reaches past the node's own tools would call them.
+static void the_hosts_tools_are_never_called(void **state)
+{
+    (void)state;
+    static const char *const tools[] = {"shutdown", "poweroff", "reboot",  "halt", "systemctl", "systemd-run", "apt-get", "apt",
+                                        "dpkg",     "yum",      "dnf",     "snap", "sudo",      "init",        "telinit"};
+    const size_t n_tools = sizeof tools / sizeof *tools;
+    char canaries[] = "/tmp/rbmock-canary-XXXXXX", id[1][20], text[256];
+    RB_AUTO(rb_buf_finish) struct rb_buf more = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *old_path = rb_xstrdup(getenv("PATH"));
+    running_stop(&r);
+    assert_non_null(mkdtemp(canaries));
+    for (size_t k = 0; k < n_tools; k++)
+        make_canary(canaries, tools[k]);
+    make_canary(canaries, "tool-of-the-host");
+    setenv("PATH", rb_arena_printf(&r.arena, "%s:%s", canaries, old_path), 1);
+    running_start(&r, NULL);
+    setenv("PATH", old_path, 1);
+
+    rb_buf_puts(&more, "bootcmd:\n  - shutdown -h +600\n  - shutdown -c\nruncmd:\n");
+    for (size_t k = 0; k < n_tools; k++)
+        if (strcmp(tools[k], "poweroff") != 0 && strcmp(tools[k], "halt") != 0)
+            rb_buf_printf(&more, "  - \"%s --version || true\"\n  - sh -c '%s -x; exec %s -y' || true\n", tools[k], tools[k], tools[k]);
+    running_launch(&r, running_cloud_config(&r, rb_buf_str(&more)), 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    for (size_t k = 0; k < n_tools; k++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+        snprintf(text, sizeof text, "command -v %s", tools[k]);
+        running_ssh(&r, id[0], text, &out);
+        if (!strstr(rb_buf_str(&out), "/bin/") || !strstr(rb_buf_str(&out), id[0]))
+            fail_msg("%s is %s", tools[k], rb_buf_str(&out));
+    }
+    // The canaries do sing: one that the node has no stand-in for.
+    assert_int_equal(running_ssh(&r, id[0], "tool-of-the-host", NULL), 0);
+    running_ssh(&r, id[0], "apt-get install -y python3; systemctl status; poweroff", NULL);
+    running_await(&r, id[0], "state", "terminated");
+    snprintf(text, sizeof text, "cat %s/called; rm -r %s", canaries, canaries);
+    RB_AUTO(rb_buf_finish) struct rb_buf called = RB_BUF_INIT;
+    run_shell(text, &called);
+    assert_string_equal(rb_buf_str(&called), "tool-of-the-host \n");
+}
+
+static void broken_user_data_leaves_the_node_unreachable(void **state)
+{
+    (void)state;
+    char id[1][20];
+    running_launch(&r, "#cloud-config\npackages: [curl]\n", 1, id);
+    running_await(&r, id[0], "state", "running");
+    running_await_change(&r, id[0], "node_failure", "null");
+    assert_string_equal(running_instance(&r, id[0], "reachable"), "false");
+    running_await_words(&r, rb_arena_printf(&r.arena, "state/nodes/%s/boot.log", id[0]), "packages");
+    running_terminate(&r, id[0]);
+    running_await(&r, id[0], "state", "terminated");
+}
+
+static void frozen_nodes_hang_and_dead_ones_stay_billed(void **state)
+{
+    (void)state;
+    char id[1][20];
+    running_launch(&r, running_cloud_config(&r, ""), 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/freeze", id[0])).status, 200);
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    char command[256];
+    snprintf(command, sizeof command, "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+             "-p %s x@%s true 2>&1", running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
+    assert_int_equal(run_shell(command, &out), 124); // the kernel answers the connect, nobody the rest
+    assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/thaw", id[0])).status, 200);
+    expect_output(id[0], "echo awake", "awake\n");
+    assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/cut", id[0])).status, 409);
+    assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/poweroff", id[0])).status, 200);
+    for (int tries = 0; running_ssh(&r, id[0], "true", NULL) != 255; tries++)
+        assert_true(tries < 20); // each takes a login's time
+    assert_string_equal(running_instance(&r, id[0], "state"), "running");
+    running_terminate(&r, id[0]);
+    running_await(&r, id[0], "state", "terminated");
+}
+
+static void even_a_killed_rbmock_leaves_nothing(void **state)
+{
+    (void)state;
+    char id[1][20], command[128], word[40];
+    running_launch(&r, running_cloud_config(&r, ""), 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    snprintf(command, sizeof command, "setsid nohup sleep %s1 >/dev/null 2>&1 & echo started", mark);
+    expect_output(id[0], command, "started\n");
+    snprintf(word, sizeof word, "sleep %s1", mark);
+    assert_true(await_process(word, true));
+    kill(r.pid, SIGKILL);
+    waitpid(r.pid, NULL, 0);
+    assert_true(await_process(word, false));
+    assert_true(await_process(rb_arena_printf(&r.arena, "%s/state/nodes", r.dir), false)); // its sshd
+    running_stop(&r);
+    running_start(&r, NULL); // for teardown
+}
+
+static void many_nodes_at_once(void **state)
+{
+    (void)state;
+    char id[40][20];
+    running_launch(&r, running_cloud_config(&r, ""), 40, id);
+    for (int k = 0; k < 40; k++)
+        running_await(&r, id[k], "reachable", "true");
+    for (int k = 0; k < 40; k++)
+        running_terminate(&r, id[k]);
+    for (int k = 0; k < 40; k++)
+        running_await(&r, id[k], "state", "terminated");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_node_boots_and_is_a_world_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_wrong_host_key_is_noticed, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_outlives_its_instance, setup, teardown),
+        cmocka_unit_test_setup_teardown(shutdown_from_user_data_ends_only_its_instance, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_hosts_tools_are_never_called, setup, teardown),
+        cmocka_unit_test_setup_teardown(broken_user_data_leaves_the_node_unreachable, setup, teardown),
+        cmocka_unit_test_setup_teardown(frozen_nodes_hang_and_dead_ones_stay_billed, setup, teardown),
+        cmocka_unit_test_setup_teardown(even_a_killed_rbmock_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_nodes_at_once, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
