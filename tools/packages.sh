@@ -21,6 +21,10 @@ install_packages() {
         echo "not root and no sudo: as root, run: apt-get install$missing" >&2
         return 1
     fi
+    case $missing in
+    *openssh-server*) echo "packages: openssh-server is for the mock cloud's nodes on loopback; its system service is not started now" ;;
+    esac
+    # RUNLEVEL=1: packages with services (openssh-server) do not start them.
     # shellcheck disable=SC2086
-    $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
