@@ -226,10 +226,14 @@ bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, 
 }
 
 // Only this machine costs nothing.
+static int64_t least_rate(const char *infra)
+{
+    return rb_infra_within(infra, "local") ? 0 : 1;
+}
+
 static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)
 {
-    const bool may_be_free = rb_infra_within(o->infra, "local");
-    if (!rb_plan_need_int(m, "uusd_per_hour", may_be_free ? 0 : 1, MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
+    if (!rb_plan_need_int(m, "uusd_per_hour", least_rate(o->infra), MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
         return false;
     o->declared_free = o->rate.uusd_per_hour == 0;
     return true;
@@ -289,9 +293,13 @@ static bool read_disk(struct reader *r, const struct rb_node *node, struct rb_di
 {
     struct rb_map m;
     struct rb_disk_price disk;
-    return rb_map_begin(&m, node, r->err) && need_string(&m, "infra", r->arena, &disk.infra, r->err) &&
-           rb_plan_need_int(&m, "uusd_per_gb_hour", 0, MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour, r->err) &&
-           rb_map_end(&m, r->err) && (*out = disk, true);
+    if (!rb_map_begin(&m, node, r->err) || !need_string(&m, "infra", r->arena, &disk.infra, r->err) ||
+        !rb_plan_need_int(&m, "uusd_per_gb_hour", least_rate(disk.infra), MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour,
+                          r->err) ||
+        !rb_map_end(&m, r->err))
+        return false;
+    *out = disk;
+    return true;
 }
 
 // Absent exactly where the job asks for no disk; else every offer's infra has a price.

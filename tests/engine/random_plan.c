@@ -41,9 +41,18 @@ static struct rb_dist factor(struct rb_stream *s)
 
 static void make_job(struct random_plan *p, struct rb_stream *s)
 {
+    static const struct rb_param rate = {.name = "lr", .kind = RB_PARAM_LOG_UNIFORM, .min = 0.001, .max = 0.1};
+    static const char *const infra[] = {"aws/us-east-1"};
     struct rb_scheduler *scheduler = &p->job.scheduler;
     p->job.name = "random";
+    p->job.workdir = ".";
+    p->job.run = "python train.py $RB_ARGS";
+    p->job.profile = "random";
+    p->job.checkpoint_dir = "ckpt";
+    p->job.deadline_us = p->job.deadline_at_us = p->job.budget_uusd = -1;
+    p->job.confidence = 0.95;
     p->job.metric_name = "accuracy";
+    p->job.space = (struct rb_space){&rate, 1};
     p->job.goal = chance(s, 50) ? RB_GOAL_MAXIMIZE : RB_GOAL_MINIMIZE;
     scheduler->type = chance(s, 85) ? "sha" : "random";
     scheduler->num_trials = between(s, 1, chance(s, 30) ? 100 : 20);
@@ -52,6 +61,7 @@ static void make_job(struct random_plan *p, struct rb_stream *s)
     scheduler->eta = between(s, 2, 4);
     scheduler->rungs = chance(s, 50) ? RB_RUNGS_CUMULATIVE : RB_RUNGS_ADDITIONAL;
     scheduler->brackets = 1;
+    scheduler->unit = "epoch";
     p->job.policy = "elastic";
     p->share = 1;
     for (int i = 0; i < 16; i++)
@@ -66,7 +76,9 @@ static void make_job(struct random_plan *p, struct rb_stream *s)
         .max_nodes = chance(s, 40) ? between(s, 2, 3) : 1,
         .max_restarts = 3,
     };
-    p->job.resources.max_nodes = 64;
+    p->job.trial.timeout_us = 60 * RB_US_PER_S;
+    p->job.resources = (struct rb_resources){
+        .infra = {infra, 1}, .spot = RB_SPOT_ALLOW, .max_nodes = 64, .ssh_user = "ubuntu", .ssh_port = 22};
     if (chance(s, 30))
         p->job.resources.disk_bytes = between(s, 1, 500) * INT64_C(700000000);
     if (chance(s, 30)) {
@@ -85,6 +97,7 @@ static void make_profile(struct random_plan *p, struct rb_stream *s)
     p->training = (struct rb_training){
         .accelerator = "A10G",
         .base_s = chance(s, 60) ? between(s, 1, 60) : between(s, 1, 60000) / 1000.0,
+        .relative_error = chance(s, 30) ? 0.05 : 0,
         .layouts = p->layouts,
         .n_layouts = n,
         .max_gpus = 24,
@@ -233,6 +246,7 @@ void random_plan_make(struct random_plan *out, uint64_t seed)
     make_stages(out, &s);
     out->job.seed = seed;
     out->plan.tool = "test";
+    out->plan.job_path = "job.yaml";
     out->plan.seed = seed;
     out->plan.job = &out->job;
     out->plan.profile = &out->profile;
