@@ -57,12 +57,12 @@ static bool parse_based(const char *digits, int base, struct rb_node *node) {
     return true;
 }
 
-static bool too_large(struct reader *r, yaml_mark_t mark) {
-    return error_at(r, mark, "this number is too large; give a finite number");
+static bool too_large(const struct reader *r, const struct rb_node *node) {
+    return rb_node_error(node, r->err, "this number is too large; give a finite number");
 }
 
 // Gives a plain scalar its kind and value.
-static bool resolve_plain(struct reader *r, struct rb_node *node, yaml_mark_t mark) {
+static bool resolve_plain(const struct reader *r, struct rb_node *node) {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"true", "True", "TRUE", NULL};
     static const char *const falses[] = {"false", "False", "FALSE", NULL};
@@ -75,17 +75,17 @@ static bool resolve_plain(struct reader *r, struct rb_node *node, yaml_mark_t ma
         node->kind = RB_NODE_BOOL;
         node->boolean = is_one_of(s, trues);
     } else if (is_one_of(s, not_finite)) {
-        return error_at(r, mark, "NaN and infinity are not accepted; give a finite number");
+        return rb_node_error(node, r->err, "NaN and infinity are not accepted; give a finite number");
     } else if ((strncmp(s, "0x", 2) == 0 && parse_based(s + 2, 16, node)) ||
                (strncmp(s, "0o", 2) == 0 && parse_based(s + 2, 8, node))) {
-        return isfinite(node->number) || too_large(r, mark);
+        return isfinite(node->number) || too_large(r, node);
     } else if (rb_parse_int(s, &node->integer)) {
         node->kind = RB_NODE_INT;
         node->number = (double)node->integer;
     } else if (rb_parse_double(s, &node->number)) {
         node->kind = RB_NODE_FLOAT;
     } else if (rb_is_number(s)) {
-        return too_large(r, mark);
+        return too_large(r, node);
     }
     return true;
 }
@@ -126,7 +126,7 @@ static bool on_scalar(struct reader *r, const yaml_event_t *event) {
         return false;
     node->text = rb_arena_strndup(&r->builder.built.arena, text, len);
     node->text_len = len;
-    return !plain || resolve_plain(r, node, mark);
+    return !plain || resolve_plain(r, node);
 }
 
 static bool on_container(struct reader *r, const yaml_event_t *event, enum rb_node_kind kind) {
