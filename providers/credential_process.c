@@ -124,6 +124,8 @@ bool rb_credential_process_run(const char *command, struct rb_buf *out, struct r
     if (!whole)
         return rb_err_set(err, RB_ERR_DENIED, "credential_process '%s': expected at most %d KiB within a minute",
                           words[0], MAX_OUTPUT_BYTES >> 10);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) // as a shell says it, and posix_spawn where it cannot
+        return rb_err_set(err, RB_ERR_DENIED, "credential_process: cannot run '%s'", words[0]);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return rb_err_set(err, RB_ERR_DENIED, "credential_process '%s' failed; run it by hand to see why", words[0]);
     return true;

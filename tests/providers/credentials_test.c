@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 
 static int begin(void **state) {
@@ -112,6 +113,14 @@ static void open_files_are_refused(void **state) {
     home_write("credentials", "", 0644);
     home_write("config", "[default]\nregion = us-east-1\n", 0644); // no secret in it: nobody minds
     expect_denied("no AWS credentials");
+}
+
+static void other_peoples_files_are_refused(void **state) {
+    (void)state;
+    home_write("credentials", "[default]\naws_access_key_id=D\naws_secret_access_key=d\n", 0600);
+    if (chown(home_path("credentials"), 65534, (gid_t)-1) != 0)
+        skip(); // only root can give a file away
+    expect_denied("belongs to another user");
 }
 
 static void half_a_key_pair(void **state) {
@@ -227,6 +236,7 @@ int main(void) {
         TEST(environment_comes_first), TEST(environment_with_control_characters),
         TEST(nothing_configured),      TEST(profiles),
         TEST(files_can_be_elsewhere),  TEST(open_files_are_refused),
+        TEST(other_peoples_files_are_refused),
         TEST(half_a_key_pair),         TEST(unsupported_sources_are_not_skipped),
         TEST(credential_process),      TEST(credential_process_failures),
         TEST(malformed_files_name_the_line), TEST(nested_settings),

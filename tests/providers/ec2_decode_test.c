@@ -108,8 +108,8 @@ static void empty_lists_end(void **state) {
     static const char *const bodies[] = {
         "<DescribeInstancesResponse " NS "><reservationSet/></DescribeInstancesResponse>",
         "<DescribeInstancesResponse><reservationSet/><nextToken/></DescribeInstancesResponse>",
-        "<DescribeInstancesResponse><reservationSet><item><instancesSet/></item></reservationSet>"
-        "</DescribeInstancesResponse>",
+        ("<DescribeInstancesResponse><reservationSet><item><instancesSet/></item></reservationSet>"
+         "</DescribeInstancesResponse>"),
     };
     for (size_t b = 0; b < N_OF(bodies); b++) {
         struct rb_arena arena = {0};

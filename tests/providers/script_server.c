@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_REQUESTS = 64 };
@@ -23,6 +24,7 @@ struct script_server {
     char url[64];
     pthread_t thread;
     pthread_mutex_t lock; // of what follows
+    pthread_cond_t came;
     struct rb_buf requests[MAX_REQUESTS];
     int n_requests;
 };
@@ -103,6 +105,7 @@ static void serve(struct script_server *s, int fd) {
     assert(s->n_requests < MAX_REQUESTS);
     const int i = s->n_requests++;
     s->requests[i] = request;
+    pthread_cond_signal(&s->came);
     pthread_mutex_unlock(&s->lock);
     if (i < s->n_steps)
         play(fd, &s->steps[i]);
@@ -128,6 +131,7 @@ struct script_server *script_server_start(const struct step *steps, int n_steps)
         abort();
     snprintf(s->url, sizeof s->url, "http://127.0.0.1:%d", ntohs(address.sin_port));
     pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->came, NULL);
     pthread_create(&s->thread, NULL, run, s);
     return s;
 }
@@ -138,6 +142,7 @@ void script_server_stop(struct script_server *s) {
     close(s->fd);
     for (int i = 0; i < s->n_requests; i++)
         rb_buf_finish(&s->requests[i]);
+    pthread_cond_destroy(&s->came);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -154,8 +159,13 @@ int script_server_n_requests(struct script_server *s) {
 }
 
 const char *script_server_request(struct script_server *s, int i) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
     pthread_mutex_lock(&s->lock);
-    assert(i < s->n_requests);
+    while (i >= s->n_requests)
+        if (pthread_cond_timedwait(&s->came, &s->lock, &until) != 0)
+            abort(); // it never came
     const char *text = rb_buf_str(&s->requests[i]);
     pthread_mutex_unlock(&s->lock);
     return text;

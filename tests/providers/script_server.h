@@ -23,7 +23,7 @@ struct script_server *script_server_start(const struct step *steps, int n_steps)
 void script_server_stop(struct script_server *s);
 const char *script_server_url(const struct script_server *s); // http://127.0.0.1:PORT
 int script_server_n_requests(struct script_server *s);        // past the script's end: closed unread, but counted
-// Head and body of the i-th request as it came; borrowed until stop.
+// Head and body of the i-th request as it came, waited for if it has not; borrowed until stop.
 const char *script_server_request(struct script_server *s, int i);
 
 #endif
