@@ -243,8 +243,7 @@ static const char *const small[] = {
     "noise: {between: 1, within: 1}",
     "startup_s: 0",
     "checkpoint_s: 0",
-    "provisioning: [{infra: aws, instance_type: '*', market: '*', queue_s: 1, init_s: 1, capacity_failure: "
-    "0}]",
+    "provisioning: [{infra: aws, instance_type: t, market: spot, queue_s: 1, init_s: 1, capacity_failure: 0}]",
 };
 
 #define TRAINING(rest) "training: [{accelerator: X, " rest "}]"
