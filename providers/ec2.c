@@ -2,7 +2,6 @@
 // read so far; whether the call comes back or is dropped, the operation is freed exactly once.
 #include "providers/ec2.h"
 
-#include "base/log.h"
 #include "providers/aws_client.h"
 #include "providers/ec2_decode.h"
 #include "providers/ec2_encode.h"

@@ -21,7 +21,6 @@
 #define MAX_CONNECTIONS            32L // a listing and a burst of launches; more would only be throttled
 
 struct transfer {
-    struct rb_http *http;
     struct transfer *previous, *next;
     CURL *easy;
     CURLU *url;
@@ -285,7 +284,6 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
 
 bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err) {
     struct transfer *t = rb_xcalloc(1, sizeof *t);
-    t->http = h;
     t->fn = fn;
     t->arg = arg;
     t->url = rb_http_url_parse(r->url, err);
