@@ -49,9 +49,9 @@ def cycle(build, i):
         try:
             job = work + "/digits/job.yaml"
             run("rbprofile", "prices", "update", "--from", work + "/digits/prices.csv")
-            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "3", "--set", "seed=%d" % (5000 + i))
+            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "4", "--set", "seed=%d" % (5000 + i))
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
-            run("rbplan", job, "--deadline", "100s", "--set", "seed=%d" % (7000 + i), "-o", work + "/plan.json")
+            run("rbplan", job, "--deadline", "90s", "--set", "seed=%d" % (7000 + i), "-o", work + "/plan.json")
             run("rbrun", work + "/plan.json", "--yes", "--json")
             report = json.loads(run("rbrun", "report", "--json"))
         finally:

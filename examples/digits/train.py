@@ -34,7 +34,7 @@ def arguments():
     p.add_argument("--width", type=int, default=64, help="hidden units")
     p.add_argument("--batch_size", type=int, default=32)
     p.add_argument("--weight_decay", type=float, default=1e-4)
-    p.add_argument("--epoch-seconds", type=float, default=3.6, help="paced time of an epoch on one GPU")
+    p.add_argument("--epoch-seconds", type=float, default=3.2, help="paced time of an epoch on one GPU")
     p.add_argument("--startup-seconds", type=float, default=1.2, help="paced time from start to the first epoch")
     p.add_argument("--noise-between", type=float, default=0.05, help="spread between trials (cv)")
     p.add_argument("--noise-within", type=float, default=0.08, help="spread from epoch to epoch (cv)")
