@@ -18,6 +18,7 @@ import argparse
 import difflib
 import hashlib
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -41,9 +42,9 @@ class Case:
 
 def parse(path):
     """The cases of a file; a line that means nothing is an error, so that no expectation is skipped in silence."""
-    cases, lines, file_text = [], None, None
-    for number, line in enumerate(open(path, encoding="utf-8"), 1):
-        line, where = line.rstrip("\n"), "%s:%d" % (os.path.basename(path), number)
+    cases = []
+    for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").split("\n"), 1):
+        where = "%s:%d" % (os.path.basename(path), number)
         mark, rest = line[:1], line[2:]
         steps = cases[-1].steps if cases else None
         last = steps[-1] if steps else None
@@ -91,9 +92,8 @@ def snapshot(folder):
         for name in names:
             path = os.path.join(parent, name)
             st = os.lstat(path)
-            digest = "-"
-            if st.st_blocks * 512 < 64 << 20:  # a sparse giant is told by its size and time
-                digest = hashlib.sha256(open(path, "rb").read(64 << 20)).hexdigest() if os.path.isfile(path) else "-"
+            whole = os.path.isfile(path) and st.st_size < 64 << 20  # a sparse giant is told by its size and time
+            digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() if whole else None
             seen[path] = (st.st_size, st.st_mtime_ns, digest)
     return seen
 
@@ -143,7 +143,8 @@ def run_case(case, bin_dir, root):
         for step in case.steps:
             if isinstance(step, Command):
                 n += 1
-                problems += ["%s: $ %s\n    %s" % (step.where, step.text, p) for p in run(step, work, env, top)]
+                found = run(step, work, env, top)
+                problems += ["%s: $ %s" % (step.where, step.text)] + ["    " + p for p in found] if found else []
                 continue
             path = os.path.join(work, step[1])
             os.makedirs(os.path.dirname(path), exist_ok=True)
