@@ -80,6 +80,14 @@ bool rb_mock_well_formed_id(const char *id, const char *prefix)
     return id[n + digits] == '\0' && (digits == 8 || digits == 17);
 }
 
+bool rb_mock_is_among(const char *text, const char *const *list, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (strcmp(list[k], text) == 0)
+            return true;
+    return n == 0;
+}
+
 bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix, const char *const **out,
                       int *out_n)
 {

@@ -32,6 +32,9 @@ rb_mock_action_fn rb_mock_describe_instance_types;
 rb_mock_action_fn rb_mock_describe_regions;
 rb_mock_action_fn rb_mock_describe_spot_price_history;
 
+// All of RunInstances but the check for unknown parameters; strings live as long as the call.
+bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l);
+
 // Returns false.
 bool rb_mock_refuse(struct rb_mock_call *call, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -49,6 +52,8 @@ bool rb_mock_read_bool(struct rb_mock_call *call, const char *name, bool *out);
 bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix, const char *const **out,
                       int *out_n);
 bool rb_mock_well_formed_id(const char *id, const char *prefix);
+// Is the text one of the n? An empty list means all.
+bool rb_mock_is_among(const char *text, const char *const *list, int n);
 
 // --- filters: Filter.N.Name, Filter.N.Value.M; values of one filter are alternatives, filters must all hold ---
 

@@ -176,14 +176,6 @@ static bool matches_all(const struct rb_mock_filters *filters, const struct rb_c
     return true;
 }
 
-static bool is_among(const char *id, const char *const *ids, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (strcmp(ids[k], id) == 0)
-            return true;
-    return n == 0;
-}
-
 static bool refuse_unknown(struct rb_mock_call *call, const char *id)
 {
     return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist", id);
@@ -207,7 +199,7 @@ static void write_reservations(struct rb_mock_call *call, const struct rb_mock_f
     rb_mock_xml_open(call->out, "reservationSet");
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
-        if (!rb_cloud_listed(i, call->region, call->now_us) || !is_among(i->id, ids, n_ids) ||
+        if (!rb_cloud_listed(i, call->region, call->now_us) || !rb_mock_is_among(i->id, ids, n_ids) ||
             !matches_all(filters, i) || !rb_mock_page_take(page, k))
             continue;
         if (open && strcmp(open, i->reservation) != 0) {

@@ -1,6 +1,7 @@
 // Runs in a process of its own, forked from rbmock's single thread. Everything it waits for comes as a signal.
 #include "providers/mock/node_supervisor.h"
 #include "base/clock.h"
+#include "providers/mock/node_shield.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -283,8 +283,8 @@ static _Noreturn void become_supervisor(const struct rb_node_dir *d, const char 
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // Even root inside a node must not be able to restart the host.
-    prctl(PR_CAPBSET_DROP, 22 /* CAP_SYS_BOOT */);
+    prctl(PR_SET_NAME, "rbmock-node");
+    rb_node_shield_raise(d);
     sigemptyset(&s.signals);
     sigaddset(&s.signals, SIGTERM);
     sigaddset(&s.signals, SIGCHLD);

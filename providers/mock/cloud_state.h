@@ -1,0 +1,47 @@
+// What cloud.c (time) and cloud_verbs.c (requests) share. Nobody else includes it.
+#ifndef RB_PROVIDERS_MOCK_CLOUD_STATE_H
+#define RB_PROVIDERS_MOCK_CLOUD_STATE_H
+
+#include "providers/mock/cloud.h"
+
+// Which of an instance's draws; the `stage` of its stream key.
+enum rb_cloud_draw {
+    RB_CLOUD_DRAW_QUEUE,
+    RB_CLOUD_DRAW_INIT,
+    RB_CLOUD_DRAW_CAPACITY,
+    RB_CLOUD_DRAW_SHUTDOWN,
+    RB_CLOUD_DRAW_ZONE,
+    RB_CLOUD_DRAW_ID,
+};
+
+struct rb_cloud_token {
+    const char *name, *region, *zone, *fingerprint; // zone "": holds for the region
+    struct rb_cloud_reservation reservation;
+};
+
+struct rb_cloud {
+    const struct rb_cloud_config *config;
+    struct rb_arena arena;
+    struct rb_cloud_regions regions;
+    struct rb_cloud_instance **instances; // [n_instances], by ordinal
+    int n_instances, cap_instances;
+    int *active;                          // ordinals of those not yet terminated, ascending
+    int n_active, cap_active;
+    struct rb_cloud_token *tokens;
+    int n_tokens, cap_tokens;
+    struct rb_cloud_order *orders;        // [n_orders], next_order is the first not yet handed out
+    int n_orders, cap_orders, next_order;
+    uint32_t n_fresh_ids;
+    uint64_t version;
+};
+
+struct rb_stream rb_cloud_stream(const struct rb_cloud *c, enum rb_cloud_draw draw, int ordinal);
+int64_t rb_cloud_draw_us(const struct rb_cloud *c, const struct rb_dist *d, enum rb_cloud_draw draw, int ordinal);
+// Room for one more element after n of them.
+void *rb_cloud_grown(void *array, int n, int *cap, size_t size);
+void rb_cloud_changed(struct rb_cloud *c);
+// Ends billing now; SHUTTING_DOWN or STOPPING until the node is gone.
+void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb_cloud_state state,
+                        enum rb_cloud_cause cause, int64_t now_us);
+
+#endif
