@@ -48,6 +48,14 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     int n = 6;
     if (access(ignore.data + strlen("--exclude-from="), R_OK) == 0)
         argv[n++] = ignore.data;
+    // A state directory inside the work directory must not pack itself.
+    struct rb_buf self RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    const size_t len = strlen(workdir);
+    if (strncmp(run_dir, workdir, len) == 0 && run_dir[len] == '/') {
+        const char *state = strstr(run_dir + len, "/rubberband/");
+        rb_buf_printf(&self, "--exclude=.%.*s", (int)(state ? state + strlen("/rubberband") - (run_dir + len) : 4096), run_dir + len);
+        argv[n++] = self.data;
+    }
     argv[n++] = "--transform=s,^\\.$,work,;s,^\\./,work/,";
     argv[n++] = "-cf";
     argv[n++] = tmp.data;

@@ -88,6 +88,12 @@ static const struct rb_launcher_ops ssh_ops = {
     .destroy = destroy,
 };
 
+// This machine is not ours to shut down.
+static void no_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
+{
+    (void)base, (void)node, (void)shutdown_in_s;
+}
+
 static const struct rb_launcher_ops local_ops = {
     .name = "local",
     .prepare = rb_launcher_prepare,
@@ -95,7 +101,7 @@ static const struct rb_launcher_ops local_ops = {
     .save = rb_launcher_save,
     .kill = rb_launcher_kill,
     .forget = rb_launcher_forget,
-    .heartbeat = NULL, // this machine is not ours to shut down
+    .heartbeat = no_heartbeat,
     .destroy = destroy,
 };
 

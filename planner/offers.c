@@ -198,6 +198,11 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
     return true;
 }
 
+int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer)
+{
+    return rb_infra_within(offer->infra, "local") ? 1 : job->resources.max_nodes;
+}
+
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE])
 {
     const struct rb_trial_spec *trial = &s->job->trial;
@@ -208,7 +213,7 @@ int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[stati
         int gpus = trial->sizes[i];
         int nodes = (gpus + per_node - 1) / per_node;
         double unit_s;
-        if (nodes <= trial->max_nodes && nodes <= s->job->resources.max_nodes &&
+        if (nodes <= trial->max_nodes && nodes <= rb_planner_max_nodes(s->job, &s->offers[offer]) &&
             rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
             out_sizes[n++] = gpus;
     }

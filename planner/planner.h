@@ -69,6 +69,9 @@ const struct rb_planner *rb_planner_find(const char *name);
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err);
 
+// Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
+int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
+
 // Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
 // layouts, ascending. Returns how many; 0 for an offer that is not usable.
 int rb_planner_sizes(const struct rb_scenario *s, int offer, int out_sizes[static RB_LIMIT_GPUS_PER_NODE]);

@@ -116,7 +116,8 @@ int rb_nodes_to_hold(int gpus_per_node, int n_trials, int gpus)
 int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
-    int useful = 0, max_nodes = search->req->job->resources.max_nodes;
+    int useful = 0;
+    const int max_nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
     for (int later = stage; later < search->scenario->stages.n; later++) {
         for (int i = 0; i < sizes->n; i++) {
             int nodes = rb_nodes_to_hold(rb_search_gpus_per_node(search, offer), rb_search_n_trials(search, later),

@@ -6,7 +6,8 @@
 
 static struct rb_candidate follow_trials(const struct rb_search *search, int offer, int gpus)
 {
-    int per_node = rb_search_gpus_per_node(search, offer), max_nodes = search->req->job->resources.max_nodes;
+    const int per_node = rb_search_gpus_per_node(search, offer);
+    const int max_nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
     struct rb_candidate c = {.n_stages = search->scenario->stages.n};
     for (int i = 0; i < c.n_stages; i++) {
         int nodes = rb_nodes_to_hold(per_node, rb_search_n_trials(search, i), gpus);
