@@ -8,16 +8,22 @@
 #include <sys/resource.h>
 
 static const struct rb_option options[] = {
-    {"ec2", 0, RB_OPT_INT, false, "PORT", "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0, 65535},
+    {"ec2", 0, RB_OPT_INT, false, "PORT",
+     "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0, 65535},
     {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API (not supported yet)", 0, 65535},
-    {"cloud", 0, RB_OPT_STRING, false, "FILE", "what is sold, at what price, how fast it boots: rb-mock/1 (default: a few "
-                                               "GPU types of AWS)", 0, 0},
-    {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0, 9007199254740991.0},
-    {"speed", 0, RB_OPT_DOUBLE, false, "X", "run the cloud's clock X times as fast (default 1)", 0.001, 100000},
-    {"state", 0, RB_OPT_STRING, false, "DIR", "keep ledger.json and the nodes' logs in DIR", 0, 0},
-    {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: key `test`, secret `test`)", 0, 0},
-    {"nodes", 0, RB_OPT_STRING, false, "KIND", "loopback (default), or netns: a network of its own for every node (root)",
+    {"cloud", 0, RB_OPT_STRING, false, "FILE",
+     "what is sold, at what price, how fast it boots: rb-mock/1 (default: a few "
+     "GPU types of AWS)",
      0, 0},
+    {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0,
+     9007199254740991.0},
+    {"speed", 0, RB_OPT_DOUBLE, false, "X", "run the cloud's clock X times as fast (default 1)", 0.001,
+     100000},
+    {"state", 0, RB_OPT_STRING, false, "DIR", "keep ledger.json and the nodes' logs in DIR", 0, 0},
+    {"credentials", 0, RB_OPT_STRING, false, "FILE",
+     "access keys: CSV or ini (default: key `test`, secret `test`)", 0, 0},
+    {"nodes", 0, RB_OPT_STRING, false, "KIND",
+     "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
     {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says (not supported yet)", 0, 0},
     {0},
 };
@@ -25,7 +31,8 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
-    .summary = "A cloud on loopback: it speaks EC2's Query API, boots every instance as an sshd of its own, and bills.",
+    .summary = "A cloud on loopback: it speaks EC2's Query API, boots every instance as an sshd of its own, "
+               "and bills.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \\\n"
                 "    aws --endpoint-url http://127.0.0.1:8900 ec2 describe-instances\n"
@@ -45,7 +52,8 @@ static bool refuse_unsupported(const struct rb_args *args, struct rb_err *err)
 static bool configure(const struct rb_args *args, struct rb_arena *arena, struct rb_mock_server_config *out,
                       struct rb_err *err)
 {
-    const char *cloud = rb_args_string(args, "cloud", NULL), *keys = rb_args_string(args, "credentials", NULL);
+    const char *cloud = rb_args_string(args, "cloud", NULL),
+               *keys = rb_args_string(args, "credentials", NULL);
     const char *nodes = rb_args_string(args, "nodes", "loopback");
     if (!refuse_unsupported(args, err))
         return false;

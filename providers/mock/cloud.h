@@ -1,5 +1,5 @@
-// The mock cloud itself, pure: machines that are asked for, appear, run, end, and what they cost. It does no I/O, reads no
-// clock and speaks no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
+// The mock cloud itself, pure: machines that are asked for, appear, run, end, and what they cost. It does no I/O, reads
+// no clock and speaks no wire format. Fronts (mock_ec2.h) translate requests into its verbs; nodes.h carries out its
 // orders and reports back; every call that may change something is told the time.
 //
 //   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
@@ -137,8 +137,9 @@ enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, c
 // --- what the nodes report ---
 
 void rb_cloud_node_ready(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);
-void rb_cloud_node_failed(struct rb_cloud *c, struct rb_cloud_instance *i, const char *why); // runs on, unreachable, billed
-void rb_cloud_node_gone(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);    // after RB_CLOUD_END
+// It will never be reachable; the instance runs on and is billed, as on a real cloud.
+void rb_cloud_node_failed(struct rb_cloud *c, struct rb_cloud_instance *i, const char *why);
+void rb_cloud_node_gone(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us); // after RB_CLOUD_END
 void rb_cloud_guest_shutdown(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, int64_t delay_us);
 void rb_cloud_guest_cancel(struct rb_cloud *c, struct rb_cloud_instance *i); // `shutdown -c`
 

@@ -1,8 +1,8 @@
 // The cloud that rbmock is without --cloud: a few GPU machines in two regions.
-// On-demand prices: AWS's us-east-1 list as of 2026-07-20 (g5, g6, g4dn, p4d), which us-west-2 shares for these types;
-// spot: that price less the 30-day average saving of the Spot Instance Advisor of 2025-06-28 for us-east-1, taken for
-// both regions. Disk: gp3 at $0.08 a GB-month of 730 h. Boot delays are assumptions, not measurements: a median of
-// 20 s to `running` and 45 s to a login for small machines, 60 s and 150 s for those with 8 GPUs; scale with --speed.
+// On-demand prices: AWS's us-east-1 list as of 2026-07-20; spot: that price less the 30-day average saving that the Spot
+// Instance Advisor of 2025-06-28 names for us-east-1. Both are taken for us-west-2 too. Disk: gp3 at $0.08 a GB-month of
+// 730 h. Boot delays are assumptions, not measurements: a median of 20 s to `running` and 45 s more to a login, 60 s and
+// 150 s for machines with 8 GPUs.
 #include "providers/mock/cloud_config.h"
 
 static const char prices[] =
@@ -12,16 +12,16 @@ static const char prices[] =
     "aws/" r ",g4dn.xlarge,T4,1,16,4,16,spot,0.1894,spot-advisor,2025-06-28T00:00:00Z\n"                              \
     "aws/" r ",g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912,aws,2026-07-20T00:00:00Z\n"                               \
     "aws/" r ",g4dn.12xlarge,T4,4,16,48,192,spot,1.4083,spot-advisor,2025-06-28T00:00:00Z\n"                          \
-    "aws/" r ",g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006,aws,2026-07-20T00:00:00Z\n"                                \
-    "aws/" r ",g5.xlarge,A10G,1,22.35,4,16,spot,0.4125,spot-advisor,2025-06-28T00:00:00Z\n"                           \
-    "aws/" r ",g5.12xlarge,A10G,4,22.35,48,192,on_demand,5.672,aws,2026-07-20T00:00:00Z\n"                            \
-    "aws/" r ",g5.12xlarge,A10G,4,22.35,48,192,spot,2.3822,spot-advisor,2025-06-28T00:00:00Z\n"                       \
-    "aws/" r ",g5.48xlarge,A10G,8,22.35,192,768,on_demand,16.288,aws,2026-07-20T00:00:00Z\n"                          \
-    "aws/" r ",g5.48xlarge,A10G,8,22.35,192,768,spot,4.7235,spot-advisor,2025-06-28T00:00:00Z\n"                      \
-    "aws/" r ",g6.xlarge,L4,1,22.35,4,16,on_demand,0.8048,aws,2026-07-20T00:00:00Z\n"                                 \
-    "aws/" r ",g6.xlarge,L4,1,22.35,4,16,spot,0.4104,spot-advisor,2025-06-28T00:00:00Z\n"                             \
-    "aws/" r ",g6.12xlarge,L4,4,22.35,48,192,on_demand,4.6016,aws,2026-07-20T00:00:00Z\n"                             \
-    "aws/" r ",g6.12xlarge,L4,4,22.35,48,192,spot,1.8867,spot-advisor,2025-06-28T00:00:00Z\n"                         \
+    "aws/" r ",g5.xlarge,A10G,1,22.3515625,4,16,on_demand,1.006,aws,2026-07-20T00:00:00Z\n"                           \
+    "aws/" r ",g5.xlarge,A10G,1,22.3515625,4,16,spot,0.4125,spot-advisor,2025-06-28T00:00:00Z\n"                      \
+    "aws/" r ",g5.12xlarge,A10G,4,22.3515625,48,192,on_demand,5.672,aws,2026-07-20T00:00:00Z\n"                       \
+    "aws/" r ",g5.12xlarge,A10G,4,22.3515625,48,192,spot,2.3822,spot-advisor,2025-06-28T00:00:00Z\n"                  \
+    "aws/" r ",g5.48xlarge,A10G,8,22.3515625,192,768,on_demand,16.288,aws,2026-07-20T00:00:00Z\n"                     \
+    "aws/" r ",g5.48xlarge,A10G,8,22.3515625,192,768,spot,4.7235,spot-advisor,2025-06-28T00:00:00Z\n"                 \
+    "aws/" r ",g6.xlarge,L4,1,22.3515625,4,16,on_demand,0.8048,aws,2026-07-20T00:00:00Z\n"                            \
+    "aws/" r ",g6.xlarge,L4,1,22.3515625,4,16,spot,0.4104,spot-advisor,2025-06-28T00:00:00Z\n"                        \
+    "aws/" r ",g6.12xlarge,L4,4,22.3515625,48,192,on_demand,4.6016,aws,2026-07-20T00:00:00Z\n"                        \
+    "aws/" r ",g6.12xlarge,L4,4,22.3515625,48,192,spot,1.8867,spot-advisor,2025-06-28T00:00:00Z\n"                    \
     "aws/" r ",p4d.24xlarge,A100,8,40,96,1152,on_demand,21.957642,aws,2026-07-20T00:00:00Z\n"                         \
     "aws/" r ",p4d.24xlarge,A100,8,40,96,1152,spot,7.2460,spot-advisor,2025-06-28T00:00:00Z\n"                        \
     "aws/" r ",disk,,,,,,,0.000109589041,aws,2026-07-20T00:00:00Z\n"

@@ -1,4 +1,5 @@
-// From request to answer: authentication, the action's row in the table, and the two envelopes (success and error).
+// From request to answer: authentication, the action's row in the table, and the two envelopes (success and
+// error).
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
@@ -23,9 +24,9 @@ static const struct action {
 };
 
 // Parameters by which clients sign in the query string; they belong to no action.
-static const char *const signature_parameters[] = {"X-Amz-Algorithm", "X-Amz-Credential",    "X-Amz-Date",
-                                                   "X-Amz-Expires",   "X-Amz-SignedHeaders", "X-Amz-Signature",
-                                                   "X-Amz-Security-Token"};
+static const char *const signature_parameters[] = {
+    "X-Amz-Algorithm",     "X-Amz-Credential", "X-Amz-Date",          "X-Amz-Expires",
+    "X-Amz-SignedHeaders", "X-Amz-Signature",  "X-Amz-Security-Token"};
 
 static bool read_form(struct rb_mock_call *call, const struct rb_exchange_request *r)
 {
@@ -33,7 +34,8 @@ static bool read_form(struct rb_mock_call *call, const struct rb_exchange_reques
     if (!rb_form_decode(call->form, r->query, strlen(r->query), call->arena, &bad) ||
         !rb_form_decode(call->form, r->body, r->body_len, call->arena, &bad))
         return rb_mock_refuse(call, 400, "MalformedQueryString",
-                              "'%.80s' is broken, not UTF-8, or names a parameter that was given before", bad);
+                              "'%.80s' is broken, not UTF-8, or names a parameter that was given before",
+                              bad);
     for (size_t i = 0; i < sizeof signature_parameters / sizeof *signature_parameters; i++)
         rb_form_get(call->form, "%s", signature_parameters[i]);
     return true;
@@ -54,7 +56,8 @@ static const struct action *find_action(struct rb_mock_call *call)
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(actions[i].name, name) == 0)
             return &actions[i];
-    rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands", name);
+    rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands",
+                   name);
     return NULL;
 }
 
@@ -69,7 +72,8 @@ static const struct action *serve(struct rb_mock_call *call, const struct rb_moc
     if (!rb_mock_ec2_authenticate(&ec2->keys, r, clocks_us, 2, call->arena, &call->region, call->refusal))
         return NULL;
     if (!rb_cloud_regions_find(rb_cloud_regions(ec2->cloud), call->region)) {
-        rb_mock_refuse(call, 401, "AuthFailure", "Credential should be scoped to a valid region: the price list has no %s",
+        rb_mock_refuse(call, 401, "AuthFailure",
+                       "Credential should be scoped to a valid region: the price list has no %s",
                        call->region);
         return NULL;
     }
@@ -89,8 +93,9 @@ static void write_request_id(struct rb_cloud *cloud, struct rb_buf *out)
 static void write_success(const struct action *action, struct rb_cloud *cloud, const struct rb_buf *inside,
                           struct rb_buf *out)
 {
-    rb_buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" RB_MOCK_EC2_NAMESPACE "\">",
-                  action->name);
+    rb_buf_printf(
+        out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" RB_MOCK_EC2_NAMESPACE "\">",
+        action->name);
     rb_buf_puts(out, "<requestId>");
     write_request_id(cloud, out);
     rb_buf_puts(out, "</requestId>");
@@ -108,8 +113,8 @@ static void write_error(const struct rb_mock_refusal *refusal, struct rb_cloud *
     rb_buf_puts(out, "</RequestID></Response>\n");
 }
 
-void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
-                        int64_t unix_us, struct rb_exchange_answer *out)
+void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request,
+                        int64_t now_us, int64_t unix_us, struct rb_exchange_answer *out)
 {
     struct rb_arena arena;
     struct rb_form form = {0};

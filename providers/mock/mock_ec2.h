@@ -16,8 +16,8 @@ struct rb_mock_ec2 {
     struct rb_mock_keys keys;
 };
 
-// now_us is the cloud's clock, unix_us the host's: a signature may be dated by either, so that clients keep working when
-// --speed makes the two part. out->body is appended to.
+// now_us is the cloud's clock, unix_us the host's: a signature may be dated by either, so that clients keep working
+// when --speed makes the two part. out->body is appended to.
 void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
                         int64_t unix_us, struct rb_exchange_answer *out);
 

@@ -1,5 +1,5 @@
-// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that is asked for is marked, so that what
-// nobody asked for can be refused. Values live in the arena given.
+// The parameters of a Query request: `Name=value&Name.1=value`. Every parameter that is asked for is marked, so that
+// what nobody asked for can be refused. Values live in the arena given.
 #ifndef RB_PROVIDERS_MOCK_EC2_FORM_H
 #define RB_PROVIDERS_MOCK_EC2_FORM_H
 
@@ -18,11 +18,12 @@ struct rb_form {
     int n;
 };
 
-// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not UTF-8, or a name
-// given twice (*out_bad is that piece).
+// Decodes n bytes of application/x-www-form-urlencoded and appends to *form. false: a broken % escape, a NUL, not UTF-8,
+// or a name given twice (*out_bad is that piece).
 bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_arena *arena, const char **out_bad);
 
-const char *rb_form_get(struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3))); // NULL: absent
+// NULL: absent.
+const char *rb_form_get(struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // The list PREFIX.1, PREFIX.2, ... up to the first gap; *out_values lives in the arena.
 int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena, const char *const **out_values);

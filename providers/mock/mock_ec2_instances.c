@@ -36,9 +36,10 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
                                  "Client.UserInitiatedShutdown: User initiated shutdown"},
         [RB_CLOUD_CAUSE_GUEST] = {"Instance initiated", "Client.InstanceInitiatedShutdown",
                                   "Client.InstanceInitiatedShutdown: Instance initiated shutdown"},
-        [RB_CLOUD_CAUSE_CAPACITY] = {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
-                                     "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
-                                     "request"},
+        [RB_CLOUD_CAUSE_CAPACITY] =
+            {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
+             "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
+             "request"},
     };
     if (i->cause == RB_CLOUD_CAUSE_NONE) {
         rb_mock_xml_empty(out, "reason");
@@ -84,8 +85,8 @@ static void write_addresses(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_text(out, "dnsName", has_public ? address : "");
 }
 
-// launchTime: while pending the instant of the request, as EC2 has it; from then on the instant billing began, to the
-// millisecond. An instance that never ran has none: nothing is to be paid for it.
+// launchTime: while pending the instant of the request, as EC2 has it; from then on the instant billing
+// began, to the millisecond. An instance that never ran has none: nothing is to be paid for it.
 static void write_launch_time(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
     if (i->running_us >= 0)
@@ -131,9 +132,16 @@ void rb_mock_write_instance(struct rb_buf *out, const struct rb_cloud_instance *
 
 // --- DescribeInstances ---
 
-static const char *const instance_filters[] = {"availability-zone", "client-token",  "instance-id",
-                                               "instance-lifecycle", "instance-state-name", "instance-type",
-                                               "reservation-id",    "tag-key",       "tag:", NULL};
+static const char *const instance_filters[] = {"availability-zone",
+                                               "client-token",
+                                               "instance-id",
+                                               "instance-lifecycle",
+                                               "instance-state-name",
+                                               "instance-type",
+                                               "reservation-id",
+                                               "tag-key",
+                                               "tag:",
+                                               NULL};
 
 static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_instance *i)
 {
@@ -178,7 +186,8 @@ static bool matches_all(const struct rb_mock_filters *filters, const struct rb_c
 
 static bool refuse_unknown(struct rb_mock_call *call, const char *id)
 {
-    return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist", id);
+    return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist",
+                          id);
 }
 
 static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
@@ -227,7 +236,8 @@ bool rb_mock_describe_instances(struct rb_mock_call *call)
     struct rb_mock_page page;
     const char *const *ids = NULL;
     int n_ids = 0;
-    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
+    if (rb_form_has_prefix(call->form, "InstanceId.") &&
+        !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
         return false;
     if (!rb_mock_read_filters(call, instance_filters, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
         !rb_mock_call_checked(call))
@@ -251,7 +261,8 @@ bool rb_mock_terminate_instances(struct rb_mock_call *call)
     if (!rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n))
         return false;
     if (n > 1000)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "At most 1000 instances can be terminated at once");
+        return rb_mock_refuse(call, 400, "InvalidParameterValue",
+                              "At most 1000 instances can be terminated at once");
     if (!rb_mock_call_checked(call) || !check_ids(call, ids, n))
         return false;
     enum rb_cloud_state *before = rb_arena_array(call->arena, (size_t)n, sizeof *before);

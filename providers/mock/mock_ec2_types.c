@@ -1,5 +1,5 @@
-// What the cloud sells: DescribeInstanceTypes and DescribeSpotPriceHistory, read off the catalogue. Prices do not move
-// yet, so the history is today's price.
+// What the cloud sells: DescribeInstanceTypes and DescribeSpotPriceHistory, read off the catalogue. Prices do
+// not move yet, so the history is today's price.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
@@ -44,7 +44,8 @@ static void write_gpus(struct rb_buf *out, const struct rb_offer *o)
     rb_mock_xml_close(out, "gpuInfo");
 }
 
-static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region, const char *type)
+static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region,
+                                const char *type)
 {
     rb_mock_xml_open(out, "supportedUsageClasses");
     if (rb_cloud_offer(c, region, NULL, type, RB_MARKET_ON_DEMAND))
@@ -127,8 +128,8 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
     rb_mock_xml_open(call->out, "instanceTypeSet");
     for (int i = 0; i < c->n_offers; i++) {
         const struct rb_offer *o = &c->offers[i];
-        if (speaks_for_type(call, o) && rb_mock_is_among(o->instance_type, types, n_types) && type_matches(&filters, call, o) &&
-            rb_mock_page_take(&page, i))
+        if (speaks_for_type(call, o) && rb_mock_is_among(o->instance_type, types, n_types) &&
+            type_matches(&filters, call, o) && rb_mock_page_take(&page, i))
             write_type(call, o);
     }
     rb_mock_xml_close(call->out, "instanceTypeSet");
@@ -199,13 +200,15 @@ bool rb_mock_describe_spot_price_history(struct rb_mock_call *call)
     if (!read_spot_question(call, &q))
         return false;
     if (q.zone && !rb_cloud_region_has_zone(region, q.zone))
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", q.zone);
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]",
+                              q.zone);
     rb_mock_xml_open(call->out, "spotPriceHistorySet");
     for (int i = 0; i < c->n_offers && sells_linux(&q); i++) {
         const struct rb_offer *o = &c->offers[i];
         for (int z = 0; z < region->n_zones && o->market == RB_MARKET_SPOT; z++) {
             const char *zone = region->zones[z];
-            bool wanted = (!q.zone || strcmp(q.zone, zone) == 0) && rb_mock_is_among(o->instance_type, q.types, q.n_types) &&
+            bool wanted = (!q.zone || strcmp(q.zone, zone) == 0) &&
+                          rb_mock_is_among(o->instance_type, q.types, q.n_types) &&
                           rb_cloud_offer(c, call->region, zone, o->instance_type, RB_MARKET_SPOT) == o &&
                           spot_filters_match(&q, o->instance_type, zone);
             if (wanted && rb_mock_page_take(&q.page, (int64_t)i * region->n_zones + z))

@@ -1,26 +1,48 @@
-// Characters that XML 1.0 cannot carry at all (most control bytes) become '?'.
+// Whatever XML 1.0 cannot carry becomes '?': the answer is well-formed for any text.
 #include "providers/mock/mock_ec2_xml.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
+
+// May the character of len bytes stand in XML 1.0? Neither control characters nor U+FFFE, U+FFFF may.
+static bool is_allowed(const char *c, size_t len)
+{
+    if (len == 1)
+        return (unsigned char)*c >= 0x20 || strchr("\t\n\r", *c);
+    return len != 3 || (memcmp(c, "\xef\xbf\xbe", 3) != 0 && memcmp(c, "\xef\xbf\xbf", 3) != 0);
+}
+
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '\r':
+        return "&#13;"; // a bare one would be read back as a newline
+    default:
+        return NULL;
+    }
+}
 
 static void escape(struct rb_buf *out, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '&')
-            rb_buf_puts(out, "&amp;");
-        else if (c == '<')
-            rb_buf_puts(out, "&lt;");
-        else if (c == '>')
-            rb_buf_puts(out, "&gt;");
-        else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r')
+    for (size_t n = strlen(text), len; n > 0; text += len, n -= len) {
+        len = rb_utf8_char_len(text, n);
+        if (len == 0 || !is_allowed(text, len)) { // error messages may quote what was no text, or cut it anywhere
+            len = len ? len : 1;
             rb_buf_putc(out, '?');
-        else if (c == '\r')
-            rb_buf_puts(out, "&#13;"); // a bare one would be read back as a newline
-        else
-            rb_buf_putc(out, (char)c);
+        } else if (entity(*text)) {
+            rb_buf_puts(out, entity(*text));
+        } else {
+            rb_buf_append(out, text, len);
+        }
     }
 }
 

@@ -24,7 +24,8 @@ struct reader {
 
 static bool fail(const struct reader *r, struct rb_err *err, const char *what)
 {
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = r->path, .line = r->line}, NULL, "%s", what);
+    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = r->path, .line = r->line}, NULL, "%s",
+                         what);
 }
 
 static char *trim(char *s)
@@ -43,8 +44,8 @@ static bool add(struct reader *r, const char *access_key, const char *secret_key
         return fail(r, err, "expected an access key and its secret");
     if (r->n == MAX_KEYS)
         return fail(r, err, "more than 256 keys");
-    r->keys[r->n++] = (struct rb_mock_key){rb_arena_strdup(r->arena, access_key),
-                                           rb_arena_strdup(r->arena, secret_key)};
+    r->keys[r->n++] =
+        (struct rb_mock_key){rb_arena_strdup(r->arena, access_key), rb_arena_strdup(r->arena, secret_key)};
     return true;
 }
 
@@ -109,9 +110,10 @@ bool rb_mock_keys_read(const char *path, struct rb_arena *arena, struct rb_mock_
     bool ok = read_lines(&r, text, err);
     free(text);
     if (ok && r.n == 0)
-        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
-                           "no key: expected \"%s\" and lines under it, or aws_access_key_id = ... in an ini file",
-                           console_header);
+        ok = rb_err_set_at(
+            err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
+            "no key: expected \"%s\" and lines under it, or aws_access_key_id = ... in an ini file",
+            console_header);
     if (ok)
         *out = (struct rb_mock_keys){r.keys, r.n};
     return ok;

@@ -116,12 +116,14 @@ static bool make_sshd_config(const struct rb_node_dir *d, struct rb_err *err)
     char path[4096];
     snprintf(path, sizeof path, "%s/session", d->root);
     rb_buf_shell_quote(&session, path);
-    rb_buf_printf(&text,
-                  "ListenAddress %s\nPort %d\nHostKey \"%s/host_key\"\nAuthorizedKeysFile \"%s/authorized_keys\"\n"
-                  "ForceCommand %s\n",
-                  d->address, d->ssh_port, d->root, d->root, rb_buf_str(&session));
-    // StrictModes: the directory lies wherever rbmock was told, under /tmp too. MaxSessions: a controller multiplexes
-    // everything over one connection. Without PAM and DNS a login depends on nothing outside this directory.
+    rb_buf_printf(
+        &text,
+        "ListenAddress %s\nPort %d\nHostKey \"%s/host_key\"\nAuthorizedKeysFile \"%s/authorized_keys\"\n"
+        "ForceCommand %s\n",
+        d->address, d->ssh_port, d->root, d->root, rb_buf_str(&session));
+    // StrictModes: the directory lies wherever rbmock was told, under /tmp too. MaxSessions: a controller
+    // multiplexes everything over one connection. Without PAM and DNS a login depends on nothing outside this
+    // directory.
     rb_buf_puts(&text, "PidFile none\nUsePAM no\nStrictModes no\nUseDNS no\nPasswordAuthentication no\n"
                        "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPermitUserRC no\n"
                        "MaxSessions 1000\nMaxStartups 200\nPrintMotd no\nPrintLastLog no\nX11Forwarding no\n"

@@ -1,4 +1,5 @@
-// Bind mounts over every place where a tool may be, and over the sockets through which one could ask the host's init.
+// Bind mounts over every place where a tool may be, and over the sockets through which one could ask the
+// host's init.
 #include "providers/mock/node_shield.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 
 #define CAP_SYS_BOOT 22 // linux/capability.h: reboot(2)
 
-static const char *const folders[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+static const char *const folders[] = {"/bin",      "/sbin",          "/usr/bin",
+                                      "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 static const char *const hidden[] = {"/run/systemd", "/run/dbus", "/run/initctl"};
 
 static void cover_tools(const char *node_tool)

@@ -1,5 +1,5 @@
-// The table of nodes. A node speaks through two files: its supervisor's pipe, whose end means that nothing of the node is
-// left, and a FIFO in which the node's own `shutdown` leaves its wishes.
+// The table of nodes. A node speaks through two files: its supervisor's pipe, whose end means that nothing of
+// the node is left, and a FIFO in which the node's own `shutdown` leaves its wishes.
 #include "providers/mock/nodes.h"
 #include "base/buf.h"
 #include "base/log.h"
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_LINE        256  // a longer one is not from our own tools
+#define MAX_LINE         256    // a longer one is not from our own tools
 #define MAX_SHUTDOWN_MIN 100000 // ten weeks; more is a slip
 
 struct node {
@@ -29,7 +29,7 @@ struct node {
     pid_t pid;
     int report, control; // -1: closed
     struct rb_buf report_text, control_text;
-    bool ended;          // by rb_nodes_end
+    bool ended; // by rb_nodes_end
     bool gone;
 };
 
@@ -188,7 +188,8 @@ static bool bring_up(struct rb_nodes *n, struct node *node, uint32_t address, co
     if (n->config.netns && !rb_node_cable_add(address, &node->cable, err))
         return false;
     node->has_cable = n->config.netns;
-    if (!rb_node_supervisor_start(&node->dir, node->has_cable ? node->cable.netns : NULL, &node->pid, &node->report, err))
+    if (!rb_node_supervisor_start(&node->dir, node->has_cable ? node->cable.netns : NULL, &node->pid,
+                                  &node->report, err))
         return false;
     if (!watch(n, node->report, node) || !watch(n, node->control, node))
         return rb_err_set(err, RB_ERR_IO, "epoll: %s", strerror(errno));
@@ -224,7 +225,8 @@ static void abandon(struct rb_nodes *n, struct node *node, const char *why)
     snprintf(add_report(n, RB_NODE_FAILED, node->dir.id)->text, 256, "%.255s", why);
 }
 
-void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data, size_t user_data_len)
+void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data,
+                   size_t user_data_len)
 {
     struct rb_err err;
     struct rb_user_data u, nothing = {.authorized_keys = "", .boot_script = "", .run_script = ""};
@@ -234,7 +236,8 @@ void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const v
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {
         struct rb_err ignored;
         rb_node_dir_make(&node->dir, &nothing, &ignored);
-        const char *why = rb_arena_printf(&node->arena, "user data%s%s: %s", *err.key ? ", " : "", err.key, err.message);
+        const char *why =
+            rb_arena_printf(&node->arena, "user data%s%s: %s", *err.key ? ", " : "", err.key, err.message);
         rb_node_dir_log(&node->dir, "%s", why);
         abandon(n, node, why);
     } else if (!bring_up(n, node, address, &u, &err)) {
@@ -262,8 +265,9 @@ bool rb_nodes_accident(struct rb_nodes *n, const char *id, enum rb_node_accident
     if (!node || node->gone)
         return rb_err_set(err, RB_ERR_NOT_FOUND, "no node %s is up", id);
     if (needs_cable && !node->has_cable)
-        return rb_err_set(err, RB_ERR_INVALID, "only nodes with a network of their own can be cut off: start rbmock with "
-                                               "--nodes netns");
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "only nodes with a network of their own can be cut off: start rbmock with "
+                          "--nodes netns");
     switch (accident) {
     case RB_NODE_CUT:
     case RB_NODE_HEAL:

@@ -6,9 +6,9 @@
 #include <ctype.h>
 #include <string.h>
 
-const char *const rb_user_data_tools[] = {"apt",      "apt-get", "dnf",     "dpkg",     "halt",      "init",
-                                          "poweroff", "reboot",  "shutdown", "snap",    "sudo",      "systemctl",
-                                          "systemd-run", "telinit", "yum",  NULL};
+const char *const rb_user_data_tools[] = {"apt",         "apt-get", "dnf",      "dpkg", "halt", "init",
+                                          "poweroff",    "reboot",  "shutdown", "snap", "sudo", "systemctl",
+                                          "systemd-run", "telinit", "yum",      NULL};
 
 // --- the search ---
 
@@ -25,7 +25,8 @@ static bool is_tool(const char *name, size_t n)
     return false;
 }
 
-// Is the word a path into some bin folder that ends in a tool's name? /sbin/halt, /usr/bin/../sbin/halt, $ROOT/bin/halt
+// Is the word a path into some bin folder that ends in a tool's name? /sbin/halt, /usr/bin/../sbin/halt,
+// $ROOT/bin/halt
 static bool is_tool_path(const char *word, size_t n)
 {
     size_t base = n;
@@ -79,11 +80,13 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
         if (replaces_path(text, n, at))
             return rb_err_set(err, RB_ERR_INVALID,
                               "line %d: PATH= must begin with $PATH, or the node's commands would be the "
-                              "host's", line);
+                              "host's",
+                              line);
         if (forgets_path(text, n, at))
             return rb_err_set(err, RB_ERR_INVALID,
                               "line %d: `command -p` and `env -i` would run the host's commands on a mock "
-                              "node", line);
+                              "node",
+                              line);
         if (!is_path_char(text[at]) || (at > 0 && is_path_char(text[at - 1])))
             continue;
         size_t len = 1;
@@ -92,16 +95,19 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
         while (len > 1 && text[at + len - 1] == '.') // a full stop after the path
             len--;
         if (is_tool_path(text + at, len))
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "line %d: %.*s is the host's; write the command's name alone and the node's own "
-                              "is found in its PATH", line, (int)(len < 80 ? len : 80), text + at);
+            return rb_err_set(
+                err, RB_ERR_INVALID,
+                "line %d: %.*s is the host's; write the command's name alone and the node's own "
+                "is found in its PATH",
+                line, (int)(len < 80 ? len : 80), text + at);
     }
     return true;
 }
 
 // --- cloud-config ---
 
-static bool join_lines(const struct rb_node *list, struct rb_arena *arena, const char **out, struct rb_err *err)
+static bool join_lines(const struct rb_node *list, struct rb_arena *arena, const char **out,
+                       struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     if (list && !rb_node_list(list, err))
@@ -135,7 +141,8 @@ static bool append_command(const struct rb_node *item, struct rb_buf *out, struc
     return true;
 }
 
-static bool join_commands(const struct rb_node *list, struct rb_arena *arena, const char **out, struct rb_err *err)
+static bool join_commands(const struct rb_node *list, struct rb_arena *arena, const char **out,
+                          struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     if (list && !rb_node_list(list, err))

@@ -19,11 +19,12 @@ void small_cloud_setup(struct small_cloud *s, const char *extra, double capacity
 {
     struct rb_err err;
     rb_arena_init(&s->arena);
-    const char *yaml = rb_arena_printf(&s->arena,
-                                       "format: rb-mock/1\nprices: prices.csv\nprovisioning:\n"
-                                       "  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 5.0, init_s: 3.0, "
-                                       "capacity_failure: %.3f}\n%s",
-                                       capacity_failure, extra);
+    const char *yaml =
+        rb_arena_printf(&s->arena,
+                        "format: rb-mock/1\nprices: prices.csv\nprovisioning:\n"
+                        "  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 5.0, init_s: 3.0, "
+                        "capacity_failure: %.3f}\n%s",
+                        capacity_failure, extra);
     if (!rb_cloud_config_parse("cloud.yaml", yaml, prices, NULL, &s->arena, &s->config, &err))
         fail_msg("%s:%d: %s: %s", err.file, err.line, err.key, err.message);
     s->config.seed = 1;

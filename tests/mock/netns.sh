@@ -40,7 +40,7 @@ await() { for _ in $(seq 150); do "$@" && return; sleep 0.1; done; fail "timed o
 reachable() { curl -s "$endpoint/_rbmock/instances" | grep -q '"reachable": true'; }
 await reachable
 address=$(curl -s "$endpoint/_rbmock/instances" | sed -n 's/.*"address": "\(.*\)",/\1/p')
-node() { timeout 3 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
+node() { timeout 15 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
   -o ConnectTimeout=2 -i "$dir/key" -p 2222 "$(id -un)@$address" "$@"; }
 unreachable() { ! node true 2>/dev/null; }
 accident() { [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$endpoint/_rbmock/nodes/$id/$1")" = 200 ] || fail "$1"; }

@@ -57,12 +57,14 @@ static void write_cloud(struct running *r)
                "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
                "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
                "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n");
-    write_text(r, "cloud.yaml",
-               rb_arena_printf(&r->arena,
-                               "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
-                               "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
-                               "capacity_failure: 0.0}]\n",
-                               r->ssh_port));
+    write_text(
+        r, "cloud.yaml",
+        rb_arena_printf(
+            &r->arena,
+            "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
+            "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
+            "capacity_failure: 0.0}]\n",
+            r->ssh_port));
 }
 
 static void read_ready_line(struct running *r, int fd)
@@ -175,7 +177,9 @@ static struct reply exchange(struct running *r, const struct rb_buf *request)
 static struct reply simple(struct running *r, const char *method, const char *path)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf request = RB_BUF_INIT;
-    rb_buf_printf(&request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", method, path);
+    rb_buf_printf(&request,
+                  "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                  method, path);
     return exchange(r, &request);
 }
 
@@ -322,8 +326,10 @@ const char *running_cloud_config(struct running *r, const char *more)
     char command[512];
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     snprintf(command, sizeof command,
-             "cd %s && { [ -f key ] || { ssh-keygen -q -t ed25519 -N '' -C test -f key && ssh-keygen -q -t ed25519 -N '' -C "
-             "node -f host && printf 'node %%s' \"$(cat host.pub)\" >known_hosts; }; }", r->dir);
+             "cd %s && { [ -f key ] || { ssh-keygen -q -t ed25519 -N '' -C test -f key && ssh-keygen -q -t "
+             "ed25519 -N '' -C "
+             "node -f host && printf 'node %%s' \"$(cat host.pub)\" >known_hosts; }; }",
+             r->dir);
     assert_int_equal(run_shell(command, NULL), 0);
     rb_buf_printf(&text, "#cloud-config\nssh_authorized_keys:\n  - %s\nssh_deletekeys: true\nssh_keys:\n"
                          "  ed25519_public: %s\n  ed25519_private: |\n",
@@ -341,12 +347,14 @@ const char *running_cloud_config(struct running *r, const char *more)
 int running_ssh(struct running *r, const char *id, const char *command, struct rb_buf *out)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    rb_buf_printf(&line,
-                  "cd %s && exec ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=known_hosts "
-                  "-o GlobalKnownHostsFile=/dev/null -o HostKeyAlias=node -o IdentitiesOnly=yes -o ConnectTimeout=10 "
-                  "-o LogLevel=ERROR -i key -p %s %s@%s -- ",
-                  r->dir, running_instance(r, id, "ssh_port"), running_instance(r, id, "ssh_user"),
-                  running_instance(r, id, "address"));
+    rb_buf_printf(
+        &line,
+        "cd %s && exec ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
+        "UserKnownHostsFile=known_hosts "
+        "-o GlobalKnownHostsFile=/dev/null -o HostKeyAlias=node -o IdentitiesOnly=yes -o ConnectTimeout=10 "
+        "-o LogLevel=ERROR -i key -p %s %s@%s -- ",
+        r->dir, running_instance(r, id, "ssh_port"), running_instance(r, id, "ssh_user"),
+        running_instance(r, id, "address"));
     rb_buf_shell_quote(&line, command);
     rb_buf_puts(&line, " 2>&1");
     return run_shell(rb_buf_str(&line), out);

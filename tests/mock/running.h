@@ -43,7 +43,8 @@ void running_await_words(struct running *r, const char *file, const char *words)
 
 // cloud-config with this run's key, a known host key, and more lines.
 const char *running_cloud_config(struct running *r, const char *more);
-// Runs a command on the node with strict host key checking; its output goes to out (may be NULL). Returns the exit status.
+// Runs a command on the node with strict host key checking; its output goes to out (may be NULL). Returns the
+// exit status.
 int running_ssh(struct running *r, const char *id, const char *command, struct rb_buf *out);
 
 // Runs a shell command; its output goes to out (may be NULL). Returns the exit status.

@@ -1,5 +1,5 @@
-// The mock cloud's state machine in virtual time: idempotency (the table of EC2's "Ensuring idempotency"), life and death
-// of an instance, capacity, and the bill.
+// The mock cloud's state machine in virtual time: idempotency (the table of EC2's "Ensuring idempotency"),
+// life and death of an instance, capacity, and the bill.
 #include "clouds.h"
 
 #include <setjmp.h>
@@ -191,7 +191,7 @@ static void a_moment_of_running_costs_a_minute(void **state)
     (void)state;
     struct rb_cloud_launch l = plain_launch();
     struct rb_cloud_instance *i = launch_one(&l, T0 + 300000); // runs from .3 s
-    terminate(i, T0 + 5 * S + 800000);                         // in the same second, truncated it would end before it ran
+    terminate(i, T0 + 5 * S + 800000); // in the same second, truncated it would end before it ran
     assert_int_equal(i->running_us, T0 + 5 * S + 300000);
     assert_int_equal(i->ended_us, T0 + 6 * S);
     assert_int_equal(rb_cloud_bill(i, T0 + 6 * S).billed_s, 60);

@@ -13,7 +13,9 @@
 
 #define HEADER "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
 #define ROW    "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
-#define RULE   "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1.0, init_s: 1.0, capacity_failure: 0}]\n"
+#define RULE                                                                                                 \
+    "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1.0, init_s: 1.0, "           \
+    "capacity_failure: 0}]\n"
 #define GOOD   "format: rb-mock/1\nprices: p.csv\n" RULE
 
 static void the_built_in_cloud_is_valid(void **state)
@@ -41,8 +43,8 @@ static void every_key_is_read(void **state)
     if (!rb_cloud_config_parse("c.yaml",
                                GOOD "ssh_port: 2200\ncapacity: {g5.xlarge: 3}\nimages: [ami-1, ami-2]\n"
                                     "shutdown_s: {distribution: empirical, values: [4, 2]}\n",
-                               HEADER ROW "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", NULL, &arena, &c,
-                               &err))
+                               HEADER ROW "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", NULL,
+                               &arena, &c, &err))
         fail_msg("%s:%d: %s: %s", err.file, err.line, err.key, err.message);
     assert_int_equal(c.catalog.n_offers, 1); // EC2 sells nothing of Google's
     assert_int_equal(c.ssh_port, 2200);
@@ -75,9 +77,11 @@ static void bad_files_are_refused_by_key(void **state)
         {GOOD "images: [debian]\n", HEADER ROW, "images[0]"},
         {GOOD "shutdown_s: -1\n", HEADER ROW, "shutdown_s"},
         {GOOD, HEADER, ""}, // nothing sold: an error of the CSV itself
-        {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", "prices"},         // nothing of EC2
+        {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n",
+         "prices"}, // nothing of EC2
         {GOOD, HEADER "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,-1\n", ""},
-        {"format: rb-mock/1\nprices: p.csv\nprovisioning: []\n", HEADER ROW, "provisioning"},          // nothing matches
+        {"format: rb-mock/1\nprices: p.csv\nprovisioning: []\n", HEADER ROW,
+         "provisioning"}, // nothing matches
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct rb_arena arena;
@@ -115,7 +119,9 @@ static void keys_are_read_from_csv_and_ini(void **state)
     struct rb_mock_keys keys;
     struct rb_err err;
     rb_arena_init(&arena);
-    assert_true(read_keys("\xef\xbb\xbf" "Access key ID,Secret access key\r\nAKIA1,s3cr=et/+\r\n", &arena, &keys, &err));
+    assert_true(read_keys("\xef\xbb\xbf"
+                          "Access key ID,Secret access key\r\nAKIA1,s3cr=et/+\r\n",
+                          &arena, &keys, &err));
     assert_int_equal(keys.n, 1);
     assert_string_equal(keys.keys[0].access_key, "AKIA1");
     assert_string_equal(keys.keys[0].secret_key, "s3cr=et/+");

@@ -1,5 +1,6 @@
 // The EC2 front without sockets: every request here is signed, decoded, answered and read back as XML.
 #include "clouds.h"
+#include "base/stream.h"
 #include "providers/digest.h"
 #include "providers/mock/ledger.h"
 #include "providers/mock/mock_ec2.h"
@@ -64,10 +65,17 @@ static const struct rb_xml *post(const char *body)
     char date[17];
     amz_date(signing.unix_us, date);
     sign_form(&signing, body, &authorization);
-    const struct rb_sigv4_header headers[] = {
-        {"Host", HOST}, {"Content-Type", FORM_TYPE}, {"X-Amz-Date", date}, {"Authorization", rb_buf_str(&authorization)}};
-    return exchange(&(struct rb_exchange_request){
-        .method = "POST", .path = "/", .query = "", .headers = headers, .n_headers = 4, .body = body, .body_len = strlen(body)});
+    const struct rb_sigv4_header headers[] = {{"Host", HOST},
+                                              {"Content-Type", FORM_TYPE},
+                                              {"X-Amz-Date", date},
+                                              {"Authorization", rb_buf_str(&authorization)}};
+    return exchange(&(struct rb_exchange_request){.method = "POST",
+                                                  .path = "/",
+                                                  .query = "",
+                                                  .headers = headers,
+                                                  .n_headers = 4,
+                                                  .body = body,
+                                                  .body_len = strlen(body)});
 }
 
 // `Action=...&Version=...` and the rest as given.
@@ -176,11 +184,18 @@ static void a_changed_body_is_noticed(void **state)
     char date[17];
     amz_date(T0, date);
     sign_form(&signing, "Action=DescribeRegions&Version=2016-11-15", &authorization);
-    const struct rb_sigv4_header headers[] = {
-        {"Host", HOST}, {"Content-Type", FORM_TYPE}, {"X-Amz-Date", date}, {"Authorization", rb_buf_str(&authorization)}};
+    const struct rb_sigv4_header headers[] = {{"Host", HOST},
+                                              {"Content-Type", FORM_TYPE},
+                                              {"X-Amz-Date", date},
+                                              {"Authorization", rb_buf_str(&authorization)}};
     const char *body = "Action=DescribeRegions&Version=2016-11-15&AllRegions=true";
-    const struct rb_xml *root = exchange(&(struct rb_exchange_request){
-        .method = "POST", .path = "/", .query = "", .headers = headers, .n_headers = 4, .body = body, .body_len = strlen(body)});
+    const struct rb_xml *root = exchange(&(struct rb_exchange_request){.method = "POST",
+                                                                       .path = "/",
+                                                                       .query = "",
+                                                                       .headers = headers,
+                                                                       .n_headers = 4,
+                                                                       .body = body,
+                                                                       .body_len = strlen(body)});
     assert_string_equal(error_code(root), "SignatureDoesNotMatch");
 }
 
@@ -264,32 +279,42 @@ static void run_instances_refuses_nonsense(void **state)
         {PLAIN "&Frobnicate=1", "UnknownParameter", 400},
         {PLAIN "&LaunchTemplate.LaunchTemplateName=x", "UnknownParameter", 400},
         {PLAIN "&SecurityGroupId.2=sg-12345678", "UnknownParameter", 400}, // a list begins at 1
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=2&MaxCount=1", "InvalidParameterValue", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=0&MaxCount=1", "InvalidParameterValue", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=1x&MaxCount=1", "InvalidParameterValue", 400},
-        {"ImageId=ami-ffffffffffffffff0&InstanceType=g5.xlarge&MinCount=1&MaxCount=1", "InvalidAMIID.NotFound", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=2&MaxCount=1",
+         "InvalidParameterValue", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=0&MaxCount=1",
+         "InvalidParameterValue", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=1x&MaxCount=1",
+         "InvalidParameterValue", 400},
+        {"ImageId=ami-ffffffffffffffff0&InstanceType=g5.xlarge&MinCount=1&MaxCount=1",
+         "InvalidAMIID.NotFound", 400},
         {"ImageId=debian&InstanceType=g5.xlarge&MinCount=1&MaxCount=1", "InvalidAMIID.Malformed", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=p99.huge&MinCount=1&MaxCount=1", "InvalidParameterValue", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=41&MaxCount=41", "InsufficientInstanceCapacity",
-         500},
+        {"ImageId=ami-00000000000000000&InstanceType=p99.huge&MinCount=1&MaxCount=1", "InvalidParameterValue",
+         400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=41&MaxCount=41",
+         "InsufficientInstanceCapacity", 500},
         {PLAIN "&KeyName=mine", "InvalidKeyPair.NotFound", 400},
         {PLAIN "&SubnetId=there", "InvalidSubnetID.NotFound", 400},
         {PLAIN "&SecurityGroupId.1=default", "InvalidGroupId.Malformed", 400},
-        {PLAIN "&SubnetId=subnet-12345678&NetworkInterface.1.DeviceIndex=0", "InvalidParameterCombination", 400},
+        {PLAIN "&SubnetId=subnet-12345678&NetworkInterface.1.DeviceIndex=0", "InvalidParameterCombination",
+         400},
         {PLAIN "&Placement.AvailabilityZone=us-east-1q", "InvalidParameterValue", 400},
         {PLAIN "&UserData=%21%21", "InvalidUserData.Malformed", 400},
         {PLAIN "&InstanceInitiatedShutdownBehavior=hibernate", "InvalidParameterValue", 400},
         {PLAIN "&InstanceMarketOptions.MarketType=capacity-block", "InvalidParameterValue", 400},
         {PLAIN "&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time", "MissingParameter", 400},
-        {PLAIN "&InstanceMarketOptions.MarketType=spot&InstanceMarketOptions.SpotOptions.MaxPrice=0.4", "SpotMaxPriceTooLow",
-         400},
-        {PLAIN "&TagSpecification.1.ResourceType=moon&TagSpecification.1.Tag.1.Key=a", "InvalidParameterValue", 400},
+        {PLAIN "&InstanceMarketOptions.MarketType=spot&InstanceMarketOptions.SpotOptions.MaxPrice=0.4",
+         "SpotMaxPriceTooLow", 400},
+        {PLAIN "&TagSpecification.1.ResourceType=moon&TagSpecification.1.Tag.1.Key=a",
+         "InvalidParameterValue", 400},
         {PLAIN "&TagSpecification.1.Tag.1.Key=a", "MissingParameter", 400},
-        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=aws:x", "InvalidParameterValue", 400},
-        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=a&TagSpecification.1.Tag.2.Key=a",
+        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=aws:x",
+         "InvalidParameterValue", 400},
+        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=a&TagSpecification.1."
+               "Tag.2.Key=a",
          "InvalidParameterValue", 400},
         {PLAIN "&ClientToken=caf%C3%A9", "InvalidParameterValue", 400},
-        {PLAIN "&ClientToken=12345678901234567890123456789012345678901234567890123456789012345", "InvalidParameterValue", 400},
+        {PLAIN "&ClientToken=12345678901234567890123456789012345678901234567890123456789012345",
+         "InvalidParameterValue", 400},
         {PLAIN "&DryRun=true", "DryRunOperation", 412},
         {PLAIN "&DryRun=true&Frobnicate=1", "UnknownParameter", 400},
         {PLAIN "&MinCount=1", "MalformedQueryString", 400}, // given twice
@@ -308,9 +333,10 @@ static void tokens_compare_all_parameters_but_the_zone(void **state)
     assert_string_equal(run("ClientToken=T"), first);
     assert_string_equal(run("ClientToken=T&"), first); // an empty piece is nothing
     // The order of parameters means nothing.
-    const struct rb_xml *set =
-        rb_xml_child(ok("RunInstances", "MaxCount=1&ClientToken=T&MinCount=1&InstanceType=g5.xlarge&ImageId=ami-00000000000000000"),
-                     "instancesSet");
+    const struct rb_xml *set = rb_xml_child(
+        ok("RunInstances",
+           "MaxCount=1&ClientToken=T&MinCount=1&InstanceType=g5.xlarge&ImageId=ami-00000000000000000"),
+        "instancesSet");
     assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "instanceId"), first);
     expect_error("RunInstances", PLAIN "&ClientToken=T&Monitoring.Enabled=true", "IdempotentParameterMismatch", 400);
     expect_error("RunInstances",
@@ -368,10 +394,12 @@ static void user_data_is_limited_and_searched(void **state)
 static void filters_select(void **state)
 {
     (void)state;
-    RB_AUTO(rb_auto_free) char *tagged = rb_xstrdup(
+    RB_AUTO(rb_auto_free)
+    char *tagged = rb_xstrdup(
         run("ClientToken=one&Placement.AvailabilityZone=us-east-1a&TagSpecification.1.ResourceType=instance"
             "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&TagSpecification.1.Tag.1.Value=r%2B1%20%E2%82%AC"
-            "&TagSpecification.2.ResourceType=volume&TagSpecification.2.Tag.1.Key=disk&TagSpecification.2.Tag.1.Value=x"));
+            "&TagSpecification.2.ResourceType=volume&TagSpecification.2.Tag.1.Key=disk&TagSpecification.2."
+            "Tag.1.Value=x"));
     run("InstanceMarketOptions.MarketType=spot&Placement.AvailabilityZone=us-east-1b");
     ok("RunInstances", "ImageId=ami-00000000000000000&InstanceType=g5.12xlarge&MinCount=1&MaxCount=1");
     const struct {
@@ -393,7 +421,9 @@ static void filters_select(void **state)
         {"Filter.1.Name=availability-zone&Filter.1.Value.1=us-east-1%3F", 3},
         {"Filter.1.Name=instance-type&Filter.1.Value.1=g5.*", 3},
         {"Filter.1.Name=instance-type&Filter.1.Value.1=*.12x*e", 1},
-        {"Filter.1.Name=instance-type&Filter.1.Value.1=g5.xlarge&Filter.2.Name=instance-lifecycle&Filter.2.Value.1=spot", 1},
+        {"Filter.1.Name=instance-type&Filter.1.Value.1=g5.xlarge&Filter.2.Name=instance-lifecycle&Filter.2."
+         "Value.1=spot",
+         1},
         {"Filter.1.Name=instance-type&Filter.1.Value.1=g5.%5C%2A", 0}, // a quoted star is a star
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
@@ -421,7 +451,8 @@ static void pages_cover_everything_once(void **state)
         const struct rb_xml *root = ok("DescribeInstances", rest);
         const struct rb_xml *r = rb_xml_child(rb_xml_child(root, "reservationSet"), "item");
         for (; r; r = rb_xml_next(r, "item"))
-            for (const struct rb_xml *i = rb_xml_child(rb_xml_child(r, "instancesSet"), "item"); i; i = rb_xml_next(i, "item"))
+            for (const struct rb_xml *i = rb_xml_child(rb_xml_child(r, "instancesSet"), "item"); i;
+                 i = rb_xml_next(i, "item"))
                 snprintf(seen[n++], 20, "%s", rb_xml_text(i, "instanceId"));
         token = rb_xml_text(root, "nextToken");
         if (token)
@@ -530,7 +561,8 @@ static void instance_types_come_from_the_price_list(void **state)
     set = rb_xml_child(ok("DescribeInstanceTypes", "Filter.1.Name=supported-usage-class&Filter.1.Value.1=spot"),
                        "instanceTypeSet");
     assert_int_equal(n_items(set), 1);
-    set = rb_xml_child(ok("DescribeInstanceTypes", "Filter.1.Name=instance-type&Filter.1.Value.1=c5.*"), "instanceTypeSet");
+    set = rb_xml_child(ok("DescribeInstanceTypes", "Filter.1.Name=instance-type&Filter.1.Value.1=c5.*"),
+                       "instanceTypeSet");
     assert_null(rb_xml_child(rb_xml_child(set, "item"), "gpuInfo"));
     expect_error("DescribeInstanceTypes", "InstanceType.1=p99.huge", "InvalidInstanceType", 400);
 }
@@ -539,7 +571,8 @@ static void spot_prices_are_listed_by_zone(void **state)
 {
     (void)state;
     const struct rb_xml *set =
-        rb_xml_child(ok("DescribeSpotPriceHistory", "InstanceType.1=g5.xlarge&ProductDescription.1=Linux%2FUNIX&StartTime=now"),
+        rb_xml_child(ok("DescribeSpotPriceHistory",
+                        "InstanceType.1=g5.xlarge&ProductDescription.1=Linux%2FUNIX&StartTime=now"),
                      "spotPriceHistorySet");
     assert_int_equal(n_items(set), 3);
     assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "spotPrice"), "0.412500");
@@ -583,6 +616,52 @@ static void tags_can_be_added_later(void **state)
     expect_error("CreateTags", "ResourceId.1=i-0000000000000000d&Tag.1.Key=a", "InvalidInstanceID.NotFound", 400);
 }
 
+#define V "Version=2016-11-15&"
+
+// Bodies made by cutting, repeating and corrupting good ones: whatever comes, the answer is XML.
+static void garbage_gets_an_answer(void **state)
+{
+    (void)state;
+    static const char *const seeds[] = {
+        "Action=RunInstances&" V PLAIN "&UserData=I2Nsb3VkLWNvbmZpZwo%3D&TagSpecification.1.ResourceType=instance&ClientToken=x",
+        "Action=DescribeInstances&" V "Filter.1.Name=tag%3Aa&Filter.1.Value.1=*&MaxResults=5&NextToken=page0000000000000001",
+        "Action=DescribeSpotPriceHistory&" V "InstanceType.1=g5.xlarge&MaxResults=1&ProductDescription.1=%EF%BF%BF",
+        "Action=CreateTags&" V "ResourceId.1=i-00000000000000000&Tag.1.Key=a&Tag.1.Value=%3C%26%0D%01",
+    };
+    struct rb_stream random;
+    rb_stream_init(&random, &(struct rb_stream_key){.seed = 7, .purpose = RB_DRAW_SEARCH});
+    for (int k = 0; k < 3000; k++) {
+        char body[1024];
+        int n = snprintf(body, sizeof body, "%s", seeds[rb_stream_below(&random, 4)]);
+        for (uint64_t changes = 1 + rb_stream_below(&random, 4); changes > 0 && n > 2; changes--) {
+            int at = (int)rb_stream_below(&random, (uint64_t)n), len = (int)rb_stream_below(&random, (uint64_t)(n - at));
+            switch (rb_stream_below(&random, 4)) {
+            case 0: // another byte
+                body[at] = (char)(1 + rb_stream_below(&random, 255));
+                break;
+            case 1: // a piece less
+                memmove(body + at, body + at + len, (size_t)(n - at - len) + 1);
+                n -= len;
+                break;
+            case 2: // a piece twice
+                if (n + len < (int)sizeof body) {
+                    memmove(body + at + len, body + at, (size_t)(n - at) + 1);
+                    n += len;
+                }
+                break;
+            case 3: // the end cut off
+                body[n = at] = '\0';
+                break;
+            }
+        }
+        const struct rb_xml *root = post(body);
+        if (status != 200)
+            assert_non_null(error_code(root));
+        rb_arena_finish(&answers);
+        rb_arena_init(&answers);
+    }
+}
+
 static void patterns(void **state)
 {
     (void)state;
@@ -622,6 +701,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(spot_prices_are_listed_by_zone, setup, teardown),
         cmocka_unit_test_setup_teardown(places_and_images, setup, teardown),
         cmocka_unit_test_setup_teardown(tags_can_be_added_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(garbage_gets_an_answer, setup, teardown),
         cmocka_unit_test(patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,12 +72,16 @@ static void nothing_outlives_its_instance(void **state)
 {
     (void)state;
     char id[2][20], command[512];
-    running_launch(&r, running_cloud_config(&r, rb_arena_printf(&r.arena, "runcmd:\n  - setsid sleep %s5 &\n", mark)), 2, id);
+    running_launch(
+        &r, running_cloud_config(&r, rb_arena_printf(&r.arena, "runcmd:\n  - setsid sleep %s5 &\n", mark)), 2,
+        id);
     running_await(&r, id[0], "reachable", "true");
     running_await(&r, id[1], "reachable", "true");
     snprintf(command, sizeof command,
-             "nohup setsid sleep %s1 >/dev/null 2>&1 & (setsid sh -c '(env -i sleep %s2 &) ; trap \"\" TERM HUP; sleep %s3' "
-             ">/dev/null 2>&1 &); echo started", mark, mark, mark);
+             "nohup setsid sleep %s1 >/dev/null 2>&1 & (setsid sh -c '(env -i sleep %s2 &) ; trap \"\" TERM "
+             "HUP; sleep %s3' "
+             ">/dev/null 2>&1 &); echo started",
+             mark, mark, mark);
     expect_output(id[0], command, "started\n");
     snprintf(command, sizeof command, "nohup setsid sleep %s4 >/dev/null 2>&1 & echo started", mark);
     expect_output(id[1], command, "started\n");
@@ -122,13 +126,14 @@ static void make_canary(const char *dir, const char *name)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-// Canaries with the names of the host's tools stand first in the PATH that rbmock itself was given: whatever of the node
-// reaches past the node's own tools would call them.
+// Canaries with the names of the host's tools stand first in the PATH that rbmock itself was given: whatever
+// of the node reaches past the node's own tools would call them.
 static void the_hosts_tools_are_never_called(void **state)
 {
     (void)state;
-    static const char *const tools[] = {"shutdown", "poweroff", "reboot",  "halt", "systemctl", "systemd-run", "apt-get", "apt",
-                                        "dpkg",     "yum",      "dnf",     "snap", "sudo",      "init",        "telinit"};
+    static const char *const tools[] = {"shutdown",    "poweroff", "reboot", "halt", "systemctl",
+                                        "systemd-run", "apt-get",  "apt",    "dpkg", "yum",
+                                        "dnf",         "snap",     "sudo",   "init", "telinit"};
     const size_t n_tools = sizeof tools / sizeof *tools;
     char canaries[] = "/tmp/rbmock-canary-XXXXXX", id[1][20], text[256];
     RB_AUTO(rb_buf_finish) struct rb_buf more = RB_BUF_INIT;
@@ -147,7 +152,8 @@ static void the_hosts_tools_are_never_called(void **state)
     rb_buf_puts(&more, "bootcmd:\n  - shutdown -h +600\n  - shutdown -c\nruncmd:\n");
     for (size_t k = 0; k < n_tools; k++)
         if (strcmp(tools[k], "poweroff") != 0 && strcmp(tools[k], "halt") != 0)
-            rb_buf_printf(&more, "  - \"%s --version || true\"\n  - sh -c '%s -x; exec %s -y' || true\n", tools[k], tools[k], tools[k]);
+            rb_buf_printf(&more, "  - \"%s --version || true\"\n  - sh -c '%s -x; exec %s -y' || true\n",
+                          tools[k], tools[k], tools[k]);
     running_launch(&r, running_cloud_config(&r, rb_buf_str(&more)), 1, id);
     running_await(&r, id[0], "reachable", "true");
     // Every name leads into the node's own bin.
@@ -204,8 +210,11 @@ static void frozen_nodes_hang_and_dead_ones_stay_billed(void **state)
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/freeze", id[0])).status, 200);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     char command[256];
-    snprintf(command, sizeof command, "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
-             "-p %s x@%s true 2>&1", running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
+    snprintf(
+        command, sizeof command,
+        "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+        "-p %s x@%s true 2>&1",
+        running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
     assert_int_equal(run_shell(command, &out), 124); // the kernel answers the connect, nobody the rest
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/thaw", id[0])).status, 200);
     expect_output(id[0], "echo awake", "awake\n");

@@ -17,7 +17,8 @@ static void expect_exit(const char *arguments, int status, const char *words)
     snprintf(command, sizeof command, "timeout 10 '%s' %s 2>&1", getenv("RBMOCK"), arguments);
     int got = run_shell(command, &out);
     if (got != status || !strstr(rb_buf_str(&out), words))
-        fail_msg("rbmock %s: expected exit %d and \"%s\", got %d and: %s", arguments, status, words, got, rb_buf_str(&out));
+        fail_msg("rbmock %s: expected exit %d and \"%s\", got %d and: %s", arguments, status, words, got,
+                 rb_buf_str(&out));
 }
 
 static void bad_usage_is_exit_2(void **state)
