@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define BYTES_PER_GB INT64_C(1000000000)
+// What a node may cost in an hour, and its data once: a million dollars. Dearer is a typing error, and no sum overflows.
+#define MAX_NODE_UUSD (1000000 * RB_UUSD)
 
 // This machine is there already: nothing is requested and nothing boots.
 static const struct rb_provisioning already_here = {
@@ -45,12 +47,29 @@ static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
     o->usable = o->why_not[0] == '\0';
 }
 
+static bool is_affordable(int64_t n, int64_t uusd_each)
+{
+    int64_t product;
+    return !__builtin_mul_overflow(n, uusd_each, &product) && product <= MAX_NODE_UUSD;
+}
+
+static int64_t gigabytes(int64_t bytes)
+{
+    return bytes / BYTES_PER_GB + (bytes % BYTES_PER_GB > 0);
+}
+
 static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, const struct rb_catalog *disk_prices,
                        struct rb_billing *out, struct rb_err *err)
 {
     if (offer->rate.uusd_per_hour <= 0 && !offer->declared_free)
         return rb_err_set(err, RB_ERR_PRICE, "no price is known for %s %s on %s: import one with `rbprofile import`",
                           rb_market_name(offer->market), offer->instance_type, offer->infra);
+    if (!is_affordable(1, offer->rate.uusd_per_hour))
+        return rb_err_set(err, RB_ERR_PRICE, "%s on %s costs more than a million dollars an hour: check its price",
+                          offer->instance_type, offer->infra);
+    if (!is_affordable(gigabytes(job->data_bytes), job->data_uusd_per_gb))
+        return rb_err_set(err, RB_ERR_INVALID, "data: reading it costs more than a million dollars a node: check data.size "
+                                               "and data.price_per_gb");
     *out = (struct rb_billing){
         .rate = offer->rate,
         .data_uusd = rb_bill_data_uusd(job->data_bytes, job->data_uusd_per_gb),
@@ -58,10 +77,14 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
     const int64_t disk_bytes = job->resources.disk_bytes;
     if (disk_bytes == 0)
         return true;
-    out->disk_gb = disk_bytes / BYTES_PER_GB + (disk_bytes % BYTES_PER_GB > 0);
+    out->disk_gb = gigabytes(disk_bytes);
     if (!disk_prices)
         return rb_err_set(err, RB_ERR_PRICE, "no disk prices are known, but the job asks for resources.disk_size");
-    return rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err);
+    if (!rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err))
+        return false;
+    return is_affordable(out->disk_gb, out->disk_rate.uusd_per_hour) ||
+           rb_err_set(err, RB_ERR_INVALID, "resources.disk_size: the disk costs more than a million dollars an hour: check "
+                                           "the size and its price");
 }
 
 static struct rb_dist measurement_error(const struct rb_training *training)
