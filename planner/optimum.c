@@ -5,6 +5,13 @@
 #include <string.h>
 
 #define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
+#define CHECK_SAMPLES      1024   // a quarter of the default: most of what a pilot liked in error is found out
+#define DOUBTS             16
+
+static int n_check(const struct rb_plan_request *req)
+{
+    return req->samples < CHECK_SAMPLES ? req->samples : CHECK_SAMPLES;
+}
 
 static double limit_of(int64_t value)
 {
@@ -22,9 +29,8 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
     };
     if (!rb_options_init(&op->options, search, err))
         return false;
-    op->full = op->options.samples;
-    if (op->options.n_samples < req->samples)
-        op->full = rb_stage_samples_create(search->scenario, req->samples, rb_need_count(req->confidence, req->samples));
+    if (op->options.is_pilot)
+        op->check = rb_stage_samples_create(search->scenario, n_check(req), 0);
     op->time_us = rb_xcalloc(n, sizeof *op->time_us);
     op->cost_uusd = rb_xcalloc(n, sizeof *op->cost_uusd);
     op->scratch = rb_xcalloc(n, sizeof *op->scratch);
@@ -34,8 +40,7 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
 
 void rb_optimum_finish(struct rb_optimum *op)
 {
-    if (op->full != op->options.samples)
-        rb_stage_samples_destroy(op->full);
+    rb_stage_samples_destroy(op->check);
     rb_options_finish(&op->options);
     free(op->time_us);
     free(op->cost_uusd);
@@ -156,20 +161,27 @@ static double value_on_tables(struct rb_optimum *op, const struct rb_path *path)
     return rb_aim_value(&op->aim, op->time_us, op->cost_uusd, n, objective, op->scratch);
 }
 
-// On all replicates, where the tables are a pilot: is the plan feasible there?
-static bool replicates_like(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
+// A pilot likes more plans than are feasible, and those are cheap: after so many doubts it asks for one replicate more.
+static void doubt(struct rb_optimum *op)
+{
+    if (op->options.is_pilot && ++op->n_doubts % DOUBTS == 0 && op->aim.need < op->options.n_samples)
+        op->aim.need++;
+}
+
+// On more replicates, where the tables are a pilot: may the plan be feasible?
+static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
     double objective;
     *out = true;
-    if (op->full == op->options.samples || op->aim.kind != RB_AIM_OBJECTIVE)
+    if (!op->check || op->aim.kind != RB_AIM_OBJECTIVE)
         return true;
-    if (!sum_candidate(op, op->full, c, &objective, err))
+    if (!sum_candidate(op, op->check, c, &objective, err))
         return false;
     struct rb_aim all = op->aim;
-    all.need = rb_need_count(req->confidence, req->samples);
+    all.need = rb_need_count(rb_cautious_confidence(req->confidence, n_check(req), req->samples), n_check(req));
     all.best = INFINITY;
-    *out = rb_aim_may_beat(&all, op->time_us, op->cost_uusd, req->samples, objective);
+    *out = rb_aim_may_beat(&all, op->time_us, op->cost_uusd, n_check(req), objective);
     return true;
 }
 
@@ -185,7 +197,7 @@ static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, d
     if (op->surest.n_stages == 0 || needs.confidence > op->nearest.confidence)
         op->surest = *c;
     rb_needs_merge(&op->nearest, &needs);
-    if (op->full == op->options.samples) {
+    if (!op->options.is_pilot) {
         int64_t limit = op->aim.kind == RB_AIM_DEADLINE ? needs.deadline_us : needs.budget_uusd;
         *value = limit < 0 ? INFINITY : (double)limit;
         if (op->aim.kind == RB_AIM_CONFIDENCE)
@@ -228,16 +240,18 @@ bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *o
     *out_better = false;
     if (isinf(value) || was_refused(op, key))
         return true;
-    if (!replicates_like(op, &c, &like, err))
+    if (!check_likes(op, &c, &like, err))
         return false;
     if (like && op->aim.kind == RB_AIM_OBJECTIVE && !exact_objective(op, &c, &better, err))
         return false;
     if (like && op->aim.kind != RB_AIM_OBJECTIVE && !exact_nearest(op, &c, &value, &better, err))
         return false;
-    if (better)
+    if (better) {
         become_best(op, &c, path, value);
-    else
+    } else {
         refuse(op, key);
+        doubt(op);
+    }
     *out_better = better;
     return true;
 }

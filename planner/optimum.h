@@ -11,7 +11,8 @@
 struct rb_optimum {
     struct rb_search *search;
     struct rb_options options;
-    struct rb_stage_samples *full;    // all replicates; the tables' own where they are no pilot
+    struct rb_stage_samples *check;   // more replicates than a pilot, for the few plans it likes; NULL: no pilot
+    int n_doubts;                     // plans the pilot liked and more replicates did not
     struct rb_aim aim;                // on the tables
     bool has_path, has_best;
     struct rb_path path;              // the best, as entries of the tables; has_path false: it is not among them
@@ -30,7 +31,7 @@ void rb_optimum_finish(struct rb_optimum *op);
 
 // Starts on an aim with nothing found. Candidates already scored are offered again by the caller.
 void rb_optimum_aim(struct rb_optimum *op, enum rb_aim_kind kind);
-// Offers a path: tables, then all replicates, then the exact evaluator. *out_better: it is the new best.
+// Offers a path: tables, then more replicates, then the exact evaluator. *out_better: it is the new best.
 bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *out_better, struct rb_err *err);
 // Offers a candidate that was scored on all replicates, of whatever planner.
 bool rb_optimum_offer_scored(struct rb_optimum *op, const struct rb_candidate *candidate, struct rb_err *err);

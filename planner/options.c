@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second
-#define EVENT_EFFORT   10      // where nodes may be lost a stage is played event by event
+#define EVENT_EFFORT   4       // where nodes may be lost a stage is played event by event
 #define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
-#define PILOT_SIGMA    3.0     // a pilot must not refuse what all replicates would accept
+#define PILOT_SIGMA    2.0     // how far below the confidence asked a pilot still calls a plan feasible
 #define ALL_COUNTS     24      // up to here every node count is considered
 
 // --- which entries exist
@@ -36,11 +36,30 @@ static bool count_is_listed(const struct rb_search *search, int offer, int nodes
     return nodes % (nodes / 10) == 0 || is_corner(search, offer, nodes);
 }
 
+// Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
+static bool is_outbid(const struct rb_scenario *s, const struct rb_sizes *sizes, int offer)
+{
+    const struct rb_sim_offer *mine = &s->sim_offers[offer];
+    for (int i = 0; i < s->n_offers; i++) {
+        const struct rb_sim_offer *other = &s->sim_offers[i];
+        if (i == offer || sizes[i].n == 0 || other->training != mine->training ||
+            other->provisioning != mine->provisioning || other->offer->gpus != mine->offer->gpus)
+            continue;
+        int64_t more = other->billing.rate.uusd_per_hour - mine->billing.rate.uusd_per_hour;
+        int64_t more_disk = other->billing.disk_rate.uusd_per_hour - mine->billing.disk_rate.uusd_per_hour;
+        if (more <= 0 && more_disk <= 0 && (more < 0 || more_disk < 0 || i < offer))
+            return true;
+    }
+    return false;
+}
+
 static int list_offer(struct rb_options *o, int stage, int offer, struct rb_option_entry *out)
 {
     const struct rb_sizes *sizes = &o->search->sizes[offer];
     int per_node = rb_search_gpus_per_node(o->search, offer), n = 0;
-    int most = sizes->n > 0 ? rb_search_useful_nodes(o->search, stage, offer) : 0;
+    int most = 0;
+    if (sizes->n > 0 && !is_outbid(o->search->scenario, o->search->sizes, offer))
+        most = rb_search_useful_nodes(o->search, stage, offer);
     for (int nodes = 1; nodes <= most; nodes++) {
         if (!count_is_listed(o->search, offer, nodes, most)) {
             o->thinned = true;
@@ -74,33 +93,46 @@ static void list_stage(struct rb_options *o, int stage)
 
 // --- how many replicates the tables can afford
 
-static double trials_per_replicate(const struct rb_options *o)
+#define SIMULATED_KEPT 4 // numbers of inherited nodes simulated by a pilot: none, half, all but one, all
+
+static bool may_lose_nodes(const struct rb_options *o, int offer)
+{
+    return o->search->scenario->sim_offers[offer].provisioning->preemption_per_hour > 0;
+}
+
+static double trials_per_replicate(const struct rb_options *o, bool is_pilot)
 {
     double trials = 0;
     for (int stage = 0; stage < o->n_stages; stage++) {
         double samples = 0;
         for (int i = 0; i < o->stages[stage].n; i++) {
             const struct rb_choice *c = &o->stages[stage].entries[i].choice;
-            double inherited = stage == 0 ? 1 : 2 + (double)c->nodes / o->search->sizes[c->offer].n;
-            bool lossy = o->search->scenario->sim_offers[c->offer].provisioning->preemption_per_hour > 0;
-            samples += inherited * (lossy ? EVENT_EFFORT : 1);
+            double kept = is_pilot && c->nodes > SIMULATED_KEPT ? SIMULATED_KEPT : c->nodes;
+            double inherited = stage == 0 ? 1 : 2 + kept / o->search->sizes[c->offer].n;
+            samples += inherited * (may_lose_nodes(o, c->offer) ? EVENT_EFFORT : 1);
         }
         trials += samples * (rb_search_n_trials(o->search, stage) + 4);
     }
     return trials;
 }
 
+double rb_cautious_confidence(double confidence, int n, int n_all)
+{
+    return n < n_all ? fmax(0, confidence - PILOT_SIGMA * sqrt(confidence * (1 - confidence) / n)) : confidence;
+}
+
 static void choose_samples(struct rb_options *o)
 {
     const struct rb_plan_request *req = o->search->req;
-    double affordable = EFFORT_TRIALS / trials_per_replicate(o);
-    o->n_samples = affordable >= req->samples ? req->samples : (int)affordable;
-    if (o->n_samples < FEWEST_SAMPLES)
-        o->n_samples = FEWEST_SAMPLES < req->samples ? FEWEST_SAMPLES : req->samples;
     double confidence = req->confidence;
-    if (o->n_samples < req->samples)
-        confidence -= PILOT_SIGMA * sqrt(confidence * (1 - confidence) / o->n_samples);
-    o->need = rb_need_count(confidence > 0 ? confidence : 0, o->n_samples);
+    o->n_samples = req->samples;
+    o->is_pilot = trials_per_replicate(o, false) * req->samples > EFFORT_TRIALS && req->samples > FEWEST_SAMPLES;
+    if (o->is_pilot) {
+        double affordable = fmax(FEWEST_SAMPLES, EFFORT_TRIALS / trials_per_replicate(o, true));
+        o->n_samples = affordable < req->samples ? (int)affordable : req->samples;
+        confidence = rb_cautious_confidence(confidence, o->n_samples, req->samples);
+    }
+    o->need = rb_need_count(confidence, o->n_samples);
 }
 
 // --- samples, and what they rule out
@@ -161,13 +193,31 @@ static bool drop_beaten(struct rb_options *o, int stage, struct rb_err *err)
     return true;
 }
 
+// A pilot simulates the ends and the middle. The step from all nodes ready to all but one is a jump; between the other
+// points little happens.
+static bool sample_or_interpolate(struct rb_options *o, int stage, struct rb_option_entry *e, int kept,
+                                  struct rb_err *err)
+{
+    int all = e->choice.nodes, middle = all / 2;
+    if (!o->is_pilot || kept == 0 || kept == middle || kept >= all - 1)
+        return sample(o, stage, e, kept, err);
+    if (e->by_kept[kept])
+        return true;
+    int low = kept < middle ? 0 : middle, high = kept < middle ? middle : all - 1;
+    if (!sample(o, stage, e, low, err) || !sample(o, stage, e, high, err))
+        return false;
+    e->by_kept[kept] = rb_stage_samples_between(o->samples, stage, &e->choice, kept, low, high);
+    return true;
+}
+
 // Every number of inherited nodes that some entry of the stage before can hand over.
 static bool sample_inheritances(struct rb_options *o, int stage, struct rb_err *err)
 {
     for (int i = 0; i < o->stages[stage].n; i++) {
         struct rb_option_entry *e = &o->stages[stage].entries[i];
         for (int j = 0; j < o->stages[stage - 1].n; j++) {
-            if (!sample(o, stage, e, rb_choice_kept(&o->stages[stage - 1].entries[j].choice, &e->choice), err))
+            int kept = rb_choice_kept(&o->stages[stage - 1].entries[j].choice, &e->choice);
+            if (!sample_or_interpolate(o, stage, e, kept, err))
                 return false;
         }
     }

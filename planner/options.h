@@ -23,6 +23,7 @@ struct rb_options {
     struct rb_search *search;
     struct rb_stage_samples *samples; // n_samples replicates of every entry
     int n_samples;                    // fewer than the request's where the space is large: a pilot
+    bool is_pilot;                    // then not every number of inherited nodes is simulated, some are interpolated
     int need;                         // of n_samples must keep the constraints; cautious when they are a pilot
     int n_stages;
     struct rb_stage_options stages[RB_LIMIT_STAGES];
@@ -32,6 +33,9 @@ struct rb_options {
 // Lists all entries and drops those that another size on the same nodes beats in every replicate.
 bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err);
 void rb_options_finish(struct rb_options *o);
+
+// What a plan must reach on n of all replicates to be feasible on all of them but for bad luck.
+double rb_cautious_confidence(double confidence, int n, int n_all);
 
 // Sample of an entry that follows `before` (NULL: first stage).
 const struct rb_stage_sample *rb_option_sample(const struct rb_option_entry *before,

@@ -2,6 +2,7 @@
 
 #include "simulator/stage_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define FIRST_SLOTS 256 // of the hash table; doubles when three quarters full
@@ -147,17 +148,10 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     return rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, err);
 }
 
-const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samples, int stage,
-                                                   const struct rb_choice *choice, int kept, struct rb_err *err)
+// Summarises both vectors and puts them into the table.
+static const struct rb_stage_sample *keep(struct rb_stage_samples *samples, uint64_t key, const double *time_us,
+                                          const double *cost_uusd)
 {
-    uint64_t key = key_of(stage, choice, kept);
-    struct entry *e = find(samples->entries, samples->n_slots, key);
-    if (e->key == key)
-        return e->sample;
-    double *time_us = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *time_us);
-    double *cost_uusd = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *cost_uusd);
-    if (!run(samples, stage, choice, kept, time_us, cost_uusd, err))
-        return NULL;
     if (4 * (samples->n_used + 1) > 3 * samples->n_slots)
         grow(samples);
     struct rb_stage_sample *s = rb_arena_alloc(&samples->arena, sizeof *s);
@@ -168,4 +162,40 @@ const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samp
     *find(samples->entries, samples->n_slots, key) = (struct entry){key, s};
     samples->n_used++;
     return s;
+}
+
+const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samples, int stage,
+                                                   const struct rb_choice *choice, int kept, struct rb_err *err)
+{
+    uint64_t key = key_of(stage, choice, kept);
+    const struct entry *e = find(samples->entries, samples->n_slots, key);
+    if (e->key == key)
+        return e->sample;
+    double *time_us = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *time_us);
+    double *cost_uusd = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *cost_uusd);
+    if (!run(samples, stage, choice, kept, time_us, cost_uusd, err))
+        return NULL;
+    return keep(samples, key, time_us, cost_uusd);
+}
+
+static const struct rb_stage_sample *known(const struct rb_stage_samples *samples, int stage,
+                                           const struct rb_choice *choice, int kept)
+{
+    const struct entry *e = find(samples->entries, samples->n_slots, key_of(stage, choice, kept));
+    assert(e->key != 0);
+    return e->sample;
+}
+
+const struct rb_stage_sample *rb_stage_samples_between(struct rb_stage_samples *samples, int stage,
+                                                       const struct rb_choice *choice, int kept, int low, int high)
+{
+    const struct rb_stage_sample *a = known(samples, stage, choice, low), *b = known(samples, stage, choice, high);
+    const double share = (double)(kept - low) / (high - low);
+    double *time_us = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *time_us);
+    double *cost_uusd = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *cost_uusd);
+    for (int r = 0; r < samples->n; r++) {
+        time_us[r] = a->time_us[r] + share * (b->time_us[r] - a->time_us[r]);
+        cost_uusd[r] = a->cost_uusd[r] + share * (b->cost_uusd[r] - a->cost_uusd[r]);
+    }
+    return keep(samples, key_of(stage, choice, kept), time_us, cost_uusd);
 }

@@ -25,6 +25,10 @@ int rb_stage_samples_n(const struct rb_stage_samples *samples);
 const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samples, int stage,
                                                    const struct rb_choice *choice, int kept, struct rb_err *err);
 
+// The same, interpolated between two numbers of kept nodes that were asked for before: low < kept < high.
+const struct rb_stage_sample *rb_stage_samples_between(struct rb_stage_samples *samples, int stage,
+                                                       const struct rb_choice *choice, int kept, int low, int high);
+
 // Nodes of `choice` that a stage inherits from the one before it (NULL: there is none).
 int rb_choice_kept(const struct rb_choice *before, const struct rb_choice *choice);
 

@@ -6,6 +6,8 @@
 #include "planner/exchange.h"
 #include "planner/frontier.h"
 
+#include "base/log.h"
+
 #include <math.h>
 
 #define HULL 48 // plans on the hull of cost against time
@@ -117,15 +119,26 @@ static bool find_best(struct rb_optimum *op, const struct hull *hull, struct rb_
 {
     if (!improve(op, hull, err))
         return false;
+    rb_trace("planner", "%lld partial plans looked at, %lld plans scored, %d refused by the evaluator",
+             (long long)op->n_nodes, (long long)op->search->n_evaluated, op->n_refused);
     *out = rb_search_found(op->search, &op->best);
     out->cut = op->cut;
     return true;
+}
+
+static void trace_space(const struct rb_optimum *op, const struct hull *hull)
+{
+    for (int stage = 0; stage < op->options.n_stages; stage++)
+        rb_trace("planner", "stage %d: %d choices", stage, op->options.stages[stage].n);
+    rb_trace("planner", "%d of %d replicates in the tables, %d plans on the hull", op->options.n_samples,
+             op->search->req->samples, hull->n);
 }
 
 static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, struct rb_err *err)
 {
     struct hull hull;
     hull.n = rb_frontier(&op->options, hull.paths, hull.slopes, HULL);
+    trace_space(op, &hull);
     if (!offer_baselines(op, err) || !offer_hull(op, &hull, err))
         return false;
     if (op->has_best)
