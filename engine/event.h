@@ -18,14 +18,17 @@ enum rb_event_kind {
     RB_EVENT_REPORT,          // trial, attempt, resource, metric: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
-    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan)
+    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan), with as many stages and with the old
+                              // plan's offers first among its own; else it is ignored. Stages already begun are kept
     RB_EVENT_STOP,            // reason
     RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
 };
 
 enum rb_outcome {
-    RB_OUTCOME_REACHED,       // exit 0 and resource_end reported: checkpoint is safe
-    RB_OUTCOME_YIELDED,       // exit 75: checkpointed and gave way; starts again from there
+    RB_OUTCOME_REACHED,       // exit 0 and resource_end reported: checkpoint is safe. Ignored before that report: it is
+                              // of an earlier stage (an exit 0 that never reported it is FAILED)
+    RB_OUTCOME_YIELDED,       // exit 75: checkpointed and gave way; starts again from there. Without progress since its
+                              // start it counts as failed
     RB_OUTCOME_FAILED,        // any other exit, or the gang broke
     RB_OUTCOME_HUNG,          // no report for trial.timeout; killed
 };

@@ -66,7 +66,7 @@ bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct
         return true;
     }
     if (strcmp(s->type, "grid") == 0) {
-        int n_trials;
+        int n_trials = 0;
         if (!grid_trials(job, &n_trials, err))
             return false;
         one_rung(n_trials, s->max_resource, out);

@@ -18,7 +18,7 @@ struct rb_rung_table {
 
 // n trials, r, R, eta. Rung i ends at r eta^i while <= R (repeated multiplication), the last of them at R instead;
 // n_i = floor(n_{i-1}/eta), and when that is 0 it is 1 and this rung is the last, ending at R.
-// `additional`: each rung trains r eta^i more; R caps the sum.
+// `additional`: the same rungs, but rung i trains r eta^i on top of what was trained; the last still ends at R.
 void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs convention, struct rb_rung_table *out);
 
 // The stages of a job whose tuner is synchronous (sha: its rungs; random, grid: one stage). Errors: a tuner that is not.

@@ -25,7 +25,8 @@ struct rb_tuner {
     void (*destroy)(void *state);
     // The next group to train, or WAIT until results arrive, or DONE.
     enum rb_tuner_next (*next)(void *state, struct rb_group *out);
-    // Trial `trial` has finished its group's budget with `score` (higher is better; -INFINITY: failed or NaN).
+    // Trial `trial` has finished its group's budget with `score` (higher is better; -INFINITY: failed or NaN, and then
+    // it is never handed out again, even where that leaves a place empty).
     void (*told)(void *state, int trial, int64_t resource, double score);
 };
 

@@ -8,10 +8,12 @@
 struct rb_replicate {
     int64_t time_us, cost_uusd;
     int64_t stage_time_us[RB_LIMIT_STAGES];  // [n_stages]
-    int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each
+    int64_t stage_cost_uusd[RB_LIMIT_STAGES]; // whole bill split over stages by the node time in each; sums to cost_uusd
 };
 
-// One replicate of a plan. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing.
+// One replicate of a plan. Scratch memory is kept in `ws` between calls: the inner loop allocates nothing. Errors: INVALID
+// (the plan does not fit the scenario), INFEASIBLE (it does not come to an end: its market takes nodes back too soon, or it
+// takes more than 100 years).
 struct rb_workspace;
 struct rb_workspace *rb_workspace_create(void);
 void rb_workspace_destroy(struct rb_workspace *ws);

@@ -20,8 +20,6 @@ struct rb_world_options {
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
 };
 
-struct rb_world_node_bill { int node; struct rb_bill bill; };
-
 struct rb_world_result {
     int64_t time_us, cost_uusd;
     int best_trial;
