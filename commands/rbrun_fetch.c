@@ -204,7 +204,7 @@ static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, s
 {
     RB_AUTO(rb_buf_finish) struct rb_buf archive = RB_BUF_INIT;
     struct rb_task_row *tasks;
-    int n, trial;
+    int n = 0, trial = -1;
     if (!which_trial(args, journal, f, &trial, err) || !rb_journal_tasks(journal, &f->arena, &tasks, &n, err))
         return false;
     const char *checkpoint = last_checkpoint(tasks, n, trial), *dir = args->args[args->n_args - 1];

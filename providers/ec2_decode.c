@@ -14,16 +14,16 @@ static bool missing(const char *element, const char *expected, struct rb_err *er
     return rb_err_set(err, RB_ERR_IO, "answer: %s: expected %s", element, expected);
 }
 
-// The root of a successful answer to that action.
-static bool open_answer(const char *body, size_t n, const char *root_name, struct rb_arena *arena,
-                        const struct rb_xml **out, struct rb_err *err) {
+// The root of a successful answer to that action; NULL, and err says why, where the body is anything else.
+static const struct rb_xml *open_answer(const char *body, size_t n, const char *root_name,
+                                        struct rb_arena *arena, struct rb_err *err) {
     const struct rb_xml *root;
     if (!rb_xml_parse(body, n, arena, &root, err))
-        return false;
-    if (strcmp(root->name, root_name) != 0)
-        return rb_err_set(err, RB_ERR_IO, "answer: expected <%s>, got <%.60s>", root_name, root->name);
-    *out = root;
-    return true;
+        return NULL;
+    if (strcmp(root->name, root_name) == 0)
+        return root;
+    rb_err_set(err, RB_ERR_IO, "answer: expected <%s>, got <%.60s>", root_name, root->name);
+    return NULL;
 }
 
 static const struct rb_xml *first_item(const struct rb_xml *parent, const char *set) {
@@ -139,8 +139,8 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
 
 bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena,
                        struct rb_instance *out, struct rb_err *err) {
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "RunInstancesResponse", arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "RunInstancesResponse", arena, err);
+    if (!root)
         return false;
     const struct rb_xml *item = first_item(root, "instancesSet");
     if (count_items(item) != 1)
@@ -157,8 +157,8 @@ static int count_instances(const struct rb_xml *reservation) {
 
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
                         struct rb_ec2_instances *out, struct rb_err *err) {
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "DescribeInstancesResponse", arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "DescribeInstancesResponse", arena, err);
+    if (!root)
         return false;
     if (!rb_xml_child(root, "reservationSet"))
         return missing("reservationSet", "a list, even if empty", err);
@@ -176,8 +176,8 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
 
 bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err) {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "TerminateInstancesResponse", &arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "TerminateInstancesResponse", &arena, err);
+    if (!root)
         return false;
     for (const struct rb_xml *i = first_item(root, "instancesSet"); i; i = rb_xml_next(i, "item")) {
         const char *item_id = rb_xml_text(i, "instanceId");
@@ -194,8 +194,8 @@ bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct 
 
 bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struct rb_arena *arena,
                          const char **out_root_device, struct rb_err *err) {
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "DescribeImagesResponse", arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "DescribeImagesResponse", arena, err);
+    if (!root)
         return false;
     for (const struct rb_xml *i = first_item(root, "imagesSet"); i; i = rb_xml_next(i, "item")) {
         const char *id = rb_xml_text(i, "imageId"), *device = text_or_null(i, "rootDeviceName");
@@ -257,8 +257,8 @@ static bool sold_as_spot(const struct rb_xml *item) {
 
 bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_machines *out,
                             struct rb_err *err) {
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "DescribeInstanceTypesResponse", arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "DescribeInstanceTypesResponse", arena, err);
+    if (!root)
         return false;
     const struct rb_xml *item = first_item(root, "instanceTypeSet");
     struct rb_ec2_machines page = {.next_page = next_page(root)};
@@ -281,8 +281,8 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
 
 bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
                                struct rb_err *err) {
-    const struct rb_xml *root;
-    if (!open_answer(body, n, "DescribeSpotPriceHistoryResponse", arena, &root, err))
+    const struct rb_xml *root = open_answer(body, n, "DescribeSpotPriceHistoryResponse", arena, err);
+    if (!root)
         return false;
     const struct rb_xml *item = first_item(root, "spotPriceHistorySet");
     struct rb_ec2_spot_prices page = {.next_page = next_page(root)};

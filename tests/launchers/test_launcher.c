@@ -140,8 +140,9 @@ static void wait_until(struct fixture *f, bool (*until)(struct fixture *f))
 
 static void write_text(const char *dir, const char *name, const char *text)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    char path[512];
+    const int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_true(n > 0 && (size_t)n < sizeof path);
     assert_true(rb_write_file(path, text, strlen(text), NULL));
 }
 

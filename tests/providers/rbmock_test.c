@@ -26,7 +26,7 @@ struct world {
 struct told {
     struct world *w;
     enum rb_err_code code;
-    char message[256];
+    char message[sizeof((struct rb_err *)0)->message];
     bool complete;
     int n;
     struct rb_instance instance;
@@ -91,7 +91,8 @@ static int end(void **state) {
 }
 
 static void copy(char *out, size_t size, const char *text) {
-    snprintf(out, size, "%s", text ? text : "");
+    const int n = snprintf(out, size, "%s", text ? text : "");
+    assert_true(n >= 0 && (size_t)n < size);
 }
 
 static void keep(struct told *t, const struct rb_instance *i) {
