@@ -215,12 +215,15 @@ static bool visit(struct branch *b, int stage, const struct prefix *p, struct rb
     RB_AUTO(rb_auto_free) struct child *children =
         rb_xcalloc((size_t)op->options.stages[stage].n + 1, sizeof *children);
     int n = list_children(b, stage, p, children);
+    op->n_ruled_out += op->options.stages[stage].n - n;
     for (int i = 0; i < n && !out_of_limits(op); i++) {
         const struct rb_stage_sample *s = sample_of(b, stage, children[i].entry);
         struct prefix next = add(b, p, s);
         op->n_nodes++;
-        if (!replicates_allow(b, stage, s, objective_bound(b, stage, children[i].entry, &next)))
+        if (!replicates_allow(b, stage, s, objective_bound(b, stage, children[i].entry, &next))) {
+            op->n_ruled_out++;
             continue;
+        }
         b->path.entry[stage] = children[i].entry;
         if (!visit(b, stage + 1, &next, err))
             return false;

@@ -55,7 +55,10 @@ static bool offer_if_worth(struct rb_optimum *op, const struct rb_path *path, bo
 {
     struct sums s = sum_path(op, path);
     *out_better = false;
-    return !worth_a_look(op, &s) || rb_optimum_offer(op, path, out_better, err);
+    if (worth_a_look(op, &s))
+        return rb_optimum_offer(op, path, out_better, err);
+    op->n_ruled_out++;
+    return true;
 }
 
 static bool change_one(struct rb_optimum *op, bool *out_better, struct rb_err *err)

@@ -2,8 +2,9 @@
 #include "planner/search.h"
 
 #include <stdarg.h>
+#include <string.h>
 
-#define EXPLAIN_LINES 200 // what a person scrolls through
+#define EXPLAIN_LINES 60 // of one planner: what a person scrolls through
 
 bool rb_search_explains(const struct rb_search *search)
 {
@@ -27,16 +28,26 @@ void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *c
         stage_text(s, candidate, i, out);
 }
 
+static bool is_capped(struct rb_search *search, const char *planner)
+{
+    int index = 0;
+    while (strcmp(rb_planners[index]->name, planner) != 0)
+        index++;
+    if (search->n_explained[index] < EXPLAIN_LINES) {
+        search->n_explained[index]++;
+        return false;
+    }
+    search->n_unexplained++;
+    return true;
+}
+
 void rb_search_explain(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
                        const char *fmt, ...)
 {
     if (!search->req->explain)
         return;
-    if (search->n_explained >= EXPLAIN_LINES) {
-        search->n_unexplained++;
+    if (is_capped(search, planner))
         return;
-    }
-    search->n_explained++;
     struct rb_buf line = RB_BUF_INIT;
     rb_buf_printf(&line, "%s: ", planner);
     rb_candidate_text(search->scenario, candidate, &line);
@@ -51,11 +62,16 @@ void rb_search_explain(struct rb_search *search, const char *planner, const stru
 
 static void explain_infeasible(struct rb_search *search, const char *planner, const struct rb_candidate *c)
 {
-    char time[32], cost[32];
+    char text[32];
+    const struct rb_plan_request *req = search->req;
     const struct rb_estimate *e = &c->estimate;
-    rb_search_explain(search, planner, c, "infeasible: P=%.3f < %.3f (on time %.3f, in budget %.3f; 95%% in %s, %s)",
-                      e->p_both, search->req->confidence, e->p_deadline, e->p_budget,
-                      rb_format_duration(e->time_us.p95, time), rb_format_money(e->cost_uusd.p95, cost));
+    struct rb_buf why = RB_BUF_INIT;
+    if (req->deadline_us >= 0)
+        rb_buf_printf(&why, "; on time %.3f, 95 %% within %s", e->p_deadline, rb_format_duration(e->time_us.p95, text));
+    if (req->budget_uusd >= 0)
+        rb_buf_printf(&why, "; in budget %.3f, 95 %% within %s", e->p_budget, rb_format_money(e->cost_uusd.p95, text));
+    rb_search_explain(search, planner, c, "infeasible: P=%.3f < %g%s", e->p_both, req->confidence, rb_buf_str(&why));
+    rb_buf_finish(&why);
 }
 
 void rb_search_explain_loss(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
@@ -63,7 +79,7 @@ void rb_search_explain_loss(struct rb_search *search, const char *planner, const
 {
     if (!search->req->explain)
         return;
-    if (!rb_search_feasible(search, &candidate->estimate)) {
+    if (!best || !rb_search_feasible(search, &candidate->estimate)) {
         explain_infeasible(search, planner, candidate);
         return;
     }
@@ -78,12 +94,21 @@ void rb_search_explain_loss(struct rb_search *search, const char *planner, const
         rb_search_explain(search, planner, candidate, "equal; a tie is broken by time, then by order");
 }
 
-void rb_search_explain_rest(struct rb_search *search)
+void rb_search_note(struct rb_search *search, const char *fmt, ...)
 {
-    if (!search->req->explain || search->n_unexplained == 0)
+    if (!search->req->explain)
         return;
     struct rb_buf line = RB_BUF_INIT;
-    rb_buf_printf(&line, "and %lld more candidates that lost in the same ways", (long long)search->n_unexplained);
+    va_list ap;
+    va_start(ap, fmt);
+    rb_buf_vprintf(&line, fmt, ap);
+    va_end(ap);
     search->req->explain(search->req->explain_ctx, rb_buf_str(&line));
     rb_buf_finish(&line);
+}
+
+void rb_search_explain_rest(struct rb_search *search)
+{
+    if (search->n_unexplained > 0)
+        rb_search_note(search, "and %lld more candidates that lost in the same ways", (long long)search->n_unexplained);
 }

@@ -231,6 +231,31 @@ static void become_best(struct rb_optimum *op, const struct rb_candidate *c, con
     op->aim.best = value;
 }
 
+// Why the tables refuse a plan, as far as they know. The sums of the plan are in op.
+static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
+{
+    struct rb_aim feasible = op->aim;
+    char text[32];
+    int n = op->options.n_samples, within = 0;
+    double mean = 0;
+    bool by_time = op->search->req->objective == RB_OBJECTIVE_MIN_TIME;
+    if (!rb_search_explains(op->search) || op->aim.kind != RB_AIM_OBJECTIVE)
+        return;
+    for (int r = 0; r < n; r++) {
+        within += op->time_us[r] <= feasible.time_limit_us && op->cost_uusd[r] <= feasible.cost_limit_uusd;
+        mean += (by_time ? op->time_us[r] : op->cost_uusd[r]) / n;
+    }
+    double more = mean - op->aim.best;
+    if (within < op->aim.need)
+        rb_search_explain(op->search, "optimal", c, "infeasible: P=%.3f < %g in %d runs of its stages",
+                          (double)within / n, op->search->req->confidence, n);
+    else if (by_time)
+        rb_search_explain(op->search, "optimal", c, "takes about %s longer",
+                          rb_format_duration((int64_t)fmax(0, more), text));
+    else
+        rb_search_explain(op->search, "optimal", c, "costs about %s more", rb_format_money((int64_t)fmax(0, more), text));
+}
+
 bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *out_better, struct rb_err *err)
 {
     struct rb_candidate c = rb_options_candidate(&op->options, path);
@@ -238,8 +263,12 @@ bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *o
     double value = value_on_tables(op, path);
     bool like, better = false;
     *out_better = false;
-    if (isinf(value) || was_refused(op, key))
+    if (was_refused(op, key))
         return true;
+    if (isinf(value)) {
+        explain_tables(op, &c);
+        return true;
+    }
     if (!check_likes(op, &c, &like, err))
         return false;
     if (like && op->aim.kind == RB_AIM_OBJECTIVE && !exact_objective(op, &c, &better, err))

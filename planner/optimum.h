@@ -22,6 +22,7 @@ struct rb_optimum {
     uint64_t refused[RB_OPTIMUM_REFUSED]; // paths that the tables liked and the evaluator did not
     int n_refused;
     int64_t n_nodes, node_limit;      // explored under the present aim
+    int64_t n_ruled_out;              // plans and partial plans that means and bounds alone ruled out
     bool cut;
     double *time_us, *cost_uusd, *scratch; // sums of the path under test [req->samples]
 };

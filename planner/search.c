@@ -59,6 +59,7 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     }
     s.results = rb_xcalloc((size_t)count_planners(), sizeof *s.results);
     s.has_result = rb_xcalloc((size_t)count_planners(), sizeof *s.has_result);
+    s.n_explained = rb_xcalloc((size_t)count_planners(), sizeof *s.n_explained);
     s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
     *search = s;
     return true;
@@ -69,6 +70,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->sizes);
     free(search->results);
     free(search->has_result);
+    free(search->n_explained);
     free(search->static_best);
     *search = (struct rb_search){0};
 }

@@ -22,7 +22,7 @@ struct rb_search {
         struct rb_candidate candidate;
     } *static_best;
     int64_t n_evaluated;              // exact scores made
-    int64_t n_explained;              // lines given to req->explain
+    int *n_explained;                 // [number of planners] lines given to req->explain
     int64_t n_unexplained;            // candidates that lost after the cap
 };
 
@@ -88,6 +88,8 @@ void rb_search_explain(struct rb_search *search, const char *planner, const stru
 // Why a scored candidate lost against the best (NULL: there is none).
 void rb_search_explain_loss(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
                             const struct rb_candidate *best);
+// A line about many candidates at once; not capped.
+void rb_search_note(struct rb_search *search, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // "3 more candidates lost" if the cap was passed.
 void rb_search_explain_rest(struct rb_search *search);
 // "64 x 1 GPU on 16 g5.12xlarge (spot) > 21 x 2 on 11 > ..."

@@ -121,6 +121,8 @@ static bool find_best(struct rb_optimum *op, const struct hull *hull, struct rb_
         return false;
     rb_trace("planner", "%lld partial plans looked at, %lld plans scored, %d refused by the evaluator",
              (long long)op->n_nodes, (long long)op->search->n_evaluated, op->n_refused);
+    rb_search_note(op->search, "optimal: %lld other plans and beginnings of plans were ruled out by their means or a bound",
+                   (long long)op->n_ruled_out);
     *out = rb_search_found(op->search, &op->best);
     out->cut = op->cut;
     return true;
