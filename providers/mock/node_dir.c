@@ -116,11 +116,10 @@ static bool make_sshd_config(const struct rb_node_dir *d, struct rb_err *err)
     char path[4096];
     snprintf(path, sizeof path, "%s/session", d->root);
     rb_buf_shell_quote(&session, path);
-    rb_buf_printf(
-        &text,
-        "ListenAddress %s\nPort %d\nHostKey \"%s/host_key\"\nAuthorizedKeysFile \"%s/authorized_keys\"\n"
-        "ForceCommand %s\n",
-        d->address, d->ssh_port, d->root, d->root, rb_buf_str(&session));
+    rb_buf_printf(&text, "ListenAddress %s\nPort %d\n", d->address, d->ssh_port);
+    rb_buf_printf(&text, "HostKey \"%s/host_key\"\nAuthorizedKeysFile \"%s/authorized_keys\"\n", d->root, d->root);
+    // HOME already here, so that the login shell does not read the host user's .bashrc before it runs the session.
+    rb_buf_printf(&text, "SetEnv HOME=\"%s\"\nForceCommand %s\n", d->home, rb_buf_str(&session));
     // StrictModes: the directory lies wherever rbmock was told, under /tmp too. MaxSessions: a controller
     // multiplexes everything over one connection. Without PAM and DNS a login depends on nothing outside this
     // directory.

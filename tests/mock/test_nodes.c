@@ -55,6 +55,18 @@ static void a_node_boots_and_is_a_world_of_its_own(void **state)
     expect_output(id[0], "printf 'a b' | cat; echo \"'$((6 * 7))'\"", "a b'42'\n");
 }
 
+// bash reads ~/.bashrc when sshd starts it; the host user's must not run on a node, the node's own may.
+static void the_host_users_start_files_are_not_read(void **state)
+{
+    (void)state;
+    char id[1][20];
+    running_launch(&r, running_cloud_config(&r, "runcmd:\n  - echo 'echo from the node' >.bashrc\n"), 1, id);
+    running_await(&r, id[0], "reachable", "true");
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    run_shell("getent passwd $(id -un) | cut -d: -f7", &out);
+    expect_output(id[0], "true", strstr(rb_buf_str(&out), "/bash") ? "from the node\n" : "");
+}
+
 static void a_wrong_host_key_is_noticed(void **state)
 {
     (void)state;
@@ -262,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_node_boots_and_is_a_world_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_host_users_start_files_are_not_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wrong_host_key_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_outlives_its_instance, setup, teardown),
         cmocka_unit_test_setup_teardown(shutdown_from_user_data_ends_only_its_instance, setup, teardown),
