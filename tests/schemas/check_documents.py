@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Runs the programs and validates every JSON document they print against docs/schemas; then spoils each document in every
+way of mutations.py and demands that the schema refuses it. Without python3-jsonschema: skipped (exit code 77).
+Usage: check_documents.py --bin BUILD_DIR --root SOURCE_ROOT"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: no module jsonschema; install python3-jsonschema")
+    sys.exit(77)
+
+import mutations
+import schemas
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from mock_cloud import MockCloud  # noqa: E402
+
+EXAMPLES = ("bert", "resnet50-cifar10", "resnet50-imagenet")
+
+JOB = """name: tiny
+metric: {name: loss, goal: minimize}
+parameters: {lr: {min: 0.1, max: 0.9}, opt: {values: [sgd, adam]}}
+scheduler: {type: sha, num_trials: 3, max_resource: 3}
+trial: {gpus: {min: 1, max: 2, sizes: [1, 2]}}
+run: |
+  i=$RB_RESOURCE_START
+  while [ $i -lt $RB_RESOURCE_END ]; do i=$((i + 1)); sleep 0.05; echo "epoch=$i loss=0.$RB_TRIAL_ID"; done
+  echo weights > "$RB_CHECKPOINT_DIR/model"
+checkpoint: {dir: ckpt}
+resources: {infra: [mock/us-east-1], instance_types: [two.gpus], max_nodes: 3}
+deadline: 5m
+"""
+
+
+class Programs:
+    """The five commands, in a directory and with a HOME of their own."""
+
+    def __init__(self, bin_dir, root, top):
+        self.root, self.work = os.path.abspath(root), top
+        self.env = {"PATH": os.path.abspath(bin_dir) + ":/usr/bin:/bin:/usr/sbin:/sbin", "HOME": top, "LC_ALL": "C.UTF-8"}
+
+    def run(self, command, code=0):
+        p = subprocess.run(command, shell=True, cwd=self.work, env={**self.env, "ROOT": self.root}, text=True,
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        if p.returncode != code:
+            sys.exit("$ %s\nexit code %d, expected %d\n%s%s" % (command, p.returncode, code, p.stdout[:2000], p.stderr))
+        return p.stdout
+
+    def json(self, command, code=0):
+        return json.loads(self.run(command, code))
+
+    def lines(self, command, code=0):
+        return [json.loads(line) for line in self.run(command, code).splitlines()]
+
+    def file(self, name):
+        return json.loads(pathlib.Path(self.work, name).read_text(encoding="utf-8"))
+
+
+def planned(p):
+    """(kind of schema, where from, document), without any node."""
+    for name in EXAMPLES:
+        command = "rbplan $ROOT/examples/%s/job.yaml --samples 64 --json" % name
+        yield "plan", name, p.json(command)
+    bert = "$ROOT/examples/bert/job.yaml --samples 64"
+    p.run("(cat $ROOT/examples/prices/aws-us-east-1.csv; echo aws/us-east-1,disk,,,,,,,0.00011,,) > prices.csv")
+    yield "plan", "disks, budget", p.json("rbplan %s --prices prices.csv --set resources.disk_size=100GB --budget 50 "
+                                          "--planner naive --json" % bert)
+    yield "plan", "an instant", p.json("rbplan %s --deadline 2099-01-01T00:00:00Z --json" % bert)
+    p.run("rbplan %s -o plan.json" % bert)
+    yield "plan", "plan.json", p.file("plan.json")
+    yield "infeasible", "deadline", p.json("rbplan %s --deadline 10m --json" % bert, 3)
+    yield "infeasible", "budget", p.json("rbplan %s --budget 1 --json" % bert, 3)
+    yield "infeasible", "confidence", p.json("rbplan %s --deadline 35m --json" % bert, 3)
+    p.run("rbplan %s --pareto pareto.json" % bert)
+    yield "pareto", "pareto.json", p.file("pareto.json")
+    yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
+    *events, last = p.lines("rbrun plan.json --dry-run --json")
+    yield from (("event", "dry run", e) for e in events)
+    yield "dry-run", "rbrun", last
+
+
+def refused(p):
+    pathlib.Path(p.work, "bad.yaml").write_text("name: x\nmetrc: {}\n", encoding="utf-8")
+    yield "error", "a place in a file", p.json("rbplan --check bad.yaml --json", 2)
+    yield "error", "no place", p.json("rbplan --json", 2)
+    yield "error", "a file", p.json("rbprofile list --db none.db --json", 1)
+    yield "error", "a price", p.json("rbplan $ROOT/examples/bert/job.yaml --prices $ROOT/examples/digits/prices.csv --json", 7)
+
+
+def stored(p):
+    for name in EXAMPLES:
+        yield "import", name, p.json("rbprofile import $ROOT/examples/%s/profile.yaml --json" % name)
+        yield "profile", name, p.json("rbprofile export %s --json" % name)
+        yield "fit", name, p.json("rbprofile show %s --json" % name)
+    yield "import", "prices", p.json("rbprofile prices update --from $ROOT/examples/prices/aws-us-east-1.csv --json")
+    yield "prices", "prices", p.json("rbprofile prices show --json")
+    yield "profiles", "list", p.json("rbprofile list --json")
+    placements = "placement,local_bsz,step_time,sync_time\n" + "".join(
+        "%s,128,%g,%g\n" % row for row in ((1, 0.30, 0), (2, 0.34, 0.05), (4, 0.36, 0.07), (11, 0.37, 0.09), (22, 0.39, 0.1)))
+    pathlib.Path(p.work, "placements.csv").write_text(placements, encoding="utf-8")
+    p.run("rbprofile import placements.csv --name vgg --accelerator V100 --batch 128 --units-per-epoch 391")
+    yield "fit", "throughput", p.json("rbprofile show vgg --json")
+    yield "profile", "throughput", p.json("rbprofile export vgg --json")
+
+
+def ran(p, bin_dir):
+    """A whole job on a mock cloud: measured, planned, carried out."""
+    with MockCloud(bin_dir, p.work) as cloud:
+        p.env.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_ENDPOINT_URL=cloud.url,
+                     RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=subprocess.check_output(["id", "-un"], text=True).strip())
+        os.mkdir(os.path.join(p.work, "job"))
+        pathlib.Path(p.work, "job", "job.yaml").write_text(JOB, encoding="utf-8")
+        p.run("rbprofile prices update --from %s" % cloud.prices)
+        yield "campaign", "train", p.json("rbprofile train job/job.yaml --resource 3 --configs 2 --nodes 2 --json")
+        yield "campaign", "provision", p.json("rbprofile provision --infra mock/us-east-1 --instance-type one.gpu -n 3 --json")
+        yield "fit", "measured", p.json("rbprofile show tiny --json")
+        yield "profile", "measured", p.json("rbprofile export tiny --json")
+        p.run("rbplan job/job.yaml --samples 64 -o run.json")
+        *events, report = p.lines("rbrun run.json --json")
+        yield from (("event", "rbrun", e) for e in events)
+        yield "report", "rbrun", report
+        yield "report", "rbrun report", p.json("rbrun report --json")
+        yield "gc", "rbrun gc", p.json("rbrun gc --dry-run --json")
+        yield "ledger", "rbmock", cloud.ledger()
+
+
+def check_schemas(loaded):
+    problems = []
+    for name, schema in loaded.items():
+        jsonschema.Draft202012Validator.check_schema(schemas.bundle(loaded, name))
+        for path, object_schema in schemas.subschemas(schema):
+            if object_schema.get("additionalProperties") is not False:
+                problems.append("%s%s: is not closed (additionalProperties: false)" % (name, path))
+    return problems
+
+
+def first_error(validator, document):
+    error = next(validator.iter_errors(document), None)
+    return error and "%s: %s" % ("/".join(map(str, error.absolute_path)) or "the document", error.message[:200])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--bin", required=True, help="where the programs are")
+    options.add_argument("--root", required=True, help="the source tree")
+    args = options.parse_args()
+    loaded = schemas.load(os.path.join(args.root, "docs", "schemas"))
+    validators = {name: jsonschema.Draft202012Validator(schemas.bundle(loaded, name)) for name in loaded}
+    problems, samples, n_documents, n_mutations = check_schemas(loaded), {}, 0, 0
+    with tempfile.TemporaryDirectory(prefix="rb-schemas-") as top:
+        p = Programs(args.bin, args.root, top)
+        sources = [planned(p), refused(p), stored(p)]
+        if shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin"):
+            sources.append(ran(p, os.path.abspath(args.bin)))
+        else:
+            print("no sshd: report, campaign, gc and ledger are not checked; install openssh-server")
+        for source in sources:
+            for kind, origin, document in source:
+                n_documents += 1
+                error = first_error(validators[kind], document)
+                if error:
+                    problems.append("%s (%s): %s" % (kind, origin, error))
+                samples.setdefault((kind, document.get("event")), document)
+        yielded = {kind for kind, _ in samples}
+    for (kind, _), document in samples.items():
+        for what, spoilt in mutations.mutations(document, kind):
+            n_mutations += 1
+            if validators[kind].is_valid(spoilt):
+                problems.append("%s: the schema accepts %s" % (kind, what))
+    unseen = set(loaded) - yielded - {"job", "estimate"}  # these two are parts of a plan
+    print("\n".join(problems))
+    print("%d documents of %d kinds valid, %d spoilt ones refused, %d problems; not seen: %s"
+          % (n_documents, len(yielded), n_mutations, len(problems), ", ".join(sorted(unseen)) or "none"))
+    sys.exit(1 if problems or n_mutations < 100 else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Ways to spoil a document, each of which a strict schema must notice: a member missing, a member nobody knows, a number
+that became a text. One per place, where list items of the same shape are one place."""
+import copy
+
+# Maps whose keys are the user's own.
+OPEN = {"params", "parameters", "envs", "images", "image_id", "tags"}
+# Grammar that people write by hand: almost every key may be left out, numbers may be texts with units.
+LENIENT = {"config"}
+# What may be missing where: in a plan, and in a profile wherever it stands.
+PLAN_OPTIONAL = {"deadline_at", "disks"}
+PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
+                    ("training",): {"relative_error", "max_gpus", "max_nodes"},
+                    ("provisioning",): {"preemption_per_hour"}}
+
+
+def places(value, path=(), shape=()):
+    yield path, shape, value
+    if isinstance(value, dict):
+        for k, v in value.items():
+            yield from places(v, path + (k,), shape + (k,))
+    elif isinstance(value, list):
+        for i, v in enumerate(value):
+            yield from places(v, path + (i,), shape + ("*",))
+
+
+def at(document, path):
+    for step in path:
+        document = document[step]
+    return document
+
+
+def spoilt(document, path, change):
+    copied = copy.deepcopy(document)
+    change(at(copied, path))
+    return copied
+
+
+def profile_shape(kind, shape):
+    """The place within rb-profile/1, None outside of one."""
+    if kind == "profile":
+        return shape
+    inner = {"plan": "model", "fit": "profile"}.get(kind)
+    return shape[shape.index(inner) + 1:] if inner in shape else None
+
+
+def may_be_missing(kind, shape, key):
+    within = profile_shape(kind, shape)
+    if within is None:
+        return kind == "plan" and shape == () and key in PLAN_OPTIONAL
+    return key in PROFILE_OPTIONAL.get(within[:1], ())
+
+
+def mutations(document, kind):
+    """(what was done, spoilt document)"""
+    seen = set()
+    for path, shape, value in places(document):
+        if shape in seen or OPEN & set(shape) or LENIENT & set(shape[:-1]):
+            continue
+        seen.add(shape)
+        where = ".".join(map(str, shape)) or "the document"
+        if isinstance(value, dict) and not LENIENT & set(shape):
+            yield "an unknown member of " + where, spoilt(document, path, lambda o: o.update(no_such_key=1))
+            for key in value:
+                if not may_be_missing(kind, shape, key):
+                    yield "%s without %s" % (where, key), spoilt(document, path, lambda o, k=key: o.pop(k))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield "%s as a text" % where, spoilt(document, path[:-1],
+                                                lambda o, k=path[-1], v=value: o.__setitem__(k, str(v)))
