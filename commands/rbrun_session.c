@@ -413,6 +413,7 @@ bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal
     if (dies && atoll(dies) > 0)
         rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
     const bool ok = carry_out(&s, out_code, err);
+    rb_trace("journal", "%lld journal writes", (long long)rb_journal_n_writes(journal));
     finish(&s);
     return ok;
 }

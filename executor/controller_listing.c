@@ -142,7 +142,11 @@ static void missed(struct rb_controller_node *n)
         }
         rb_controller_gone(n, "it is listed no more");
     } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
-        rb_controller_lose(n, "it is listed no more");
+        if (n->row.state == RB_LAUNCH_READY)
+            rb_controller_lose(n, "it is listed no more");
+        else
+            rb_controller_never_ready(n,
+                                      &(struct rb_err){.code = RB_ERR_IO, .message = "it is listed no more"});
     }
 }
 

@@ -90,12 +90,26 @@ void rb_controller_free_calls(struct rb_controller *c)
 
 // Boot.
 
+// A fault of the job or of the image repeats itself: after a few nodes it is not worth more money.
+void rb_controller_never_ready(struct rb_controller_node *n, const struct rb_err *err)
+{
+    struct rb_controller *c = n->c;
+    struct rb_err copy_of = *err;
+    if (++c->boot_failures >= RB_CONTROLLER_BOOT_FAILURES) {
+        rb_err_prefix(&copy_of, "%d nodes in a row never became ready; the last one", c->boot_failures);
+        rb_controller_fail(c, &copy_of);
+    }
+    if (rb_controller_node_exists(n))
+        rb_controller_lose(n, err->message);
+}
+
 static void boot_timeout(void *arg)
 {
     struct rb_controller_node *n = arg;
     n->boot_timer = 0;
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING)
-        rb_controller_lose(n, "it was not ready in time");
+        rb_controller_never_ready(n,
+                                  &(struct rb_err){.code = RB_ERR_IO, .message = "it was not ready in time"});
 }
 
 void rb_controller_arm_boot(struct rb_controller_node *n)
@@ -123,18 +137,6 @@ void rb_controller_prepare(struct rb_controller_node *n)
     c->launcher->ops->prepare(c->launcher, &node);
 }
 
-static void set_up_failed(struct rb_controller_node *n, const struct rb_err *err)
-{
-    struct rb_controller *c = n->c;
-    struct rb_err copy_of = *err;
-    if (++c->boot_failures >= RB_CONTROLLER_BOOT_FAILURES) {
-        rb_err_prefix(&copy_of, "%d nodes in a row could not be set up; the last one", c->boot_failures);
-        rb_controller_fail(c, &copy_of);
-    }
-    if (rb_controller_node_exists(n))
-        rb_controller_lose(n, err->message);
-}
-
 void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;
@@ -149,7 +151,7 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
         return;
     }
     if (err) {
-        set_up_failed(n, err);
+        rb_controller_never_ready(n, err);
         return;
     }
     n->prepared = true;

@@ -158,6 +158,8 @@ int rb_controller_infra_of(const struct rb_controller *c,
                            const char *infra); // index of its provider, -1: none
 struct rb_provider *rb_controller_provider_of(const struct rb_controller_node *n);
 void rb_controller_arm_boot(struct rb_controller_node *n);
+void rb_controller_never_ready(struct rb_controller_node *n,
+                               const struct rb_err *err); // lost before it was of use
 void rb_controller_prepare(struct rb_controller_node *n);
 void rb_controller_prepared(void *ctx, int node, const struct rb_err *err);
 bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node *n); // writes TERMINATING

@@ -69,6 +69,18 @@ static void take_best(struct maker *m)
             r->best_checkpoint = m->tasks[i].checkpoint; // in order of starts: the last one stays
 }
 
+// Nodes the engine owned for some time of the stage.
+static int count_nodes(const struct maker *m, const struct rb_report_stage *s)
+{
+    int n = 0;
+    for (int i = 0; s->start_us >= 0 && i < rb_engine_n_nodes(m->engine); i++) {
+        const struct rb_owned_node *node = rb_engine_node(m->engine, i);
+        n += (node->ended_us < 0 || node->ended_us > s->start_us) &&
+             (s->end_us < 0 || node->requested_us < s->end_us);
+    }
+    return n;
+}
+
 static void take_stages(struct maker *m)
 {
     struct rb_report *r = m->r;
@@ -82,6 +94,7 @@ static void take_stages(struct maker *m)
                                                 .resource_end = s->resource_end,
                                                 .start_us = rb_engine_stage_start_us(m->engine, i),
                                                 .end_us = rb_engine_stage_end_us(m->engine, i)};
+        r->stages[i].nodes = count_nodes(m, &r->stages[i]);
     }
 }
 

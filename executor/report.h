@@ -16,7 +16,7 @@ struct rb_report_cost {
 
 struct rb_report_stage {
     int stage, trials, gpus_per_trial;
-    int nodes;                              // billed during the stage
+    int nodes;                              // owned during the stage, lost ones included
     int64_t resource_end, start_us, end_us; // -1: not yet
     int64_t cost_uusd;                      // bills split by the nodes' time; adds up to the total
 };

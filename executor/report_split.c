@@ -114,7 +114,6 @@ void rb_report_split_stages(const struct rb_report_node *node, int64_t now_us, s
         const int64_t from = i == 0 ? INT64_MIN : stages[i].start_us,
                       to = i == last ? INT64_MAX : stages[i].end_us;
         weights[i] = overlap(node->running_us, end, from, to);
-        stages[i].nodes += weights[i] > 0;
     }
     if (n == 0)
         return;

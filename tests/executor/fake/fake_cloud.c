@@ -280,8 +280,8 @@ static void answer_list(void *arg)
         int n = 0;
         for (int i = 0; i < c->n_instances; i++) {
             const struct fake_instance *k = c->instances[i];
-            if (k->visible_us > c->v->now_us || (!complete && chance(c) < 0.5) ||
-                (c->faults.vanishing && k->state == RB_INSTANCE_TERMINATED))
+            if (strcmp(k->run_id, l->copy.run_id) != 0 || k->visible_us > c->v->now_us ||
+                (!complete && chance(c) < 0.5) || (c->faults.vanishing && k->state == RB_INSTANCE_TERMINATED))
                 continue;
             found[n] = describe(k, addresses[n]);
             n++;
@@ -297,8 +297,8 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
 {
     struct fake_cloud *c = p->state;
     struct later *l = rb_xcalloc(1, sizeof *l);
-    (void)run_id; // one run only
     *l = (struct later){.cloud = c, .session = c->session, .list_fn = fn, .arg = arg};
+    copy(l->copy.run_id, sizeof l->copy.run_id, run_id);
     after(c, latency(c), answer_list, l);
 }
 

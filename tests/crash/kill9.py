@@ -1,0 +1,166 @@
+"""Kills a real rbrun with SIGKILL after the n-th write of its journal, resumes it, and compares the end with that of a
+run nobody killed. Real HTTP with signatures, real sshd nodes, real processes: rbmock is the cloud.
+
+    kill9.py --bin BUILD [--points N | --all]
+
+Every point: the same best trial, every report of every finished trial in the journal, one instance per launch, no
+instance left (asked of the cloud, not of rbrun), and the bill that the cloud's ledger shows.
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from mock_cloud import MockCloud  # noqa: E402
+
+JOB = """name: crash
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2}
+policy: elastic
+trial: {gpus: 1, timeout: 20s}
+run: sh train.sh
+checkpoint: {dir: ckpt}
+resources: {infra: [mock/us-east-1], instance_types: [two.gpus], max_nodes: 2}
+deadline: 10m
+confidence: 0.5
+"""
+
+TRAIN = """epoch=0
+[ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")
+[ "$epoch" -eq "$RB_RESOURCE_START" ] || { echo "wrong checkpoint: $epoch, expected $RB_RESOURCE_START"; exit 9; }
+while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
+    epoch=$((epoch + 1))
+    sleep 0.05
+    echo "epoch=$epoch val_acc=0.$((1000 + (RB_TRIAL_ID * 2741 + epoch * 13) % 9000))"
+done
+echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
+"""
+
+PROFILE = """format: rb-profile/1
+name: crash
+training:
+  - {accelerator: T4, base_s: 0.06, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}
+noise: {between: 1.0, within: 1.0}
+startup_s: 0.3
+checkpoint_s: 0.2
+provisioning:
+  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0}
+"""
+
+
+def metric(trial, epoch):
+    return float("0.%d" % (1000 + (trial * 2741 + epoch * 13) % 9000))
+
+
+class Crash:
+    def __init__(self, bin_dir, folder, cloud):
+        self.bin, self.folder, self.cloud = bin_dir, folder, cloud
+        self.env = dict(os.environ, AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
+                        RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=self.user(), RB_DB=os.path.join(folder, "none.db"),
+                        RB_TRACE="journal", HOME=folder)
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_EC2", "RB_TEST_DIE_AFTER"):
+            self.env.pop(name, None)
+        for name, text in (("job.yaml", JOB), ("train.sh", TRAIN), ("profile.yaml", PROFILE)):
+            with open(os.path.join(folder, "work", name), "w", encoding="utf-8") as f:
+                f.write(text)
+        self.plan = os.path.join(folder, "plan.json")
+        self.run(["rbplan", os.path.join(folder, "work", "job.yaml"), "--planner", "static", "--profile-file",
+                  os.path.join(folder, "work", "profile.yaml"), "--prices", cloud.prices, "-o", self.plan])
+        self.widen_first_stage()
+
+    def widen_first_stage(self):
+        """Two nodes, then one, so that a node is also released while the run goes on."""
+        with open(self.plan, encoding="utf-8") as f:
+            plan = json.load(f)
+        plan["stages"][0]["nodes"][0]["count"] = 2
+        plan["stages"][0]["waves"] = 2
+        with open(self.plan, "w", encoding="utf-8") as f:
+            json.dump(plan, f)
+
+    @staticmethod
+    def user():
+        return subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def run(self, argv, expect=0, **env):
+        done = subprocess.run([os.path.join(self.bin, argv[0])] + argv[1:], capture_output=True, text=True, timeout=120,
+                              env=dict(self.env, **env), cwd=self.folder)
+        if done.returncode != expect:
+            raise AssertionError("%s: exit %d, expected %d\n%s" % (argv, done.returncode, expect, done.stderr[-3000:] + done.stdout[-1000:]))
+        return done
+
+    def one(self, die_after):
+        """A run that dies at that write (0: never), resumed to its end. Returns what must not depend on the death."""
+        state = os.path.join(self.folder, "state-%d" % die_after)
+        command = ["rbrun", self.plan, "--json", "--state-dir", state]
+        if die_after == 0:
+            done = self.run(command)
+        else:
+            self.run(command, expect=-signal.SIGKILL, RB_TEST_DIE_AFTER=str(die_after))
+            done = self.run(["rbrun", "resume", "--json", "--state-dir", state])
+        report = json.loads(done.stdout.splitlines()[-1])
+        self.check_cloud(report)
+        self.check_journal(os.path.join(state, report["run"], "journal.db"), report)
+        writes = int(re.search(r"(\d+) journal writes", done.stderr).group(1))
+        end = {"outcome": report["outcome"], "best": {k: report["best"][k] for k in ("trial", "metric")},
+               "trials": [(t["trial"], t["state"], t["resource"], t["metric"]) for t in report["trials"]]}
+        return end, writes
+
+    def check_cloud(self, report):
+        mine = [i for i in self.cloud.ledger()["instances"] if i["tags"].get("rb:run-id") == report["run"]]
+        left = [i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")]
+        assert not left, "instances left: %s" % left
+        assert report["leak_check"]["instances_left"] == 0
+        assert {i["id"] for i in mine} == {n["id"] for n in report["nodes"]}, "a launch was made twice, or is unknown"
+        cost = sum(i["cost_uusd"] for i in mine)
+        assert cost == report["cost_uusd"]["actual"], "the cloud's bill is %d, ours %d" % (
+            cost, report["cost_uusd"]["actual"])
+        assert sum(report["cost_uusd"]["by"].values()) == cost
+
+    @staticmethod
+    def check_journal(path, report):
+        db = sqlite3.connect(path)
+        events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
+        tokens = [row[0] for row in db.execute("SELECT token FROM launch")]
+        assert len(tokens) == len(set(tokens)) == len(report["nodes"])
+        reported = {(e["trial"], e["attempt"], e["resource"]): e["metric"] for e in events if e["event"] == "report"}
+        saved = db.execute("SELECT trial, attempt, resource_start, resource_end FROM task WHERE state = 'saved'")
+        for trial, attempt, start, end in saved:
+            for epoch in range(start + 1, end + 1):
+                got = reported.get((trial, attempt, epoch))
+                assert got == metric(trial, epoch), "trial %d, epoch %d: the journal says %s" % (trial, epoch, got)
+        db.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--points", type=int, default=10)
+    parser.add_argument("--all", action="store_true", help="every write, not a sample")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rb-kill9-") as folder:
+        os.mkdir(os.path.join(folder, "work"))
+        with MockCloud(os.path.abspath(args.bin), folder) as cloud:
+            crash = Crash(os.path.abspath(args.bin), folder, cloud)
+            expected, writes = crash.one(0)
+            assert expected["outcome"] == "complete" and expected["best"]["metric"] == metric(expected["best"]["trial"], 4)
+            n = writes - 1 if args.all else args.points
+            points = sorted({1 + round(i * (writes - 2) / max(1, n - 1)) for i in range(n)})
+            identical = 0
+            for point in points:
+                end, _ = crash.one(point)
+                assert end == expected, "killed at write %d: %s instead of %s" % (point, end, expected)
+                identical += 1
+            alive = [i for i in cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down")]
+            print("%d journal writes; killed at %d of them: %s" % (writes, len(points), points))
+            print("ended identically: %d; instances left: %d" % (identical, len(alive)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,404 @@
+// The controller on the fake cloud in virtual time: how runs end, and what is never left behind.
+#include "fake_run.h"
+
+#include "executor/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#define MINUTE_US INT64_C(60000000)
+#define FAR_US    (600 * MINUTE_US)
+
+static void finish_run(struct fake_run *r)
+{
+    const int64_t limit_us = r->v.now_us + FAR_US;
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    if (!r->finished)
+        fail_msg("the run does not end; it said:\n%s", r->talk);
+    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+}
+
+static struct rb_report report_of(struct fake_run *r)
+{
+    struct rb_report report;
+    struct rb_err err;
+    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
+        fail_msg("%s", err.message);
+    return report;
+}
+
+static int best_of(const struct fake_run *r)
+{
+    return rb_engine_best(rb_controller_engine(r->controller));
+}
+
+static int best_undisturbed(void)
+{
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    finish_run(&r);
+    const int best = best_of(&r);
+    fake_run_finish(&r);
+    return best;
+}
+
+static bool talked_of(const struct fake_run *r, const char *text)
+{
+    return strstr(r->talk, text) != NULL;
+}
+
+// --- a run that ends well
+
+static void completes(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    assert_string_equal(r.talk, "");
+    assert_int_equal(r.cloud.n_instances, 3);
+    assert_true(r.machines.n_heartbeats >= 3);
+
+    const struct rb_report report = report_of(&r);
+    const struct rb_report_cost *by = &report.by;
+    assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    assert_int_equal(by->train_uusd + by->boot_uusd + by->idle_barrier_uusd + by->minimum_uusd +
+                         by->lost_uusd + by->checkpoint_uusd,
+                     report.cost_uusd);
+    assert_true(by->train_uusd > by->boot_uusd && by->boot_uusd > 0 && by->checkpoint_uusd > 0);
+    assert_int_equal(by->lost_uusd, 0);
+    assert_int_equal(report.instances_left, 0);
+    assert_true(report.leak_checked_at_us >= report.time_us);
+    int64_t stages = 0;
+    for (int i = 0; i < report.n_stages; i++) {
+        assert_int_equal(report.stages[i].nodes, 3 - i);
+        stages += report.stages[i].cost_uusd;
+    }
+    assert_int_equal(stages, report.cost_uusd);
+    assert_non_null(report.best_checkpoint);
+    assert_string_equal(report.best_checkpoint + strlen(report.best_checkpoint) - 12, "/stage-2.tar");
+    fake_run_finish(&r);
+}
+
+// --- stops, and going on
+
+static void stops_for_the_user_and_goes_on(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    const int best = best_undisturbed();
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 40 * 1000000);
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_STOPPED);
+    assert_int_equal(r.reason, RB_STOP_USER);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    fake_run_close(&r);
+
+    r.go_on = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(best_of(&r), best);
+    fake_run_finish(&r);
+}
+
+static void opening_a_stopped_run_without_going_on_launches_nothing(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 40 * 1000000);
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    finish_run(&r);
+    fake_run_close(&r);
+    const int n_instances = r.cloud.n_instances;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_STOPPED);
+    assert_int_equal(r.cloud.n_instances, n_instances);
+    fake_run_finish(&r);
+}
+
+static void stops_at_the_deadline_and_goes_on_with_more(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    struct rb_err err;
+    const int best = best_undisturbed();
+    fake_run_init(&r, 1);
+    r.deadline_us = 60 * 1000000;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_STOPPED);
+    assert_int_equal(r.reason, RB_STOP_DEADLINE);
+    assert_true(report_of(&r).time_us == 60 * 1000000);
+    const int n_instances = r.cloud.n_instances;
+    fake_run_close(&r);
+
+    r.go_on = true; // without more time: nothing is rented
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.reason, RB_STOP_DEADLINE);
+    assert_int_equal(r.cloud.n_instances, n_instances);
+    assert_true(talked_of(&r, "deadline has passed"));
+    assert_true(rb_journal_set_limits(r.journal, FAR_US, -1, &err));
+    fake_run_close(&r);
+
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(best_of(&r), best);
+    fake_run_finish(&r);
+}
+
+static void never_spends_more_than_the_budget(void **state)
+{
+    (void)state;
+    for (int64_t budget_uusd = 20000; budget_uusd < 500000; budget_uusd += 37000) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.budget_uusd = budget_uusd;
+        fake_run_open(&r);
+        finish_run(&r);
+        const int64_t cost = fake_cloud_bill_uusd(&r.cloud, &r.billing);
+        assert_true(cost <= budget_uusd);
+        assert_true(r.outcome == RB_JOB_COMPLETE ||
+                    (r.outcome == RB_JOB_STOPPED && r.reason == RB_STOP_BUDGET));
+        if (budget_uusd < 60000) // not even one node's minimum
+            assert_int_equal(r.cloud.n_instances, 0);
+        fake_run_finish(&r);
+    }
+}
+
+static void more_budget_lets_it_go_on(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    struct rb_err err;
+    fake_run_init(&r, 1);
+    r.budget_uusd = 200000;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.reason, RB_STOP_BUDGET);
+    assert_true(rb_journal_set_limits(r.journal, -1, 5000000, &err));
+    fake_run_close(&r);
+    r.go_on = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    fake_run_finish(&r);
+}
+
+// --- clouds that refuse
+
+static void gives_up_without_capacity(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.capacity = 1;
+    r.capacity_retries = 4;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_CAPACITY);
+    assert_int_equal(rb_err_exit_code(&r.err), 6);
+    assert_int_equal(r.cloud.n_instances, 0);
+    assert_in_range(r.cloud.n_launch_calls, 4, 3 * 4);
+    fake_run_finish(&r);
+}
+
+static void gives_up_at_once_when_denied(void **state)
+{
+    (void)state;
+    const enum rb_err_code codes[] = {RB_ERR_DENIED, RB_ERR_INVALID};
+    const int exit_codes[] = {5, 2};
+    for (int i = 0; i < 2; i++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.cloud.faults.refuse_all = codes[i];
+        fake_run_open(&r);
+        finish_run(&r);
+        assert_int_equal(rb_err_exit_code(&r.err), exit_codes[i]);
+        assert_true(r.cloud.n_launch_calls <= 3);
+        fake_run_finish(&r);
+    }
+}
+
+static void gives_up_when_no_node_can_be_set_up(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.set_up_fails = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_non_null(strstr(r.err.message, "pip: command not found"));
+    assert_true(r.cloud.n_instances <= 6);
+    fake_run_finish(&r);
+}
+
+static void gives_up_when_no_node_ever_boots(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.never_boots = true;
+    r.boot_timeout_us = 5 * MINUTE_US;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_non_null(strstr(r.err.message, "not ready in time"));
+    assert_int_equal(fake_cloud_bill_uusd(&r.cloud, &r.billing), 0);
+    fake_run_finish(&r);
+}
+
+// --- clouds that lie
+
+static void ends_a_stranger_with_its_tag(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 10 * 1000000);
+    fake_cloud_add_stranger(&r.cloud, "fake-run");
+    fake_cloud_add_stranger(&r.cloud, "another-run");
+    const int other = r.cloud.n_instances - 1;
+    fake_run_step_until(&r, FAR_US);
+    assert_true(r.finished);
+    assert_true(talked_of(&r, "belongs to no launch"));
+    assert_int_equal(fake_cloud_alive(&r.cloud), 1);
+    assert_int_equal(r.cloud.instances[other]->state, RB_INSTANCE_RUNNING);
+    fake_run_finish(&r);
+}
+
+static void believes_an_end_that_is_listed_no_more(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.vanishing = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    fake_run_finish(&r);
+}
+
+static void says_so_when_the_last_listing_is_partial(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 30 * 1000000);
+    r.cloud.faults.partial_listing = 1;
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_int_equal(report_of(&r).instances_left, -1);
+    fake_run_finish(&r);
+}
+
+// --- trials that fail
+
+static void kills_and_restarts_what_hangs(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 4);
+    r.machines.training.hangs = 0.3;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_true(talked_of(&r, "hung, killed"));
+    assert_true(report_of(&r).by.lost_uusd > 0);
+    fake_run_finish(&r);
+}
+
+static void a_silent_end_is_a_failure_that_says_why(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.silent = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE); // every trial has failed
+    assert_int_equal(best_of(&r), -1);
+    assert_true(talked_of(&r, "never reported epoch=1 with val_acc"));
+    fake_run_finish(&r);
+}
+
+static void a_failure_shows_the_last_output_without_escape_sequences(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 2);
+    r.machines.training.fails = 0.3;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_true(talked_of(&r, "ended with exit code 1"));
+    assert_null(strchr(r.talk, '\x1b'));
+    fake_run_finish(&r);
+}
+
+// --- one controller at a time
+
+static void a_second_controller_is_refused(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    struct rb_journal *second;
+    struct rb_err err;
+    char pid[32];
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    assert_false(rb_journal_open(r.journal_path, &second, &err));
+    snprintf(pid, sizeof pid, "process %d", (int)getpid());
+    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_non_null(strstr(err.message, pid));
+    fake_run_finish(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(completes),
+        cmocka_unit_test(stops_for_the_user_and_goes_on),
+        cmocka_unit_test(opening_a_stopped_run_without_going_on_launches_nothing),
+        cmocka_unit_test(stops_at_the_deadline_and_goes_on_with_more),
+        cmocka_unit_test(never_spends_more_than_the_budget),
+        cmocka_unit_test(more_budget_lets_it_go_on),
+        cmocka_unit_test(gives_up_without_capacity),
+        cmocka_unit_test(gives_up_at_once_when_denied),
+        cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
+        cmocka_unit_test(gives_up_when_no_node_ever_boots),
+        cmocka_unit_test(ends_a_stranger_with_its_tag),
+        cmocka_unit_test(believes_an_end_that_is_listed_no_more),
+        cmocka_unit_test(says_so_when_the_last_listing_is_partial),
+        cmocka_unit_test(kills_and_restarts_what_hangs),
+        cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),
+        cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),
+        cmocka_unit_test(a_second_controller_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+// The journal: what is written is what is read, one writer at a time, and the deaths the crash tests rely on.
+#include "executor/journal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+struct place {
+    char dir[64], path[96];
+};
+
+static const struct rb_journal_meta meta = {.run_id = "run-1",
+                                            .plan_sha256 = "abc",
+                                            .owner = "us@here",
+                                            .started_unix_us = 1800000000000000,
+                                            .deadline_us = 7200000000,
+                                            .budget_uusd = -1};
+
+static int setup(void **state)
+{
+    struct place *p = calloc(1, sizeof *p);
+    strcpy(p->dir, "/tmp/rb-journal-XXXXXX");
+    if (!mkdtemp(p->dir))
+        return -1;
+    snprintf(p->path, sizeof p->path, "%s/journal.db", p->dir);
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
+    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+    for (int i = 0; i < 4; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s%s", p->path, suffixes[i]);
+        unlink(name);
+    }
+    rmdir(p->dir);
+    free(p);
+    return 0;
+}
+
+static struct rb_journal *create(const struct place *p)
+{
+    struct rb_journal *j;
+    struct rb_err err;
+    if (!rb_journal_create(p->path, &meta, &j, &err))
+        fail_msg("%s", err.message);
+    return j;
+}
+
+static struct rb_launch_row a_launch(int node)
+{
+    struct rb_launch_row r = {.node = node,
+                              .attempt = 1,
+                              .offer = 2,
+                              .state = RB_LAUNCH_READY,
+                              .intent_us = 10,
+                              .running_us = 20,
+                              .ready_us = 30,
+                              .terminate_us = -1,
+                              .gone_us = -1,
+                              .running_unix_us = 1800000000000020,
+                              .terminated_unix_us = -1,
+                              .reserved_uusd = 60000};
+    strcpy(r.launch_id, "0123456789abcdef");
+    strcpy(r.token, "token");
+    strcpy(r.infra, "aws/us-east-1");
+    strcpy(r.instance_type, "g5.xlarge");
+    strcpy(r.market, "spot");
+    strcpy(r.instance_id, "i-1; DROP TABLE launch");
+    strcpy(r.address, "10.0.0.1");
+    strcpy(r.host_key, "ssh-ed25519 AAAA");
+    return r;
+}
+
+static bool collect(void *ctx, const struct rb_event *e, struct rb_err *err)
+{
+    (void)err;
+    struct rb_event **next = ctx;
+    *(*next)++ = *e;
+    return true;
+}
+
+static void what_is_written_is_read(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p);
+    struct rb_err err;
+    const struct rb_event events[] = {
+        {.kind = RB_EVENT_START},
+        {.kind = RB_EVENT_REPORT, .time_us = 5, .trial = 3, .attempt = 1, .resource = 4, .metric = NAN},
+        {.kind = RB_EVENT_STOP, .time_us = 6, .reason = RB_STOP_BUDGET},
+    };
+    const struct rb_slot slots[] = {{3, 15}, {7, UINT64_MAX}};
+    const struct rb_task_row task = {.trial = 3,
+                                     .start = 2,
+                                     .stage = 1,
+                                     .attempt = 0,
+                                     .state = RB_TASK_SAVED,
+                                     .exit_code = 75,
+                                     .resource_start = 1,
+                                     .resource_end = 3,
+                                     .started_us = 4,
+                                     .exited_us = 5,
+                                     .ended_us = 6,
+                                     .slots = slots,
+                                     .n_slots = 2,
+                                     .checkpoint = "checkpoints/trial-0003/stage-1.tar"};
+    struct rb_launch_row launch = a_launch(4);
+    for (int i = 0; i < 3; i++)
+        assert_true(rb_journal_event(j, &events[i], &err));
+    assert_true(rb_journal_launch(j, &launch, &err));
+    launch.state = RB_LAUNCH_GONE; // the same key: replaced
+    assert_true(rb_journal_launch(j, &launch, &err));
+    assert_true(rb_journal_task(j, &task, &err));
+    assert_true(rb_journal_note(j, 9, "fault", "it's gone", &err));
+    assert_true(rb_journal_set_limits(j, 1, 2, &err));
+    assert_true(rb_journal_leak_check(j, 11, 0, &err));
+    rb_journal_close(j);
+
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    rb_arena_init(&arena);
+    struct rb_event read[3], *next = read;
+    struct rb_launch_row *launches;
+    struct rb_task_row *tasks;
+    struct rb_note *notes;
+    struct rb_journal_meta m;
+    int n;
+    assert_true(rb_journal_open(p->path, &j, &err));
+    assert_true(rb_journal_each_event(j, collect, &next, &err));
+    assert_ptr_equal(next, read + 3);
+    assert_true(read[1].trial == 3 && read[1].resource == 4 && isnan(read[1].metric));
+    assert_int_equal(read[2].reason, RB_STOP_BUDGET);
+    assert_true(rb_journal_launches(j, &arena, &launches, &n, &err));
+    assert_int_equal(n, 1);
+    assert_memory_equal(&launches[0], &launch, sizeof launch);
+    assert_true(rb_journal_tasks(j, &arena, &tasks, &n, &err));
+    assert_int_equal(n, 1);
+    assert_int_equal(tasks[0].state, RB_TASK_SAVED);
+    assert_int_equal(tasks[0].n_slots, 2);
+    assert_true(tasks[0].slots[1].node == 7 && tasks[0].slots[1].gpus == UINT64_MAX);
+    assert_string_equal(tasks[0].checkpoint, task.checkpoint);
+    assert_true(rb_journal_notes(j, &arena, &notes, &n, &err));
+    assert_string_equal(notes[0].text, "it's gone");
+    assert_true(rb_journal_meta(j, &arena, &m, &err));
+    assert_string_equal(m.owner, "us@here");
+    assert_true(m.deadline_us == 1 && m.budget_uusd == 2 && m.leak_checked_at_us == 11 &&
+                m.instances_left == 0);
+    rb_journal_close(j);
+}
+
+static void an_uncommitted_transaction_leaves_nothing(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p);
+    struct rb_err err;
+    struct rb_event events[2], *next = events;
+    assert_true(rb_journal_begin(j, &err));
+    assert_true(rb_journal_event(j, &(struct rb_event){.kind = RB_EVENT_START}, &err));
+    rb_journal_close(j); // died before commit
+    assert_true(rb_journal_open(p->path, &j, &err));
+    assert_true(rb_journal_each_event(j, collect, &next, &err));
+    assert_ptr_equal(next, events);
+    rb_journal_close(j);
+}
+
+static void one_writer_many_readers(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p), *second, *reader;
+    struct rb_err err;
+    int pid;
+    assert_false(rb_journal_open(p->path, &second, &err));
+    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_true(rb_journal_lock_holder(p->path, &pid, &err));
+    assert_int_equal(pid, getpid());
+    assert_true(rb_journal_open_reader(p->path, &reader, &err));
+    assert_false(rb_journal_note(reader, 0, "fault", "a reader does not write", &err));
+    assert_true(rb_journal_note(j, 0, "fault", "the writer does", &err));
+    rb_journal_close(reader);
+    rb_journal_close(j);
+    assert_true(rb_journal_lock_holder(p->path, &pid, &err));
+    assert_int_equal(pid, 0);
+}
+
+static void create_never_replaces(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j;
+    struct rb_err err;
+    rb_journal_close(create(p));
+    assert_false(rb_journal_create(p->path, &meta, &j, &err));
+    assert_int_equal(err.code, RB_ERR_INVALID);
+}
+
+static void refuses_what_it_does_not_know(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j;
+    struct rb_err err;
+    sqlite3 *db;
+    assert_false(rb_journal_open(p->path, &j, &err));
+    assert_int_equal(err.code, RB_ERR_NOT_FOUND);
+    rb_journal_close(create(p));
+    assert_int_equal(sqlite3_open(p->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
+    assert_false(rb_journal_open(p->path, &j, &err));
+    assert_non_null(strstr(err.message, "newer rbrun"));
+    sqlite3_exec(db, "PRAGMA user_version=1; INSERT INTO event(json) VALUES ('{\"event\":\"surprise\"}')",
+                 NULL, NULL, NULL);
+    sqlite3_exec(
+        db,
+        "INSERT INTO launch(node, attempt, offer, state, launch_id, token, infra, instance_type, market,"
+        " instance_id, address, private_address, host_key) VALUES (1,0,0,'odd','','','','','','','','','')",
+        NULL, NULL, NULL);
+    sqlite3_close(db);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_launch_row *rows;
+    struct rb_event events[2], *next = events;
+    int n;
+    rb_arena_init(&arena);
+    assert_true(rb_journal_open(p->path, &j, &err));
+    assert_false(rb_journal_each_event(j, collect, &next, &err));
+    assert_false(rb_journal_launches(j, &arena, &rows, &n, &err));
+    assert_non_null(strstr(err.message, "odd"));
+    rb_journal_close(j);
+}
+
+static int count_notes(const struct place *p)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal *j;
+    struct rb_note *notes;
+    struct rb_err err;
+    int n;
+    rb_arena_init(&arena);
+    assert_true(rb_journal_open_reader(p->path, &j, &err));
+    assert_true(rb_journal_notes(j, &arena, &notes, &n, &err));
+    rb_journal_close(j);
+    return n;
+}
+
+static void dies_as_it_is_told(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p);
+    struct rb_err err;
+    rb_journal_die(j, 2, RB_JOURNAL_DIES_AFTER);
+    assert_true(rb_journal_note(j, 0, "a", "1", &err));
+    assert_true(rb_journal_note(j, 0, "a", "2", &err));
+    assert_false(rb_journal_note(j, 0, "a", "3", &err));
+    assert_false(rb_journal_begin(j, &err));
+    rb_journal_close(j);
+    assert_int_equal(count_notes(p), 2);
+
+    assert_true(rb_journal_open(p->path, &j, &err));
+    rb_journal_die(j, 1, RB_JOURNAL_DIES_AT);
+    assert_false(rb_journal_note(j, 0, "a", "3", &err)); // and yet it is on disk
+    rb_journal_close(j);
+    assert_int_equal(count_notes(p), 3);
+
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!rb_journal_open(p->path, &j, &err))
+            _exit(1);
+        rb_journal_die(j, 1, RB_JOURNAL_KILLS);
+        rb_journal_note(j, 0, "a", "4", &err);
+        _exit(2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(count_notes(p), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_uncommitted_transaction_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_writer_many_readers, setup, teardown),
+        cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
+        cmocka_unit_test_setup_teardown(dies_as_it_is_told, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

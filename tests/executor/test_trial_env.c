@@ -1,0 +1,144 @@
+// The environment a trial is started with (design section 7).
+#include "executor/trial_env.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+static const char job_yaml[] =
+    "name: env\n"
+    "seed: 11\n"
+    "metric: {name: acc, goal: maximize}\n"
+    "parameters: {learning-rate: {min: 0.1, max: 0.9}, opt: {values: [\"it's\"]}, layers: 3}\n"
+    "scheduler: {type: random, num_trials: 4, max_resource: 20}\n"
+    "envs: {DATA: /data, MASTER_ADDR: overridden}\n"
+    "secrets: [TOKEN, UNSET]\n"
+    "run: python train.py $RB_ARGS\n"
+    "resources: {infra: [local]}\n";
+
+struct fixture {
+    struct rb_arena arena;
+    struct rb_job job;
+    struct rb_key_value *env;
+    int n;
+};
+
+static const char *secret(void *ctx, const char *name)
+{
+    (void)ctx;
+    return strcmp(name, "TOKEN") == 0 ? "s3cret" : NULL;
+}
+
+static void make(struct fixture *f, int trial, int n_nodes, int64_t deadline_unix_us)
+{
+    static const char *const ips[] = {"10.0.0.1", "10.0.0.2"};
+    struct rb_doc doc;
+    struct rb_err err;
+    rb_arena_init(&f->arena);
+    if (!rb_doc_parse_yaml(&doc, "job.yaml", job_yaml, strlen(job_yaml), &err) ||
+        !rb_job_read(doc.root, NULL, 0, &f->arena, &f->job, &err))
+        fail_msg("%s", err.message);
+    rb_doc_finish(&doc);
+    const struct rb_trial_order order = {.job = &f->job,
+                                         .run_id = "env-1",
+                                         .trial = trial,
+                                         .stage = 2,
+                                         .attempt = 1,
+                                         .resource_start = 3,
+                                         .resource_end = 9,
+                                         .node_ips = ips,
+                                         .n_nodes = n_nodes,
+                                         .deadline_unix_us = deadline_unix_us,
+                                         .secret = secret};
+    rb_trial_env(&order, &f->arena, &f->env, &f->n);
+}
+
+static const char *get(const struct fixture *f, const char *key)
+{
+    const char *found = NULL;
+    for (int i = 0; i < f->n; i++) {
+        if (strcmp(f->env[i].key, key) == 0) {
+            assert_null(found); // once
+            found = f->env[i].value;
+        }
+    }
+    return found;
+}
+
+static void says_everything(void **state)
+{
+    (void)state;
+    static const struct rb_key_value expected[] = {
+        {"DATA", "/data"},
+        {"RB_RUN_ID", "env-1"},
+        {"RB_JOB_NAME", "env"},
+        {"RB_TRIAL_ID", "2"},
+        {"RB_RUNG", "2"},
+        {"RB_ATTEMPT", "1"},
+        {"RB_RESOURCE_START", "3"},
+        {"RB_RESOURCE_END", "9"},
+        {"RB_MAX_RESOURCE", "20"},
+        {"RB_NUM_NODES", "2"},
+        {"RB_PARAM_OPT", "it's"},
+        {"RB_PARAM_LAYERS", "3"},
+        {"MASTER_ADDR", "10.0.0.1"},
+        {"RB_NODE_IPS", "10.0.0.1,10.0.0.2"},
+        {"RB_DEADLINE", "1800000000"},
+        {"TOKEN", "s3cret"},
+    };
+    struct fixture f;
+    make(&f, 2, 2, INT64_C(1800000000000000));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_non_null(get(&f, expected[i].key));
+        assert_string_equal(get(&f, expected[i].key), expected[i].value);
+    }
+    assert_non_null(get(&f, "RB_PARAM_LEARNING_RATE"));
+    assert_null(get(&f, "UNSET"));
+    assert_non_null(strstr(get(&f, "RB_ARGS"), "--learning-rate="));
+    assert_non_null(strstr(get(&f, "RB_ARGS"), "'\\''")); // the quote is safe in a shell
+    assert_non_null(strstr(get(&f, "RB_PARAMS_JSON"), "\"opt\":\"it's\""));
+    rb_arena_finish(&f.arena);
+}
+
+static void no_deadline_is_empty(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make(&f, 0, 1, -1);
+    assert_string_equal(get(&f, "RB_DEADLINE"), "");
+    assert_string_equal(get(&f, "RB_NODE_IPS"), "10.0.0.1");
+    rb_arena_finish(&f.arena);
+}
+
+static void a_trial_always_gets_the_same_configuration_and_seed(void **state)
+{
+    (void)state;
+    struct fixture a, b, other;
+    make(&a, 3, 1, -1);
+    make(&b, 3, 2, 5);
+    make(&other, 1, 1, -1);
+    assert_string_equal(get(&a, "RB_ARGS"), get(&b, "RB_ARGS"));
+    assert_string_equal(get(&a, "RB_TRIAL_SEED"), get(&b, "RB_TRIAL_SEED"));
+    assert_string_equal(get(&a, "MASTER_PORT"), get(&b, "MASTER_PORT"));
+    assert_string_not_equal(get(&a, "RB_ARGS"), get(&other, "RB_ARGS"));
+    assert_string_not_equal(get(&a, "RB_TRIAL_SEED"), get(&other, "RB_TRIAL_SEED"));
+    assert_string_not_equal(get(&a, "MASTER_PORT"), get(&other, "MASTER_PORT"));
+    rb_arena_finish(&a.arena);
+    rb_arena_finish(&b.arena);
+    rb_arena_finish(&other.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_everything),
+        cmocka_unit_test(no_deadline_is_empty),
+        cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
