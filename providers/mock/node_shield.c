@@ -26,7 +26,7 @@ static void cover_tools(const char *node_tool)
             snprintf(path, sizeof path, "%s/%s", folders[f], rb_user_data_tools[t]);
             // Through symbolic links: /sbin/shutdown is systemctl under another name.
             if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-                mount(node_tool, path, NULL, MS_BIND, NULL);
+                mount(node_tool, path, "none", MS_BIND, NULL);
         }
 }
 
@@ -42,7 +42,7 @@ void rb_node_shield_raise(const struct rb_node_dir *d)
     if (getuid() != 0)
         return;
     prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT);
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0) {
         rb_node_dir_log(d, "the host's tools cannot be covered here: %s", strerror(errno));
         return;
     }
