@@ -164,10 +164,11 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
         push(w, &next);
         const int64_t life_us =
             rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
-        next.time_us = e->time_us + life_us;
-        next.order = RB_SIM_NODE_LOST;
-        if (life_us != INT64_MAX)
+        if (life_us != INT64_MAX) {
+            next.time_us = e->time_us + life_us;
+            next.order = RB_SIM_NODE_LOST;
             push(w, &next);
+        }
     }
     step(w, &event);
 }

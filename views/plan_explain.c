@@ -61,8 +61,8 @@ static void explain_stage(const struct rb_plan *plan, int index, struct rb_buf *
 {
     const struct rb_plan_stage *s = &plan->stages[index];
     char time[32], cost[32];
-    rb_buf_printf(out, "stage %d: %d trials to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
-                  (long long)s->resource_end, plan->job->scheduler.unit, s->gpus_per_trial,
+    rb_buf_printf(out, "stage %d: %d trial%s to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
+                  s->trials == 1 ? "" : "s", (long long)s->resource_end, plan->job->scheduler.unit, s->gpus_per_trial,
                   s->gpus_per_trial == 1 ? "" : "s", s->waves, s->waves == 1 ? "" : "s",
                   rb_format_duration(s->time_us.mean, time), rb_format_money(s->cost_uusd.mean, cost));
     for (int offer = 0; offer < plan->n_offers; offer++)

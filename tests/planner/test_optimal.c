@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N_CASES   140
-#define MAX_PLANS 4000
+#define N_CASES   120
+#define MAX_PLANS 2500
 #define WITHIN    1.005 // of the best feasible mean
 
 struct tally {
