@@ -36,7 +36,7 @@ static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *er
     return true;
 }
 
-static bool check_plan(const struct rb_plan *plan, struct rb_err *err)
+bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err)
 {
     struct rb_rung_table table;
     if (!rb_rungs_of_job(plan->job, &table, err))
@@ -59,7 +59,7 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
         return rb_err_set(err, RB_ERR_INVALID, "not supported yet: scheduler.type: %s", plan->job->scheduler.type);
     if (!policy)
         return rb_err_set(err, RB_ERR_INVALID, "not supported yet: policy: %s", plan->policy);
-    if (!check_plan(plan, err) || !tuner->create(plan->job, &tuner_state, err))
+    if (!rb_engine_check_plan(plan, err) || !tuner->create(plan->job, &tuner_state, err))
         return false;
     struct rb_engine *e = rb_xcalloc(1, sizeof *e);
     e->plan = plan;

@@ -62,6 +62,9 @@ struct rb_engine {
     struct rb_actions *out;  // of the step being made
 };
 
+// engine.c
+bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err); // can it be carried out at all?
+
 // stage.c
 void rb_engine_advance(struct rb_engine *e);  // the next group, or the end of the job
 void rb_engine_reallocate(struct rb_engine *e); // owned nodes become what the allocation lists

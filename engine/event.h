@@ -18,8 +18,8 @@ enum rb_event_kind {
     RB_EVENT_REPORT,          // trial, attempt, resource, metric: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
-    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan), with as many stages and with the old
-                              // plan's offers first among its own; else it is ignored. Stages already begun are kept
+    RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
+                              // unless it has as many stages, the old plan's offers first, and can be carried out
     RB_EVENT_STOP,            // reason
     RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
 };

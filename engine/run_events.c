@@ -32,7 +32,8 @@ static bool keeps_offers(const struct rb_plan *old, const struct rb_plan *new)
 void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event)
 {
     const struct rb_plan *latest = e->stage_plan[e->plan->n_stages - 1];
-    if (!event->plan || event->plan->n_stages != e->plan->n_stages || !keeps_offers(latest, event->plan))
+    if (!event->plan || event->plan->n_stages != e->plan->n_stages || !keeps_offers(latest, event->plan) ||
+        !rb_engine_check_plan(event->plan, NULL))
         return;
     const int first = event->stage > e->stage + 1 ? event->stage : e->stage + 1;
     for (int i = first; i < e->plan->n_stages; i++)

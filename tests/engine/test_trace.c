@@ -552,7 +552,7 @@ static void a_static_cluster_gives_survivors_more(void **state)
 static void advice_replaces_stages_to_come(void **state)
 {
     (void)state;
-    struct small_plan p, q, other;
+    struct small_plan p, q, other, narrow;
     struct trace t;
     small_plan_make(&p);
     small_plan_make(&q);
@@ -560,12 +560,16 @@ static void advice_replaces_stages_to_come(void **state)
     for (int i = 0; i < 3; i++)
         q.nodes[i][0] = (struct rb_plan_nodes){.offer = LARGE, .count = 1};
     other.plan.n_stages = 2;
+    small_plan_make(&narrow);
+    narrow.stages[1].gpus_per_trial = 4;
     begin(&t, &p.plan);
     start_all_four(&t);
     struct rb_event advice = {.kind = RB_EVENT_ADVICE, .stage = 0, .plan = &q.plan};
     expect(&t, 22, advice, ""); // the running stage is kept
     advice.plan = &other.plan;
     expect(&t, 23, advice, ""); // not a plan of this job
+    advice.plan = &narrow.plan;
+    expect(&t, 23, advice, ""); // its trials do not fit its nodes
     for (int trial = 0; trial < 3; trial++)
         reach(&t, 30, trial, 0, 1, 0.1 * trial, "");
     reach(&t, 31, 3, 0, 1, 0.4, "terminate 1; terminate 0; request 2.0 large");
