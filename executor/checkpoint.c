@@ -16,9 +16,16 @@
 
 extern char **environ;
 
-static void tell_saved(struct rb_launcher_task *t, const char *checkpoint, const struct rb_err *err)
+static void tell_saved(struct rb_launcher_task *t)
 {
-    t->l->config.events.saved(t->l->config.events.ctx, t->trial, t->attempt, checkpoint, err);
+    t->l->config.events.saved(t->l->config.events.ctx, t->trial, t->attempt, t->save_to, NULL);
+}
+
+static void tell_save_failed(struct rb_launcher_task *t, const struct rb_err *err)
+{
+    free(t->save_to); // it may be tried again
+    t->save_to = NULL;
+    rb_launcher_tell(t->l, RB_TELL_SAVED, t->trial, t->attempt)->err = *err;
 }
 
 static void trial_words(const struct rb_launcher_task *t, char trial[16], char attempt[16])
@@ -56,9 +63,9 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         rb_err_set(&err, RB_ERR_IO, "the checkpoint of trial %d could not be saved (exit code %d): %s", t->trial, code,
                    stderr_tail);
     if (code == 0 && (t->uri || keep_archive(t, &err)))
-        tell_saved(t, t->save_to, NULL);
+        tell_saved(t);
     else
-        tell_saved(t, NULL, &err);
+        tell_save_failed(t, &err);
 }
 
 static void spawn_save(void *arg)
@@ -83,7 +90,7 @@ static void spawn_save(void *arg)
         t->save_fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (t->save_fd < 0) {
             rb_err_set(&err, RB_ERR_IO, "cannot write %s: %s", tmp, strerror(errno));
-            tell_saved(t, NULL, &err);
+            tell_save_failed(t, &err);
             return;
         }
         o.output_fd = t->save_fd;
@@ -91,7 +98,7 @@ static void spawn_save(void *arg)
     o.exited = on_saved;
     o.arg = r;
     if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err))
-        tell_saved(t, NULL, &err);
+        tell_save_failed(t, &err);
 }
 
 // checkpoints/trial-0007/ may not be there yet.
@@ -125,7 +132,7 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
     r->tries = 0;
     struct rb_err err = {0};
     if (!t->uri && !make_parents(t->save_to, &err)) {
-        tell_saved(t, NULL, &err);
+        tell_save_failed(t, &err);
         return;
     }
     spawn_save(r);
@@ -140,7 +147,7 @@ static void load_failed(struct rb_launcher_task *t)
     // The trial cannot go on from its checkpoint: that is a failure of this attempt, told like any other.
     if (!t->exited) {
         t->exited = true;
-        t->l->config.events.exited(t->l->config.events.ctx, t->trial, t->attempt, 1);
+        rb_launcher_tell(t->l, RB_TELL_EXITED, t->trial, t->attempt);
     }
 }
 

@@ -60,16 +60,63 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
     }
 }
 
+static void unlink_tell(struct rb_launcher_tell *t)
+{
+    struct rb_launcher_tell **p = &t->l->tells;
+    while (*p != t)
+        p = &(*p)->next;
+    *p = t->next;
+}
+
+static void tell(void *arg)
+{
+    struct rb_launcher_tell t = *(struct rb_launcher_tell *)arg;
+    const struct rb_launcher_events *events = &t.l->config.events;
+    unlink_tell(arg);
+    free(arg);
+    switch (t.what) {
+    case RB_TELL_PREPARED:
+        events->prepared(events->ctx, t.node, &t.err);
+        break;
+    case RB_TELL_EXITED:
+        events->exited(events->ctx, t.trial, t.attempt, 1);
+        break;
+    case RB_TELL_SAVED:
+        events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);
+        break;
+    case RB_TELL_KILLED:
+        events->killed(events->ctx, t.trial, t.attempt);
+        break;
+    }
+}
+
+struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt)
+{
+    struct rb_launcher_tell *t = rb_xcalloc(1, sizeof *t);
+    *t = (struct rb_launcher_tell){.next = l->tells, .l = l, .what = what, .trial = trial, .attempt = attempt};
+    l->tells = t;
+    t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, tell, t);
+    return t;
+}
+
 static void destroy(struct rb_launcher *base)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     while (l->tasks) {
         struct rb_launcher_task *t = l->tasks;
         l->tasks = t->next;
-        rb_launcher_free_task(t);
+        rb_launcher_drop_task(t);
     }
     while (l->nodes)
         rb_launcher_forget(base, l->nodes->spec.node);
+    while (l->tells) {
+        struct rb_launcher_tell *t = l->tells;
+        l->tells = t->next;
+        l->config.loop->timer_cancel(l->config.loop->ctx, t->timer);
+        free(t);
+    }
+    l->config.loop->timer_cancel(l->config.loop->ctx, l->burial);
+    rb_launcher_bury(l);
     free(l->bundle_path);
     free((char *)l->config.run_id);
     free((char *)l->config.run_dir);

@@ -149,20 +149,6 @@ static bool make_bundle(struct rb_launcher_impl *l, struct rb_err *err)
     return true;
 }
 
-struct failed_prepare {
-    struct rb_launcher_impl *l;
-    int node;
-    struct rb_err err;
-};
-
-static void tell_failed(void *arg)
-{
-    struct failed_prepare *f = arg;
-    const struct rb_launcher_events *events = &f->l->config.events;
-    events->prepared(events->ctx, f->node, &f->err);
-    free(f);
-}
-
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
@@ -171,9 +157,9 @@ void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *
         return; // under way, or prepared: said twice
     struct rb_err err = {0};
     if (!make_bundle(l, &err) || (l->transport->meet && !l->transport->meet(&l->config, spec, &err))) {
-        struct failed_prepare *f = rb_xcalloc(1, sizeof *f);
-        *f = (struct failed_prepare){l, spec->node, err};
-        loop->timer_start(loop->ctx, 0, tell_failed, f);
+        struct rb_launcher_tell *t = rb_launcher_tell(l, RB_TELL_PREPARED, -1, -1);
+        t->node = spec->node;
+        t->err = err;
         return;
     }
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);

@@ -54,10 +54,21 @@ struct rb_launcher_task {
     int first_failure;             // exit code of the first rank that failed
     bool breaking;                 // a rank failed: the others are being killed
     bool killing, exited;
+    bool dead;                     // dropped: only its memory is still there, until the loop goes on
     void (*loaded)(struct rb_launcher_task *task); // what to do once the checkpoint is on every node
     int n_busy;                    // kill, load or save commands under way
     char *save_to;                 // archive being written
     int save_fd;
+};
+
+// An event to be told from the loop, never from inside the call that caused it: who is told may call again at once.
+struct rb_launcher_tell {
+    struct rb_launcher_tell *next;
+    struct rb_launcher_impl *l;
+    uint64_t timer;
+    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED } what; // the first three: failed
+    int node, trial, attempt;
+    struct rb_err err;
 };
 
 struct rb_launcher_impl {
@@ -69,6 +80,9 @@ struct rb_launcher_impl {
     char bundle_digest[65];
     struct rb_launcher_node *nodes;
     struct rb_launcher_task *tasks;
+    struct rb_launcher_tell *tells; // on their way
+    struct rb_launcher_task *graves; // dropped tasks
+    uint64_t burial;               // timer
 };
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node);
@@ -79,6 +93,8 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
                         struct rb_process_options *options, struct rb_process **out, struct rb_err *err);
 // "sh rb/<run>/node VERB ARGS..." quoted, NULL-terminated list.
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
+// The returned value may be filled in until the loop goes on.
+struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.
@@ -92,7 +108,9 @@ void rb_launcher_free_node(struct rb_launcher_node *node);
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
-void rb_launcher_free_task(struct rb_launcher_task *task);
+// Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.
+void rb_launcher_drop_task(struct rb_launcher_task *task);
+void rb_launcher_bury(void *l); // the dropped ones
 
 void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const char *dest);
 // Brings the task's checkpoint to every rank's node, then calls next (or reports the task exited on failure).

@@ -28,19 +28,15 @@ static void close_rank(struct rb_rank *r)
     r->log_fd = -1;
 }
 
-void rb_launcher_free_task(struct rb_launcher_task *task)
+static void free_task(struct rb_launcher_task *task)
 {
-    for (int i = 0; i < task->n_ranks; i++) {
-        close_rank(&task->ranks[i]);
+    for (int i = 0; i < task->n_ranks; i++)
         rb_buf_finish(&task->ranks[i].line);
-    }
     for (int i = 0; i < task->n_env; i++) {
         free((char *)task->env[i].key);
         explicit_bzero((char *)task->env[i].value, strlen(task->env[i].value)); // secrets pass through here
         free((char *)task->env[i].value);
     }
-    if (task->save_fd >= 0)
-        close(task->save_fd);
     free(task->env);
     free(task->ranks);
     free(task->gpus);
@@ -49,6 +45,32 @@ void rb_launcher_free_task(struct rb_launcher_task *task)
     free(task->uri);
     free(task->save_to);
     free(task);
+}
+
+void rb_launcher_bury(void *arg)
+{
+    struct rb_launcher_impl *l = arg;
+    l->burial = 0;
+    while (l->graves) {
+        struct rb_launcher_task *t = l->graves;
+        l->graves = t->next;
+        free_task(t);
+    }
+}
+
+void rb_launcher_drop_task(struct rb_launcher_task *task)
+{
+    struct rb_launcher_impl *l = task->l;
+    for (int i = 0; i < task->n_ranks; i++)
+        close_rank(&task->ranks[i]);
+    if (task->save_fd >= 0)
+        close(task->save_fd);
+    task->save_fd = -1;
+    task->dead = true;
+    task->next = l->graves;
+    l->graves = task;
+    if (!l->burial)
+        l->burial = l->config.loop->timer_start(l->config.loop->ctx, 0, rb_launcher_bury, l);
 }
 
 static void unlink_task(struct rb_launcher_task *task)
@@ -72,9 +94,9 @@ void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_no
         bool was_killing = t->killing;
         int trial = t->trial, attempt = t->attempt;
         unlink_task(t);
-        rb_launcher_free_task(t);
+        rb_launcher_drop_task(t);
         if (was_killing) // the node is going: whatever ran there is dead
-            l->config.events.killed(l->config.events.ctx, trial, attempt);
+            rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
     }
 }
 
@@ -131,7 +153,7 @@ static void on_line(struct rb_rank *r, const char *line, size_t n)
 static void on_output(void *arg, const char *bytes, size_t n)
 {
     struct rb_rank *r = arg;
-    while (n > 0 && !r->ended) {
+    while (n > 0 && !r->ended && !r->task->dead && !r->task->killing) {
         const char *newline = memchr(bytes, '\n', n);
         size_t part = newline ? (size_t)(newline - bytes) : n;
         size_t room = RB_LIMIT_METRIC_LINE - r->line.len;
@@ -219,7 +241,7 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
-    if (r->ended || t->breaking || t->killing)
+    if (r->ended || t->breaking || t->killing || t->dead)
         return;
     const struct rb_loop *loop = t->l->config.loop;
     if (code != 255 && r->tries >= 2) { // the follower ended twice without an exit line: the supervisor was killed
@@ -356,27 +378,8 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
     struct rb_launcher_impl *l = t->l;
     int trial = t->trial, attempt = t->attempt;
     unlink_task(t);
-    rb_launcher_free_task(t);
+    rb_launcher_drop_task(t);
     l->config.events.killed(l->config.events.ctx, trial, attempt);
-}
-
-struct told_killed {
-    struct rb_launcher_impl *l;
-    int trial, attempt;
-};
-
-static void tell_killed(void *arg)
-{
-    struct told_killed *k = arg;
-    k->l->config.events.killed(k->l->config.events.ctx, k->trial, k->attempt);
-    free(k);
-}
-
-static void tell_killed_later(struct rb_launcher_impl *l, int trial, int attempt)
-{
-    struct told_killed *k = rb_xcalloc(1, sizeof *k);
-    *k = (struct told_killed){l, trial, attempt};
-    l->config.loop->timer_start(l->config.loop->ctx, 0, tell_killed, k);
 }
 
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
@@ -384,7 +387,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     struct rb_launcher_task *t = rb_launcher_find_task(l, trial, attempt);
     if (!t) {
-        tell_killed_later(l, trial, attempt);
+        rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
         return;
     }
     if (t->killing)
@@ -399,7 +402,7 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
     }
     if (t->n_busy == 0) {
         unlink_task(t);
-        rb_launcher_free_task(t);
-        tell_killed_later(l, trial, attempt);
+        rb_launcher_drop_task(t);
+        rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
     }
 }

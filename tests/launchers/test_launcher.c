@@ -50,6 +50,7 @@ struct fixture {
     struct seen seen[MAX_TASKS]; // by trial
     bool (*until)(struct fixture *f);
     bool timed_out;
+    bool forget_when_killed; // as a controller does that was only waiting for the kill
 };
 
 static void check_done(struct fixture *f)
@@ -105,6 +106,8 @@ static void on_killed(void *ctx, int trial, int attempt)
     struct fixture *f = ctx;
     (void)attempt;
     f->seen[trial].killed = true;
+    if (f->forget_when_killed)
+        f->launcher->ops->forget(f->launcher, 0);
     check_done(f);
 }
 
@@ -474,6 +477,35 @@ static void kill_ends_the_whole_group(void **state)
     assert_int_equal(gone, -1);
 }
 
+static bool all_killed(struct fixture *f)
+{
+    for (int i = 0; i < 4; i++)
+        if (!f->seen[i].killed)
+            return false;
+    return true;
+}
+
+static bool all_have_lines(struct fixture *f)
+{
+    for (int i = 0; i < 4; i++)
+        if (f->seen[i].lines.len == 0)
+            return false;
+    return true;
+}
+
+// A run that is stopped: every trial killed at once, the node forgotten as soon as the first of them is.
+static void node_forgotten_while_its_trials_are_killed(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 4; i++)
+        start(f, i, "echo started; sleep 300");
+    wait_until(f, all_have_lines);
+    f->forget_when_killed = true;
+    for (int i = 0; i < 4; i++)
+        f->launcher->ops->kill(f->launcher, i, 0);
+    wait_until(f, all_killed);
+}
+
 static void restarted_controller_follows_from_the_first_line(void **state)
 {
     struct fixture *f = *state;
@@ -556,6 +588,7 @@ int main(void)
         BOTH(checkpoint_goes_round),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
+        BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(hostile_output),
         cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
