@@ -5,14 +5,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "planner/planner.h"
-#include "providers/digest.h"
-#include "views/plan_table.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -158,142 +153,6 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
     };
 }
 
-// --- results
-
-static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
-{
-    rb_json_key(j, key);
-    if (v < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, v);
-}
-
-static bool print_infeasible(const struct rb_plan_result *result, struct rb_err *err)
-{
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-infeasible/1");
-    rb_json_key(&j, "nearest");
-    rb_json_begin_object(&j);
-    kint_or_null(&j, "deadline_us", result->nearest_deadline_us);
-    kint_or_null(&j, "budget_uusd", result->nearest_budget_uusd);
-    rb_json_key(&j, "confidence");
-    if (isnan(result->nearest_confidence))
-        rb_json_null(&j);
-    else
-        rb_json_double(&j, result->nearest_confidence);
-    rb_json_end_object(&j);
-    rb_json_key(&j, "best");
-    rb_estimate_write(&result->best.estimate, &j);
-    rb_json_end_object(&j);
-    rb_buf_putc(&out, '\n');
-    return rb_plan_print(&out, err);
-}
-
-// How to reach `to` from the directory of `from`; absolute where they share nothing but the root.
-static const char *relative_path(const char *to, const char *from, struct rb_arena *arena)
-{
-    char target[PATH_MAX], base[PATH_MAX];
-    const char *slash = from ? strrchr(from, '/') : NULL;
-    const char *directory = slash ? rb_arena_strndup(arena, from, (size_t)(slash - from) + 1) : ".";
-    if (!realpath(to, target) || !realpath(directory, base))
-        return to;
-    size_t common = 0, i = 0;
-    for (; target[i] && target[i] == base[i]; i++)
-        common = target[i] == '/' ? i + 1 : common;
-    if (!base[i] && target[i] == '/')
-        return rb_arena_strdup(arena, target + i + 1);
-    struct rb_buf up = RB_BUF_INIT;
-    for (const char *p = base + common; *p; p++)
-        rb_buf_puts(&up, p == base + common || *p == '/' ? "../" : "");
-    const char *path = rb_arena_printf(arena, "%s%s", rb_buf_str(&up), target + common);
-    rb_buf_finish(&up);
-    return path;
-}
-
-static void digest_job(const struct rb_job *job, char out[65])
-{
-    struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_job_write(job, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-    rb_buf_finish(&text);
-}
-
-static void digest_profile(const struct rb_profile *profile, char out[65])
-{
-    struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_profile_write(profile, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-    rb_buf_finish(&text);
-}
-
-// What the planner could not know.
-static void sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output)
-{
-    plan->tool = "rbplan " RB_VERSION;
-    bool from_stdin = strcmp(in->job_path, "-") == 0;
-    plan->job_path = from_stdin ? "" : relative_path(in->job_path, output, &in->arena);
-    digest_job(plan->job, plan->job_sha256);
-    digest_profile(plan->profile, plan->profile_sha256);
-}
-
-static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *out)
-{
-    struct rb_json j;
-    rb_json_init(&j, out, pretty);
-    rb_plan_write(plan, &j);
-    rb_buf_putc(out, '\n');
-}
-
-static bool save(const struct rb_plan *plan, const char *path, struct rb_err *err)
-{
-    struct rb_buf text = RB_BUF_INIT;
-    write_json(plan, true, &text);
-    bool ok = rb_write_file(path, rb_buf_str(&text), text.len, err);
-    rb_buf_finish(&text);
-    return ok;
-}
-
-static void next_step(const char *output, struct rb_buf *out)
-{
-    if (output && strcmp(output, "-") != 0)
-        rb_buf_printf(out, "\nwritten to %s; carry it out with: rbrun %s\n", output, output);
-    else
-        rb_buf_puts(out, "\nto keep it, add: -o plan.json; then carry it out with: rbrun plan.json\n");
-}
-
-static bool report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err)
-{
-    const char *output = rb_args_string(args, "output", NULL);
-    int n_verify = (int)rb_args_int(args, "verify", 0);
-    struct rb_buf out = RB_BUF_INIT, verified = RB_BUF_INIT;
-    if (n_verify > 0 && !rb_plan_verify(plan, n_verify, &verified, err))
-        return false;
-    bool ok = !output || save(plan, output, err);
-    if (rb_args_flag(args, "json") || (output && strcmp(output, "-") == 0)) {
-        rb_info("%s", rb_buf_str(&verified));
-        if (!output || strcmp(output, "-") != 0)
-            write_json(plan, false, &out);
-    } else {
-        struct rb_text_style style = rb_plan_style();
-        rb_plan_table_write(plan, &style, &out);
-        rb_buf_puts(&out, rb_buf_str(&verified));
-        next_step(output, &out);
-    }
-    rb_buf_finish(&verified);
-    if (ok)
-        return rb_plan_print(&out, err);
-    rb_buf_finish(&out);
-    return false;
-}
-
 static bool write_pareto(const struct rb_plan_request *req, const char *path, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
@@ -324,12 +183,12 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return write_pareto(&req, pareto, err);
     if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
         struct rb_err io;
-        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !print_infeasible(&result, &io))
+        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_plan_print_infeasible(&result, &io))
             *err = io;
         return false;
     }
-    sign(&plan, in, rb_args_string(args, "output", NULL));
-    return report(args, &plan, err);
+    rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
+    return rb_plan_report(args, &plan, err);
 }
 
 static bool run(const struct rb_args *args, struct rb_err *err)

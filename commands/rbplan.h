@@ -4,6 +4,7 @@
 
 #include "commands/rbplan_inputs.h"
 #include "engine/plan.h"
+#include "planner/planner.h"
 #include "views/text_table.h"
 
 // Parses argv, prints help or runs; prints the error if there is one. Returns the exit code.
@@ -12,6 +13,13 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
 
 int rb_plan_diff(int argc, char **argv);
 int rb_plan_explain(int argc, char **argv);
+
+// rb-infeasible/1 on stdout.
+bool rb_plan_print_infeasible(const struct rb_plan_result *result, struct rb_err *err);
+// Fills what the planner could not know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
+void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);
+// Saves where --output says, and prints: the table, or the plan with --json.
+bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 
 // Re-simulates a plan `n` times through the engine in the virtual world, on replicates the estimate did not use, and
 // appends how far that is from the estimate in standard errors.

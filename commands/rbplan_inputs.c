@@ -5,6 +5,7 @@
 #include "profiles/import.h"
 #include "profiles/infra.h"
 #include "profiles/store.h"
+#include "providers/local.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -206,8 +207,9 @@ static void add_local_if_asked(struct rb_plan_inputs *in)
     const struct rb_string_list *infra = &in->job.resources.infra;
     for (int i = 0; i < infra->n; i++) {
         if (strcmp(infra->items[i], "local") == 0) {
-            long slots = sysconf(_SC_NPROCESSORS_ONLN);
-            rb_catalog_add_local(&in->catalog, &in->arena, "CPU", slots > 0 ? (int)slots : 1);
+            const char *accelerator;
+            int slots = rb_local_slots(&accelerator);
+            rb_catalog_add_local(&in->catalog, &in->arena, accelerator, slots);
             return;
         }
     }

@@ -75,3 +75,69 @@ void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *
     double thousandths = floor(needs->confidence * 1000 + 1e-9);
     out->nearest_confidence = thousandths > 0 ? thousandths / 1000 : NAN;
 }
+
+// --- of candidates
+
+static bool run_replicates(const struct rb_search *search, const struct rb_candidate *candidate,
+                           struct rb_workspace *ws, int64_t *out_time_us, int64_t *out_cost_uusd, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_replicate replicate;
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    for (int r = 0; r < search->req->samples; r++) {
+        if (!rb_replicate_run(search->scenario, stages, candidate->n_stages, (uint32_t)r, ws, &replicate, err))
+            return false;
+        out_time_us[r] = replicate.time_us;
+        out_cost_uusd[r] = replicate.cost_uusd;
+    }
+    return true;
+}
+
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
+                     struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    size_t n = (size_t)req->samples;
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
+    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc(n, sizeof *scratch);
+    struct rb_workspace *ws = rb_workspace_create();
+    bool ok = run_replicates(search, candidate, ws, time_us, cost_uusd, err);
+    rb_workspace_destroy(ws);
+    if (ok)
+        *out = rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence,
+                           scratch);
+    return ok;
+}
+
+bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
+                          struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_needs nearest = rb_needs_none(), needs;
+    double surest_p = -1;
+    int surest = 0;
+    for (int i = 0; i < n; i++) {
+        if (!rb_search_needs(search, &candidates[i], &needs, err))
+            return false;
+        rb_needs_merge(&nearest, &needs);
+        surest = needs.confidence > surest_p ? i : surest;
+        surest_p = fmax(surest_p, needs.confidence);
+    }
+    return rb_search_not_found(search, n > 0 ? &candidates[surest] : NULL, &nearest, out, err);
+}
+
+bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
+                         struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_plan_result result = {.feasible = false};
+    rb_needs_round(nearest, search->req, &result);
+    if (surest) {
+        result.best = *surest;
+        if (!rb_search_score(search, &result.best, search->req->samples, err))
+            return false;
+    }
+    result.n_evaluated = search->n_evaluated;
+    *out = result;
+    return true;
+}

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define SPARE_NODES     2   // more requests than needed: the slowest boots are not waited for
-#define SCREEN_SAMPLES  256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
-#define SCREEN_SIGMA    4.0 // a candidate dropped wrongly once in 30000
 
 static const struct rb_place no_place = {NULL, 0, 0};
 
@@ -181,12 +179,6 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
                                                                     : estimate->time_us.mean);
 }
 
-static double objective_stderr(const struct rb_search *search, const struct rb_estimate *estimate)
-{
-    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->stderr_.cost_mean_uusd
-                                                                    : estimate->stderr_.time_mean_us);
-}
-
 int rb_need_count(double confidence, int n)
 {
     int m = (int)ceil(confidence * n);
@@ -195,79 +187,6 @@ int rb_need_count(double confidence, int n)
     while (m < n && (double)m / n < confidence)
         m++;
     return m;
-}
-
-// A screened candidate that may yet be feasible on all replicates.
-static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
-{
-    double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
-    return screened->p_both >= c - SCREEN_SIGMA * se;
-}
-
-// A screened candidate that may yet beat the best: both were screened on the same replicates, so their errors go
-// together, and the sum of the two standard errors is a cautious measure of their difference.
-static bool may_win(const struct rb_search *search, const struct rb_estimate *screened,
-                    const struct rb_estimate *best_screened)
-{
-    double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
-    return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;
-}
-
-struct by_objective {
-    double objective;
-    int index;
-};
-
-static int compare_objectives(const void *pa, const void *pb)
-{
-    const struct by_objective *a = pa, *b = pb;
-    if (a->objective < b->objective || a->objective > b->objective)
-        return a->objective < b->objective ? -1 : 1;
-    return a->index - b->index;
-}
-
-// Screens all candidates; order [n] is by the screened objective.
-static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
-                   struct rb_err *err)
-{
-    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
-    for (int i = 0; i < n; i++) {
-        if (!rb_search_score(search, &candidates[i], samples, err))
-            return false;
-        order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i};
-    }
-    qsort(order, (size_t)n, sizeof *order, compare_objectives);
-    return true;
-}
-
-bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
-                       int *out_best, struct rb_err *err)
-{
-    RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
-    if (!screen(search, candidates, n, order, err))
-        return false;
-    int best = -1;
-    struct rb_estimate best_screened = {0};
-    for (int i = 0; i < n; i++) {
-        struct rb_candidate *c = &candidates[order[i].index];
-        struct rb_estimate screened = c->estimate;
-        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_win(search, &screened, &best_screened)))
-            continue;
-        if (screened.samples < search->req->samples && !rb_search_score(search, c, search->req->samples, err))
-            return false;
-        if (!rb_search_feasible(search, &c->estimate))
-            continue;
-        if (best < 0 || rb_candidate_compare(c, &candidates[best], search->req->objective) < 0) {
-            best = order[i].index;
-            best_screened = screened;
-        }
-    }
-    for (int i = 0; i < n && rb_search_explains(search); i++) {
-        if (order[i].index != best)
-            rb_search_explain_loss(search, planner, &candidates[order[i].index], best < 0 ? NULL : &candidates[best]);
-    }
-    *out_best = best;
-    return true;
 }
 
 struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best)
@@ -280,68 +199,4 @@ struct rb_plan_result rb_search_found(const struct rb_search *search, const stru
         .nearest_confidence = NAN,
         .n_evaluated = search->n_evaluated,
     };
-}
-
-static bool run_replicates(const struct rb_search *search, const struct rb_candidate *candidate,
-                           struct rb_workspace *ws, int64_t *out_time_us, int64_t *out_cost_uusd, struct rb_err *err)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    struct rb_replicate replicate;
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    for (int r = 0; r < search->req->samples; r++) {
-        if (!rb_replicate_run(search->scenario, stages, candidate->n_stages, (uint32_t)r, ws, &replicate, err))
-            return false;
-        out_time_us[r] = replicate.time_us;
-        out_cost_uusd[r] = replicate.cost_uusd;
-    }
-    return true;
-}
-
-bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
-                     struct rb_err *err)
-{
-    const struct rb_plan_request *req = search->req;
-    size_t n = (size_t)req->samples;
-    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
-    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
-    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc(n, sizeof *scratch);
-    struct rb_workspace *ws = rb_workspace_create();
-    bool ok = run_replicates(search, candidate, ws, time_us, cost_uusd, err);
-    rb_workspace_destroy(ws);
-    if (ok)
-        *out = rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence,
-                           scratch);
-    return ok;
-}
-
-bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
-                          struct rb_plan_result *out, struct rb_err *err)
-{
-    struct rb_needs nearest = rb_needs_none(), needs;
-    double surest_p = -1;
-    int surest = 0;
-    for (int i = 0; i < n; i++) {
-        if (!rb_search_needs(search, &candidates[i], &needs, err))
-            return false;
-        rb_needs_merge(&nearest, &needs);
-        surest = needs.confidence > surest_p ? i : surest;
-        surest_p = fmax(surest_p, needs.confidence);
-    }
-    return rb_search_not_found(search, n > 0 ? &candidates[surest] : NULL, &nearest, out, err);
-}
-
-bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
-                         struct rb_plan_result *out, struct rb_err *err)
-{
-    struct rb_plan_result result = {.feasible = false};
-    rb_needs_round(nearest, search->req, &result);
-    if (surest) {
-        result.best = *surest;
-        if (!rb_search_score(search, &result.best, search->req->samples, err))
-            return false;
-    }
-    result.n_evaluated = search->n_evaluated;
-    *out = result;
-    return true;
 }

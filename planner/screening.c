@@ -1,0 +1,88 @@
+// The best of a list of candidates without scoring every one on all replicates: a first few replicates show which ones
+// cannot win.
+#include "planner/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SCREEN_SAMPLES 256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
+#define SCREEN_SIGMA   4.0 // a candidate dropped wrongly once in 30000
+
+static double objective_stderr(const struct rb_search *search, const struct rb_estimate *estimate)
+{
+    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->stderr_.cost_mean_uusd
+                                                                    : estimate->stderr_.time_mean_us);
+}
+
+// A screened candidate that may yet be feasible on all replicates.
+static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
+{
+    double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
+    return screened->p_both >= c - SCREEN_SIGMA * se;
+}
+
+// A screened candidate that may yet beat the best: both were screened on the same replicates, so their errors go
+// together, and the sum of the two standard errors is a cautious measure of their difference.
+static bool may_win(const struct rb_search *search, const struct rb_estimate *screened,
+                    const struct rb_estimate *best_screened)
+{
+    double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
+    return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;
+}
+
+struct by_objective {
+    double objective;
+    int index;
+};
+
+static int compare_objectives(const void *pa, const void *pb)
+{
+    const struct by_objective *a = pa, *b = pb;
+    if (a->objective < b->objective || a->objective > b->objective)
+        return a->objective < b->objective ? -1 : 1;
+    return a->index - b->index;
+}
+
+// Screens all candidates; order [n] is by the screened objective.
+static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
+                   struct rb_err *err)
+{
+    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
+    for (int i = 0; i < n; i++) {
+        if (!rb_search_score(search, &candidates[i], samples, err))
+            return false;
+        order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i};
+    }
+    qsort(order, (size_t)n, sizeof *order, compare_objectives);
+    return true;
+}
+
+bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
+                       int *out_best, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
+    if (!screen(search, candidates, n, order, err))
+        return false;
+    int best = -1;
+    struct rb_estimate best_screened = {0};
+    for (int i = 0; i < n; i++) {
+        struct rb_candidate *c = &candidates[order[i].index];
+        struct rb_estimate screened = c->estimate;
+        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_win(search, &screened, &best_screened)))
+            continue;
+        if (screened.samples < search->req->samples && !rb_search_score(search, c, search->req->samples, err))
+            return false;
+        if (!rb_search_feasible(search, &c->estimate))
+            continue;
+        if (best < 0 || rb_candidate_compare(c, &candidates[best], search->req->objective) < 0) {
+            best = order[i].index;
+            best_screened = screened;
+        }
+    }
+    for (int i = 0; i < n && rb_search_explains(search); i++) {
+        if (order[i].index != best)
+            rb_search_explain_loss(search, planner, &candidates[order[i].index], best < 0 ? NULL : &candidates[best]);
+    }
+    *out_best = best;
+    return true;
+}

@@ -1,0 +1,82 @@
+// Tables of text: aligned, and no wider than they may be.
+#include "views/text_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct rb_text_column columns[] = {
+    {"name", false, 0}, {"count", true, 0}, {"why", false, 1}, {"cost", true, 2}};
+
+static void fill(struct rb_text_table *t)
+{
+    rb_text_table_init(t, columns, 4);
+    rb_text_table_cell(t, "%s", "a");
+    rb_text_table_cell(t, "%d", 1);
+    rb_text_table_cell(t, "because");
+    rb_text_table_cell(t, "$%d.00", 12);
+    rb_text_table_cell(t, "%s", "µ-long");
+    rb_text_table_cell(t, "%d", 1000);
+    rb_text_table_cell(t, "so");
+    rb_text_table_cell(t, "$1.00");
+}
+
+static void check(int width, bool colour, const char *expected)
+{
+    struct rb_text_table t;
+    struct rb_buf out = RB_BUF_INIT;
+    fill(&t);
+    rb_text_table_write(&t, &(struct rb_text_style){width, colour}, &out);
+    assert_string_equal(rb_buf_str(&out), expected);
+    rb_buf_finish(&out);
+    rb_text_table_finish(&t);
+}
+
+static void columns_are_aligned(void **state)
+{
+    (void)state;
+    check(0, false,
+          "name    count  why        cost\n"
+          "a           1  because  $12.00\n"
+          "µ-long   1000  so        $1.00\n");
+}
+
+static void least_important_columns_go_first(void **state)
+{
+    (void)state;
+    check(30, false,
+          "name    count  why        cost\n"
+          "a           1  because  $12.00\n"
+          "µ-long   1000  so        $1.00\n");
+    check(29, false,
+          "name    count    cost\n"
+          "a           1  $12.00\n"
+          "µ-long   1000   $1.00\n");
+    check(5, false,
+          "name    count\n"
+          "a           1\n"
+          "µ-long   1000\n");
+}
+
+static void only_the_heading_is_coloured(void **state)
+{
+    (void)state;
+    check(5, true,
+          "\033[1mname    count\033[0m\n"
+          "a           1\n"
+          "µ-long   1000\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_aligned),
+        cmocka_unit_test(least_important_columns_go_first),
+        cmocka_unit_test(only_the_heading_is_coloured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
