@@ -128,16 +128,6 @@ static bool make_plan(struct simulation *sim, const struct rb_args *args, struct
     return rb_make_plan(&request, "optimal", &sim->in.arena, &sim->plan, &result, err);
 }
 
-static bool choose_tuner(struct rb_job *job, const struct rb_args *args, struct rb_err *err)
-{
-    const char *name = rb_args_string(args, "tuner", NULL);
-    if (name && !rb_tuner_find(name))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --tuner %.40s; expected sha, random or grid", name);
-    if (name)
-        job->scheduler.type = name;
-    return rb_job_check_supported(job, err);
-}
-
 // A plan's stages are those of its tuner.
 static bool check_tuner(const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
 {
@@ -148,16 +138,6 @@ static bool check_tuner(const struct rb_plan *plan, const struct rb_args *args, 
                       planned);
 }
 
-static bool choose_policy(struct simulation *sim, const struct rb_args *args, struct rb_err *err)
-{
-    const char *name = rb_args_string(args, "policy", NULL);
-    if (name && !rb_policy_find(name))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --policy %.40s; expected elastic or static", name);
-    if (name)
-        sim->plan.policy = name;
-    return true;
-}
-
 static bool prepare(struct simulation *sim, const struct rb_args *args, struct rb_err *err)
 {
     const char *plan = rb_args_string(args, "plan", NULL);
@@ -165,11 +145,15 @@ static bool prepare(struct simulation *sim, const struct rb_args *args, struct r
         return false;
     sim->seed = sim->in.job.seed;
     if (plan) {
-        if (!read_plan(sim, args, plan, err))
+        if (!read_plan(sim, args, plan, err) || !check_tuner(&sim->plan, args, err))
             return false;
-        return check_tuner(&sim->plan, args, err) && choose_policy(sim, args, err);
+    } else {
+        sim->in.job.scheduler.type = rb_args_string(args, "tuner", sim->in.job.scheduler.type);
+        if (!rb_job_check_supported(&sim->in.job, err) || !make_plan(sim, args, err))
+            return false;
     }
-    return choose_tuner(&sim->in.job, args, err) && make_plan(sim, args, err) && choose_policy(sim, args, err);
+    sim->plan.policy = rb_args_string(args, "policy", sim->plan.policy);
+    return true;
 }
 
 // ---- running
@@ -320,6 +304,11 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
         if (rb_args_nth(args, unsupported[i], 0))
             return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --%s", unsupported[i]);
     }
+    const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
+    if (tuner && !rb_tuner_find(tuner))
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --tuner %.40s; expected sha, random or grid", tuner);
+    if (policy && !rb_policy_find(policy))
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --policy %.40s; expected elastic or static", policy);
     return args->n_args == 1 ||
            rb_err_set(err, RB_ERR_INVALID, "expected a job file: rbsim job.yaml (see rbsim --help)");
 }
