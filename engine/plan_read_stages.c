@@ -155,8 +155,11 @@ static bool read_stage(const struct rb_node *node, int index, const struct rb_ru
 bool rb_plan_read_stages(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err)
 {
     struct rb_rung_table table;
-    if (!rb_node_list(list, err) || !rb_rungs_of_job(plan->job, &table, err))
+    struct rb_err why;
+    if (!rb_node_list(list, err))
         return false;
+    if (!rb_rungs_of_job(plan->job, &table, &why))
+        return rb_node_error(list, err, "the job's stages are not known: %s", why.message);
     if (list->n_children != table.n)
         return rb_node_error(list, err, "expected %d stages as the job's scheduler says, got %d", table.n,
                              list->n_children);

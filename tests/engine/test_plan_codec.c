@@ -215,6 +215,26 @@ static void a_changed_plan_is_refused(void **state)
     rb_buf_finish(&text);
 }
 
+static void a_job_without_stages_is_refused(void **state)
+{
+    (void)state;
+    static struct random_plan p;
+    struct rb_buf text = RB_BUF_INIT;
+    struct rb_arena arena;
+    struct rb_plan out;
+    struct rb_err err;
+    random_plan_make(&p, 3);
+    p.job.scheduler.type = "asha";
+    complete(&p, 3);
+    write_plan(&p.plan, &text);
+    rb_arena_init(&arena);
+    assert_false(read_plan(rb_buf_str(&text), &arena, &out, &err));
+    assert_says(&err, "asha");
+    assert_string_equal(err.file, "plan.json");
+    rb_arena_finish(&arena);
+    rb_buf_finish(&text);
+}
+
 static void a_truncated_plan_is_refused(void **state)
 {
     (void)state;
@@ -241,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_changed_plan_is_refused),
+        cmocka_unit_test(a_job_without_stages_is_refused),
         cmocka_unit_test(a_truncated_plan_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
