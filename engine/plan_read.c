@@ -1,13 +1,11 @@
 #include "engine/plan_read.h"
 
 #include "engine/policy.h"
-#include "profiles/infra.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_SEED         (INT64_C(1) << 53)      // kept by every reader of JSON
-#define MAX_UUSD_PER_H   INT64_C(1000000000000)  // a million dollars an hour: beyond it lies a typing error
+#define MAX_SEED (INT64_C(1) << 53) // kept by every reader of JSON
 
 struct reader {
     rb_digest_fn *digest;
@@ -38,7 +36,8 @@ bool rb_plan_need_list(struct rb_map *m, const char *key, const struct rb_node *
     return rb_map_need(m, key, out, err) && rb_node_list(*out, err);
 }
 
-static bool need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out, struct rb_err *err)
+bool rb_plan_need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out,
+                         struct rb_err *err)
 {
     const struct rb_node *node;
     const char *text;
@@ -60,7 +59,7 @@ static bool need_limit(struct rb_map *m, const char *key, int64_t *out, struct r
     return true;
 }
 
-static bool read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err)
+bool rb_plan_read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err)
 {
     const char *text;
     struct rb_err why;
@@ -141,7 +140,8 @@ static bool read_job(struct reader *r, const struct rb_node *node)
     struct rb_map m;
     const struct rb_node *name, *sha256, *config;
     if (!rb_map_begin(&m, node, r->err) || !rb_map_need(&m, "name", &name, r->err) ||
-        !need_string(&m, "path", r->arena, &r->plan.job_path, r->err) || !rb_map_need(&m, "sha256", &sha256, r->err) ||
+        !rb_plan_need_string(&m, "path", r->arena, &r->plan.job_path, r->err) ||
+        !rb_map_need(&m, "sha256", &sha256, r->err) ||
         !rb_map_need(&m, "config", &config, r->err) || !rb_map_end(&m, r->err))
         return false;
     struct rb_job *job = rb_arena_alloc(r->arena, sizeof *job);
@@ -182,165 +182,6 @@ static bool read_images(struct reader *r, const struct rb_node *node)
     }
     r->plan.images = images;
     r->plan.n_images = n;
-    return true;
-}
-
-// ---- offers
-
-static int find_offer(const struct rb_plan *plan, const char *infra, const char *type, enum rb_market market)
-{
-    for (int i = 0; i < plan->n_offers; i++) {
-        const struct rb_offer *o = &plan->offers[i];
-        if (strcmp(o->infra, infra) == 0 && strcmp(o->instance_type, type) == 0 && o->market == market)
-            return i;
-    }
-    return -1;
-}
-
-static bool need_offer_name(struct rb_map *m, const char **infra, const char **type, enum rb_market *market,
-                            struct rb_err *err)
-{
-    static const char *const markets[] = {"on_demand", "spot"};
-    const struct rb_node *infra_node, *type_node, *market_node;
-    int which;
-    if (!rb_map_need(m, "infra", &infra_node, err) || !rb_node_string(infra_node, infra, err) ||
-        !rb_map_need(m, "instance_type", &type_node, err) || !rb_node_string(type_node, type, err) ||
-        !rb_map_need(m, "market", &market_node, err) || !rb_node_choice(market_node, markets, 2, &which, err))
-        return false;
-    *market = (enum rb_market)which;
-    return true;
-}
-
-bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, struct rb_err *err)
-{
-    const char *infra, *type;
-    enum rb_market market;
-    if (!need_offer_name(m, &infra, &type, &market, err))
-        return false;
-    const int offer = find_offer(plan, infra, type, market);
-    if (offer < 0)
-        return rb_node_error(m->node, err, "%.60s %.60s %s is not among the plan's prices", infra, type,
-                             rb_market_name(market));
-    *out = offer;
-    return true;
-}
-
-// Only this machine costs nothing.
-static int64_t least_rate(const char *infra)
-{
-    return rb_infra_within(infra, "local") ? 0 : 1;
-}
-
-static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)
-{
-    if (!rb_plan_need_int(m, "uusd_per_hour", least_rate(o->infra), MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
-        return false;
-    o->declared_free = o->rate.uusd_per_hour == 0;
-    return true;
-}
-
-static bool read_fetched_at(struct rb_map *m, int64_t *out_us, struct rb_err *err)
-{
-    const struct rb_node *node;
-    if (!rb_map_need(m, "fetched_at", &node, err))
-        return false;
-    if (node->kind != RB_NODE_NULL)
-        return read_instant(node, out_us, err);
-    *out_us = -1;
-    return true;
-}
-
-static bool read_price(struct reader *r, const struct rb_node *node, struct rb_offer *out)
-{
-    struct rb_map m;
-    struct rb_offer o = {0};
-    const char *infra, *type;
-    struct rb_err why;
-    if (!rb_map_begin(&m, node, r->err) || !need_offer_name(&m, &infra, &type, &o.market, r->err))
-        return false;
-    if (!rb_infra_check(infra, &why))
-        return rb_node_error(node, r->err, "%s", why.message);
-    if (find_offer(&r->plan, infra, type, o.market) >= 0)
-        return rb_node_error(node, r->err, "%.60s %.60s %s has a price already", infra, type, rb_market_name(o.market));
-    o.infra = rb_arena_strdup(r->arena, infra);
-    o.instance_type = rb_arena_strdup(r->arena, type);
-    if (!need_string(&m, "accelerator", r->arena, &o.accelerator, r->err) ||
-        !rb_plan_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, r->err) || !read_rate(&m, &o, r->err) ||
-        !need_string(&m, "source", r->arena, &o.source, r->err) || !read_fetched_at(&m, &o.fetched_at_us, r->err) ||
-        !rb_map_end(&m, r->err))
-        return false;
-    *out = o;
-    return true;
-}
-
-static bool read_prices(struct reader *r, const struct rb_node *list)
-{
-    if (!rb_node_list(list, r->err))
-        return false;
-    if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_error(list, r->err, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES, list->n_children);
-    struct rb_offer *offers = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *offers);
-    r->plan.offers = offers;
-    for (const struct rb_node *item = list->first; item; item = item->next) {
-        if (!read_price(r, item, &offers[r->plan.n_offers]))
-            return false;
-        r->plan.n_offers++;
-    }
-    return true;
-}
-
-static bool read_disk(struct reader *r, const struct rb_node *node, struct rb_disk_price *out)
-{
-    struct rb_map m;
-    struct rb_disk_price disk;
-    if (!rb_map_begin(&m, node, r->err) || !need_string(&m, "infra", r->arena, &disk.infra, r->err) ||
-        !rb_plan_need_int(&m, "uusd_per_gb_hour", least_rate(disk.infra), MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour,
-                          r->err) ||
-        !rb_map_end(&m, r->err))
-        return false;
-    *out = disk;
-    return true;
-}
-
-// Absent exactly where the job asks for no disk; else every offer's infra has a price.
-static bool read_disks(struct reader *r, const struct rb_node *root, const struct rb_node *list)
-{
-    const bool wanted = r->plan.job->resources.disk_bytes > 0;
-    if (!list)
-        return !wanted || rb_node_error(root, r->err, "disks: missing, although the job asks for resources.disk_size");
-    if (!rb_node_list(list, r->err))
-        return false;
-    if (!wanted)
-        return rb_node_error(list, r->err, "expected no disks: the job asks for no resources.disk_size");
-    struct rb_catalog *c = rb_arena_alloc(r->arena, sizeof *c);
-    c->disks = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *c->disks);
-    for (const struct rb_node *item = list->first; item; item = item->next) {
-        if (!read_disk(r, item, &c->disks[c->n_disks]))
-            return false;
-        c->n_disks++;
-    }
-    for (int i = 0; i < r->plan.n_offers; i++) {
-        struct rb_rate rate;
-        if (!rb_catalog_disk_rate(c, r->plan.offers[i].infra, &rate, NULL))
-            return rb_node_error(list, r->err, "no entry prices the disks of %s", r->plan.offers[i].infra);
-    }
-    r->plan.catalog = c;
-    return true;
-}
-
-static bool read_fallbacks(struct reader *r, const struct rb_node *list)
-{
-    if (!rb_node_list(list, r->err))
-        return false;
-    int *fallbacks = rb_arena_array(r->arena, (size_t)list->n_children, sizeof *fallbacks);
-    for (const struct rb_node *item = list->first; item; item = item->next) {
-        struct rb_map m;
-        if (!rb_map_begin(&m, item, r->err) ||
-            !rb_plan_need_offer(&m, &r->plan, &fallbacks[r->plan.n_fallbacks], r->err) || !rb_map_end(&m, r->err))
-            return false;
-        r->plan.n_fallbacks++;
-    }
-    r->plan.fallbacks = fallbacks;
     return true;
 }
 
@@ -425,7 +266,7 @@ static bool read_constraints(struct reader *r, struct rb_map *m)
     if (!need_limit(m, "deadline_us", &r->plan.deadline_us, r->err))
         return false;
     deadline_at = rb_map_get(m, "deadline_at");
-    if (deadline_at && !read_instant(deadline_at, &r->plan.deadline_at_us, r->err))
+    if (deadline_at && !rb_plan_read_instant(deadline_at, &r->plan.deadline_at_us, r->err))
         return false;
     return need_limit(m, "budget_uusd", &r->plan.budget_uusd, r->err) &&
            rb_map_need(m, "confidence", &confidence, r->err) &&
@@ -436,7 +277,7 @@ static bool read_origin(struct reader *r, struct rb_map *m)
 {
     const struct rb_node *job, *profile, *images;
     int64_t seed;
-    if (!need_string(m, "tool", r->arena, &r->plan.tool, r->err) ||
+    if (!rb_plan_need_string(m, "tool", r->arena, &r->plan.tool, r->err) ||
         !rb_plan_need_int(m, "seed", 0, MAX_SEED, &seed, r->err) || !rb_map_need(m, "job", &job, r->err) ||
         !rb_map_need(m, "profile", &profile, r->err) || !rb_map_need(m, "images", &images, r->err))
         return false;
@@ -444,19 +285,34 @@ static bool read_origin(struct reader *r, struct rb_map *m)
     return read_job(r, job) && read_profile(r, profile) && read_images(r, images);
 }
 
+// Prices come before what refers to them, whatever the order in the file.
+static bool read_offers_and_stages(struct reader *r, const struct rb_node *root, struct rb_map *m)
+{
+    const struct rb_node *stages, *prices, *fallbacks;
+    return rb_map_need(m, "stages", &stages, r->err) && rb_map_need(m, "prices", &prices, r->err) &&
+           rb_plan_read_prices(prices, r->arena, &r->plan, r->err) &&
+           rb_plan_read_stages(stages, r->arena, &r->plan, r->err) &&
+           rb_plan_read_disks(root, rb_map_get(m, "disks"), r->arena, &r->plan, r->err) &&
+           rb_map_need(m, "fallbacks", &fallbacks, r->err) &&
+           rb_plan_read_fallbacks(fallbacks, r->arena, &r->plan, r->err);
+}
+
+static bool read_predictions(struct reader *r, struct rb_map *m)
+{
+    const struct rb_node *estimate, *bound, *baselines;
+    return rb_map_need(m, "estimate", &estimate, r->err) && rb_estimate_read(estimate, &r->plan.estimate, r->err) &&
+           rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
+           rb_map_need(m, "baselines", &baselines, r->err) && read_baselines(r, baselines);
+}
+
 static bool read_plan(struct reader *r, const struct rb_node *root)
 {
     struct rb_map m;
-    const struct rb_node *estimate, *bound, *stages, *baselines, *prices, *fallbacks, *warnings;
+    const struct rb_node *warnings;
     return rb_map_begin(&m, root, r->err) && read_format(&m, r->err) && read_origin(r, &m) && read_policy(r, &m) &&
-           need_string(&m, "planner", r->arena, &r->plan.planner, r->err) && read_constraints(r, &m) &&
-           rb_map_need(&m, "estimate", &estimate, r->err) && rb_estimate_read(estimate, &r->plan.estimate, r->err) &&
-           rb_map_need(&m, "bound", &bound, r->err) && read_bound(r, bound) &&
-           rb_map_need(&m, "stages", &stages, r->err) && rb_map_need(&m, "baselines", &baselines, r->err) &&
-           read_baselines(r, baselines) && rb_map_need(&m, "prices", &prices, r->err) && read_prices(r, prices) &&
-           rb_plan_read_stages(stages, r->arena, &r->plan, r->err) &&
-           read_disks(r, root, rb_map_get(&m, "disks")) && rb_map_need(&m, "fallbacks", &fallbacks, r->err) &&
-           read_fallbacks(r, fallbacks) && rb_map_need(&m, "warnings", &warnings, r->err) &&
+           rb_plan_need_string(&m, "planner", r->arena, &r->plan.planner, r->err) && read_constraints(r, &m) &&
+           read_predictions(r, &m) && read_offers_and_stages(r, root, &m) &&
+           rb_map_need(&m, "warnings", &warnings, r->err) &&
            read_strings(warnings, r->arena, &r->plan.warnings, &r->plan.n_warnings, r->err) && rb_map_end(&m, r->err);
 }
 

@@ -1,5 +1,5 @@
-// Reading rb-plan/1 in two files: plan_read.c (the document), plan_read_stages.c (its stages, which must agree with the
-// job). For those two alone.
+// Reading rb-plan/1 in three files, for those alone: plan_read.c (the document), plan_read_prices.c (what can be
+// bought), plan_read_stages.c (stages, which must agree with the job).
 #ifndef RB_ENGINE_PLAN_READ_H
 #define RB_ENGINE_PLAN_READ_H
 
@@ -9,9 +9,21 @@
 bool rb_plan_need_int(struct rb_map *m, const char *key, int64_t min, int64_t max, int64_t *out, struct rb_err *err);
 bool rb_plan_need_count(struct rb_map *m, const char *key, int min, int max, int *out, struct rb_err *err);
 bool rb_plan_need_list(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err);
+bool rb_plan_need_string(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out,
+                         struct rb_err *err);
+bool rb_plan_read_instant(const struct rb_node *node, int64_t *out_us, struct rb_err *err); // unix, after 1970
 
 // infra, instance_type and market of a map -> the offer of plan->offers they name.
 bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, struct rb_err *err);
+
+// plan->offers.
+bool rb_plan_read_prices(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err);
+// plan->catalog, from plan->job and plan->offers. `list` is NULL exactly where the job asks for no disk; else every
+// offer's infra has a price in it.
+bool rb_plan_read_disks(const struct rb_node *root, const struct rb_node *list, struct rb_arena *arena,
+                        struct rb_plan *plan, struct rb_err *err);
+bool rb_plan_read_fallbacks(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan,
+                            struct rb_err *err);
 
 // plan->job and plan->offers are there already. The estimate of every stage is p5 = p99 = 0: files do not carry them.
 bool rb_plan_read_stages(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err);

@@ -1,0 +1,168 @@
+#include "engine/plan_read.h"
+
+#include "base/limits.h"
+#include "profiles/infra.h"
+
+#include <string.h>
+
+#define MAX_UUSD_PER_H INT64_C(1000000000000) // a million dollars an hour: beyond it lies a typing error
+
+static int find_offer(const struct rb_plan *plan, const char *infra, const char *type, enum rb_market market)
+{
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_offer *o = &plan->offers[i];
+        if (strcmp(o->infra, infra) == 0 && strcmp(o->instance_type, type) == 0 && o->market == market)
+            return i;
+    }
+    return -1;
+}
+
+static bool need_offer_name(struct rb_map *m, const char **infra, const char **type, enum rb_market *market,
+                            struct rb_err *err)
+{
+    static const char *const markets[] = {"on_demand", "spot"};
+    const struct rb_node *infra_node, *type_node, *market_node;
+    int which;
+    if (!rb_map_need(m, "infra", &infra_node, err) || !rb_node_string(infra_node, infra, err) ||
+        !rb_map_need(m, "instance_type", &type_node, err) || !rb_node_string(type_node, type, err) ||
+        !rb_map_need(m, "market", &market_node, err) || !rb_node_choice(market_node, markets, 2, &which, err))
+        return false;
+    *market = (enum rb_market)which;
+    return true;
+}
+
+bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, struct rb_err *err)
+{
+    const char *infra, *type;
+    enum rb_market market;
+    if (!need_offer_name(m, &infra, &type, &market, err))
+        return false;
+    const int offer = find_offer(plan, infra, type, market);
+    if (offer < 0)
+        return rb_node_error(m->node, err, "%.60s %.60s %s is not among the plan's prices", infra, type,
+                             rb_market_name(market));
+    *out = offer;
+    return true;
+}
+
+// Only this machine costs nothing.
+static int64_t least_rate(const char *infra)
+{
+    return rb_infra_within(infra, "local") ? 0 : 1;
+}
+
+static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)
+{
+    if (!rb_plan_need_int(m, "uusd_per_hour", least_rate(o->infra), MAX_UUSD_PER_H, &o->rate.uusd_per_hour, err))
+        return false;
+    o->declared_free = o->rate.uusd_per_hour == 0;
+    return true;
+}
+
+static bool read_fetched_at(struct rb_map *m, int64_t *out_us, struct rb_err *err)
+{
+    const struct rb_node *node;
+    if (!rb_map_need(m, "fetched_at", &node, err))
+        return false;
+    if (node->kind != RB_NODE_NULL)
+        return rb_plan_read_instant(node, out_us, err);
+    *out_us = -1;
+    return true;
+}
+
+static bool read_price(const struct rb_node *node, struct rb_arena *arena, const struct rb_plan *plan,
+                       struct rb_offer *out, struct rb_err *err)
+{
+    struct rb_map m;
+    struct rb_offer o = {0};
+    const char *infra, *type;
+    struct rb_err why;
+    if (!rb_map_begin(&m, node, err) || !need_offer_name(&m, &infra, &type, &o.market, err))
+        return false;
+    if (!rb_infra_check(infra, &why))
+        return rb_node_error(node, err, "%s", why.message);
+    if (find_offer(plan, infra, type, o.market) >= 0)
+        return rb_node_error(node, err, "%.60s %.60s %s has a price already", infra, type, rb_market_name(o.market));
+    o.infra = rb_arena_strdup(arena, infra);
+    o.instance_type = rb_arena_strdup(arena, type);
+    if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
+        !rb_plan_need_count(&m, "gpus", 1, RB_LIMIT_GPUS_PER_NODE, &o.gpus, err) || !read_rate(&m, &o, err) ||
+        !rb_plan_need_string(&m, "source", arena, &o.source, err) || !read_fetched_at(&m, &o.fetched_at_us, err) ||
+        !rb_map_end(&m, err))
+        return false;
+    *out = o;
+    return true;
+}
+
+bool rb_plan_read_prices(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err)
+{
+    if (!rb_node_list(list, err))
+        return false;
+    if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
+        return rb_node_error(list, err, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES, list->n_children);
+    struct rb_offer *offers = rb_arena_array(arena, (size_t)list->n_children, sizeof *offers);
+    plan->offers = offers;
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        if (!read_price(item, arena, plan, &offers[plan->n_offers], err))
+            return false;
+        plan->n_offers++;
+    }
+    return true;
+}
+
+static bool read_disk(const struct rb_node *node, struct rb_arena *arena, struct rb_disk_price *out, struct rb_err *err)
+{
+    struct rb_map m;
+    struct rb_disk_price disk;
+    if (!rb_map_begin(&m, node, err) || !rb_plan_need_string(&m, "infra", arena, &disk.infra, err) ||
+        !rb_plan_need_int(&m, "uusd_per_gb_hour", least_rate(disk.infra), MAX_UUSD_PER_H, &disk.per_gb.uusd_per_hour,
+                          err) ||
+        !rb_map_end(&m, err))
+        return false;
+    *out = disk;
+    return true;
+}
+
+// Absent exactly where the job asks for no disk; else every offer's infra has a price.
+bool rb_plan_read_disks(const struct rb_node *root, const struct rb_node *list, struct rb_arena *arena,
+                        struct rb_plan *plan, struct rb_err *err)
+{
+    const bool wanted = plan->job->resources.disk_bytes > 0;
+    if (!list)
+        return !wanted || rb_node_error(root, err, "disks: missing, although the job asks for resources.disk_size");
+    if (!rb_node_list(list, err))
+        return false;
+    if (!wanted)
+        return rb_node_error(list, err, "expected no disks: the job asks for no resources.disk_size");
+    struct rb_catalog *c = rb_arena_alloc(arena, sizeof *c);
+    c->disks = rb_arena_array(arena, (size_t)list->n_children, sizeof *c->disks);
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        if (!read_disk(item, arena, &c->disks[c->n_disks], err))
+            return false;
+        c->n_disks++;
+    }
+    for (int i = 0; i < plan->n_offers; i++) {
+        struct rb_rate rate;
+        if (!rb_catalog_disk_rate(c, plan->offers[i].infra, &rate, NULL))
+            return rb_node_error(list, err, "no entry prices the disks of %s", plan->offers[i].infra);
+    }
+    plan->catalog = c;
+    return true;
+}
+
+bool rb_plan_read_fallbacks(const struct rb_node *list, struct rb_arena *arena, struct rb_plan *plan,
+                            struct rb_err *err)
+{
+    if (!rb_node_list(list, err))
+        return false;
+    int *fallbacks = rb_arena_array(arena, (size_t)list->n_children, sizeof *fallbacks);
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        struct rb_map m;
+        if (!rb_map_begin(&m, item, err) ||
+            !rb_plan_need_offer(&m, plan, &fallbacks[plan->n_fallbacks], err) || !rb_map_end(&m, err))
+            return false;
+        plan->n_fallbacks++;
+    }
+    plan->fallbacks = fallbacks;
+    return true;
+}
