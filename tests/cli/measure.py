@@ -158,6 +158,12 @@ class Measure(unittest.TestCase):
         self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
         self.assertEqual(self.names(), [])
 
+    def test_interrupted_with_json_still_prints_one_document(self):
+        self.write_job("sh train.sh", 30)
+        code, out, said = self.interrupt("ready:", "train", self.job, "--resource", "2", "--configs", "1", "--json")
+        self.assertEqual(code, 130, said)
+        self.assertEqual(json.loads(out)["format"], "rb-error/1")
+
     def test_interrupted_while_booting_leaves_nothing(self):
         code, _, said = self.interrupt("launching 2 x", "provision", "--infra", "mock/us-east-1",
                                        "--instance-type", "two.gpus", "-n", "2")
