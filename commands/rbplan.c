@@ -179,8 +179,12 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     struct rb_plan_request req = request(args, in, &watch);
     const char *pareto = rb_args_string(args, "pareto", NULL);
-    if (pareto)
-        return write_pareto(&req, pareto, err);
+    if (pareto) {
+        bool ok = write_pareto(&req, pareto, err);
+        if (!ok && err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json"))
+            rb_err_print(err, "rbplan", true); // no single request was asked for: there is no nearest one
+        return ok;
+    }
     if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_plan_print_infeasible(&result, &io))
