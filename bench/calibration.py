@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -27,7 +28,8 @@ def start_mock(build, cloud, state, seed, log):
     return mock, dict(w.split("=", 1) for w in ready.split()[1:])["ec2"]
 
 
-def cycle(build, i):
+def cycle(build, i, wait_s):
+    time.sleep(wait_s)  # cycles side by side must not all measure at once and then all run at once
     work = tempfile.mkdtemp(prefix="rb-calibration-")
     port = 2300 + i
     shutil.copytree(os.path.join(ROOT, "examples", "digits"), work + "/digits")
@@ -105,7 +107,7 @@ def main():
     a = p.parse_args()
     results = []
     with concurrent.futures.ThreadPoolExecutor(a.parallel) as pool:
-        futures = [pool.submit(cycle, a.build, a.first + i) for i in range(a.n)]
+        futures = [pool.submit(cycle, a.build, a.first + i, 45 * i if i < a.parallel else 0) for i in range(a.n)]
         for f in concurrent.futures.as_completed(futures):
             try:
                 r = f.result()
