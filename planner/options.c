@@ -5,6 +5,7 @@
 
 #define EFFORT_TRIALS  6000000 // simulated trials the tables may cost: about a tenth of a second
 #define EVENT_EFFORT   4       // where nodes may be lost a stage is played event by event
+#define WANTED_SAMPLES 256     // worth four times that: with fewer, plans on spot were found 2 % above the best
 #define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
 #define PILOT_SIGMA    2.0     // how far below the confidence asked a pilot still calls a plan feasible
 #define ALL_COUNTS     24      // up to here every node count is considered
@@ -128,7 +129,9 @@ static void choose_samples(struct rb_options *o)
     o->n_samples = req->samples;
     o->is_pilot = trials_per_replicate(o, false) * req->samples > EFFORT_TRIALS && req->samples > FEWEST_SAMPLES;
     if (o->is_pilot) {
-        double affordable = fmax(FEWEST_SAMPLES, EFFORT_TRIALS / trials_per_replicate(o, true));
+        double affordable = EFFORT_TRIALS / trials_per_replicate(o, true);
+        affordable = fmax(affordable, fmin(WANTED_SAMPLES, 4 * affordable));
+        affordable = fmax(affordable, FEWEST_SAMPLES);
         o->n_samples = affordable < req->samples ? (int)affordable : req->samples;
         confidence = rb_cautious_confidence(confidence, o->n_samples, req->samples);
     }
