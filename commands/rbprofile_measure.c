@@ -11,6 +11,7 @@
 #include "executor/campaign.h"
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
+#include "executor/ssh_command.h"
 #include "profiles/billing.h"
 #include "profiles/job.h"
 #include "providers/aws_endpoint.h"
@@ -527,6 +528,8 @@ static void finish(struct measurement *m)
         m->provider.ops->destroy(&m->provider);
     rb_http_destroy(m->http);
     rb_loop_uv_destroy(m->uv);
+    if (m->run_dir[0])
+        rb_ssh_leave_control_dir(m->run_dir);
     rb_store_close(m->store);
     rb_arena_finish(&m->arena);
 }

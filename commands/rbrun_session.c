@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
+#include "executor/ssh_command.h"
 #include "providers/aws_endpoint.h"
 #include "providers/http.h"
 #include "views/progress.h"
@@ -340,6 +341,7 @@ static void finish(struct session *s)
         s->providers[i].ops->destroy(&s->providers[i]);
     if (s->uv)
         rb_loop_uv_destroy(s->uv);
+    rb_ssh_leave_control_dir(s->files->dir);
     if (s->events_fd >= 0)
         close(s->events_fd);
 }

@@ -11,13 +11,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err)
+static void name_control_dir(const char *run_dir, char dir[static 64])
 {
     uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a: only has to tell the runs of one user apart
     for (const char *c = run_dir; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    snprintf(dir, 64, "/tmp/rb-%ld-%08x", (long)geteuid(), (unsigned)(hash ^ hash >> 32));
+}
+
+void rb_ssh_leave_control_dir(const char *run_dir)
+{
     char dir[64];
-    snprintf(dir, sizeof dir, "/tmp/rb-%ld-%08x", (long)geteuid(), (unsigned)(hash ^ hash >> 32));
+    name_control_dir(run_dir, dir);
+    rmdir(dir);
+}
+
+bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err)
+{
+    char dir[64];
+    name_control_dir(run_dir, dir);
     struct stat st;
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
         return rb_err_set(err, RB_ERR_IO, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));

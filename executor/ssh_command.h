@@ -11,6 +11,9 @@
 // ours, or an error.
 bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err);
 
+// Removes the directory once nothing is in it: after the loop has ended and every connection was told to exit.
+void rb_ssh_leave_control_dir(const char *run_dir);
+
 // Adds "<instance-id> <host key>" to <run_dir>/known_hosts unless it is there.
 bool rb_ssh_know_host(const char *run_dir, const char *instance_id, const char *host_key, struct rb_err *err);
 
