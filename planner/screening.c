@@ -21,9 +21,9 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
     return screened->p_both >= c - SCREEN_SIGMA * se;
 }
 
-// A screened candidate that may yet beat the best: both were screened on the same replicates, so their errors go
-// together, and the sum of the two standard errors is a cautious measure of their difference.
-static bool may_win(const struct rb_search *search, const struct rb_estimate *screened,
+// Both were screened on the same replicates, so their errors go together, and the sum of the two standard errors is a
+// cautious measure of their difference.
+static bool may_be_better(const struct rb_search *search, const struct rb_estimate *screened,
                     const struct rb_estimate *best_screened)
 {
     double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
@@ -43,13 +43,24 @@ static int compare_objectives(const void *pa, const void *pb)
     return a->index - b->index;
 }
 
+bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
+                       const struct rb_estimate *best_screened)
+{
+    return may_be_feasible(search, screened) && may_be_better(search, screened, best_screened);
+}
+
+bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
+    return rb_search_score(search, candidate, samples, err);
+}
+
 // Screens all candidates; order [n] is by the screened objective.
 static bool screen(struct rb_search *search, struct rb_candidate *candidates, int n, struct by_objective *order,
                    struct rb_err *err)
 {
-    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
     for (int i = 0; i < n; i++) {
-        if (!rb_search_score(search, &candidates[i], samples, err))
+        if (!rb_search_screen(search, &candidates[i], err))
             return false;
         order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i};
     }
@@ -68,7 +79,7 @@ bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_
     for (int i = 0; i < n; i++) {
         struct rb_candidate *c = &candidates[order[i].index];
         struct rb_estimate screened = c->estimate;
-        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_win(search, &screened, &best_screened)))
+        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_be_better(search, &screened, &best_screened)))
             continue;
         if (screened.samples < search->req->samples && !rb_search_score(search, c, search->req->samples, err))
             return false;

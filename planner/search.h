@@ -67,6 +67,12 @@ int rb_need_count(double confidence, int n);
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err);
 
+// One candidate on the first replicates only, into candidate->estimate.
+bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
+// Could a screened candidate be feasible on all replicates, and have a better objective than another screened one?
+bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
+                       const struct rb_estimate *best_screened);
+
 // Fills an infeasible result: the candidate with the highest p_both, and the nearest constraints any of them meets.
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err);

@@ -7,6 +7,7 @@
 
 struct climb {
     struct rb_candidate at;
+    struct rb_estimate screened; // of `at`, from the first replicates
     int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: what a step makes smaller
 };
 
@@ -68,6 +69,19 @@ static bool better(const struct rb_search *search, const struct rb_candidate *a,
     return rb_search_objective(search, &a->estimate) < rb_search_objective(search, &b->estimate);
 }
 
+// Scores a step, unless its first replicates show that it is not feasible or not better. *out_scored: it was.
+static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_scored,
+                       struct rb_err *err)
+{
+    if (!rb_search_screen(search, &step->at, err))
+        return false;
+    step->screened = step->at.estimate;
+    *out_scored = rb_search_may_win(search, &step->screened, &from->screened);
+    if (!*out_scored || step->screened.samples == search->req->samples)
+        return true;
+    return rb_search_score(search, &step->at, search->req->samples, err);
+}
+
 // One step: the feasible, better candidate with the largest benefit; ties by the earlier stage.
 static bool best_step(struct rb_search *search, const struct climb *from, struct climb *out, bool *out_found,
                       struct rb_err *err)
@@ -75,11 +89,12 @@ static bool best_step(struct rb_search *search, const struct climb *from, struct
     double best_benefit = -1;
     for (int stage = 0; stage < from->at.n_stages; stage++) {
         struct climb next;
+        bool scored;
         if (!step_down(search, from, stage, &next))
             continue;
-        if (!rb_search_score(search, &next.at, search->req->samples, err))
+        if (!score_step(search, from, &next, &scored, err))
             return false;
-        if (!rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
+        if (!scored || !rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
             rb_search_explain_loss(search, "greedy", &next.at, &from->at);
             continue;
         }
@@ -97,6 +112,10 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
                        struct rb_err *err)
 {
     struct climb now = {.at = *start}, next;
+    struct rb_candidate screened = *start;
+    if (!rb_search_screen(search, &screened, err))
+        return false;
+    now.screened = screened.estimate;
     for (int i = 0; i < start->n_stages; i++)
         now.gpus[i] = start->stages[i].nodes * rb_search_gpus_per_node(search, start->stages[i].offer);
     bool found = true;
