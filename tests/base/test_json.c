@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-static void write_sample(struct rb_json *j) {
+static void write_sample(struct rb_json *j)
+{
     rb_json_begin_object(j);
     rb_json_kstring(j, "name", "a\"\\\b\f\n\r\t\x01\x7f/\xc3\xa9");
     rb_json_kint(j, "min", INT64_MIN);
@@ -25,7 +26,8 @@ static void write_sample(struct rb_json *j) {
     rb_json_end_object(j);
 }
 
-static void bytes_are_canonical(void **state) {
+static void bytes_are_canonical(void **state)
+{
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
@@ -42,7 +44,8 @@ static void bytes_are_canonical(void **state) {
                                   "  \"none\": null,\n  \"list\": [\n    1,\n    {},\n    []\n  ]\n}");
 }
 
-static void doubles_are_short_and_exact(void **state) {
+static void doubles_are_short_and_exact(void **state)
+{
     (void)state;
     static const struct {
         double v;
@@ -61,15 +64,19 @@ static void doubles_are_short_and_exact(void **state) {
     }
 }
 
-static void broken_utf8_is_replaced(void **state) {
+static void broken_utf8_is_replaced(void **state)
+{
     (void)state;
     static const struct {
         const char *bytes, *written;
     } cases[] = {
-        {"a\xff" "b", "\"a\xEF\xBF\xBD" "b\""},
+        {"a\xff"
+         "b",
+         "\"a\xEF\xBF\xBD"
+         "b\""},
         {"\xc3", "\"\xEF\xBF\xBD\""},
-        {"\xed\xa0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},   // a surrogate
-        {"\xc0\xaf", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},                   // overlong
+        {"\xed\xa0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},                 // a surrogate
+        {"\xc0\xaf", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},                                 // overlong
         {"\xf4\x90\x80\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""}, // past U+10FFFF
         {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
         {"\xe2\x82\xac\xe2\x82", "\"\xe2\x82\xac\xEF\xBF\xBD\xEF\xBF\xBD\""},
@@ -87,8 +94,9 @@ static void broken_utf8_is_replaced(void **state) {
 
 static void write_random(struct rb_json *j, struct rb_stream *s, int depth);
 
-static void write_random_text(struct rb_json *j, struct rb_stream *s) {
-    static const char *const pieces[] = {"a", "\"", "\\", "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80",
+static void write_random_text(struct rb_json *j, struct rb_stream *s)
+{
+    static const char *const pieces[] = {"a", "\"",   "\\",     "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x98\x80",
                                          "/", "\x7f", "\\u0000"};
     char text[64] = "";
     for (uint64_t n = rb_stream_below(s, 8); n > 0; n--)
@@ -96,7 +104,8 @@ static void write_random_text(struct rb_json *j, struct rb_stream *s) {
     rb_json_string(j, text);
 }
 
-static void write_random_container(struct rb_json *j, struct rb_stream *s, int depth, bool is_map) {
+static void write_random_container(struct rb_json *j, struct rb_stream *s, int depth, bool is_map)
+{
     const int n = (int)rb_stream_below(s, 5);
     is_map ? rb_json_begin_object(j) : rb_json_begin_array(j);
     for (int i = 0; i < n; i++) {
@@ -109,20 +118,45 @@ static void write_random_container(struct rb_json *j, struct rb_stream *s, int d
     is_map ? rb_json_end_object(j) : rb_json_end_array(j);
 }
 
-static void write_random(struct rb_json *j, struct rb_stream *s, int depth) {
+// Of every length in bits.
+static void write_random_int(struct rb_json *j, struct rb_stream *s)
+{
+    const int64_t any = (int64_t)rb_stream_u64(s);
+    rb_json_int(j, any >> rb_stream_below(s, 64));
+}
+
+static void write_random(struct rb_json *j, struct rb_stream *s, int depth)
+{
     switch (rb_stream_below(s, depth < 6 ? 8 : 6)) {
-    case 0: rb_json_null(j); break;
-    case 1: rb_json_bool(j, rb_stream_below(s, 2)); break;
-    case 2: rb_json_int(j, (int64_t)rb_stream_u64(s) >> rb_stream_below(s, 64)); break;
-    case 3: rb_json_double(j, (rb_stream_uniform(s) - 0.5) * 1e6); break;
-    case 4: rb_json_double(j, rb_stream_uniform(s) * 1e-300); break;
-    case 5: write_random_text(j, s); break;
-    case 6: write_random_container(j, s, depth, false); break;
-    default: write_random_container(j, s, depth, true); break;
+    case 0:
+        rb_json_null(j);
+        break;
+    case 1:
+        rb_json_bool(j, rb_stream_below(s, 2));
+        break;
+    case 2:
+        write_random_int(j, s);
+        break;
+    case 3:
+        rb_json_double(j, (rb_stream_uniform(s) - 0.5) * 1e6);
+        break;
+    case 4:
+        rb_json_double(j, rb_stream_uniform(s) * 1e-300);
+        break;
+    case 5:
+        write_random_text(j, s);
+        break;
+    case 6:
+        write_random_container(j, s, depth, false);
+        break;
+    default:
+        write_random_container(j, s, depth, true);
+        break;
     }
 }
 
-static void assert_round_trip(const char *name, const struct rb_buf *text, bool pretty, bool as_yaml) {
+static void assert_round_trip(const char *name, const struct rb_buf *text, bool pretty, bool as_yaml)
+{
     struct rb_doc doc;
     struct rb_err err;
     const bool ok = as_yaml ? rb_doc_parse_yaml(&doc, name, text->data, text->len, &err)
@@ -137,7 +171,8 @@ static void assert_round_trip(const char *name, const struct rb_buf *text, bool 
     rb_doc_finish(&doc);
 }
 
-static void what_was_written_reads_back_to_the_same_bytes(void **state) {
+static void what_was_written_reads_back_to_the_same_bytes(void **state)
+{
     (void)state;
     for (uint32_t i = 0; i < 2000; i++) {
         struct rb_stream s;
@@ -151,7 +186,8 @@ static void what_was_written_reads_back_to_the_same_bytes(void **state) {
 }
 
 // JSON without DEL is YAML: a plan may be read either way.
-static void json_reads_the_same_as_yaml(void **state) {
+static void json_reads_the_same_as_yaml(void **state)
+{
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
@@ -166,12 +202,11 @@ static void json_reads_the_same_as_yaml(void **state) {
     assert_round_trip("x.yaml", &out, true, true);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_canonical),
-        cmocka_unit_test(doubles_are_short_and_exact),
-        cmocka_unit_test(broken_utf8_is_replaced),
-        cmocka_unit_test(what_was_written_reads_back_to_the_same_bytes),
+        cmocka_unit_test(bytes_are_canonical),         cmocka_unit_test(doubles_are_short_and_exact),
+        cmocka_unit_test(broken_utf8_is_replaced),     cmocka_unit_test(what_was_written_reads_back_to_the_same_bytes),
         cmocka_unit_test(json_reads_the_same_as_yaml),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);

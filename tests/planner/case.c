@@ -55,13 +55,16 @@ static void random_job(struct rb_stream *s, struct rb_buf *out)
     int eta = pick(s, 2, 4), trials = pick(s, 1, 9), rungs = pick(s, 1, 3), max = 1;
     for (int i = 1; i < rungs; i++)
         max *= eta;
+    // Drawn one by one: arguments of a call are evaluated in whatever order the compiler likes.
+    const int max_nodes = pick(s, 2, 3), nodes_per_trial = pick(s, 1, 2);
+    const char *listed = sizes[pick(s, 0, 3)];
     rb_buf_printf(out,
                   "name: random\nmetric: {name: acc, goal: maximize}\nparameters:\n  lr: {min: 0.1, max: 0.9}\n"
                   "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: %d, eta: %d}\n"
                   "trial:\n  gpus: {min: 1, max: 4, sizes: %s}\n  max_nodes: %d\n"
                   "resources: {infra: [aws/us-east-1], max_nodes: %d}\n"
                   "run: python train.py\n",
-                  trials, max, eta, sizes[pick(s, 0, 3)], pick(s, 1, 2), pick(s, 2, 3));
+                  trials, max, eta, listed, nodes_per_trial, max_nodes);
 }
 
 static void random_profile(struct rb_stream *s, struct rb_buf *out)
@@ -78,12 +81,13 @@ static void random_profile(struct rb_stream *s, struct rb_buf *out)
     rb_buf_printf(out, "  within: {distribution: lognormal, mean: 1.0, cv: %.3f}\n", pick_real(s, 0, 0.3));
     rb_buf_printf(out, "startup_s: {distribution: lognormal, mean: %.1f, cv: 0.3}\n", pick_real(s, 1, 20));
     rb_buf_printf(out, "checkpoint_s: {distribution: constant, mean: %.1f}\n", pick_real(s, 0, 5));
+    const double init_s = pick_real(s, 5, 150), queue_s = pick_real(s, 2, 40);
     rb_buf_printf(out,
                   "provisioning:\n  - infra: aws\n    instance_type: \"*\"\n    market: \"*\"\n"
                   "    queue_s: {distribution: lognormal, mean: %.1f, cv: 0.4}\n"
                   "    init_s: {distribution: lognormal, mean: %.1f, cv: 0.3}\n"
                   "    capacity_failure: 0.0\n    preemption_per_hour: 0.0\n",
-                  pick_real(s, 2, 40), pick_real(s, 5, 150));
+                  queue_s, init_s);
 }
 
 static void random_prices(struct rb_stream *s, struct rb_buf *out)
