@@ -20,26 +20,30 @@ struct rb_arena_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-static _Noreturn void out_of_memory(void) {
+static _Noreturn void out_of_memory(void)
+{
     fputs("rubberband: out of memory\n", stderr);
     abort();
 }
 
-static size_t checked_mul(size_t n, size_t size) {
+static size_t checked_mul(size_t n, size_t size)
+{
     size_t total;
     if (__builtin_mul_overflow(n, size, &total))
         out_of_memory();
     return total;
 }
 
-static size_t align_up(size_t size) {
+static size_t align_up(size_t size)
+{
     const size_t mask = alignof(max_align_t) - 1;
     if (size > SIZE_MAX - mask)
         out_of_memory();
     return (size + mask) & ~mask;
 }
 
-static struct rb_arena_block *block_create(size_t size) {
+static struct rb_arena_block *block_create(size_t size)
+{
     if (size > SIZE_MAX - sizeof(struct rb_arena_block))
         out_of_memory();
     struct rb_arena_block *block = rb_xcalloc(1, sizeof *block + size);
@@ -47,11 +51,13 @@ static struct rb_arena_block *block_create(size_t size) {
     return block;
 }
 
-void rb_arena_init(struct rb_arena *a) {
+void rb_arena_init(struct rb_arena *a)
+{
     *a = (struct rb_arena){0};
 }
 
-void rb_arena_finish(struct rb_arena *a) {
+void rb_arena_finish(struct rb_arena *a)
+{
     struct rb_arena_block *block = a->blocks;
     while (block) {
         struct rb_arena_block *older = block->older;
@@ -61,7 +67,8 @@ void rb_arena_finish(struct rb_arena *a) {
     *a = (struct rb_arena){0};
 }
 
-static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size) {
+static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size)
+{
     struct rb_arena_block *newest = a->blocks;
     if (newest && newest->size - newest->used >= size)
         return newest;
@@ -80,7 +87,8 @@ static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size) {
     return block;
 }
 
-void *rb_arena_alloc(struct rb_arena *a, size_t size) {
+void *rb_arena_alloc(struct rb_arena *a, size_t size)
+{
     const size_t rounded = align_up(size ? size : 1);
     struct rb_arena_block *block = block_with_room(a, rounded);
     void *p = block->bytes + block->used;
@@ -89,15 +97,18 @@ void *rb_arena_alloc(struct rb_arena *a, size_t size) {
     return p;
 }
 
-void *rb_arena_array(struct rb_arena *a, size_t n, size_t size) {
+void *rb_arena_array(struct rb_arena *a, size_t n, size_t size)
+{
     return rb_arena_alloc(a, checked_mul(n, size));
 }
 
-char *rb_arena_strdup(struct rb_arena *a, const char *s) {
+char *rb_arena_strdup(struct rb_arena *a, const char *s)
+{
     return rb_arena_strndup(a, s, strlen(s));
 }
 
-char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n) {
+char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n)
+{
     if (n == SIZE_MAX)
         out_of_memory();
     char *copy = rb_arena_alloc(a, n + 1);
@@ -107,7 +118,8 @@ char *rb_arena_strndup(struct rb_arena *a, const char *s, size_t n) {
     return copy;
 }
 
-char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) {
+char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...)
+{
     va_list ap, again;
     assert(fmt);
     va_start(ap, fmt);
@@ -121,14 +133,16 @@ char *rb_arena_printf(struct rb_arena *a, const char *fmt, ...) {
     return text;
 }
 
-void *rb_xcalloc(size_t n, size_t size) {
+void *rb_xcalloc(size_t n, size_t size)
+{
     void *p = calloc(n ? n : 1, size ? size : 1);
     if (!p)
         out_of_memory();
     return p;
 }
 
-void *rb_xrealloc(void *p, size_t n, size_t size) {
+void *rb_xrealloc(void *p, size_t n, size_t size)
+{
     const size_t total = checked_mul(n, size);
     void *moved = realloc(p, total ? total : 1);
     if (!moved)
@@ -136,14 +150,16 @@ void *rb_xrealloc(void *p, size_t n, size_t size) {
     return moved;
 }
 
-char *rb_xstrdup(const char *s) {
+char *rb_xstrdup(const char *s)
+{
     char *copy = strdup(s);
     if (!copy)
         out_of_memory();
     return copy;
 }
 
-void rb_auto_free(void *pp) {
+void rb_auto_free(void *pp)
+{
     void *p;
     memcpy(&p, pp, sizeof p);
     free(p);

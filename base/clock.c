@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <time.h>
 
-static int64_t read_us(clockid_t id) {
+static int64_t read_us(clockid_t id)
+{
     struct timespec ts;
     const int rc = clock_gettime(id, &ts);
     assert(rc == 0);
@@ -12,11 +13,13 @@ static int64_t read_us(clockid_t id) {
     return (int64_t)ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
 }
 
-int64_t rb_clock_unix_us(void) {
+int64_t rb_clock_unix_us(void)
+{
     return read_us(CLOCK_REALTIME);
 }
 
-int64_t rb_clock_monotonic_us(void) {
+int64_t rb_clock_monotonic_us(void)
+{
 #ifdef CLOCK_BOOTTIME
     return read_us(CLOCK_BOOTTIME);
 #else

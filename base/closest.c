@@ -5,18 +5,21 @@
 
 #define MAX_LEN 64 // longer words are not misspelt names
 
-static int fold(char c) {
+static int fold(char c)
+{
     return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-static int min3(int a, int b, int c) {
+static int min3(int a, int b, int c)
+{
     const int ab = a < b ? a : b;
     return ab < c ? ab : c;
 }
 
 // Edits that turn a into b: insert, delete, replace, swap neighbours. Case and '-' against '_' are free.
 // Source: optimal string alignment distance; three rows of its table are enough.
-static int edit_distance(const char *a, int n, const char *b, int m) {
+static int edit_distance(const char *a, int n, const char *b, int m)
+{
     int rows[3][MAX_LEN + 1];
     for (int j = 0; j <= m; j++)
         rows[0][j] = j;
@@ -34,7 +37,8 @@ static int edit_distance(const char *a, int n, const char *b, int m) {
     return rows[n % 3][m];
 }
 
-const char *rb_closest(const char *word, const char *const *names, int n) {
+const char *rb_closest(const char *word, const char *const *names, int n)
+{
     const size_t len = strlen(word);
     if (len == 0 || len > MAX_LEN)
         return NULL;

@@ -17,7 +17,8 @@
 static bool error_at(const char *file, int line, struct rb_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static bool error_at(const char *file, int line, struct rb_err *err, const char *fmt, ...) {
+static bool error_at(const char *file, int line, struct rb_err *err, const char *fmt, ...)
+{
     char message[sizeof err->message];
     va_list ap;
     va_start(ap, fmt);
@@ -30,23 +31,25 @@ static bool error_at(const char *file, int line, struct rb_err *err, const char 
 
 struct splitter {
     const char *file;
-    char *at, *end;           // end points at a NUL
-    int line;                 // of `at`
-    bool at_end;              // the last row was read
-    const char **cells;       // heap; all cells in file order, the header's first
+    char *at, *end;     // end points at a NUL
+    int line;           // of `at`
+    bool at_end;        // the last row was read
+    const char **cells; // heap; all cells in file order, the header's first
     size_t n_cells, cap_cells;
-    int *row_line;            // heap; the header's line first
+    int *row_line; // heap; the header's line first
     int n_rows, cap_rows;
-    int n_columns;            // 0 until the header was read
+    int n_columns; // 0 until the header was read
     struct rb_err *err;
 };
 
-static void splitter_finish(struct splitter *s) {
+static void splitter_finish(struct splitter *s)
+{
     free(s->cells);
     free(s->row_line);
 }
 
-static bool add_cell(struct splitter *s, const char *cell) {
+static bool add_cell(struct splitter *s, const char *cell)
+{
     if (s->n_cells == RB_LIMIT_CSV_CELLS)
         return error_at(s->file, s->line, s->err, "the file has more than %d cells", RB_LIMIT_CSV_CELLS);
     if (s->n_cells == s->cap_cells) {
@@ -57,7 +60,8 @@ static bool add_cell(struct splitter *s, const char *cell) {
     return true;
 }
 
-static void add_row(struct splitter *s, int line) {
+static void add_row(struct splitter *s, int line)
+{
     if (s->n_rows == s->cap_rows) {
         s->cap_rows = s->cap_rows ? 2 * s->cap_rows : 64;
         s->row_line = rb_xrealloc(s->row_line, (size_t)s->cap_rows, sizeof *s->row_line);
@@ -66,7 +70,8 @@ static void add_row(struct splitter *s, int line) {
 }
 
 // Decodes a quoted cell in place: the text only shrinks. s->at is left behind the closing quote.
-static bool read_quoted(struct splitter *s, char **out_end) {
+static bool read_quoted(struct splitter *s, char **out_end)
+{
     const int start_line = s->line;
     char *to = s->at++;
     for (;; s->at++) {
@@ -81,7 +86,8 @@ static bool read_quoted(struct splitter *s, char **out_end) {
     return true;
 }
 
-static bool read_cell(struct splitter *s, bool *last_of_row) {
+static bool read_cell(struct splitter *s, bool *last_of_row)
+{
     char *cell = s->at, *cell_end = s->at;
     if (*s->at == '"') {
         if (!read_quoted(s, &cell_end))
@@ -106,7 +112,8 @@ static bool read_cell(struct splitter *s, bool *last_of_row) {
     return add_cell(s, cell);
 }
 
-static bool read_row(struct splitter *s) {
+static bool read_row(struct splitter *s)
+{
     const int line = s->line;
     int n = 0;
     for (bool last = false; !last; n++)
@@ -120,7 +127,8 @@ static bool read_row(struct splitter *s) {
     return true;
 }
 
-static bool skip_empty_lines(struct splitter *s) {
+static bool skip_empty_lines(struct splitter *s)
+{
     for (;;) {
         if (s->at_end || s->at == s->end)
             return false;
@@ -135,7 +143,8 @@ static bool skip_empty_lines(struct splitter *s) {
 
 // --- the table ---
 
-static bool check_header(const struct splitter *s) {
+static bool check_header(const struct splitter *s)
+{
     for (int i = 0; i < s->n_columns; i++) {
         if (s->cells[i][0] == '\0')
             return error_at(s->file, s->row_line[0], s->err, "column %d has no name", i + 1);
@@ -146,7 +155,8 @@ static bool check_header(const struct splitter *s) {
     return true;
 }
 
-static bool split(struct splitter *s) {
+static bool split(struct splitter *s)
+{
     if (!skip_empty_lines(s))
         return error_at(s->file, 1, s->err, "the file is empty; expected a header line with the names of the columns");
     if (!read_row(s))
@@ -161,7 +171,8 @@ static bool split(struct splitter *s) {
     return true;
 }
 
-static void fill_table(struct rb_csv *csv, const struct splitter *s) {
+static void fill_table(struct rb_csv *csv, const struct splitter *s)
+{
     const size_t n_columns = (size_t)s->n_columns, n_rows = (size_t)s->n_rows - 1;
     const char **cells = rb_arena_array(&csv->arena, s->n_cells, sizeof *cells);
     memcpy(cells, s->cells, s->n_cells * sizeof *cells);
@@ -179,14 +190,16 @@ static void fill_table(struct rb_csv *csv, const struct splitter *s) {
     csv->row_line = row_line;
 }
 
-static int line_of(const char *bytes, const char *at) {
+static int line_of(const char *bytes, const char *at)
+{
     int line = 1;
     for (; bytes < at; bytes++)
         line += *bytes == '\n';
     return line;
 }
 
-bool rb_csv_parse(struct rb_csv *out, const char *name, const char *bytes, size_t n, struct rb_err *err) {
+bool rb_csv_parse(struct rb_csv *out, const char *name, const char *bytes, size_t n, struct rb_err *err)
+{
     if (n > RB_LIMIT_CSV_BYTES)
         return error_at(name, 0, err, "the file is larger than the limit of %d bytes", RB_LIMIT_CSV_BYTES);
     const char *nul = n ? memchr(bytes, '\0', n) : NULL;
@@ -212,14 +225,16 @@ bool rb_csv_parse(struct rb_csv *out, const char *name, const char *bytes, size_
 
 // --- files ---
 
-static bool inflate_error(const char *path, gzFile gz, struct rb_err *err) {
+static bool inflate_error(const char *path, gzFile gz, struct rb_err *err)
+{
     int code;
     const char *why = gzerror(gz, &code);
     return rb_err_set_at(err, code == Z_ERRNO ? RB_ERR_IO : RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
                          "cannot decompress: %s", code == Z_ERRNO ? strerror(errno) : why);
 }
 
-static bool inflate_all(const char *path, gzFile gz, struct rb_buf *into, struct rb_err *err) {
+static bool inflate_all(const char *path, gzFile gz, struct rb_buf *into, struct rb_err *err)
+{
     char chunk[65536];
     for (;;) {
         const int got = gzread(gz, chunk, sizeof chunk);
@@ -237,7 +252,8 @@ static bool inflate_all(const char *path, gzFile gz, struct rb_buf *into, struct
     return code == Z_OK || inflate_error(path, gz, err); // a truncated file ends with Z_BUF_ERROR
 }
 
-static bool read_gz(struct rb_csv *out, const char *path, struct rb_err *err) {
+static bool read_gz(struct rb_csv *out, const char *path, struct rb_err *err)
+{
     errno = 0;
     gzFile gz = gzopen(path, "rb");
     if (!gz)
@@ -249,7 +265,8 @@ static bool read_gz(struct rb_csv *out, const char *path, struct rb_err *err) {
     return ok && rb_csv_parse(out, path, rb_buf_str(&text), text.len, err);
 }
 
-bool rb_csv_read(struct rb_csv *out, const char *path, struct rb_err *err) {
+bool rb_csv_read(struct rb_csv *out, const char *path, struct rb_err *err)
+{
     const size_t len = strlen(path);
     if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
         return read_gz(out, path, err);
@@ -259,21 +276,24 @@ bool rb_csv_read(struct rb_csv *out, const char *path, struct rb_err *err) {
            rb_csv_parse(out, strcmp(path, "-") == 0 ? "<stdin>" : path, bytes, n, err);
 }
 
-void rb_csv_finish(struct rb_csv *csv) {
+void rb_csv_finish(struct rb_csv *csv)
+{
     rb_arena_finish(&csv->arena);
     *csv = (struct rb_csv){0};
 }
 
 // --- access ---
 
-int rb_csv_column(const struct rb_csv *csv, const char *name) {
+int rb_csv_column(const struct rb_csv *csv, const char *name)
+{
     for (int i = 0; i < csv->n_columns; i++)
         if (strcmp(csv->header[i], name) == 0)
             return i;
     return -1;
 }
 
-static bool is_known(const char *const *known, int n, const char *name) {
+static bool is_known(const char *const *known, int n, const char *name)
+{
     for (int i = 0; i < n; i++)
         if (strcmp(known[i], name) == 0)
             return true;
@@ -281,7 +301,8 @@ static bool is_known(const char *const *known, int n, const char *name) {
 }
 
 bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, const bool *required, int n,
-                          struct rb_err *err) {
+                          struct rb_err *err)
+{
     for (int i = 0; i < csv->n_columns; i++) {
         if (is_known(known, n, csv->header[i]))
             continue;
@@ -297,7 +318,8 @@ bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, co
     return true;
 }
 
-bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *err, const char *fmt, ...) {
+bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *err, const char *fmt, ...)
+{
     char message[sizeof err->message];
     va_list ap;
     va_start(ap, fmt);
@@ -308,7 +330,8 @@ bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *
 }
 
 bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, double max, double *out,
-                   struct rb_err *err) {
+                   struct rb_err *err)
+{
     const char *cell = csv->cells[row][column];
     double v;
     char range[RB_RANGE_BYTES];
@@ -320,7 +343,8 @@ bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, do
 }
 
 bool rb_csv_int(const struct rb_csv *csv, int row, int column, int64_t min, int64_t max, int64_t *out,
-                struct rb_err *err) {
+                struct rb_err *err)
+{
     const char *cell = csv->cells[row][column];
     int64_t v;
     char range[RB_RANGE_BYTES];

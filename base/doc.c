@@ -12,12 +12,14 @@
 
 #define N_ASKED (sizeof((struct rb_map *)0)->asked / sizeof((struct rb_map *)0)->asked[0])
 
-static bool ends_with(const char *s, const char *end) {
+static bool ends_with(const char *s, const char *end)
+{
     const size_t n = strlen(s), m = strlen(end);
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err) {
+bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err)
+{
     const bool is_json = ends_with(path, ".json");
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     size_t n;
@@ -27,16 +29,19 @@ bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err) {
     return is_json ? rb_doc_parse_json(out, name, bytes, n, err) : rb_doc_parse_yaml(out, name, bytes, n, err);
 }
 
-void rb_doc_finish(struct rb_doc *doc) {
+void rb_doc_finish(struct rb_doc *doc)
+{
     rb_arena_finish(&doc->arena);
     *doc = (struct rb_doc){0};
 }
 
-struct rb_place rb_node_place(const struct rb_node *node) {
+struct rb_place rb_node_place(const struct rb_node *node)
+{
     return (struct rb_place){node->doc->file, node->line, node->column};
 }
 
-char *rb_node_path(const struct rb_node *node, char *out, size_t size) {
+char *rb_node_path(const struct rb_node *node, char *out, size_t size)
+{
     const struct rb_node *ancestors[RB_LIMIT_DOC_DEPTH + 1];
     int n = 0;
     for (; node->parent; node = node->parent)
@@ -53,7 +58,8 @@ char *rb_node_path(const struct rb_node *node, char *out, size_t size) {
     return out;
 }
 
-bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...) {
+bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
+{
     char message[sizeof err->message], path[sizeof err->key];
     va_list ap;
     va_start(ap, fmt);
@@ -64,24 +70,34 @@ bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *f
 }
 
 // What stands there, for "got ...".
-static const char *describe(const struct rb_node *node, char out[static 64]) {
+static const char *describe(const struct rb_node *node, char out[static 64])
+{
     switch (node->kind) {
-    case RB_NODE_NULL: return "nothing";
-    case RB_NODE_LIST: return "a list";
-    case RB_NODE_MAP: return "a map";
-    case RB_NODE_STRING: snprintf(out, 64, "\"%.40s\"%s", node->text, node->text_len > 40 ? "..." : ""); return out;
-    default: snprintf(out, 64, "%.40s%s", node->text, node->text_len > 40 ? "..." : ""); return out;
+    case RB_NODE_NULL:
+        return "nothing";
+    case RB_NODE_LIST:
+        return "a list";
+    case RB_NODE_MAP:
+        return "a map";
+    case RB_NODE_STRING:
+        snprintf(out, 64, "\"%.40s\"%s", node->text, node->text_len > 40 ? "..." : "");
+        return out;
+    default:
+        snprintf(out, 64, "%.40s%s", node->text, node->text_len > 40 ? "..." : "");
+        return out;
     }
 }
 
-static bool expected(const struct rb_node *node, const char *what, struct rb_err *err) {
+static bool expected(const struct rb_node *node, const char *what, struct rb_err *err)
+{
     if (!node)
         return rb_err_set(err, RB_ERR_INVALID, "expected %s, got nothing", what);
     char got[64];
     return rb_node_error(node, err, "expected %s, got %s", what, describe(node, got));
 }
 
-bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err) {
+bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err)
+{
     if (!node || node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
         return expected(node, "text", err);
     if (node->kind != RB_NODE_STRING)
@@ -90,14 +106,16 @@ bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err 
     return true;
 }
 
-bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err) {
+bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err)
+{
     if (!node || node->kind != RB_NODE_BOOL)
         return expected(node, "true or false", err);
     *out = node->boolean;
     return true;
 }
 
-bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *out, struct rb_err *err) {
+bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *out, struct rb_err *err)
+{
     char range[RB_RANGE_BYTES];
     if (!node || node->kind != RB_NODE_INT || node->integer < min || node->integer > max)
         return expected(node, rb_int_range(min, max, range), err);
@@ -105,7 +123,8 @@ bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *
     return true;
 }
 
-bool rb_node_double(const struct rb_node *node, double min, double max, double *out, struct rb_err *err) {
+bool rb_node_double(const struct rb_node *node, double min, double max, double *out, struct rb_err *err)
+{
     char range[RB_RANGE_BYTES];
     const bool is_number = node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT);
     if (!is_number || node->number < min || node->number > max)
@@ -114,29 +133,34 @@ bool rb_node_double(const struct rb_node *node, double min, double max, double *
     return true;
 }
 
-static bool is_scalar_value(const struct rb_node *node) {
+static bool is_scalar_value(const struct rb_node *node)
+{
     return node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT || node->kind == RB_NODE_STRING);
 }
 
-bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err) {
+bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err)
+{
     if (!is_scalar_value(node))
         return expected(node, "a duration such as \"2h\" or \"90s\"", err);
     struct rb_err why;
     return rb_parse_duration(node->text, out_us, &why) || rb_node_error(node, err, "%s", why.message);
 }
 
-bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err) {
+bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err)
+{
     if (!is_scalar_value(node))
         return expected(node, "an amount in dollars such as 18.40", err);
     struct rb_err why;
     return rb_parse_money(node->text, out_uusd, &why) || rb_node_error(node, err, "%s", why.message);
 }
 
-bool rb_node_list(const struct rb_node *node, struct rb_err *err) {
+bool rb_node_list(const struct rb_node *node, struct rb_err *err)
+{
     return (node && node->kind == RB_NODE_LIST) || expected(node, "a list", err);
 }
 
-bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err) {
+bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err)
+{
     for (int i = 0; node && node->kind == RB_NODE_STRING && i < n; i++) {
         if (strcmp(node->text, names[i]) == 0) {
             *out = i;
@@ -158,21 +182,24 @@ bool rb_node_choice(const struct rb_node *node, const char *const *names, int n,
                          close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 
-bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err) {
+bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err)
+{
     if (!node || node->kind != RB_NODE_MAP)
         return expected(node, "a map (lines of key: value)", err);
     *m = (struct rb_map){.node = node};
     return true;
 }
 
-static bool was_asked(const struct rb_map *m, const char *key) {
+static bool was_asked(const struct rb_map *m, const char *key)
+{
     for (int i = 0; i < m->n_asked; i++)
         if (strcmp(m->asked[i], key) == 0)
             return true;
     return false;
 }
 
-const struct rb_node *rb_map_get(struct rb_map *m, const char *key) {
+const struct rb_node *rb_map_get(struct rb_map *m, const char *key)
+{
     if (!was_asked(m, key)) {
         assert((size_t)m->n_asked < N_ASKED);
         m->asked[m->n_asked++] = key;
@@ -183,7 +210,8 @@ const struct rb_node *rb_map_get(struct rb_map *m, const char *key) {
     return NULL;
 }
 
-bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err) {
+bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, struct rb_err *err)
+{
     const struct rb_node *child = rb_map_get(m, key);
     if (child) {
         *out = child;
@@ -195,7 +223,8 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
     return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(m->node), full, "this key is required and missing");
 }
 
-bool rb_map_end(struct rb_map *m, struct rb_err *err) {
+bool rb_map_end(struct rb_map *m, struct rb_err *err)
+{
     const struct rb_node *child = m->node->first;
     while (child && was_asked(m, child->key))
         child = child->next;

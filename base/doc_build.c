@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void rb_doc_builder_init(struct rb_doc_builder *b, const char *file) {
+void rb_doc_builder_init(struct rb_doc_builder *b, const char *file)
+{
     *b = (struct rb_doc_builder){0};
     rb_arena_init(&b->built.arena);
     b->built.file = rb_arena_strdup(&b->built.arena, file);
@@ -15,11 +16,13 @@ void rb_doc_builder_init(struct rb_doc_builder *b, const char *file) {
     b->in_arena->file = b->built.file;
 }
 
-void rb_doc_builder_finish(struct rb_doc_builder *b) {
+void rb_doc_builder_finish(struct rb_doc_builder *b)
+{
     rb_arena_finish(&b->built.arena);
 }
 
-void rb_doc_builder_key(struct rb_doc_builder *b, const char *key, size_t n, int line, int column) {
+void rb_doc_builder_key(struct rb_doc_builder *b, const char *key, size_t n, int line, int column)
+{
     assert(b->depth > 0 && !b->key);
     b->key = rb_arena_strndup(&b->built.arena, key, n);
     b->key_line = line;
@@ -27,7 +30,8 @@ void rb_doc_builder_key(struct rb_doc_builder *b, const char *key, size_t n, int
 }
 
 struct rb_node *rb_doc_builder_add(struct rb_doc_builder *b, enum rb_node_kind kind, int line, int column,
-                                   struct rb_err *err) {
+                                   struct rb_err *err)
+{
     if (b->n_nodes >= RB_LIMIT_DOC_NODES) {
         rb_doc_builder_error(b, line, column, err, "the document has more than %d values", RB_LIMIT_DOC_NODES);
         return NULL;
@@ -57,7 +61,8 @@ struct rb_node *rb_doc_builder_add(struct rb_doc_builder *b, enum rb_node_kind k
     return node;
 }
 
-bool rb_doc_builder_open(struct rb_doc_builder *b, struct rb_node *container, struct rb_err *err) {
+bool rb_doc_builder_open(struct rb_doc_builder *b, struct rb_node *container, struct rb_err *err)
+{
     if (b->depth >= RB_LIMIT_DOC_DEPTH)
         return rb_doc_builder_error(b, container->line, container->column, err,
                                     "lists and maps are nested more than %d deep", RB_LIMIT_DOC_DEPTH);
@@ -67,14 +72,16 @@ bool rb_doc_builder_open(struct rb_doc_builder *b, struct rb_node *container, st
     return true;
 }
 
-static int by_key_then_position(const void *a, const void *b) {
+static int by_key_then_position(const void *a, const void *b)
+{
     const struct rb_node *x = *(const struct rb_node *const *)a, *y = *(const struct rb_node *const *)b;
     const int order = strcmp(x->key, y->key);
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 // Sorted, so that a map of a million keys costs no million squared. Reports the first repetition in the file.
-static bool check_duplicates(const struct rb_doc_builder *b, const struct rb_node *map, struct rb_err *err) {
+static bool check_duplicates(const struct rb_doc_builder *b, const struct rb_node *map, struct rb_err *err)
+{
     const size_t n = (size_t)map->n_children;
     RB_AUTO(rb_auto_free) const struct rb_node **sorted = rb_xcalloc(n, sizeof *sorted);
     for (const struct rb_node *child = map->first; child; child = child->next)
@@ -95,13 +102,15 @@ static bool check_duplicates(const struct rb_doc_builder *b, const struct rb_nod
                          "this key was given before, at line %d; keep one of the two", before->key_line);
 }
 
-bool rb_doc_builder_close(struct rb_doc_builder *b, struct rb_err *err) {
+bool rb_doc_builder_close(struct rb_doc_builder *b, struct rb_err *err)
+{
     assert(b->depth > 0 && !b->key);
     const struct rb_node *container = b->open[--b->depth].node;
     return container->kind != RB_NODE_MAP || check_duplicates(b, container, err);
 }
 
-void rb_doc_builder_deliver(struct rb_doc_builder *b, struct rb_doc *out) {
+void rb_doc_builder_deliver(struct rb_doc_builder *b, struct rb_doc *out)
+{
     assert(b->root && b->depth == 0);
     b->built.root = b->root;
     b->in_arena->root = b->root;
@@ -109,12 +118,14 @@ void rb_doc_builder_deliver(struct rb_doc_builder *b, struct rb_doc *out) {
     b->built = (struct rb_doc){0};
 }
 
-const struct rb_node *rb_doc_builder_inside(const struct rb_doc_builder *b) {
+const struct rb_node *rb_doc_builder_inside(const struct rb_doc_builder *b)
+{
     return b->depth > 0 ? b->open[b->depth - 1].node : NULL;
 }
 
 bool rb_doc_builder_error(const struct rb_doc_builder *b, int line, int column, struct rb_err *err, const char *fmt,
-                          ...) {
+                          ...)
+{
     char message[sizeof err->message];
     va_list ap;
     va_start(ap, fmt);

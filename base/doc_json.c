@@ -20,11 +20,13 @@ struct reader {
     struct rb_err *err;
 };
 
-static void auto_delete(cJSON **tree) {
+static void auto_delete(cJSON **tree)
+{
     cJSON_Delete(*tree);
 }
 
-static void step(struct cursor *c) {
+static void step(struct cursor *c)
+{
     if (*c->at == '\n') {
         c->line++;
         c->column = 0;
@@ -34,18 +36,21 @@ static void step(struct cursor *c) {
         c->column++;
 }
 
-static void skip_space(struct cursor *c) {
+static void skip_space(struct cursor *c)
+{
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
         step(c);
 }
 
-static bool error_here(struct reader *r, const char *what) {
+static bool error_here(struct reader *r, const char *what)
+{
     return rb_doc_builder_error(&r->builder, r->c.line, r->c.column, r->err, "%s", what);
 }
 
 // Counts what the structure implies, an upper bound of the number of values, so that a hostile file is refused
 // before cJSON spends a hundred times its size on it.
-static bool check_limits(struct reader *r) {
+static bool check_limits(struct reader *r)
+{
     struct cursor *c = &r->c;
     int depth = 0, n_values = 1;
     bool in_string = false;
@@ -68,13 +73,14 @@ static bool check_limits(struct reader *r) {
             n_values++;
         }
         if (n_values > 2 * RB_LIMIT_DOC_NODES)
-            return rb_doc_builder_error(&r->builder, c->line, c->column, r->err,
-                                        "the document has more than %d values", RB_LIMIT_DOC_NODES);
+            return rb_doc_builder_error(&r->builder, c->line, c->column, r->err, "the document has more than %d values",
+                                        RB_LIMIT_DOC_NODES);
     }
     return true;
 }
 
-static bool expect(struct reader *r, char wanted) {
+static bool expect(struct reader *r, char wanted)
+{
     skip_space(&r->c);
     if (r->c.at == r->c.end || *r->c.at != wanted) {
         char what[32] = "not valid JSON: expected '?'";
@@ -86,7 +92,8 @@ static bool expect(struct reader *r, char wanted) {
 }
 
 // Passes over a string, from its opening to behind its closing quote.
-static bool walk_string(struct reader *r) {
+static bool walk_string(struct reader *r)
+{
     struct cursor *c = &r->c;
     if (!expect(r, '"'))
         return false;
@@ -109,14 +116,16 @@ static bool walk_string(struct reader *r) {
     return expect(r, '"');
 }
 
-static const char *skip_digits(const char *s, const char *end) {
+static const char *skip_digits(const char *s, const char *end)
+{
     while (s < end && *s >= '0' && *s <= '9')
         s++;
     return s;
 }
 
 // End of the number at s by the grammar of RFC 8259, section 6, or NULL.
-static const char *number_end(const char *s, const char *end, bool *is_integer) {
+static const char *number_end(const char *s, const char *end, bool *is_integer)
+{
     s += s < end && *s == '-';
     const char *digits = s;
     s = skip_digits(s, end);
@@ -142,7 +151,8 @@ static const char *number_end(const char *s, const char *end, bool *is_integer) 
     return s;
 }
 
-static bool walk_number(struct reader *r, struct rb_node *node) {
+static bool walk_number(struct reader *r, struct rb_node *node)
+{
     bool is_integer;
     const char *end = number_end(r->c.at, r->c.end, &is_integer);
     if (!end)
@@ -160,7 +170,8 @@ static bool walk_number(struct reader *r, struct rb_node *node) {
     return true;
 }
 
-static bool walk_word(struct reader *r, struct rb_node *node, const char *word) {
+static bool walk_word(struct reader *r, struct rb_node *node, const char *word)
+{
     node->text = word;
     node->text_len = strlen(word);
     for (; *word; word++)
@@ -171,7 +182,8 @@ static bool walk_word(struct reader *r, struct rb_node *node, const char *word) 
 
 static bool walk_value(struct reader *r, const cJSON *item);
 
-static bool walk_member(struct reader *r, const cJSON *item) {
+static bool walk_member(struct reader *r, const cJSON *item)
+{
     skip_space(&r->c);
     const int line = r->c.line, column = r->c.column;
     if (!walk_string(r))
@@ -180,7 +192,8 @@ static bool walk_member(struct reader *r, const cJSON *item) {
     return expect(r, ':') && walk_value(r, item);
 }
 
-static bool walk_container(struct reader *r, const cJSON *container, struct rb_node *node) {
+static bool walk_container(struct reader *r, const cJSON *container, struct rb_node *node)
+{
     const bool is_map = node->kind == RB_NODE_MAP;
     if (!expect(r, is_map ? '{' : '[') || !rb_doc_builder_open(&r->builder, node, r->err))
         return false;
@@ -193,7 +206,8 @@ static bool walk_container(struct reader *r, const cJSON *container, struct rb_n
     return expect(r, is_map ? '}' : ']') && rb_doc_builder_close(&r->builder, r->err);
 }
 
-static enum rb_node_kind kind_of(const cJSON *item) {
+static enum rb_node_kind kind_of(const cJSON *item)
+{
     return cJSON_IsObject(item)   ? RB_NODE_MAP
            : cJSON_IsArray(item)  ? RB_NODE_LIST
            : cJSON_IsString(item) ? RB_NODE_STRING
@@ -203,27 +217,34 @@ static enum rb_node_kind kind_of(const cJSON *item) {
 }
 
 // Recursion is bounded: check_limits has bounded the depth.
-static bool walk_value(struct reader *r, const cJSON *item) {
+static bool walk_value(struct reader *r, const cJSON *item)
+{
     skip_space(&r->c);
     struct rb_node *node = rb_doc_builder_add(&r->builder, kind_of(item), r->c.line, r->c.column, r->err);
     if (!node)
         return false;
     switch (node->kind) {
     case RB_NODE_MAP:
-    case RB_NODE_LIST: return walk_container(r, item, node);
+    case RB_NODE_LIST:
+        return walk_container(r, item, node);
     case RB_NODE_INT:
-    case RB_NODE_FLOAT: return walk_number(r, node);
+    case RB_NODE_FLOAT:
+        return walk_number(r, node);
     case RB_NODE_STRING:
         node->text_len = strlen(item->valuestring);
         node->text = rb_arena_strndup(&r->builder.built.arena, item->valuestring, node->text_len);
         return walk_string(r);
-    case RB_NODE_BOOL: node->boolean = cJSON_IsTrue(item); return walk_word(r, node, node->boolean ? "true" : "false");
-    case RB_NODE_NULL: break;
+    case RB_NODE_BOOL:
+        node->boolean = cJSON_IsTrue(item);
+        return walk_word(r, node, node->boolean ? "true" : "false");
+    case RB_NODE_NULL:
+        break;
     }
     return walk_word(r, node, "null");
 }
 
-static bool syntax_error(struct reader *r, const char *stopped_at) {
+static bool syntax_error(struct reader *r, const char *stopped_at)
+{
     while (r->c.at < r->c.end && r->c.at < stopped_at)
         step(&r->c);
     skip_space(&r->c);
@@ -231,7 +252,8 @@ static bool syntax_error(struct reader *r, const char *stopped_at) {
                                              : "not valid JSON from here on");
 }
 
-static bool read_text(struct reader *r, const char *bytes, size_t n) {
+static bool read_text(struct reader *r, const char *bytes, size_t n)
+{
     const struct cursor start = {bytes, bytes + n, 1, 1};
     r->c = start;
     skip_space(&r->c);
@@ -251,7 +273,8 @@ static bool read_text(struct reader *r, const char *bytes, size_t n) {
     return r->c.at == r->c.end || error_here(r, "expected the end of the document after its value");
 }
 
-bool rb_doc_parse_json(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err) {
+bool rb_doc_parse_json(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err)
+{
     RB_AUTO(rb_auto_free) char *terminated = rb_xcalloc(n + 1, 1);
     if (n)
         memcpy(terminated, bytes, n);

@@ -17,15 +17,18 @@ struct reader {
     int n_documents;
 };
 
-static int from_one(size_t zero_based) {
+static int from_one(size_t zero_based)
+{
     return zero_based < INT_MAX ? (int)zero_based + 1 : INT_MAX;
 }
 
-static bool error_at(struct reader *r, yaml_mark_t mark, const char *what) {
+static bool error_at(struct reader *r, yaml_mark_t mark, const char *what)
+{
     return rb_doc_builder_error(&r->builder, from_one(mark.line), from_one(mark.column), r->err, "%s", what);
 }
 
-static bool is_one_of(const char *s, const char *const *words) {
+static bool is_one_of(const char *s, const char *const *words)
+{
     for (; *words; words++)
         if (strcmp(s, *words) == 0)
             return true;
@@ -33,7 +36,8 @@ static bool is_one_of(const char *s, const char *const *words) {
 }
 
 // Digits after "0x" or "0o". False if there is none or one is not of the base.
-static bool parse_based(const char *digits, int base, struct rb_node *node) {
+static bool parse_based(const char *digits, int base, struct rb_node *node)
+{
     uint64_t v = 0;
     double approx = 0;
     bool fits = true;
@@ -57,17 +61,19 @@ static bool parse_based(const char *digits, int base, struct rb_node *node) {
     return true;
 }
 
-static bool too_large(const struct reader *r, const struct rb_node *node) {
+static bool too_large(const struct reader *r, const struct rb_node *node)
+{
     return rb_node_error(node, r->err, "this number is too large; give a finite number");
 }
 
 // Gives a plain scalar its kind and value.
-static bool resolve_plain(const struct reader *r, struct rb_node *node) {
+static bool resolve_plain(const struct reader *r, struct rb_node *node)
+{
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"true", "True", "TRUE", NULL};
     static const char *const falses[] = {"false", "False", "FALSE", NULL};
-    static const char *const not_finite[] = {".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "-.inf", "-.Inf",
-                                             "-.INF", "+.inf", "+.Inf", "+.INF", NULL};
+    static const char *const not_finite[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "-.inf",
+                                             "-.Inf", "-.INF", "+.inf", "+.Inf", "+.INF", NULL};
     const char *s = node->text;
     if (is_one_of(s, nulls)) {
         node->kind = RB_NODE_NULL;
@@ -90,7 +96,8 @@ static bool resolve_plain(const struct reader *r, struct rb_node *node) {
     return true;
 }
 
-static bool refuse_properties(struct reader *r, const yaml_char_t *anchor, const yaml_char_t *tag, yaml_mark_t mark) {
+static bool refuse_properties(struct reader *r, const yaml_char_t *anchor, const yaml_char_t *tag, yaml_mark_t mark)
+{
     if (anchor)
         return error_at(r, mark, "anchors (&name) are not accepted; write the value out");
     if (tag)
@@ -98,12 +105,14 @@ static bool refuse_properties(struct reader *r, const yaml_char_t *anchor, const
     return true;
 }
 
-static bool expects_key(const struct reader *r) {
+static bool expects_key(const struct reader *r)
+{
     const struct rb_node *inside = rb_doc_builder_inside(&r->builder);
     return inside && inside->kind == RB_NODE_MAP && !r->builder.key;
 }
 
-static bool on_scalar(struct reader *r, const yaml_event_t *event) {
+static bool on_scalar(struct reader *r, const yaml_event_t *event)
+{
     const yaml_mark_t mark = event->start_mark;
     const char *text = (const char *)event->data.scalar.value;
     const size_t len = event->data.scalar.length;
@@ -129,7 +138,8 @@ static bool on_scalar(struct reader *r, const yaml_event_t *event) {
     return !plain || resolve_plain(r, node);
 }
 
-static bool on_container(struct reader *r, const yaml_event_t *event, enum rb_node_kind kind) {
+static bool on_container(struct reader *r, const yaml_event_t *event, enum rb_node_kind kind)
+{
     const yaml_mark_t mark = event->start_mark;
     if (expects_key(r))
         return error_at(r, mark, "a key must be plain text, not a list or a map");
@@ -137,7 +147,8 @@ static bool on_container(struct reader *r, const yaml_event_t *event, enum rb_no
     return node && rb_doc_builder_open(&r->builder, node, r->err);
 }
 
-static bool on_document(struct reader *r, const yaml_event_t *event) {
+static bool on_document(struct reader *r, const yaml_event_t *event)
+{
     const yaml_version_directive_t *version = event->data.document_start.version_directive;
     if (r->n_documents++ > 0)
         return error_at(r, event->start_mark, "a second document starts here; expected one document in a file");
@@ -148,10 +159,13 @@ static bool on_document(struct reader *r, const yaml_event_t *event) {
     return true;
 }
 
-static bool on_event(struct reader *r, const yaml_event_t *event) {
+static bool on_event(struct reader *r, const yaml_event_t *event)
+{
     switch (event->type) {
-    case YAML_DOCUMENT_START_EVENT: return on_document(r, event);
-    case YAML_SCALAR_EVENT: return on_scalar(r, event);
+    case YAML_DOCUMENT_START_EVENT:
+        return on_document(r, event);
+    case YAML_SCALAR_EVENT:
+        return on_scalar(r, event);
     case YAML_ALIAS_EVENT:
         return error_at(r, event->start_mark, "aliases (*name) are not accepted; write the value out");
     case YAML_SEQUENCE_START_EVENT:
@@ -163,15 +177,18 @@ static bool on_event(struct reader *r, const yaml_event_t *event) {
                                  event->start_mark) &&
                on_container(r, event, RB_NODE_MAP);
     case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT: return rb_doc_builder_close(&r->builder, r->err);
+    case YAML_MAPPING_END_EVENT:
+        return rb_doc_builder_close(&r->builder, r->err);
     case YAML_STREAM_END_EVENT:
         return r->builder.root || error_at(r, (yaml_mark_t){0}, "the document is empty");
-    default: return true; // starts and ends that carry nothing
+    default:
+        return true; // starts and ends that carry nothing
     }
 }
 
 // Errors of libyaml's reader carry a byte offset only.
-static yaml_mark_t mark_of_offset(const char *bytes, size_t n, size_t offset) {
+static yaml_mark_t mark_of_offset(const char *bytes, size_t n, size_t offset)
+{
     yaml_mark_t mark = {0};
     for (size_t i = 0; i < n && i < offset; i++) {
         if (bytes[i] == '\n') {
@@ -184,7 +201,8 @@ static yaml_mark_t mark_of_offset(const char *bytes, size_t n, size_t offset) {
     return mark;
 }
 
-static bool syntax_error(struct reader *r, const char *bytes, size_t n) {
+static bool syntax_error(struct reader *r, const char *bytes, size_t n)
+{
     const yaml_parser_t *p = &r->parser;
     const bool in_reader = p->error == YAML_READER_ERROR;
     const yaml_mark_t mark = in_reader ? mark_of_offset(bytes, n, p->problem_offset) : p->problem_mark;
@@ -194,7 +212,8 @@ static bool syntax_error(struct reader *r, const char *bytes, size_t n) {
     return error_at(r, mark, what);
 }
 
-static bool read_events(struct reader *r, const char *bytes, size_t n) {
+static bool read_events(struct reader *r, const char *bytes, size_t n)
+{
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)bytes, n);
     for (bool at_end = false; !at_end;) {
@@ -210,7 +229,8 @@ static bool read_events(struct reader *r, const char *bytes, size_t n) {
     return true;
 }
 
-bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err) {
+bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, size_t n, struct rb_err *err)
+{
     struct reader r = {.err = err};
     if (!yaml_parser_initialize(&r.parser))
         return rb_err_set(err, RB_ERR_IO, "cannot start the YAML parser: out of memory");

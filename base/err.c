@@ -27,7 +27,8 @@ static const struct {
 };
 
 // A character that snprintf cut in half at the end of its array is dropped whole.
-static void drop_half_character(char *s, size_t size) {
+static void drop_half_character(char *s, size_t size)
+{
     const size_t len = strlen(s);
     size_t start = len;
     if (len + 1 < size)
@@ -39,14 +40,16 @@ static void drop_half_character(char *s, size_t size) {
 }
 
 // One error is one line, whatever the user's file held: control characters become '?'.
-static void make_one_line(char *s, size_t size) {
+static void make_one_line(char *s, size_t size)
+{
     drop_half_character(s, size);
     for (; *s; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7f)
             *s = '?';
 }
 
-bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...) {
+bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...)
+{
     if (!err)
         return false;
     // The arguments may point into *err (an error rephrased), so it is formatted aside first.
@@ -60,8 +63,9 @@ bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...)
     return false;
 }
 
-bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place place, const char *key,
-                   const char *fmt, ...) {
+bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place place, const char *key, const char *fmt,
+                   ...)
+{
     if (!err)
         return false;
     struct rb_err fresh = {.code = code, .line = place.line, .column = place.column};
@@ -78,7 +82,8 @@ bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place pl
     return false;
 }
 
-bool rb_err_prefix(struct rb_err *err, const char *fmt, ...) {
+bool rb_err_prefix(struct rb_err *err, const char *fmt, ...)
+{
     if (!err)
         return false;
     char prefix[sizeof err->message];
@@ -93,17 +98,20 @@ bool rb_err_prefix(struct rb_err *err, const char *fmt, ...) {
     return false;
 }
 
-int rb_err_exit_code(const struct rb_err *err) {
+int rb_err_exit_code(const struct rb_err *err)
+{
     assert((size_t)err->code < sizeof codes / sizeof codes[0]);
     return codes[err->code].exit_code;
 }
 
-const char *rb_err_code_name(enum rb_err_code code) {
+const char *rb_err_code_name(enum rb_err_code code)
+{
     assert((size_t)code < sizeof codes / sizeof codes[0]);
     return codes[code].name;
 }
 
-static void print_json(const struct rb_err *err) {
+static void print_json(const struct rb_err *err)
+{
     struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
     rb_json_init(&j, &out, false);
@@ -130,7 +138,8 @@ static void print_json(const struct rb_err *err) {
     rb_buf_finish(&out);
 }
 
-void rb_err_print(const struct rb_err *err, const char *tool, bool json) {
+void rb_err_print(const struct rb_err *err, const char *tool, bool json)
+{
     if (json) {
         print_json(err);
         return;

@@ -12,23 +12,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void auto_close(int *fd) {
+static void auto_close(int *fd)
+{
     if (*fd > STDERR_FILENO)
         close(*fd);
 }
 
-static bool too_big(const char *path, size_t max_bytes, struct rb_err *err) {
+static bool too_big(const char *path, size_t max_bytes, struct rb_err *err)
+{
     return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
                          "the file is larger than the limit of %zu bytes", max_bytes);
 }
 
-static bool cannot_read(const char *path, int why, struct rb_err *err) {
+static bool cannot_read(const char *path, int why, struct rb_err *err)
+{
     const enum rb_err_code code = why == ENOENT || why == ENOTDIR ? RB_ERR_NOT_FOUND : RB_ERR_IO;
     return rb_err_set(err, code, "cannot read %s: %s", path, strerror(why));
 }
 
 // Reads until the end, never more than max_bytes + 1: sizes told by stat may be wrong (/proc, pipes, growing files).
-static bool read_bounded(int fd, const char *path, size_t max_bytes, struct rb_buf *into, struct rb_err *err) {
+static bool read_bounded(int fd, const char *path, size_t max_bytes, struct rb_buf *into, struct rb_err *err)
+{
     char chunk[65536];
     for (;;) {
         const size_t left = max_bytes - into->len;
@@ -46,7 +50,8 @@ static bool read_bounded(int fd, const char *path, size_t max_bytes, struct rb_b
     }
 }
 
-bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err) {
+bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err)
+{
     const bool is_stdin = strcmp(path, "-") == 0;
     RB_AUTO(auto_close) int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -68,7 +73,8 @@ bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *
     return true;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n) {
+static bool write_all(int fd, const char *bytes, size_t n)
+{
     while (n > 0) {
         const ssize_t put = write(fd, bytes, n);
         if (put < 0 && errno == EINTR)
@@ -81,12 +87,14 @@ static bool write_all(int fd, const char *bytes, size_t n) {
     return true;
 }
 
-static bool cannot_write(const char *path, struct rb_err *err) {
+static bool cannot_write(const char *path, struct rb_err *err)
+{
     return rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
 // The rename itself survives a power cut only once the directory is on disk.
-static void sync_directory_of(const char *path) {
+static void sync_directory_of(const char *path)
+{
     RB_AUTO(rb_auto_free) char *dir = rb_xstrdup(path);
     char *slash = strrchr(dir, '/');
     if (slash == dir)
@@ -98,7 +106,8 @@ static void sync_directory_of(const char *path) {
         (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete all the same
 }
 
-static bool write_temporary(const char *tmp, const char *bytes, size_t n, struct rb_err *err) {
+static bool write_temporary(const char *tmp, const char *bytes, size_t n, struct rb_err *err)
+{
     RB_AUTO(auto_close) int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return cannot_write(tmp, err);
@@ -107,7 +116,8 @@ static bool write_temporary(const char *tmp, const char *bytes, size_t n, struct
     return true;
 }
 
-bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err) {
+bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err)
+{
     if (strcmp(path, "-") == 0) {
         if (fflush(stdout) != 0 || !write_all(STDOUT_FILENO, bytes, n))
             return cannot_write("standard output", err);

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void write_line(const char *before, const char *fmt, va_list ap) {
+static void write_line(const char *before, const char *fmt, va_list ap)
+{
     struct rb_buf line = RB_BUF_INIT;
     rb_buf_puts(&line, before);
     rb_buf_vprintf(&line, fmt, ap);
@@ -19,21 +20,24 @@ static void write_line(const char *before, const char *fmt, va_list ap) {
     rb_buf_finish(&line);
 }
 
-void rb_info(const char *fmt, ...) {
+void rb_info(const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
     write_line("", fmt, ap);
     va_end(ap);
 }
 
-void rb_warn(const char *fmt, ...) {
+void rb_warn(const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
     write_line("warning: ", fmt, ap);
     va_end(ap);
 }
 
-void rb_trace(const char *area, const char *fmt, ...) {
+void rb_trace(const char *area, const char *fmt, ...)
+{
     if (!rb_trace_on(area))
         return;
     char before[64];
@@ -44,7 +48,8 @@ void rb_trace(const char *area, const char *fmt, ...) {
     va_end(ap);
 }
 
-bool rb_trace_on(const char *area) {
+bool rb_trace_on(const char *area)
+{
     const char *list = getenv("RB_TRACE");
     const size_t area_len = strlen(area);
     while (list && *list) {
@@ -56,7 +61,8 @@ bool rb_trace_on(const char *area) {
     return false;
 }
 
-bool rb_colour(int fd) {
+bool rb_colour(int fd)
+{
     const char *no_colour = getenv("NO_COLOR");
     if (no_colour && no_colour[0])
         return false;
@@ -67,12 +73,14 @@ bool rb_colour(int fd) {
 }
 
 // U+0000..001F, U+007F, and U+0080..009F, which terminals obey like an escape sequence.
-static bool is_control(const char *utf8) {
+static bool is_control(const char *utf8)
+{
     const unsigned char first = (unsigned char)utf8[0];
     return first < 0x20 || first == 0x7f || (first == 0xC2 && (unsigned char)utf8[1] < 0xA0);
 }
 
-char *rb_log_sanitise(const char *bytes, size_t n, char *out, size_t size) {
+char *rb_log_sanitise(const char *bytes, size_t n, char *out, size_t size)
+{
     if (size == 0)
         return out;
     size_t len = 0;

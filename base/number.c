@@ -10,13 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *skip_digits(const char *s) {
+static const char *skip_digits(const char *s)
+{
     while (*s >= '0' && *s <= '9')
         s++;
     return s;
 }
 
-bool rb_is_number(const char *s) {
+bool rb_is_number(const char *s)
+{
     if (*s == '-' || *s == '+')
         s++;
     const char *start = s;
@@ -41,11 +43,13 @@ bool rb_is_number(const char *s) {
     return *s == '\0';
 }
 
-static double to_double(const char *s, locale_t c_locale) {
+static double to_double(const char *s, locale_t c_locale)
+{
     return strtod_l(s, NULL, c_locale);
 }
 
-bool rb_parse_double(const char *s, double *out) {
+bool rb_parse_double(const char *s, double *out)
+{
     if (!rb_is_number(s))
         return false;
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -58,7 +62,8 @@ bool rb_parse_double(const char *s, double *out) {
     return true;
 }
 
-bool rb_parse_int(const char *s, int64_t *out) {
+bool rb_parse_int(const char *s, int64_t *out)
+{
     const bool negative = *s == '-';
     if (*s == '-' || *s == '+')
         s++;
@@ -76,7 +81,8 @@ bool rb_parse_int(const char *s, int64_t *out) {
     return true;
 }
 
-char *rb_format_double(double v, char out[static 32]) {
+char *rb_format_double(double v, char out[static 32])
+{
     assert(isfinite(v));
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     assert(c_locale != (locale_t)0);
@@ -92,7 +98,8 @@ char *rb_format_double(double v, char out[static 32]) {
     return out;
 }
 
-char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES]) {
+char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES])
+{
     // The ends of the type are how callers say "any".
     const bool has_min = isfinite(min) && min > -DBL_MAX, has_max = isfinite(max) && max < DBL_MAX;
     char lo[32] = "", hi[32] = "";
@@ -100,12 +107,20 @@ char *rb_double_range(double min, double max, char out[static RB_RANGE_BYTES]) {
         rb_format_double(min, lo);
     if (has_max)
         rb_format_double(max, hi);
-    snprintf(out, RB_RANGE_BYTES, "a number%s%s%s%s", has_min && has_max ? " in " : has_min ? " of at least " : "", lo,
-             has_min && has_max ? ".." : has_max ? " of at most " : "", hi);
+    snprintf(out, RB_RANGE_BYTES, "a number%s%s%s%s",
+             has_min && has_max ? " in "
+             : has_min          ? " of at least "
+                                : "",
+             lo,
+             has_min && has_max ? ".."
+             : has_max          ? " of at most "
+                                : "",
+             hi);
     return out;
 }
 
-char *rb_int_range(int64_t min, int64_t max, char out[static RB_RANGE_BYTES]) {
+char *rb_int_range(int64_t min, int64_t max, char out[static RB_RANGE_BYTES])
+{
     const bool has_min = min > INT64_MIN, has_max = max < INT64_MAX;
     if (has_min && has_max)
         snprintf(out, RB_RANGE_BYTES, "a whole number in %" PRId64 "..%" PRId64, min, max);

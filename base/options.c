@@ -13,29 +13,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_range(const struct rb_option *option) {
+static bool has_range(const struct rb_option *option)
+{
     return option->min < 0 || option->min > 0 || option->max < 0 || option->max > 0;
 }
 
-static bool usage_error(const struct rb_command *command, struct rb_err *err, const char *message) {
+static bool usage_error(const struct rb_command *command, struct rb_err *err, const char *message)
+{
     return rb_err_set(err, RB_ERR_INVALID, "%s (see %s --help)", message, command->name);
 }
 
-static const struct rb_option *find_long(const struct rb_command *command, const char *name, size_t len) {
+static const struct rb_option *find_long(const struct rb_command *command, const char *name, size_t len)
+{
     for (const struct rb_option *o = command->options; o && o->name; o++)
         if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
             return o;
     return NULL;
 }
 
-static const struct rb_option *find_short(const struct rb_command *command, char letter) {
+static const struct rb_option *find_short(const struct rb_command *command, char letter)
+{
     for (const struct rb_option *o = command->options; o && o->name; o++)
         if (o->letter == letter)
             return o;
     return NULL;
 }
 
-static bool unknown_option(const struct rb_command *command, const char *arg, struct rb_err *err) {
+static bool unknown_option(const struct rb_command *command, const char *arg, struct rb_err *err)
+{
     const char *names[130];
     int n = 0;
     names[n++] = "help";
@@ -50,11 +55,13 @@ static bool unknown_option(const struct rb_command *command, const char *arg, st
     return rb_err_set(err, RB_ERR_INVALID, "unknown option %.60s (see %s --help)", arg, command->name);
 }
 
-static bool bad_value(const struct rb_option *o, const char *expected, const char *text, struct rb_err *err) {
+static bool bad_value(const struct rb_option *o, const char *expected, const char *text, struct rb_err *err)
+{
     return rb_err_set(err, RB_ERR_INVALID, "--%s: expected %s, got \"%.60s\"", o->name, expected, text);
 }
 
-static bool check_int(const struct rb_option *o, const char *text, struct rb_err *err) {
+static bool check_int(const struct rb_option *o, const char *text, struct rb_err *err)
+{
     char range[RB_RANGE_BYTES];
     int64_t v;
     const int64_t min = has_range(o) && o->min > -0x1p63 ? (int64_t)o->min : INT64_MIN;
@@ -62,7 +69,8 @@ static bool check_int(const struct rb_option *o, const char *text, struct rb_err
     return (rb_parse_int(text, &v) && v >= min && v <= max) || bad_value(o, rb_int_range(min, max, range), text, err);
 }
 
-static bool check_double(const struct rb_option *o, const char *text, struct rb_err *err) {
+static bool check_double(const struct rb_option *o, const char *text, struct rb_err *err)
+{
     char range[RB_RANGE_BYTES];
     double v;
     const double min = has_range(o) ? o->min : -INFINITY, max = has_range(o) ? o->max : INFINITY;
@@ -70,21 +78,28 @@ static bool check_double(const struct rb_option *o, const char *text, struct rb_
            bad_value(o, rb_double_range(min, max, range), text, err);
 }
 
-static bool check_value(const struct rb_option *o, const char *text, struct rb_err *err) {
+static bool check_value(const struct rb_option *o, const char *text, struct rb_err *err)
+{
     int64_t ignored;
     switch (o->type) {
     case RB_OPT_FLAG:
-    case RB_OPT_STRING: return true;
-    case RB_OPT_INT: return check_int(o, text, err);
-    case RB_OPT_DOUBLE: return check_double(o, text, err);
-    case RB_OPT_DURATION: return rb_parse_duration(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
-    case RB_OPT_MONEY: return rb_parse_money(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
+    case RB_OPT_STRING:
+        return true;
+    case RB_OPT_INT:
+        return check_int(o, text, err);
+    case RB_OPT_DOUBLE:
+        return check_double(o, text, err);
+    case RB_OPT_DURATION:
+        return rb_parse_duration(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
+    case RB_OPT_MONEY:
+        return rb_parse_money(text, &ignored, err) || rb_err_prefix(err, "--%s", o->name);
     }
     assert(!"an option type without a check");
     return false;
 }
 
-static bool add_given(struct rb_args *a, const struct rb_option *option, const char *text, struct rb_err *err) {
+static bool add_given(struct rb_args *a, const struct rb_option *option, const char *text, struct rb_err *err)
+{
     for (int i = 0; i < a->n_given; i++)
         if (a->given[i].option == option && !option->repeatable)
             return rb_err_set(err, RB_ERR_INVALID, "--%s is given twice; give it once", option->name);
@@ -97,8 +112,9 @@ static bool add_given(struct rb_args *a, const struct rb_option *option, const c
 }
 
 // Where the value of an option stands: `attached` to it, or the next argument.
-static bool take_value(const struct rb_option *o, const char *attached, int argc, char **argv, int *i,
-                       const char **out, struct rb_err *err) {
+static bool take_value(const struct rb_option *o, const char *attached, int argc, char **argv, int *i, const char **out,
+                       struct rb_err *err)
+{
     if (o->type == RB_OPT_FLAG) {
         if (attached)
             return rb_err_set(err, RB_ERR_INVALID, "--%s takes no value, got \"%.60s\"", o->name, attached);
@@ -118,7 +134,8 @@ static bool take_value(const struct rb_option *o, const char *attached, int argc
     return true;
 }
 
-static bool parse_option(struct rb_args *a, int argc, char **argv, int *i, struct rb_err *err) {
+static bool parse_option(struct rb_args *a, int argc, char **argv, int *i, struct rb_err *err)
+{
     const char *arg = argv[*i], *attached = NULL, *text;
     const struct rb_option *option;
     if (arg[1] == '-') {
@@ -134,7 +151,8 @@ static bool parse_option(struct rb_args *a, int argc, char **argv, int *i, struc
     return take_value(option, attached, argc, argv, i, &text, err) && add_given(a, option, text, err);
 }
 
-static bool check_count(const struct rb_args *a, struct rb_err *err) {
+static bool check_count(const struct rb_args *a, struct rb_err *err)
+{
     const struct rb_command *c = a->command;
     char message[160];
     if (a->n_args < c->min_args) {
@@ -148,7 +166,8 @@ static bool check_count(const struct rb_args *a, struct rb_err *err) {
     return true;
 }
 
-static bool parse_all(struct rb_args *a, int argc, char **argv, struct rb_err *err) {
+static bool parse_all(struct rb_args *a, int argc, char **argv, struct rb_err *err)
+{
     bool options_ended = false;
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
@@ -166,7 +185,8 @@ static bool parse_all(struct rb_args *a, int argc, char **argv, struct rb_err *e
     return check_count(a, err);
 }
 
-bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int argc, char **argv, struct rb_err *err) {
+bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int argc, char **argv, struct rb_err *err)
+{
     const size_t room = argc > 0 ? (size_t)argc : 1;
     struct rb_args a = {.command = command};
     a.args = rb_xcalloc(room, sizeof *a.args);
@@ -179,26 +199,32 @@ bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int ar
     return true;
 }
 
-void rb_args_finish(struct rb_args *a) {
+void rb_args_finish(struct rb_args *a)
+{
     free(a->args);
     free(a->given);
     *a = (struct rb_args){0};
 }
 
-static void put_row(struct rb_buf *out, const char *left, const char *help) {
+static void put_row(struct rb_buf *out, const char *left, const char *help)
+{
     rb_buf_printf(out, strlen(left) > 26 ? "  %s\n%30s%s\n" : "  %-26s  %s%s\n", left, "", help);
 }
 
-static void put_option(struct rb_buf *out, const struct rb_option *o) {
+static void put_option(struct rb_buf *out, const struct rb_option *o)
+{
     char left[80], letter[5] = "    ";
     if (o->letter)
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->type == RB_OPT_FLAG ? "" : " ",
-             o->type == RB_OPT_FLAG ? "" : o->metavar ? o->metavar : "VALUE");
+             o->type == RB_OPT_FLAG ? ""
+             : o->metavar           ? o->metavar
+                                    : "VALUE");
     put_row(out, left, o->help ? o->help : "");
 }
 
-void rb_command_help(const struct rb_command *command) {
+void rb_command_help(const struct rb_command *command)
+{
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     if (command->examples) {
         const size_t len = strlen(command->examples);
@@ -212,58 +238,67 @@ void rb_command_help(const struct rb_command *command) {
     fwrite(out.data, 1, out.len, stdout);
 }
 
-static const struct rb_option *must_find(const struct rb_args *a, const char *name, enum rb_option_type type) {
+static const struct rb_option *must_find(const struct rb_args *a, const char *name, enum rb_option_type type)
+{
     const struct rb_option *option = find_long(a->command, name, strlen(name));
     assert(option && option->type == type); // asking for an option the table does not have is a programming error
     (void)type;
     return option;
 }
 
-static const char *last_given(const struct rb_args *a, const struct rb_option *option) {
+static const char *last_given(const struct rb_args *a, const struct rb_option *option)
+{
     for (int i = a->n_given - 1; i >= 0; i--)
         if (a->given[i].option == option)
             return a->given[i].text;
     return NULL;
 }
 
-bool rb_args_flag(const struct rb_args *a, const char *name) {
+bool rb_args_flag(const struct rb_args *a, const char *name)
+{
     return last_given(a, must_find(a, name, RB_OPT_FLAG)) != NULL;
 }
 
-const char *rb_args_string(const struct rb_args *a, const char *name, const char *fallback) {
+const char *rb_args_string(const struct rb_args *a, const char *name, const char *fallback)
+{
     const char *text = last_given(a, must_find(a, name, RB_OPT_STRING));
     return text ? text : fallback;
 }
 
-int64_t rb_args_int(const struct rb_args *a, const char *name, int64_t fallback) {
+int64_t rb_args_int(const struct rb_args *a, const char *name, int64_t fallback)
+{
     const char *text = last_given(a, must_find(a, name, RB_OPT_INT));
     if (text)
         rb_parse_int(text, &fallback);
     return fallback;
 }
 
-double rb_args_double(const struct rb_args *a, const char *name, double fallback) {
+double rb_args_double(const struct rb_args *a, const char *name, double fallback)
+{
     const char *text = last_given(a, must_find(a, name, RB_OPT_DOUBLE));
     if (text)
         rb_parse_double(text, &fallback);
     return fallback;
 }
 
-int64_t rb_args_duration_us(const struct rb_args *a, const char *name, int64_t fallback_us) {
+int64_t rb_args_duration_us(const struct rb_args *a, const char *name, int64_t fallback_us)
+{
     const char *text = last_given(a, must_find(a, name, RB_OPT_DURATION));
     if (text)
         rb_parse_duration(text, &fallback_us, NULL);
     return fallback_us;
 }
 
-int64_t rb_args_money_uusd(const struct rb_args *a, const char *name, int64_t fallback_uusd) {
+int64_t rb_args_money_uusd(const struct rb_args *a, const char *name, int64_t fallback_uusd)
+{
     const char *text = last_given(a, must_find(a, name, RB_OPT_MONEY));
     if (text)
         rb_parse_money(text, &fallback_uusd, NULL);
     return fallback_uusd;
 }
 
-const char *rb_args_nth(const struct rb_args *a, const char *name, int i) {
+const char *rb_args_nth(const struct rb_args *a, const char *name, int i)
+{
     const struct rb_option *option = find_long(a->command, name, strlen(name));
     assert(option);
     for (int k = 0; k < a->n_given; k++)

@@ -5,16 +5,18 @@
 
 #include <assert.h>
 
-#define ROUNDS 10
+#define ROUNDS     10
 #define BLOCK_BITS 24
 
-static inline uint32_t mul_hi_lo(uint32_t a, uint32_t b, uint32_t *lo) {
+static inline uint32_t mul_hi_lo(uint32_t a, uint32_t b, uint32_t *lo)
+{
     const uint64_t product = (uint64_t)a * b;
     *lo = (uint32_t)product;
     return (uint32_t)(product >> 32);
 }
 
-void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
     for (int i = 0; i < ROUNDS; i++) {
@@ -34,7 +36,8 @@ void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t
     out[3] = c3;
 }
 
-void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key) {
+void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key)
+{
     assert(key->purpose < 256 && key->stage < 65536 && key->attempt < 65536);
     *s = (struct rb_stream){
         .key = {(uint32_t)key->seed, (uint32_t)(key->seed >> 32)},
@@ -43,7 +46,8 @@ void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key) {
     };
 }
 
-uint32_t rb_stream_u32(struct rb_stream *s) {
+uint32_t rb_stream_u32(struct rb_stream *s)
+{
     if (s->n_used == 4) {
         rb_philox4x32_10(s->counter, s->key, s->out);
         s->n_used = 0;
@@ -54,17 +58,20 @@ uint32_t rb_stream_u32(struct rb_stream *s) {
     return s->out[s->n_used++];
 }
 
-uint64_t rb_stream_u64(struct rb_stream *s) {
+uint64_t rb_stream_u64(struct rb_stream *s)
+{
     const uint64_t hi = rb_stream_u32(s);
     return hi << 32 | rb_stream_u32(s);
 }
 
-double rb_stream_uniform(struct rb_stream *s) {
+double rb_stream_uniform(struct rb_stream *s)
+{
     // The midpoints of 2^52 equal cells are exact doubles: 52 bits and a half give 53, and neither 0 nor 1 occurs.
     return ((double)(rb_stream_u64(s) >> 12) + 0.5) * 0x1p-52;
 }
 
-uint64_t rb_stream_below(struct rb_stream *s, uint64_t n) {
+uint64_t rb_stream_below(struct rb_stream *s, uint64_t n)
+{
     assert(n > 0);
     // Values below 2^64 mod n are thrown away: what is left is a whole number of ranges of n.
     const uint64_t excess = (0 - n) % n;

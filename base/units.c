@@ -20,12 +20,14 @@ struct decimal {
 
 enum rounding { ROUND_NEAREST, ROUND_UP };
 
-static bool is_digit(char c) {
+static bool is_digit(char c)
+{
     return c >= '0' && c <= '9';
 }
 
 // Reads "12", "12.5" or ".5" at *s and moves *s behind it. False if there is no digit or the integer part is huge.
-static bool read_decimal(const char **s, struct decimal *out) {
+static bool read_decimal(const char **s, struct decimal *out)
+{
     struct decimal d = {.scale = 1};
     const char *p = *s;
     int n_digits = 0;
@@ -51,7 +53,8 @@ static bool read_decimal(const char **s, struct decimal *out) {
 }
 
 // d * unit as an integer. False if it does not fit int64. Halves round away from zero.
-static bool scale_decimal(const struct decimal *d, int64_t unit, enum rounding rounding, int64_t *out) {
+static bool scale_decimal(const struct decimal *d, int64_t unit, enum rounding rounding, int64_t *out)
+{
     const u128 part = (u128)d->fraction * (uint64_t)unit;
     const u128 whole = (u128)d->whole * (uint64_t)unit;
     const u128 rest = part % d->scale;
@@ -70,14 +73,16 @@ struct unit {
 };
 
 // Longest name first where one starts with another: the first match wins.
-static const struct unit *find_unit(const struct unit *units, size_t n, const char *s, size_t len) {
+static const struct unit *find_unit(const struct unit *units, size_t n, const char *s, size_t len)
+{
     for (size_t i = 0; i < n; i++)
         if (strlen(units[i].name) == len && memcmp(units[i].name, s, len) == 0)
             return &units[i];
     return NULL;
 }
 
-static size_t unit_len(const char *s) {
+static size_t unit_len(const char *s)
+{
     size_t len = 0;
     while ((s[len] >= 'a' && s[len] <= 'z') || (s[len] >= 'A' && s[len] <= 'Z'))
         len++;
@@ -85,17 +90,23 @@ static size_t unit_len(const char *s) {
 }
 
 static const struct unit time_units[] = {
-    {"d", 86400 * RB_US_PER_S}, {"h", 3600 * RB_US_PER_S}, {"m", 60 * RB_US_PER_S},
-    {"s", RB_US_PER_S},         {"ms", 1000},              {"us", 1},
+    {"d", 86400 * RB_US_PER_S},
+    {"h", 3600 * RB_US_PER_S},
+    {"m", 60 * RB_US_PER_S},
+    {"s", RB_US_PER_S},
+    {"ms", 1000},
+    {"us", 1},
 };
 #define N_TIME_UNITS (sizeof time_units / sizeof time_units[0])
 
-static bool bad_duration(const char *s, struct rb_err *err) {
+static bool bad_duration(const char *s, struct rb_err *err)
+{
     return rb_err_set(err, RB_ERR_INVALID,
                       "expected a duration such as \"2h\", \"1h30m\", \"45s\" or \"250ms\", got \"%.60s\"", s);
 }
 
-bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err) {
+bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err)
+{
     const struct unit *previous = NULL;
     int64_t total = 0;
     const char *p = s;
@@ -115,8 +126,8 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err) {
         if (!unit || (previous && unit <= previous)) // each unit once, the largest first
             return bad_duration(s, err);
         if (!scale_decimal(&d, unit->value, ROUND_NEAREST, &part) || __builtin_add_overflow(total, part, &total))
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "the duration \"%.60s\" is too long; the longest is 292000 years", s);
+            return rb_err_set(err, RB_ERR_INVALID, "the duration \"%.60s\" is too long; the longest is 292000 years",
+                              s);
         previous = unit;
         p += len;
     }
@@ -124,7 +135,8 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err) {
     return true;
 }
 
-static bool parse_dollars(const char *s, int64_t *out_uusd, const char *what, struct rb_err *err) {
+static bool parse_dollars(const char *s, int64_t *out_uusd, const char *what, struct rb_err *err)
+{
     struct decimal d;
     int64_t uusd;
     const char *p = s + (*s == '$');
@@ -140,11 +152,13 @@ static bool parse_dollars(const char *s, int64_t *out_uusd, const char *what, st
     return true;
 }
 
-bool rb_parse_money(const char *s, int64_t *out_uusd, struct rb_err *err) {
+bool rb_parse_money(const char *s, int64_t *out_uusd, struct rb_err *err)
+{
     return parse_dollars(s, out_uusd, "an amount", err);
 }
 
-bool rb_parse_rate(const char *s, bool allow_zero, struct rb_rate *out, struct rb_err *err) {
+bool rb_parse_rate(const char *s, bool allow_zero, struct rb_rate *out, struct rb_err *err)
+{
     int64_t uusd;
     if (!parse_dollars(s, &uusd, "a price per hour", err))
         return false;
@@ -155,14 +169,23 @@ bool rb_parse_rate(const char *s, bool allow_zero, struct rb_rate *out, struct r
 }
 
 static const struct unit size_units[] = {
-    {"PB", INT64_C(1000000000000000)}, {"PiB", INT64_C(1) << 50}, {"TB", INT64_C(1000000000000)},
-    {"TiB", INT64_C(1) << 40},         {"GB", 1000000000},        {"GiB", 1 << 30},
-    {"MB", 1000000},                   {"MiB", 1 << 20},          {"kB", 1000},
-    {"KB", 1000},                      {"KiB", 1 << 10},          {"B", 1},
+    {"PB", INT64_C(1000000000000000)},
+    {"PiB", INT64_C(1) << 50},
+    {"TB", INT64_C(1000000000000)},
+    {"TiB", INT64_C(1) << 40},
+    {"GB", 1000000000},
+    {"GiB", 1 << 30},
+    {"MB", 1000000},
+    {"MiB", 1 << 20},
+    {"kB", 1000},
+    {"KB", 1000},
+    {"KiB", 1 << 10},
+    {"B", 1},
 };
 #define N_SIZE_UNITS (sizeof size_units / sizeof size_units[0])
 
-bool rb_parse_size(const char *s, int64_t *out_bytes, struct rb_err *err) {
+bool rb_parse_size(const char *s, int64_t *out_bytes, struct rb_err *err)
+{
     struct decimal d;
     int64_t bytes;
     const char *p = s;
@@ -180,7 +203,8 @@ bool rb_parse_size(const char *s, int64_t *out_bytes, struct rb_err *err) {
 
 // Days since 1970-01-01 of a date of the Gregorian calendar, and back. Years begin in March here, so that the
 // leap day comes last. Source: H. Hinnant, "chrono-compatible low-level date algorithms".
-static int64_t days_from_date(int64_t year, int month, int day) {
+static int64_t days_from_date(int64_t year, int month, int day)
+{
     year -= month <= 2;
     const int64_t era = (year >= 0 ? year : year - 399) / 400;
     const int64_t year_of_era = year - era * 400;
@@ -189,7 +213,8 @@ static int64_t days_from_date(int64_t year, int month, int day) {
     return era * 146097 + day_of_era - 719468;
 }
 
-static void date_from_days(int64_t days, int64_t *year, int *month, int *day) {
+static void date_from_days(int64_t days, int64_t *year, int *month, int *day)
+{
     days += 719468;
     const int64_t era = (days >= 0 ? days : days - 146096) / 146097;
     const int64_t day_of_era = days - era * 146097;
@@ -201,14 +226,16 @@ static void date_from_days(int64_t days, int64_t *year, int *month, int *day) {
     *year = year_of_era + era * 400 + (*month <= 2);
 }
 
-static int days_in_month(int year, int month) {
+static int days_in_month(int year, int month)
+{
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return days[month - 1] + (month == 2 && leap);
 }
 
 // Exactly n digits at *s, in min..max.
-static bool read_field(const char **s, int n, int min, int max, int *out) {
+static bool read_field(const char **s, int n, int min, int max, int *out)
+{
     int v = 0;
     for (int i = 0; i < n; i++) {
         if (!is_digit((*s)[i]))
@@ -220,7 +247,8 @@ static bool read_field(const char **s, int n, int min, int max, int *out) {
     return v >= min && v <= max;
 }
 
-static bool skip_one_of(const char **s, const char *chars) {
+static bool skip_one_of(const char **s, const char *chars)
+{
     if (!**s || !strchr(chars, **s))
         return false;
     ++*s;
@@ -228,7 +256,8 @@ static bool skip_one_of(const char **s, const char *chars) {
 }
 
 // Microseconds of ".123456789"; what is finer is cut off. Nothing there: 0.
-static bool read_fraction(const char **s, int *out_us) {
+static bool read_fraction(const char **s, int *out_us)
+{
     *out_us = 0;
     if (**s != '.')
         return true;
@@ -240,7 +269,8 @@ static bool read_fraction(const char **s, int *out_us) {
     return true;
 }
 
-static bool read_offset(const char **s, int *out_minutes) {
+static bool read_offset(const char **s, int *out_minutes)
+{
     if (skip_one_of(s, "Zz")) {
         *out_minutes = 0;
         return true;
@@ -257,7 +287,8 @@ static bool read_offset(const char **s, int *out_minutes) {
 #define FIRST_MINUTE INT64_C(-1035593280) // 0001-01-01T00:00Z
 #define LAST_MINUTE  INT64_C(4223371679)  // 9999-12-31T23:59Z
 
-bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err) {
+bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err)
+{
     int year, month, day, hour, minute, second, us, offset;
     const char *p = s;
     const bool ok = read_field(&p, 4, 1, 9999, &year) && skip_one_of(&p, "-") && read_field(&p, 2, 1, 12, &month) &&
@@ -275,11 +306,13 @@ bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err) {
     return true;
 }
 
-static uint64_t magnitude(int64_t v) {
+static uint64_t magnitude(int64_t v)
+{
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-char *rb_format_duration(int64_t us, char out[static 32]) {
+char *rb_format_duration(int64_t us, char out[static 32])
+{
     const char *sign = us < 0 ? "-" : "";
     const uint64_t abs_us = magnitude(us);
     const uint64_t tenths = abs_us / 100000 + (abs_us % 100000 >= 50000);
@@ -301,7 +334,8 @@ char *rb_format_duration(int64_t us, char out[static 32]) {
     return out;
 }
 
-char *rb_format_duration_exact(int64_t us, char out[static 32]) {
+char *rb_format_duration_exact(int64_t us, char out[static 32])
+{
     assert(us >= 0);
     const int64_t s = us / RB_US_PER_S, h = s / 3600, m = s / 60 % 60;
     if (us % 1000 != 0) {
@@ -320,7 +354,8 @@ char *rb_format_duration_exact(int64_t us, char out[static 32]) {
     return out;
 }
 
-char *rb_format_money(int64_t uusd, char out[static 32]) {
+char *rb_format_money(int64_t uusd, char out[static 32])
+{
     const char *sign = uusd < 0 ? "-" : "";
     const uint64_t abs_uusd = magnitude(uusd);
     if (abs_uusd == 0 || abs_uusd >= 100000) {
@@ -334,7 +369,8 @@ char *rb_format_money(int64_t uusd, char out[static 32]) {
     return out;
 }
 
-char *rb_format_money_exact(int64_t uusd, char out[static 32]) {
+char *rb_format_money_exact(int64_t uusd, char out[static 32])
+{
     const uint64_t abs_uusd = magnitude(uusd);
     int len = snprintf(out, 32, "%s%" PRIu64, uusd < 0 ? "-" : "", abs_uusd / 1000000);
     if (abs_uusd % 1000000 != 0) {
@@ -345,7 +381,8 @@ char *rb_format_money_exact(int64_t uusd, char out[static 32]) {
     return out;
 }
 
-char *rb_format_size_exact(int64_t bytes, char out[static 32]) {
+char *rb_format_size_exact(int64_t bytes, char out[static 32])
+{
     assert(bytes >= 0);
     const struct unit *best = &size_units[N_SIZE_UNITS - 1];
     for (size_t i = 0; bytes > 0 && i < N_SIZE_UNITS; i++)
@@ -355,7 +392,8 @@ char *rb_format_size_exact(int64_t bytes, char out[static 32]) {
     return out;
 }
 
-char *rb_format_instant(int64_t unix_us, char out[static 32]) {
+char *rb_format_instant(int64_t unix_us, char out[static 32])
+{
     int64_t year, s = unix_us / RB_US_PER_S, us = unix_us % RB_US_PER_S;
     int month, day;
     s -= us < 0;
@@ -374,7 +412,8 @@ char *rb_format_instant(int64_t unix_us, char out[static 32]) {
     return out;
 }
 
-int64_t rb_us_from_seconds(double seconds) {
+int64_t rb_us_from_seconds(double seconds)
+{
     assert(seconds >= -9e12 && seconds <= 9e12); // false for NaN too
-    return (int64_t)llrint(seconds * 1e6); // the default rounding mode: ties to even
+    return (int64_t)llrint(seconds * 1e6);       // the default rounding mode: ties to even
 }

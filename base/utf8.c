@@ -3,11 +3,13 @@
 
 #include <stdbool.h>
 
-static bool in_range(unsigned char c, unsigned char lo, unsigned char hi) {
+static bool in_range(unsigned char c, unsigned char lo, unsigned char hi)
+{
     return c >= lo && c <= hi;
 }
 
-size_t rb_utf8_char_len(const char *s, size_t n) {
+size_t rb_utf8_char_len(const char *s, size_t n)
+{
     if (n == 0)
         return 0;
     const unsigned char *u = (const unsigned char *)s;

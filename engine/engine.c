@@ -16,8 +16,8 @@ static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *er
         if (nodes->offer < 0 || nodes->offer >= plan->n_offers || nodes->count < 1)
             return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: no such offer, or no node of it", index, i);
         if (plan->offers[nodes->offer].gpus != rb_plan_stage_gpus_per_node(plan, stage))
-            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: expected the instance type of nodes[0]", index,
-                              i);
+            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: expected the instance type of nodes[0]",
+                              index, i);
     }
     for (int i = 0; i < stage->n_early; i++) {
         const struct rb_plan_early *early = &stage->early[i];

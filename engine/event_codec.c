@@ -148,8 +148,9 @@ static bool read_fields(struct rb_map *m, struct rb_event *e, struct rb_err *err
 
 bool rb_event_read(const struct rb_node *node, struct rb_event *out, struct rb_err *err)
 {
-    static const char *const names[] = {"start", "node_running", "node_ready", "node_refused", "node_lost",  "report",
-                                        "trial_ended", "time", "advice", "stop", "resume"};
+    static const char *const names[] = {"start",     "node_running", "node_ready",  "node_refused",
+                                        "node_lost", "report",       "trial_ended", "time",
+                                        "advice",    "stop",         "resume"};
     struct rb_map m;
     struct rb_event e = {0};
     int kind;

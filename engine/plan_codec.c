@@ -95,7 +95,8 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
     struct rb_map m;
     struct rb_estimate e = {0};
     if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
-        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) || !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
+        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) ||
+        !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
         !need_probability(&m, "p_budget", &e.p_budget, err) || !need_probability(&m, "p_both", &e.p_both, err) ||
         !need_amount(&m, "samples", &e.samples, err) || !read_stderr(&m, &e, err) || !rb_map_end(&m, err))
         return false;

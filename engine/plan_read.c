@@ -141,8 +141,8 @@ static bool read_job(struct reader *r, const struct rb_node *node)
     const struct rb_node *name, *sha256, *config;
     if (!rb_map_begin(&m, node, r->err) || !rb_map_need(&m, "name", &name, r->err) ||
         !rb_plan_need_string(&m, "path", r->arena, &r->plan.job_path, r->err) ||
-        !rb_map_need(&m, "sha256", &sha256, r->err) ||
-        !rb_map_need(&m, "config", &config, r->err) || !rb_map_end(&m, r->err))
+        !rb_map_need(&m, "sha256", &sha256, r->err) || !rb_map_need(&m, "config", &config, r->err) ||
+        !rb_map_end(&m, r->err))
         return false;
     struct rb_job *job = rb_arena_alloc(r->arena, sizeof *job);
     if (!rb_job_read(config, NULL, 0, r->arena, job, r->err) || !check_name(name, job->name, r->err) ||

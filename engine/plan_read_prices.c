@@ -158,8 +158,8 @@ bool rb_plan_read_fallbacks(const struct rb_node *list, struct rb_arena *arena, 
     int *fallbacks = rb_arena_array(arena, (size_t)list->n_children, sizeof *fallbacks);
     for (const struct rb_node *item = list->first; item; item = item->next) {
         struct rb_map m;
-        if (!rb_map_begin(&m, item, err) ||
-            !rb_plan_need_offer(&m, plan, &fallbacks[plan->n_fallbacks], err) || !rb_map_end(&m, err))
+        if (!rb_map_begin(&m, item, err) || !rb_plan_need_offer(&m, plan, &fallbacks[plan->n_fallbacks], err) ||
+            !rb_map_end(&m, err))
             return false;
         plan->n_fallbacks++;
     }

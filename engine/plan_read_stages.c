@@ -51,12 +51,12 @@ static size_t region_length(const char *infra)
 static bool same_type_and_region(const struct rb_offer *a, const struct rb_offer *b)
 {
     const size_t length = region_length(a->infra);
-    return strcmp(a->instance_type, b->instance_type) == 0 && a->gpus == b->gpus &&
-           length == region_length(b->infra) && strncmp(a->infra, b->infra, length) == 0;
+    return strcmp(a->instance_type, b->instance_type) == 0 && a->gpus == b->gpus && length == region_length(b->infra) &&
+           strncmp(a->infra, b->infra, length) == 0;
 }
 
-static bool check_entry(const struct rb_node *item, const struct rb_plan *plan, const struct rb_plan_nodes *nodes, int n,
-                        struct rb_err *err)
+static bool check_entry(const struct rb_node *item, const struct rb_plan *plan, const struct rb_plan_nodes *nodes,
+                        int n, struct rb_err *err)
 {
     for (int i = 0; i < n; i++) {
         if (nodes[i].offer == nodes[n].offer)

@@ -68,8 +68,7 @@ void rb_engine_wake_for_early(struct rb_engine *e)
 void rb_engine_request_early(struct rb_engine *e)
 {
     const struct rb_allocation *a = &e->allocation;
-    while (e->n_early_made < a->n_early &&
-           e->stage_start_us[e->stage] + a->early[e->n_early_made].at_us <= e->now_us) {
+    while (e->n_early_made < a->n_early && e->stage_start_us[e->stage] + a->early[e->n_early_made].at_us <= e->now_us) {
         const struct rb_plan_early *early = &a->early[e->n_early_made++];
         for (int k = 0; k < early->count; k++)
             rb_engine_request(e, early->offer, false, "requested early for a later stage");

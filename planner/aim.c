@@ -18,8 +18,7 @@ static int count_within(const double *time_us, const double *cost_uusd, int n, d
     return count;
 }
 
-bool rb_aim_may_beat(const struct rb_aim *aim, const double *time_us, const double *cost_uusd, int n,
-                     double objective)
+bool rb_aim_may_beat(const struct rb_aim *aim, const double *time_us, const double *cost_uusd, int n, double objective)
 {
     double time_limit = aim->time_limit_us, cost_limit = aim->cost_limit_uusd;
     int need = aim->need;
@@ -61,8 +60,8 @@ static double need_th_smallest(const double *values, const double *others, doubl
     return scratch[need - 1];
 }
 
-double rb_aim_value(const struct rb_aim *aim, const double *time_us, const double *cost_uusd, int n,
-                    double objective, double *scratch)
+double rb_aim_value(const struct rb_aim *aim, const double *time_us, const double *cost_uusd, int n, double objective,
+                    double *scratch)
 {
     int within;
     switch (aim->kind) {

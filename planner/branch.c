@@ -20,10 +20,10 @@ struct branch {
     int n; // replicates
     struct multiplier multipliers[MULTIPLIERS];
     int n_multipliers;
-    double low_limit;           // of the priced low mean; INFINITY: none
+    double low_limit;                // of the priced low mean; INFINITY: none
     double *least_time, *least_cost; // [n_stages + 1][n] what the stages from i on take at least, by replicate
-    double *time, *cost;        // [n_stages + 1][n] sums before stage i
-    double *test_time, *test_cost; // [n]
+    double *time, *cost;             // [n_stages + 1][n] sums before stage i
+    double *test_time, *test_cost;   // [n]
     struct rb_path path;
 };
 
@@ -212,8 +212,8 @@ static bool visit(struct branch *b, int stage, const struct prefix *p, struct rb
     bool better;
     if (stage == op->options.n_stages)
         return rb_optimum_offer(op, &b->path, &better, err);
-    RB_AUTO(rb_auto_free) struct child *children =
-        rb_xcalloc((size_t)op->options.stages[stage].n + 1, sizeof *children);
+    RB_AUTO(rb_auto_free)
+    struct child *children = rb_xcalloc((size_t)op->options.stages[stage].n + 1, sizeof *children);
     int n = list_children(b, stage, p, children);
     op->n_ruled_out += op->options.stages[stage].n - n;
     for (int i = 0; i < n && !out_of_limits(op); i++) {

@@ -106,8 +106,8 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     bool ok = run_replicates(search, candidate, ws, time_us, cost_uusd, err);
     rb_workspace_destroy(ws);
     if (ok)
-        *out = rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence,
-                           scratch);
+        *out =
+            rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence, scratch);
     return ok;
 }
 

@@ -28,8 +28,7 @@ static bool listed(const struct rb_string_list *list, const char *item)
 
 static bool same_offer(const struct rb_offer *a, const struct rb_offer *b)
 {
-    return strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0 &&
-           a->market == b->market;
+    return strcmp(a->infra, b->infra) == 0 && strcmp(a->instance_type, b->instance_type) == 0 && a->market == b->market;
 }
 
 static void add_once(struct offer_list *list, const struct rb_offer *offer)
@@ -58,8 +57,8 @@ static int add_mock_from_aws(const struct rb_catalog *catalog, const char *filte
     return n;
 }
 
-static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog, int position,
-                      struct rb_arena *arena, struct offer_list *list, struct rb_err *err)
+static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog, int position, struct rb_arena *arena,
+                      struct offer_list *list, struct rb_err *err)
 {
     const char *filter = job->resources.infra.items[position];
     int n = 0;

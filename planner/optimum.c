@@ -253,7 +253,8 @@ static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
         rb_search_explain(op->search, "optimal", c, "takes about %s longer",
                           rb_format_duration((int64_t)fmax(0, more), text));
     else
-        rb_search_explain(op->search, "optimal", c, "costs about %s more", rb_format_money((int64_t)fmax(0, more), text));
+        rb_search_explain(op->search, "optimal", c, "costs about %s more",
+                          rb_format_money((int64_t)fmax(0, more), text));
 }
 
 bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *out_better, struct rb_err *err)

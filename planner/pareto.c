@@ -7,9 +7,8 @@
 
 #define POINTS 10
 
-static bool ask(const struct rb_plan_request *req, const struct rb_scenario *scenario,
-                const struct rb_planner *planner, int64_t deadline_us, struct rb_plan_result *out,
-                struct rb_err *err)
+static bool ask(const struct rb_plan_request *req, const struct rb_scenario *scenario, const struct rb_planner *planner,
+                int64_t deadline_us, struct rb_plan_result *out, struct rb_err *err)
 {
     struct rb_plan_request at = *req;
     struct rb_search search;
@@ -33,8 +32,8 @@ static bool find_range(const struct rb_plan_request *req, const struct rb_scenar
         !ask(req, scenario, &rb_planner_optimal, 0, &fastest, err))
         return false;
     if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
-        return rb_err_set(err, RB_ERR_INFEASIBLE, "no plan keeps the budget with probability %.3f, however long it may take",
-                          req->confidence);
+        return rb_err_set(err, RB_ERR_INFEASIBLE,
+                          "no plan keeps the budget with probability %.3f, however long it may take", req->confidence);
     *out_tight_us = fastest.nearest_deadline_us;
     *out_loose_us = cheapest.best.estimate.time_us.p99;
     return true;

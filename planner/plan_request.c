@@ -14,7 +14,7 @@
 struct assembly {
     const struct rb_search *search;
     struct rb_arena *arena;
-    int *offer_of;          // scenario offer -> plan offer, -1: not referred to
+    int *offer_of; // scenario offer -> plan offer, -1: not referred to
     struct rb_offer *offers;
     int n_offers;
     const char **warnings;
@@ -42,8 +42,7 @@ static int refer_to(struct assembly *a, int offer)
 
 // --- stages
 
-static bool fill_stages(struct assembly *a, const struct rb_candidate *best, struct rb_plan *plan,
-                        struct rb_err *err)
+static bool fill_stages(struct assembly *a, const struct rb_candidate *best, struct rb_plan *plan, struct rb_err *err)
 {
     const struct rb_plan_request *req = a->search->req;
     size_t n = (size_t)best->n_stages;
@@ -157,8 +156,7 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
 
 // --- baselines
 
-static bool fill_baselines(struct rb_search *search, struct rb_arena *arena, struct rb_plan *plan,
-                           struct rb_err *err)
+static bool fill_baselines(struct rb_search *search, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err)
 {
     static const char *const names[] = {"static", "greedy", "naive"};
     const int n = sizeof names / sizeof names[0];
@@ -253,8 +251,7 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     bool ok = rb_search_plan(&search, planner, &result, err);
     if (ok) {
         *out_result = *result;
-        ok = result->feasible ? assemble(&search, planner, result, arena, out_plan, err)
-                              : infeasible(req, result, err);
+        ok = result->feasible ? assemble(&search, planner, result, arena, out_plan, err) : infeasible(req, result, err);
     }
     rb_search_explain_rest(&search);
     rb_search_finish(&search);

@@ -24,7 +24,7 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
 // Both were screened on the same replicates, so their errors go together, and the sum of the two standard errors is a
 // cautious measure of their difference.
 static bool may_be_better(const struct rb_search *search, const struct rb_estimate *screened,
-                    const struct rb_estimate *best_screened)
+                          const struct rb_estimate *best_screened)
 {
     double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
     return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;

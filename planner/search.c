@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE_NODES     2   // more requests than needed: the slowest boots are not waited for
+#define SPARE_NODES 2 // more requests than needed: the slowest boots are not waited for
 
 static const struct rb_place no_place = {NULL, 0, 0};
 

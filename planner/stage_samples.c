@@ -8,7 +8,7 @@
 #define FIRST_SLOTS 256 // of the hash table; doubles when three quarters full
 
 struct entry {
-    uint64_t key; // 0: empty
+    uint64_t key;                   // 0: empty
     struct rb_stage_sample *sample; // in the arena: it stays where it is when the table grows
 };
 
@@ -18,8 +18,8 @@ struct rb_stage_samples {
     int n, need;
     struct entry *entries;
     size_t n_slots, n_used;
-    struct rb_arena arena;  // the samples
-    double *scratch;        // [n]
+    struct rb_arena arena; // the samples
+    double *scratch;       // [n]
 };
 
 struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need)

@@ -55,8 +55,7 @@ enum column {
 static const char *const column_names[N_COLUMNS] = {"infra",         "instance_type", "accelerator", "gpus",
                                                     "gpu_memory_gb", "vcpus",         "memory_gb",   "market",
                                                     "usd_per_hour",  "source",        "fetched_at"};
-static const bool column_required[N_COLUMNS] = {true, true, true, true,  true, true,
-                                                true, true, true, false, false};
+static const bool column_required[N_COLUMNS] = {true, true, true, true, true, true, true, true, true, false, false};
 
 // The file being read, with its columns found.
 struct reader {
@@ -80,8 +79,8 @@ static bool read_text(const struct reader *r, int row, enum column c, const char
 {
     const char *text = cell(r, row, c);
     if (!*text)
-        return rb_csv_error(r->csv, row, r->columns[c], r->err,
-                            "expected text such as \"%s\", got an empty cell", example);
+        return rb_csv_error(r->csv, row, r->columns[c], r->err, "expected text such as \"%s\", got an empty cell",
+                            example);
     *out = rb_arena_strdup(r->arena, text);
     return true;
 }
@@ -102,8 +101,7 @@ static bool read_infra(const struct reader *r, int row, const char **out)
 static bool read_rate(const struct reader *r, int row, bool may_be_free, struct rb_rate *out)
 {
     struct rb_err why;
-    return rb_parse_rate(cell(r, row, PRICE), may_be_free, out, &why) ||
-           cell_error(r, row, PRICE, why.message);
+    return rb_parse_rate(cell(r, row, PRICE), may_be_free, out, &why) || cell_error(r, row, PRICE, why.message);
 }
 
 static bool read_fetched_at(const struct reader *r, int row, int64_t *out_us)
@@ -164,8 +162,7 @@ static bool read_disk(const struct reader *r, int row, struct rb_disk_price *out
     struct rb_disk_price disk;
     for (size_t i = 0; i < sizeof meaningless / sizeof meaningless[0]; i++)
         if (*cell(r, row, meaningless[i]))
-            return cell_error(r, row, meaningless[i],
-                              "expected an empty cell: this row prices a GB-hour of disk");
+            return cell_error(r, row, meaningless[i], "expected an empty cell: this row prices a GB-hour of disk");
     if (!read_infra(r, row, &disk.infra) || !read_rate(r, row, is_local(disk.infra), &disk.per_gb))
         return false;
     *out = disk;
@@ -238,8 +235,7 @@ static bool read_rows(const struct reader *r, struct numbered_offer *rows, struc
     return sort_offers(r, rows, c);
 }
 
-bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out,
-                         struct rb_err *err)
+bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err)
 {
     struct reader r = {.csv = csv, .arena = arena, .err = err};
     if (!rb_csv_check_columns(csv, column_names, column_required, N_COLUMNS, err))
@@ -347,20 +343,17 @@ void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const ch
     c->n_offers++;
 }
 
-bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct rb_rate *out,
-                          struct rb_err *err)
+bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct rb_rate *out, struct rb_err *err)
 {
     const struct rb_disk_price *best = NULL; // a zone's own price before its region's
     for (int i = 0; i < c->n_disks; i++)
-        if (rb_infra_within(infra, c->disks[i].infra) &&
-            (!best || strlen(c->disks[i].infra) > strlen(best->infra)))
+        if (rb_infra_within(infra, c->disks[i].infra) && (!best || strlen(c->disks[i].infra) > strlen(best->infra)))
             best = &c->disks[i];
     if (!best && !is_local(infra))
-        return rb_err_set(
-            err, RB_ERR_PRICE,
-            "no price for a disk in %s; import a price row with instance_type \"disk\", or leave out "
-            "resources.disk_size",
-            infra);
+        return rb_err_set(err, RB_ERR_PRICE,
+                          "no price for a disk in %s; import a price row with instance_type \"disk\", or leave out "
+                          "resources.disk_size",
+                          infra);
     *out = best ? best->per_gb : (struct rb_rate){0};
     return true;
 }

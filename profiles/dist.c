@@ -141,12 +141,12 @@ bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err)
     } else {
         ready.cv = d->kind == RB_DIST_CONSTANT ? 0 : d->kind == RB_DIST_EXPONENTIAL ? 1 : d->cv;
         if (!(ready.mean >= 0 && ready.mean <= RB_DIST_MAX_MEAN))
-            return rb_err_set(err, RB_ERR_INVALID, "expected a mean between 0 and %g, got %g",
-                              RB_DIST_MAX_MEAN, ready.mean);
+            return rb_err_set(err, RB_ERR_INVALID, "expected a mean between 0 and %g, got %g", RB_DIST_MAX_MEAN,
+                              ready.mean);
         if (!(ready.cv >= 0 && ready.cv <= RB_DIST_MAX_CV))
             return rb_err_set(err, RB_ERR_INVALID,
-                              "expected a cv (standard deviation over mean) between 0 and %g, got %g",
-                              RB_DIST_MAX_CV, ready.cv);
+                              "expected a cv (standard deviation over mean) between 0 and %g, got %g", RB_DIST_MAX_CV,
+                              ready.cv);
         if (!degenerate(&ready))
             prepare_family(&ready);
     }
@@ -165,8 +165,7 @@ struct rb_dist rb_dist_constant(double value)
 static double normal_quantile(const struct rb_dist *d, double u)
 {
     const double kept = 1 - d->b;
-    const double z =
-        u < 0.5 ? gsl_cdf_ugaussian_Pinv(d->b + u * kept) : gsl_cdf_ugaussian_Qinv((1 - u) * kept);
+    const double z = u < 0.5 ? gsl_cdf_ugaussian_Pinv(d->b + u * kept) : gsl_cdf_ugaussian_Qinv((1 - u) * kept);
     return fmax(0, d->mean + d->a * z);
 }
 
@@ -181,8 +180,7 @@ static double wilson_hilferty(double shape, double u)
 static double large_gamma(double shape, double z)
 {
     const double root = sqrt(shape), z2 = z * z;
-    return shape + z * root + (z2 - 1) / 3 + z * (z2 - 7) / (36 * root) -
-           (3 * z2 * z2 + 7 * z2 - 16) / (810 * shape) +
+    return shape + z * root + (z2 - 1) / 3 + z * (z2 - 7) / (36 * root) - (3 * z2 * z2 + 7 * z2 - 16) / (810 * shape) +
            z * (9 * z2 * z2 + 256 * z2 - 433) / (38880 * shape * root);
 }
 
@@ -203,8 +201,7 @@ static double gamma_quantile(double shape, double ln_gamma_shape, double u)
 {
     if (shape > GAMMA_NORMAL_SHAPE)
         return large_gamma(shape, gsl_cdf_ugaussian_Pinv(u));
-    const double ln_first_term =
-        (log(u) + log(shape) + ln_gamma_shape) / shape; // P(x) <= x^shape / Gamma(shape + 1)
+    const double ln_first_term = (log(u) + log(shape) + ln_gamma_shape) / shape; // P(x) <= x^shape / Gamma(shape + 1)
     if (ln_first_term < GAMMA_TINY_LN_X)
         return exp(ln_first_term);
     const bool lower = u < 0.5;

@@ -9,7 +9,7 @@
 
 #define MAX_VALUES    1000000 // an empirical sample larger than any campaign of ours
 #define MAX_SHAPE     1e4     // larger: a cv below 1e-4, to be given as such
-#define MAX_PARAMETER 1e9 // of scale and rate; what follows from them is checked against the limits of dist.h
+#define MAX_PARAMETER 1e9     // of scale and rate; what follows from them is checked against the limits of dist.h
 
 static const char *const kind_names[] = {"constant", "normal",      "lognormal", "gamma",
                                          "weibull",  "exponential", "empirical"};
@@ -132,8 +132,7 @@ static bool begin_form(struct rb_map *m, const struct rb_node *node, enum rb_dis
     return rb_keys_begin(m, node, keys, err);
 }
 
-static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d,
-                        struct rb_err *err)
+static bool read_family(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *d, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *name;

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAMPLE       3    // fewer values say nothing about a family
-#define MIN_POOR_SAMPLE  20   // below this the KS test has no power to call a fit poor
-#define POOR_P           0.05
-#define MIN_RELATIVE_SD  1e-6 // below this spread every family is the same peak, and shapes lose their digits
-#define CLOCK_STEP_S     1e-6
-#define ROOT_TOLERANCE   1e-12
-#define MAX_ROOT_STEPS   200
+#define MIN_SAMPLE      3  // fewer values say nothing about a family
+#define MIN_POOR_SAMPLE 20 // below this the KS test has no power to call a fit poor
+#define POOR_P          0.05
+#define MIN_RELATIVE_SD 1e-6 // below this spread every family is the same peak, and shapes lose their digits
+#define CLOCK_STEP_S    1e-6
+#define ROOT_TOLERANCE  1e-12
+#define MAX_ROOT_STEPS  200
 
 // Sorted sample and the sums every likelihood equation needs.
 struct sample {
@@ -75,8 +75,8 @@ static bool root_of(double (*f)(double, void *), void *params, double low, doubl
 static bool fit_lognormal(const struct sample *s, struct rb_dist *out)
 {
     const double variance = s->sd_log * s->sd_log;
-    *out = (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = exp(s->mean_log + variance / 2),
-                            .cv = sqrt(expm1(variance))};
+    *out = (struct rb_dist){
+        .kind = RB_DIST_LOGNORMAL, .mean = exp(s->mean_log + variance / 2), .cv = sqrt(expm1(variance))};
     return true;
 }
 
@@ -132,8 +132,8 @@ static bool fit_weibull(const struct sample *s, struct rb_dist *out)
     int sign;
     const double scale = largest * pow(sum / s->n, 1 / shape);
     const double log_first = lgamma_r(1 + 1 / shape, &sign), log_second = lgamma_r(1 + 2 / shape, &sign);
-    *out = (struct rb_dist){.kind = RB_DIST_WEIBULL, .mean = scale * exp(log_first),
-                            .cv = sqrt(expm1(log_second - 2 * log_first))};
+    *out = (struct rb_dist){
+        .kind = RB_DIST_WEIBULL, .mean = scale * exp(log_first), .cv = sqrt(expm1(log_second - 2 * log_first))};
     return true;
 }
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_RUNS             3    // per layout
-#define FEW_RUNS_IN_ALL      10   // for the spread between runs
-#define FEW_UNITS            10   // degrees of freedom for the spread within runs
+#define FEW_RUNS             3  // per layout
+#define FEW_RUNS_IN_ALL      10 // for the spread between runs
+#define FEW_UNITS            10 // degrees of freedom for the spread within runs
 #define FEW_PROVISIONS       5
 #define SUSPICIOUS_P         0.05 // of a fit that a larger sample would have rejected
 #define THROUGHPUT_MAX_ERROR 0.10 // what the model's authors reach on six models
@@ -134,11 +134,13 @@ static void doubt_sample_sizes(const struct rb_fit_report *r, struct sayings *wa
 static void doubt_fit(const char *what, const struct rb_dist_fit *f, struct sayings *warnings)
 {
     if (f->poor) {
-        say(warnings, "%s: no family fits (Kolmogorov-Smirnov %.3f, p %.2g, n %d): the measured values themselves are "
-                      "drawn from, so nothing longer than the longest seen is expected", what, f->ks, f->ks_p, f->n);
+        say(warnings,
+            "%s: no family fits (Kolmogorov-Smirnov %.3f, p %.2g, n %d): the measured values themselves are "
+            "drawn from, so nothing longer than the longest seen is expected",
+            what, f->ks, f->ks_p, f->n);
     } else if (f->n > 0 && f->ks_p < SUSPICIOUS_P) {
-        say(warnings, "%s: %s fits badly (Kolmogorov-Smirnov %.3f, p %.2g), but %d values are too few to replace it", what,
-            rb_dist_kind_name(f->dist.kind), f->ks, f->ks_p, f->n);
+        say(warnings, "%s: %s fits badly (Kolmogorov-Smirnov %.3f, p %.2g), but %d values are too few to replace it",
+            what, rb_dist_kind_name(f->dist.kind), f->ks, f->ks_p, f->n);
     }
 }
 
@@ -173,7 +175,9 @@ static void doubt_mixtures(const struct rb_samples *s, struct sayings *warnings)
     }
     if (commands || commits) {
         say(warnings, "runs of different %s are mixed: what changed between them counts as noise",
-            commands && commits ? "commands and commits" : commands ? "commands" : "commits");
+            commands && commits ? "commands and commits"
+            : commands          ? "commands"
+                                : "commits");
     }
     if (machines) {
         say(warnings, "runs on different machines are mixed: their difference counts as noise between runs");
@@ -205,9 +209,10 @@ static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r
         say(warnings, "no checkpoint was measured: its time is taken as 0");
     }
     if (r->dominant_param) {
-        say(warnings, "hyperparameter %s explains %.0f %% of the spread between configurations: trials will be faster "
-                      "or slower by its value, which the profile counts as noise", r->dominant_param,
-            100 * r->dominant_share);
+        say(warnings,
+            "hyperparameter %s explains %.0f %% of the spread between configurations: trials will be faster "
+            "or slower by its value, which the profile counts as noise",
+            r->dominant_param, 100 * r->dominant_share);
     }
 }
 
@@ -217,7 +222,8 @@ void rb_fit_judge(const struct rb_samples *s, struct rb_arena *arena, struct rb_
     limit_training(&report->profile, &limits);
     limit_provisioning(&report->profile, &limits);
     if (report->imported && s->n_runs + s->n_throughputs > 0) {
-        say(&warnings, "an imported profile hides %d measured runs of the same name (`rbprofile fit %s` shows their fit)",
+        say(&warnings,
+            "an imported profile hides %d measured runs of the same name (`rbprofile fit %s` shows their fit)",
             s->n_runs, s->profile);
     }
     if (!report->imported) {

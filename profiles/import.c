@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TIME_S   RB_DIST_MAX_MEAN // longer than any latency the program plans with
-#define MAX_BATCH    1e9
-#define MAX_NAME     100              // bytes of a profile's name
-#define MAX_COLUMNS  8
+#define MAX_TIME_S  RB_DIST_MAX_MEAN // longer than any latency the program plans with
+#define MAX_BATCH   1e9
+#define MAX_NAME    100 // bytes of a profile's name
+#define MAX_COLUMNS 8
 
 // Index into cells by the order of the format's column names.
 struct row {
@@ -67,7 +67,8 @@ static bool read_placement(const struct row *r, struct rb_throughput_sample *out
     for (const char *c = cell(r, PLACEMENT); *c; c++, nodes++) {
         if (*c < '1' || *c > '9') {
             return rb_csv_error(r->csv, r->number, r->columns[PLACEMENT], err,
-                                "expected one digit 1..9 per node, the GPUs used there, got \"%s\"", cell(r, PLACEMENT));
+                                "expected one digit 1..9 per node, the GPUs used there, got \"%s\"",
+                                cell(r, PLACEMENT));
         }
         gpus += *c - '0';
     }
@@ -96,8 +97,8 @@ static bool read_throughput(const struct row *r, struct rb_import *import, struc
 }
 
 enum { P_INFRA, P_TYPE, P_MARKET, P_QUEUE, P_INIT, P_OUTCOME };
-static const char *const provision_columns[] = {"infra", "instance_type", "market", "queue_s",
-                                                "init_s", "outcome", NULL};
+static const char *const provision_columns[] = {"infra",  "instance_type", "market", "queue_s",
+                                                "init_s", "outcome",       NULL};
 
 static bool read_outcome(const struct row *r, const char **out, struct rb_err *err)
 {
@@ -165,7 +166,8 @@ static bool read_spot(const struct row *r, struct rb_import *import, struct rb_e
     if (preempted[0] != '\0' && strcmp(preempted, "0") != 0 && strcmp(preempted, "1") != 0) {
         return rb_csv_error(r->csv, r->number, r->columns[S_PREEMPTED], err,
                             "expected 1 (the node was lost since the row before), 0 (it was not) or nothing (unknown), "
-                            "got \"%s\"", preempted);
+                            "got \"%s\"",
+                            preempted);
     }
     s.preempted = preempted[0] == '\0' ? -1 : preempted[0] - '0';
     import->spots[r->number] = s;
@@ -175,8 +177,8 @@ static bool read_spot(const struct row *r, struct rb_import *import, struct rb_e
 static const struct csv_format {
     enum rb_import_format format;
     const char *name;
-    const char *const *columns;   // all required; NULL: read by the catalogue
-    const char *mark;             // a column no other format has
+    const char *const *columns; // all required; NULL: read by the catalogue
+    const char *mark;           // a column no other format has
     bool (*read_row)(const struct row *r, struct rb_import *import, struct rb_err *err);
 } csv_formats[] = {
     {RB_IMPORT_PRICES, "prices-csv", NULL, "gpu_memory_gb", NULL},
@@ -249,12 +251,16 @@ static bool find_columns(const struct rb_csv *csv, const struct csv_format *f, s
 
 static bool check_throughput_options(const struct rb_import_options *o, const char *file, struct rb_err *err)
 {
-    const char *missing = !o->name ? "--name P" : !o->accelerator ? "--accelerator A" : !(o->batch > 0) ? "--batch B"
-                          : !(o->units_per_epoch > 0) ? "--units-per-epoch U" : NULL;
+    const char *missing = !o->name                    ? "--name P"
+                          : !o->accelerator           ? "--accelerator A"
+                          : !(o->batch > 0)           ? "--batch B"
+                          : !(o->units_per_epoch > 0) ? "--units-per-epoch U"
+                                                      : NULL;
     if (missing) {
         return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file}, NULL,
                              "a throughput-csv does not say what was trained: give %s (all of --name, --accelerator, "
-                             "--batch per GPU and --units-per-epoch are needed)", missing);
+                             "--batch per GPU and --units-per-epoch are needed)",
+                             missing);
     }
     return true;
 }
@@ -308,8 +314,7 @@ static bool read_prices(const struct rb_csv *csv, struct rb_import *import, stru
     return true;
 }
 
-static bool read_csv(const char *path, const struct rb_import_options *o, struct rb_import *import,
-                     struct rb_err *err)
+static bool read_csv(const char *path, const struct rb_import_options *o, struct rb_import *import, struct rb_err *err)
 {
     RB_AUTO(rb_csv_finish) struct rb_csv csv = {0};
     if (!rb_csv_read(&csv, path, err)) {

@@ -18,10 +18,8 @@ static const struct provider {
     const char *example;
 } providers[] = {
     {"aws", true, "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}$",
-     "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$",
-     "aws/us-east-1/us-east-1a"},
-    {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$",
-     "gcp/us-central1/us-central1-a"},
+     "^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]{1,2}(-[a-z]+-[0-9]{1,2})?[a-z]$", "aws/us-east-1/us-east-1a"},
+    {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
     {"local", false, NULL, NULL, "local"},
     {"mock", true, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
     {"slurm", false, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
@@ -66,8 +64,8 @@ static bool unknown_provider(const char *name, struct rb_err *err)
     const char *close = rb_closest(name, rb_infra_providers, (int)N_PROVIDERS);
     return rb_err_set(
         err, RB_ERR_INVALID,
-        "expected provider[/region[/zone]] with provider aws, gcp, local, mock or slurm, got \"%.60s\"%s%s%s",
-        name, close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
+        "expected provider[/region[/zone]] with provider aws, gcp, local, mock or slurm, got \"%.60s\"%s%s%s", name,
+        close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 
 bool rb_infra_check(const char *infra, struct rb_err *err)
@@ -81,12 +79,11 @@ bool rb_infra_check(const char *infra, struct rb_err *err)
     if (!p)
         return unknown_provider(copy, err);
     if (region && !matches(region, p->region))
-        return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a region of %s; expected a form such as \"%s\"",
-                          region, p->name, p->example);
+        return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a region of %s; expected a form such as \"%s\"", region,
+                          p->name, p->example);
     if (zone && (!matches(zone, p->zone) || strncmp(zone, region, strlen(region)) != 0))
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "\"%s\" is not a zone of %s/%s; expected a form such as \"%s\"", zone, p->name,
-                          region, p->example);
+        return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a zone of %s/%s; expected a form such as \"%s\"", zone,
+                          p->name, region, p->example);
     return true;
 }
 
@@ -101,6 +98,5 @@ bool rb_infra_is_priceable(const char *infra)
 bool rb_infra_within(const char *infra, const char *pattern)
 {
     const size_t n = strlen(pattern);
-    return strcmp(pattern, "*") == 0 ||
-           (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
+    return strcmp(pattern, "*") == 0 || (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
 }

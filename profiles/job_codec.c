@@ -30,8 +30,8 @@ static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out
         return false;
     const size_t n = strlen(name);
     if (n < 1 || n > MAX_NAME_LEN || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
-        return rb_node_error(node, err, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"",
-                             MAX_NAME_LEN, name);
+        return rb_node_error(node, err, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"", MAX_NAME_LEN,
+                             name);
     *out = rb_arena_strdup(arena, name);
     return true;
 }
@@ -54,15 +54,13 @@ static bool is_metric_name(const char *s)
     return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./@:-")] == '\0';
 }
 
-static bool read_metric(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
-                        struct rb_err *err)
+static bool read_metric(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     static const char *const keys[] = {"name", "goal", "target", NULL};
     struct rb_map m;
     const struct rb_node *goal;
     int choice;
-    if (!rb_keys_begin(&m, node, keys, err) ||
-        !rb_keys_need_text(&m, "name", arena, &job->metric_name, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "name", arena, &job->metric_name, err) ||
         !rb_map_need(&m, "goal", &goal, err) ||
         !rb_node_choice(goal, rb_goal_names, rb_names_count(rb_goal_names), &choice, err))
         return false;
@@ -108,14 +106,13 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
 static bool read_scheduler(const struct rb_node *node, struct rb_arena *arena, struct rb_scheduler *s,
                            struct rb_err *err)
 {
-    static const char *const keys[] = {
-        "type", "num_trials", "min_resource", "max_resource", "eta", "unit", "rungs", "brackets", NULL};
+    static const char *const keys[] = {"type",     "num_trials", "min_resource", "max_resource", "eta", "unit", "rungs",
+                                       "brackets", NULL};
     struct rb_map m;
     const struct rb_node *max;
     int rungs;
-    if (!rb_keys_begin(&m, node, keys, err) ||
-        !read_name_of(&m, "type", rb_tuner_names, "sha", &s->type, err) || !read_num_trials(&m, s, err) ||
-        !rb_map_need(&m, "max_resource", &max, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) || !read_name_of(&m, "type", rb_tuner_names, "sha", &s->type, err) ||
+        !read_num_trials(&m, s, err) || !rb_map_need(&m, "max_resource", &max, err) ||
         !rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) ||
         !rb_keys_int(&m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) ||
         !rb_keys_count(&m, "eta", 2, MAX_ETA, 3, &s->eta, err) ||
@@ -135,15 +132,13 @@ static bool check_env_name(const struct rb_node *node, const char *name, struct 
     while (isalnum((unsigned char)*p) || *p == '_')
         p++;
     if (!*name || *p || isdigit((unsigned char)*name))
-        return rb_node_error(node, err, "expected a variable name of letters, digits and _, got \"%.60s\"",
-                             name);
+        return rb_node_error(node, err, "expected a variable name of letters, digits and _, got \"%.60s\"", name);
     if (strncmp(name, "RB_", 3) == 0)
         return rb_node_error(node, err, "names that begin with RB_ are set by this program; choose another");
     return true;
 }
 
-static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, const char **out,
-                           struct rb_err *err)
+static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     if (node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
         return rb_node_error(node, err, "expected text; for an empty value write \"\"");
@@ -151,8 +146,7 @@ static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, c
     return true;
 }
 
-static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
-                      struct rb_err *err)
+static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     struct rb_map m;
     if (!node)
@@ -171,8 +165,7 @@ static bool read_envs(const struct rb_node *node, struct rb_arena *arena, struct
     return true;
 }
 
-static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
-                         struct rb_err *err)
+static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     if (!node)
         return true;
@@ -184,8 +177,8 @@ static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, str
             return false;
         for (int k = 0; k < job->n_envs; k++)
             if (strcmp(job->envs[k].key, item->text) == 0)
-                return rb_node_error(
-                    item, err, "%s is also in envs; a secret's value comes from the environment", item->text);
+                return rb_node_error(item, err, "%s is also in envs; a secret's value comes from the environment",
+                                     item->text);
     }
     return true;
 }
@@ -203,8 +196,8 @@ static bool read_command(struct rb_map *m, struct rb_arena *arena, struct rb_job
 static bool leaves_its_directory(const char *path)
 {
     const size_t n = strlen(path);
-    return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0 ||
-           strstr(path, "/../") || (n >= 3 && strcmp(path + n - 3, "/..") == 0);
+    return path[0] == '/' || strcmp(path, "..") == 0 || strncmp(path, "../", 3) == 0 || strstr(path, "/../") ||
+           (n >= 3 && strcmp(path + n - 3, "/..") == 0);
 }
 
 // The text reaches command lines on nodes: only what object stores allow in names without quoting.
@@ -217,8 +210,7 @@ static bool is_object_uri(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/=-")] == '\0';
 }
 
-static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job,
-                            struct rb_err *err)
+static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     static const char *const keys[] = {"dir", "uri", "size", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
@@ -229,15 +221,13 @@ static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, 
         !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err))
         return false;
     if (leaves_its_directory(job->checkpoint_dir))
-        return rb_node_error(rb_map_get(&m, "dir"), err,
-                             "expected a path inside the trial's directory, got \"%.60s\"",
+        return rb_node_error(rb_map_get(&m, "dir"), err, "expected a path inside the trial's directory, got \"%.60s\"",
                              job->checkpoint_dir);
     if (job->checkpoint_uri && !is_object_uri(job->checkpoint_uri))
-        return rb_node_error(
-            rb_map_get(&m, "uri"), err,
-            "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
-            "\"%.60s\"",
-            job->checkpoint_uri);
+        return rb_node_error(rb_map_get(&m, "uri"), err,
+                             "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
+                             "\"%.60s\"",
+                             job->checkpoint_uri);
     return true;
 }
 
@@ -268,8 +258,7 @@ static bool read_deadline(struct rb_map *m, struct rb_job *job, struct rb_err *e
     if (!node || node->kind != RB_NODE_STRING || !looks_like_instant(node->text))
         return rb_keys_duration(m, "deadline", -1, &job->deadline_us, err);
     struct rb_err why;
-    return rb_parse_instant(node->text, &job->deadline_at_us, &why) ||
-           rb_node_error(node, err, "%s", why.message);
+    return rb_parse_instant(node->text, &job->deadline_at_us, &why) || rb_node_error(node, err, "%s", why.message);
 }
 
 static bool read_confidence(struct rb_map *m, double *out, struct rb_err *err)
@@ -288,10 +277,9 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
     int objective, on_drift;
     if (!read_deadline(m, job, err) || !rb_keys_money(m, "budget", -1, &job->budget_uusd, err) ||
         !read_confidence(m, &job->confidence, err) ||
-        !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names),
-                        RB_OBJECTIVE_MIN_COST, &objective, err) ||
-        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN,
-                        &on_drift, err))
+        !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names), RB_OBJECTIVE_MIN_COST,
+                        &objective, err) ||
+        !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err))
         return false;
     job->objective = (enum rb_objective)objective;
     job->on_drift = (enum rb_drift)on_drift;
@@ -300,13 +288,12 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
 
 // --- the whole ---
 
-static const char *const job_keys[] = {
-    "version",   "name",     "workdir", "seed",       "metric",    "parameters", "scheduler",  "policy",
-    "profile",   "trial",    "envs",    "secrets",    "setup",     "run",        "checkpoint", "data",
-    "resources", "deadline", "budget",  "confidence", "objective", "on_drift",   NULL};
+static const char *const job_keys[] = {"version",   "name",       "workdir",    "seed",     "metric",    "parameters",
+                                       "scheduler", "policy",     "profile",    "trial",    "envs",      "secrets",
+                                       "setup",     "run",        "checkpoint", "data",     "resources", "deadline",
+                                       "budget",    "confidence", "objective",  "on_drift", NULL};
 
-static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job,
-                     struct rb_err *err)
+static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *metric, *scheduler;
@@ -315,24 +302,21 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
         return false;
     const struct rb_node *parameters = rb_keys_given(&m, "parameters");
     return (!parameters || rb_space_read(parameters, arena, &job->space, err)) &&
-           rb_map_need(&m, "scheduler", &scheduler, err) &&
-           read_scheduler(scheduler, arena, &job->scheduler, err) &&
+           rb_map_need(&m, "scheduler", &scheduler, err) && read_scheduler(scheduler, arena, &job->scheduler, err) &&
            read_name_of(&m, "policy", rb_policy_names, "elastic", &job->policy, err) &&
            rb_trial_spec_read(rb_keys_given(&m, "trial"), arena, &job->trial, err) &&
-           read_command(&m, arena, job, err) &&
-           read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
+           read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&
            rb_resources_read(rb_keys_given(&m, "resources"), arena, &job->resources, err) &&
            read_constraints(&m, job, err);
 }
 
-bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides,
-                 struct rb_arena *arena, struct rb_job *out, struct rb_err *err)
+bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n_overrides, struct rb_arena *arena,
+                 struct rb_job *out, struct rb_err *err)
 {
     struct rb_job job = {0};
     const struct rb_node *tree;
-    if (!rb_job_override(root, overrides, n_overrides, arena, &tree, err) ||
-        !read_job(tree, arena, &job, err))
+    if (!rb_job_override(root, overrides, n_overrides, arena, &tree, err) || !read_job(tree, arena, &job, err))
         return false;
     *out = job;
     return true;

@@ -29,8 +29,8 @@ static bool not_a_map(const struct patch *p, const struct rb_node *node)
 
 // doc NULL: each node keeps its own, else it takes that one and has no line of its own. Depth is bounded
 // because both the file's tree and the value's are.
-static struct rb_node *copy_tree(const struct rb_node *from, const struct rb_node *parent,
-                                 const struct rb_doc *doc, struct rb_arena *arena)
+static struct rb_node *copy_tree(const struct rb_node *from, const struct rb_node *parent, const struct rb_doc *doc,
+                                 struct rb_arena *arena)
 {
     struct rb_node *to = rb_arena_alloc(arena, sizeof *to);
     *to = *from;
@@ -156,8 +156,8 @@ static bool apply(struct rb_node *root, const char *override, struct rb_arena *a
 {
     const char *equals = strchr(override, '=');
     struct rb_doc *doc = rb_arena_alloc(arena, sizeof *doc);
-    doc->file = rb_arena_printf(arena, "--set %.*s",
-                                equals ? (int)(equals - override) : (int)strlen(override), override);
+    doc->file =
+        rb_arena_printf(arena, "--set %.*s", equals ? (int)(equals - override) : (int)strlen(override), override);
     struct patch p = {.arena = arena, .doc = doc, .err = err};
     if (!equals)
         return flag_error(&p, "expected key=value, for example --set scheduler.eta=4");

@@ -13,8 +13,7 @@
 
 #define MAX_PORT 65535
 
-bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out,
-                   struct rb_err *err)
+bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out, struct rb_err *err)
 {
     const bool is_list = node->kind == RB_NODE_LIST;
     const int n = is_list ? node->n_children : 1;
@@ -35,8 +34,8 @@ bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb
     return true;
 }
 
-static bool read_optional_texts(struct rb_map *m, const char *key, struct rb_arena *arena,
-                                struct rb_string_list *out, struct rb_err *err)
+static bool read_optional_texts(struct rb_map *m, const char *key, struct rb_arena *arena, struct rb_string_list *out,
+                                struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
     return !node || rb_read_texts(node, arena, out, err);
@@ -59,8 +58,7 @@ static bool read_infra(const struct rb_node *node, struct rb_arena *arena, struc
     if (!rb_read_texts(node, arena, out, err))
         return false;
     if (out->n == 0)
-        return rb_node_error(node, err,
-                             "expected at least one provider[/region[/zone]], for example aws/us-east-1");
+        return rb_node_error(node, err, "expected at least one provider[/region[/zone]], for example aws/us-east-1");
     const struct rb_node *item = node->kind == RB_NODE_LIST ? node->first : node;
     for (int i = 0; i < out->n; i++, item = item->next)
         if (!check_infra(item, out->items[i], err))
@@ -68,8 +66,7 @@ static bool read_infra(const struct rb_node *node, struct rb_arena *arena, struc
     return true;
 }
 
-static bool read_images(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *r,
-                        struct rb_err *err)
+static bool read_images(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *r, struct rb_err *err)
 {
     struct rb_map m;
     if (!node)
@@ -95,8 +92,7 @@ static bool is_login(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
 }
 
-static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *r,
-                     struct rb_err *err)
+static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *r, struct rb_err *err)
 {
     static const char *const keys[] = {"user", "port", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
@@ -110,13 +106,11 @@ static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct 
                          "expected a login name of letters, digits and . _ -, got \"%.40s\"", r->ssh_user);
 }
 
-bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out,
-                       struct rb_err *err)
+bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"infra",     "instance_types",  "accelerators",     "spot",
-                                       "max_nodes", "image_id",        "disk_size",        "ssh",
-                                       "subnets",   "security_groups", "instance_profile", "shared_dir",
-                                       NULL};
+    static const char *const keys[] = {
+        "infra",   "instance_types",  "accelerators",     "spot",       "max_nodes", "image_id", "disk_size", "ssh",
+        "subnets", "security_groups", "instance_profile", "shared_dir", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};
     struct rb_map m;
@@ -125,12 +119,10 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
         !read_infra(rb_keys_given(&m, "infra"), arena, &r.infra, err) ||
         !read_optional_texts(&m, "instance_types", arena, &r.instance_types, err) ||
         !read_optional_texts(&m, "accelerators", arena, &r.accelerators, err) ||
-        !rb_keys_choice(&m, "spot", rb_spot_names, rb_names_count(rb_spot_names), RB_SPOT_NEVER, &spot,
-                        err) ||
+        !rb_keys_choice(&m, "spot", rb_spot_names, rb_names_count(rb_spot_names), RB_SPOT_NEVER, &spot, err) ||
         !rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_NODES, 16, &r.max_nodes, err) ||
         !read_images(rb_keys_given(&m, "image_id"), arena, &r, err) ||
-        !rb_keys_size(&m, "disk_size", 0, &r.disk_bytes, err) ||
-        !read_ssh(rb_keys_given(&m, "ssh"), arena, &r, err) ||
+        !rb_keys_size(&m, "disk_size", 0, &r.disk_bytes, err) || !read_ssh(rb_keys_given(&m, "ssh"), arena, &r, err) ||
         !read_optional_texts(&m, "subnets", arena, &r.subnets, err) ||
         !read_optional_texts(&m, "security_groups", arena, &r.security_groups, err) ||
         !rb_keys_text(&m, "instance_profile", NULL, arena, &r.instance_profile, err) ||

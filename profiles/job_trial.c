@@ -20,8 +20,8 @@ static int compare_ints(const void *a, const void *b)
 }
 
 // A list of distinct whole numbers, any order in, ascending out.
-static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *arena, const int **out,
-                       int *out_n, struct rb_err *err)
+static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *arena, const int **out, int *out_n,
+                       struct rb_err *err)
 {
     if (!rb_node_list(list, err))
         return false;
@@ -65,8 +65,7 @@ static void default_sizes(struct rb_arena *arena, struct rb_trial_spec *t)
     use_sizes(sizes, n, arena, t);
 }
 
-static bool read_gpu_bounds(struct rb_map *m, struct rb_arena *arena, struct rb_trial_spec *t,
-                            struct rb_err *err)
+static bool read_gpu_bounds(struct rb_map *m, struct rb_arena *arena, struct rb_trial_spec *t, struct rb_err *err)
 {
     const struct rb_node *sizes = rb_map_get(m, "sizes");
     if (sizes && !read_sizes(sizes, MAX_GPUS, arena, &t->sizes, &t->n_sizes, err))
@@ -75,20 +74,17 @@ static bool read_gpu_bounds(struct rb_map *m, struct rb_arena *arena, struct rb_
     if (!rb_keys_count(m, "min", 1, first == 1 ? MAX_GPUS : first, first, &t->min_gpus, err))
         return false;
     if (!sizes && !rb_map_get(m, "max"))
-        return rb_node_error(m->node, err,
-                             "expected `max` or `sizes`: how many GPUs may one trial use at most?");
+        return rb_node_error(m->node, err, "expected `max` or `sizes`: how many GPUs may one trial use at most?");
     if (!rb_keys_count(m, "max", t->min_gpus, MAX_GPUS, last, &t->max_gpus, err))
         return false;
     if (sizes && (first < t->min_gpus || last > t->max_gpus))
-        return rb_node_error(sizes, err, "expected sizes within min..max, which is %d..%d", t->min_gpus,
-                             t->max_gpus);
+        return rb_node_error(sizes, err, "expected sizes within min..max, which is %d..%d", t->min_gpus, t->max_gpus);
     if (!sizes)
         default_sizes(arena, t);
     return true;
 }
 
-static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct rb_trial_spec *t,
-                      struct rb_err *err)
+static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct rb_trial_spec *t, struct rb_err *err)
 {
     static const char *const keys[] = {"min", "max", "sizes", "share", NULL};
     static const int alone[] = {1};
@@ -125,8 +121,7 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         return false;
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;
-    if (scaling &&
-        !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))
+    if (scaling && !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))
         return false;
     t->lr_scaling = scaling ? rb_lr_scaling_names[choice] : NULL;
     return true;
@@ -139,8 +134,7 @@ bool rb_trial_spec_read(const struct rb_node *node, struct rb_arena *arena, stru
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_trial_spec t = {0};
     struct rb_map m;
-    if (!rb_keys_begin(&m, node ? node : &empty, keys, err) ||
-        !read_gpus(rb_map_get(&m, "gpus"), arena, &t, err) ||
+    if (!rb_keys_begin(&m, node ? node : &empty, keys, err) || !read_gpus(rb_map_get(&m, "gpus"), arena, &t, err) ||
         !read_batch(rb_keys_given(&m, "batch"), &t, err) ||
         !rb_keys_count(&m, "max_nodes", 1, RB_LIMIT_GPUS_PER_NODE, 1, &t.max_nodes, err) ||
         !rb_keys_count(&m, "max_restarts", 0, MAX_RESTARTS, 3, &t.max_restarts, err) ||

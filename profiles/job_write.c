@@ -59,8 +59,7 @@ static void write_checkpoint(const struct rb_job *job, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kstring(j, "dir", job->checkpoint_dir);
     rb_json_kstring(j, "uri", job->checkpoint_uri);
-    rb_json_kstring(j, "size",
-                    job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
+    rb_json_kstring(j, "size", job->checkpoint_bytes ? rb_format_size_exact(job->checkpoint_bytes, size) : NULL);
     rb_json_end_object(j);
 }
 
@@ -94,8 +93,7 @@ static void write_constraints(const struct rb_job *job, struct rb_json *j)
 {
     char budget[32];
     write_deadline(job, j);
-    rb_json_kstring(j, "budget",
-                    job->budget_uusd >= 0 ? rb_format_money_exact(job->budget_uusd, budget) : NULL);
+    rb_json_kstring(j, "budget", job->budget_uusd >= 0 ? rb_format_money_exact(job->budget_uusd, budget) : NULL);
     rb_json_kdouble(j, "confidence", job->confidence);
     rb_json_kstring(j, "objective", rb_objective_names[job->objective]);
     rb_json_kstring(j, "on_drift", rb_drift_names[job->on_drift]);

@@ -31,15 +31,14 @@ bool rb_node_text(const struct rb_node *node, struct rb_arena *arena, const char
     return true;
 }
 
-bool rb_keys_need_text(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out,
-                       struct rb_err *err)
+bool rb_keys_need_text(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     const struct rb_node *node;
     return rb_map_need(m, key, &node, err) && rb_node_text(node, arena, out, err);
 }
 
-bool rb_keys_text(struct rb_map *m, const char *key, const char *fallback, struct rb_arena *arena,
-                  const char **out, struct rb_err *err)
+bool rb_keys_text(struct rb_map *m, const char *key, const char *fallback, struct rb_arena *arena, const char **out,
+                  struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
     if (node)
@@ -58,8 +57,7 @@ bool rb_keys_int(struct rb_map *m, const char *key, int64_t min, int64_t max, in
     return true;
 }
 
-bool rb_keys_count(struct rb_map *m, const char *key, int min, int max, int fallback, int *out,
-                   struct rb_err *err)
+bool rb_keys_count(struct rb_map *m, const char *key, int min, int max, int fallback, int *out, struct rb_err *err)
 {
     int64_t v;
     if (!rb_keys_int(m, key, min, max, fallback, &v, err))
@@ -78,8 +76,8 @@ bool rb_keys_double(struct rb_map *m, const char *key, double min, double max, d
     return true;
 }
 
-bool rb_keys_choice(struct rb_map *m, const char *key, const char *const *names, int n, int fallback,
-                    int *out, struct rb_err *err)
+bool rb_keys_choice(struct rb_map *m, const char *key, const char *const *names, int n, int fallback, int *out,
+                    struct rb_err *err)
 {
     const struct rb_node *node = rb_map_get(m, key);
     if (node)
@@ -88,8 +86,7 @@ bool rb_keys_choice(struct rb_map *m, const char *key, const char *const *names,
     return true;
 }
 
-bool rb_keys_duration(struct rb_map *m, const char *key, int64_t fallback_us, int64_t *out_us,
-                      struct rb_err *err)
+bool rb_keys_duration(struct rb_map *m, const char *key, int64_t fallback_us, int64_t *out_us, struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
     int64_t us = fallback_us;
@@ -103,8 +100,7 @@ bool rb_keys_duration(struct rb_map *m, const char *key, int64_t fallback_us, in
     return true;
 }
 
-bool rb_keys_size(struct rb_map *m, const char *key, int64_t fallback_bytes, int64_t *out_bytes,
-                  struct rb_err *err)
+bool rb_keys_size(struct rb_map *m, const char *key, int64_t fallback_bytes, int64_t *out_bytes, struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
     if (!node) {
@@ -115,8 +111,7 @@ bool rb_keys_size(struct rb_map *m, const char *key, int64_t fallback_bytes, int
     int64_t bytes;
     struct rb_err why;
     if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT)
-        return rb_node_error(node, err, "the size %s has no unit; write for example \"%sGB\"", node->text,
-                             node->text);
+        return rb_node_error(node, err, "the size %s has no unit; write for example \"%sGB\"", node->text, node->text);
     if (!rb_node_string(node, &text, err))
         return false;
     if (!rb_parse_size(text, &bytes, &why))
@@ -127,8 +122,7 @@ bool rb_keys_size(struct rb_map *m, const char *key, int64_t fallback_bytes, int
     return true;
 }
 
-bool rb_keys_money(struct rb_map *m, const char *key, int64_t fallback_uusd, int64_t *out_uusd,
-                   struct rb_err *err)
+bool rb_keys_money(struct rb_map *m, const char *key, int64_t fallback_uusd, int64_t *out_uusd, struct rb_err *err)
 {
     const struct rb_node *node = rb_keys_given(m, key);
     if (node)

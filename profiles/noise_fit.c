@@ -98,8 +98,8 @@ static void estimate(const struct anova *a, struct rb_noise_fit *out)
     const double ms_between = a->ss_between / df_between;
     const double units_per_run = (a->n_units - a->sum_run_sq_over_cell) / df_between;
     const double variance = fmax(0.0, (ms_between - ms_within) / units_per_run);
-    const double variance_se = sqrt(2 * ms_between * ms_between / df_between + 2 * ms_within * ms_within / df_within) /
-                               units_per_run;
+    const double variance_se =
+        sqrt(2 * ms_between * ms_between / df_between + 2 * ms_within * ms_within / df_within) / units_per_run;
     out->between_cv = cv_of(variance);
     out->between_se = cv_of(variance + variance_se) - out->between_cv;
 }

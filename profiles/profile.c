@@ -46,11 +46,10 @@ static bool within_measured(const struct rb_training *t, int gpus, int nodes, st
 {
     if (gpus <= t->max_gpus && nodes <= t->max_nodes)
         return true;
-    return rb_err_set(
-        err, RB_ERR_INVALID,
-        "%s was measured up to %d GPU%s on %d node%s, not with %d on %d; measure it, or lower trial.gpus",
-        t->accelerator, t->max_gpus, t->max_gpus == 1 ? "" : "s", t->max_nodes, t->max_nodes == 1 ? "" : "s",
-        gpus, nodes);
+    return rb_err_set(err, RB_ERR_INVALID,
+                      "%s was measured up to %d GPU%s on %d node%s, not with %d on %d; measure it, or lower trial.gpus",
+                      t->accelerator, t->max_gpus, t->max_gpus == 1 ? "" : "s", t->max_nodes,
+                      t->max_nodes == 1 ? "" : "s", gpus, nodes);
 }
 
 static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struct rb_err *err)
@@ -63,8 +62,8 @@ static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struc
         err, RB_ERR_INVALID,
         "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
         "change trial.gpus",
-        t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes,
-        nodes == 1 ? "" : "s", measured.len ? rb_buf_str(&measured) : "nothing");
+        t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+        measured.len ? rb_buf_str(&measured) : "nothing");
 }
 
 static double interpolate_log_log(const struct rb_layout *low, const struct rb_layout *high, int gpus)

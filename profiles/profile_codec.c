@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_GPUS             4096 // of one trial, as in job.yaml
-#define DEFAULT_MAX_GPUS     8 // of a throughput model that does not say what was measured: one node of today
+#define DEFAULT_MAX_GPUS     8    // of a throughput model that does not say what was measured: one node of today
 #define DEFAULT_MAX_NODES    1
 #define MAX_SECONDS          1e6 // of one unit or one iteration
 #define MAX_SPEEDUP          1e6
@@ -70,25 +70,21 @@ static bool read_layout(const struct rb_node *node, struct rb_layout *out, struc
     return true;
 }
 
-static bool check_layouts(const struct rb_node *list, const struct numbered_layout *rows, int n,
-                          struct rb_err *err)
+static bool check_layouts(const struct rb_node *list, const struct numbered_layout *rows, int n, struct rb_err *err)
 {
     for (int i = 1; i < n; i++)
-        if (rows[i].layout.gpus == rows[i - 1].layout.gpus &&
-            rows[i].layout.nodes == rows[i - 1].layout.nodes)
+        if (rows[i].layout.gpus == rows[i - 1].layout.gpus && rows[i].layout.nodes == rows[i - 1].layout.nodes)
             return rb_node_error(rows[i].node, err, "gpus %d on nodes %d is listed twice; remove one",
                                  rows[i].layout.gpus, rows[i].layout.nodes);
     if (rows[0].layout.gpus != 1 || rows[0].layout.nodes != 1)
-        return rb_node_error(
-            list, err, "expected an entry {gpus: 1, nodes: 1, speedup: 1.0}, to which others are compared");
+        return rb_node_error(list, err,
+                             "expected an entry {gpus: 1, nodes: 1, speedup: 1.0}, to which others are compared");
     if (fabs(rows[0].layout.speedup - 1) > ONE_TOLERANCE)
-        return rb_node_error(rows[0].node, err,
-                             "expected speedup 1.0 for one GPU: speed-ups are over one GPU");
+        return rb_node_error(rows[0].node, err, "expected speedup 1.0 for one GPU: speed-ups are over one GPU");
     return true;
 }
 
-static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t,
-                         struct rb_err *err)
+static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
     if (!rb_node_list(list, err))
         return false;
@@ -120,8 +116,7 @@ static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, str
 
 // --- throughput model ---
 
-static bool need_range(struct rb_map *m, const char *key, double min, double max, double *out,
-                       struct rb_err *err)
+static bool need_range(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
 {
     const struct rb_node *node;
     return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
@@ -134,15 +129,13 @@ static bool read_seven(struct rb_map *m, struct rb_throughput *t, struct rb_err 
            need_range(m, "alpha_n", 0, MAX_SECONDS, &t->alpha_n, err) &&
            need_range(m, "beta_n", 0, MAX_SECONDS, &t->beta_n, err) &&
            need_range(m, "alpha_r", 0, MAX_SECONDS, &t->alpha_r, err) &&
-           need_range(m, "beta_r", 0, MAX_SECONDS, &t->beta_r, err) &&
-           need_range(m, "gamma", 1, 10, &t->gamma, err);
+           need_range(m, "beta_r", 0, MAX_SECONDS, &t->beta_r, err) && need_range(m, "gamma", 1, 10, &t->gamma, err);
 }
 
 static bool read_throughput(const struct rb_node *node, struct rb_training *t, struct rb_err *err)
 {
-    static const char *const keys[] = {"alpha_c",         "beta_c",   "alpha_n",   "beta_n",
-                                       "alpha_r",         "beta_r",   "gamma",     "batch",
-                                       "units_per_epoch", "max_gpus", "max_nodes", NULL};
+    static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n",         "beta_n",   "alpha_r",   "beta_r",
+                                       "gamma",   "batch",  "units_per_epoch", "max_gpus", "max_nodes", NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !read_seven(&m, &t->throughput, err) ||
         !need_positive(&m, "batch", MAX_BATCH, &t->batch, err) ||
@@ -164,18 +157,15 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
         return need_positive(m, "base_s", MAX_SECONDS, &t->base_s, err);
     t->base_s = t->units_per_epoch * rb_throughput_iter_s(&t->throughput, 1, 1, t->batch, 0);
     return t->base_s <= MAX_SECONDS ||
-           rb_node_error(m->node, err, "one unit on one GPU would take %.3g s by this model; the most is %g",
-                         t->base_s, MAX_SECONDS);
+           rb_node_error(m->node, err, "one unit on one GPU would take %.3g s by this model; the most is %g", t->base_s,
+                         MAX_SECONDS);
 }
 
-static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t,
-                          struct rb_err *err)
+static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s",     "relative_error",
-                                       "layouts",     "throughput", NULL};
+    static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput", NULL};
     struct rb_map m;
-    if (!rb_keys_begin(&m, node, keys, err) ||
-        !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;
     const struct rb_node *layouts = rb_map_get(&m, "layouts"), *throughput = rb_map_get(&m, "throughput");
     if (!layouts == !throughput)
@@ -200,8 +190,7 @@ static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_p
         if (!read_training(child, arena, t, err))
             return false;
         if (rb_profile_training(p, t->accelerator))
-            return rb_node_error(child, err, "accelerator %.60s has an entry already; merge them",
-                                 t->accelerator);
+            return rb_node_error(child, err, "accelerator %.60s has an entry already; merge them", t->accelerator);
         p->n_training++;
     }
     return true;
@@ -214,8 +203,7 @@ static bool need_factor(struct rb_map *m, const char *key, struct rb_arena *aren
 {
     if (!need_dist(m, key, arena, out, err))
         return false;
-    return rb_dist_mean(out) > 0 ||
-           rb_node_error(rb_map_get(m, key), err, "expected a factor with a mean above 0");
+    return rb_dist_mean(out) > 0 || rb_node_error(rb_map_get(m, key), err, "expected a factor with a mean above 0");
 }
 
 static bool read_noise(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
@@ -248,15 +236,12 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
                            struct rb_err *err)
 {
     static const char *const keys[] = {
-        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour",
-        NULL};
+        "infra", "instance_type", "market", "queue_s", "init_s", "capacity_failure", "preemption_per_hour", NULL};
     struct rb_map m;
-    if (!rb_keys_begin(&m, node, keys, err) ||
-        !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
         !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
-        !need_dist(&m, "queue_s", arena, &p->queue_s, err) ||
-        !need_dist(&m, "init_s", arena, &p->init_s, err) ||
+        !need_dist(&m, "queue_s", arena, &p->queue_s, err) || !need_dist(&m, "init_s", arena, &p->init_s, err) ||
         !need_range(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
         return false;
     const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");
@@ -264,8 +249,8 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
     return !preemption || rb_node_double(preemption, 0, MAX_PREEMPTIONS, &p->preemption_per_hour, err);
 }
 
-bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena,
-                          const struct rb_provisioning **out, int *out_n, struct rb_err *err)
+bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
+                          int *out_n, struct rb_err *err)
 {
     if (!list) {
         *out = NULL;
@@ -309,8 +294,8 @@ static bool read_name(struct rb_map *m, const char *name_override, const char *s
     return true;
 }
 
-bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem,
-                     struct rb_arena *arena, struct rb_profile *out, struct rb_err *err)
+bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
+                     struct rb_profile *out, struct rb_err *err)
 {
     static const char *const keys[] = {"format", "name",      "unit",         "source",       "training",
                                        "noise",  "startup_s", "checkpoint_s", "provisioning", NULL};
@@ -322,8 +307,7 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
         !read_noise(&m, arena, &p, err) || !need_dist(&m, "startup_s", arena, &p.startup_s, err) ||
         !need_dist(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
-        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning,
-                              err))
+        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err))
         return false;
     *out = p;
     return true;

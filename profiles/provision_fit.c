@@ -52,8 +52,8 @@ bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct
             n++;
         }
         struct rb_fit_provision *p = &report->provisions[report->n_provisions++];
-        *p = (struct rb_fit_provision){.infra = first->infra, .instance_type = first->instance_type,
-                                       .market = first->market};
+        *p = (struct rb_fit_provision){
+            .infra = first->infra, .instance_type = first->instance_type, .market = first->market};
         if (!fit_times(first, n, arena, p, err)) {
             return rb_err_prefix(err, "provisioning of %s %s %s", p->infra, p->instance_type, p->market);
         }
@@ -83,7 +83,9 @@ struct rb_provisioning *rb_provision_entries(const struct rb_fit_report *report,
             .init_s = p->init.dist,
             .capacity_failure = (double)n_failed / (n_failed + n_ok),
             .has_preemption = on_demand || p->exposure_h > 0,
-            .preemption_per_hour = on_demand ? 0 : p->exposure_h > 0 ? p->n_preempted / p->exposure_h : 0,
+            .preemption_per_hour = on_demand           ? 0
+                                   : p->exposure_h > 0 ? p->n_preempted / p->exposure_h
+                                                       : 0,
         };
     }
     return entries;

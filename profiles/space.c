@@ -173,8 +173,7 @@ void rb_value_text(const struct rb_value *v, struct rb_buf *out)
 // Words of these characters mean themselves to every shell.
 static bool is_plain(const char *word)
 {
-    return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] ==
-           '\0';
+    return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] == '\0';
 }
 
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out)

@@ -16,18 +16,15 @@
 
 static const char *const distribution_names[] = {"uniform",    "log_uniform", "normal",
                                                  "log_normal", "int_uniform", "q_uniform"};
-static const enum rb_param_kind distribution_kinds[] = {RB_PARAM_UNIFORM,     RB_PARAM_LOG_UNIFORM,
-                                                        RB_PARAM_NORMAL,      RB_PARAM_LOG_NORMAL,
-                                                        RB_PARAM_INT_UNIFORM, RB_PARAM_Q_UNIFORM};
+static const enum rb_param_kind distribution_kinds[] = {RB_PARAM_UNIFORM,    RB_PARAM_LOG_UNIFORM, RB_PARAM_NORMAL,
+                                                        RB_PARAM_LOG_NORMAL, RB_PARAM_INT_UNIFORM, RB_PARAM_Q_UNIFORM};
 #define N_DISTRIBUTIONS ((int)(sizeof distribution_names / sizeof distribution_names[0]))
 
-static const char *const keys[] = {"distribution", "min",    "max",           "q", "mu",
-                                   "sigma",        "values", "probabilities", NULL};
+static const char *const keys[] = {"distribution", "min", "max", "q", "mu", "sigma", "values", "probabilities", NULL};
 
 // --- values ---
 
-static bool read_value(const struct rb_node *node, struct rb_arena *arena, struct rb_value *out,
-                       struct rb_err *err)
+static bool read_value(const struct rb_node *node, struct rb_arena *arena, struct rb_value *out, struct rb_err *err)
 {
     switch (node->kind) {
     case RB_NODE_INT:
@@ -94,14 +91,14 @@ static bool refuse(struct rb_map *m, const char *const *unwanted, const char *wh
     return true;
 }
 
-static bool read_probabilities(const struct rb_node *node, int n_values, struct rb_arena *arena,
-                               const double **out, struct rb_err *err)
+static bool read_probabilities(const struct rb_node *node, int n_values, struct rb_arena *arena, const double **out,
+                               struct rb_err *err)
 {
     if (!rb_node_list(node, err))
         return false;
     if (node->n_children != n_values)
-        return rb_node_error(node, err, "expected %d probabilities, one for each of `values`, got %d",
-                             n_values, node->n_children);
+        return rb_node_error(node, err, "expected %d probabilities, one for each of `values`, got %d", n_values,
+                             node->n_children);
     double *p = rb_arena_array(arena, (size_t)n_values, sizeof *p), sum = 0;
     int i = 0;
     for (const struct rb_node *child = node->first; child; child = child->next, i++) {
@@ -134,8 +131,7 @@ static bool read_choice(struct rb_map *m, struct rb_arena *arena, struct rb_para
     return !probabilities || read_probabilities(probabilities, p->n_values, arena, &p->probabilities, err);
 }
 
-static bool need_number(struct rb_map *m, const char *key, double min, double max, double *out,
-                        struct rb_err *err)
+static bool need_number(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
 {
     const struct rb_node *node;
     return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
@@ -152,13 +148,11 @@ static bool read_normal(struct rb_map *m, struct rb_param *p, struct rb_err *err
     static const char *const unwanted[] = {"min", "max", "q", NULL};
     const bool is_log = p->kind == RB_PARAM_LOG_NORMAL;
     const double limit = is_log ? MAX_LN / 2 : 1e300;
-    if (!refuse(m, unwanted, "for a normal distribution", err) ||
-        !need_number(m, "mu", -limit, limit, &p->mu, err) ||
+    if (!refuse(m, unwanted, "for a normal distribution", err) || !need_number(m, "mu", -limit, limit, &p->mu, err) ||
         !need_number(m, "sigma", 0, is_log ? MAX_LN / 20 : 1e300, &p->sigma, err))
         return false;
     if (!(p->sigma > 0))
-        return rb_node_error(rb_map_get(m, "sigma"), err,
-                             "expected sigma above 0; write a bare value for a constant");
+        return rb_node_error(rb_map_get(m, "sigma"), err, "expected sigma above 0; write a bare value for a constant");
     return true;
 }
 
@@ -166,20 +160,17 @@ static bool read_bounds(struct rb_map *m, struct rb_param *p, struct rb_err *err
 {
     const bool is_int_law = p->kind == RB_PARAM_INT_UNIFORM;
     const double limit = is_int_law ? (double)EXACT_INT / 2 : 1e300;
-    if (!need_number(m, "min", -limit, limit, &p->min, err) ||
-        !need_number(m, "max", -limit, limit, &p->max, err))
+    if (!need_number(m, "min", -limit, limit, &p->min, err) || !need_number(m, "max", -limit, limit, &p->max, err))
         return false;
     if (!(p->min < p->max))
-        return rb_node_error(rb_map_get(m, "max"), err, "expected max above min (%s)",
-                             rb_map_get(m, "min")->text);
+        return rb_node_error(rb_map_get(m, "max"), err, "expected max above min (%s)", rb_map_get(m, "min")->text);
     if (is_int_law && !(is_int(m, "min") && is_int(m, "max")))
         return rb_node_error(rb_map_get(m, is_int(m, "min") ? "max" : "min"), err,
                              "expected a whole number, as int_uniform draws them");
     if (p->kind == RB_PARAM_LOG_UNIFORM && !(p->min > 0))
-        return rb_node_error(
-            rb_map_get(m, "min"), err,
-            "expected min above 0, got %s: bounds of log_uniform are values, never exponents",
-            rb_map_get(m, "min")->text);
+        return rb_node_error(rb_map_get(m, "min"), err,
+                             "expected min above 0, got %s: bounds of log_uniform are values, never exponents",
+                             rb_map_get(m, "min")->text);
     return true;
 }
 
@@ -213,9 +204,8 @@ static bool read_uniform(struct rb_map *m, struct rb_param *p, struct rb_err *er
 static bool infer_kind(struct rb_map *m, enum rb_param_kind *out, struct rb_err *err)
 {
     if (rb_map_get(m, "mu") || rb_map_get(m, "sigma"))
-        return rb_node_error(
-            m->node, err,
-            "expected `distribution: normal` or `distribution: log_normal` beside mu and sigma");
+        return rb_node_error(m->node, err,
+                             "expected `distribution: normal` or `distribution: log_normal` beside mu and sigma");
     if (!rb_map_get(m, "min") || !rb_map_get(m, "max"))
         return rb_node_error(
             m->node, err,
@@ -243,8 +233,7 @@ static bool read_law(struct rb_map *m, struct rb_param *p, struct rb_err *err)
                                                                         : read_uniform(m, p, err);
 }
 
-static bool read_constant(const struct rb_node *node, struct rb_arena *arena, struct rb_param *p,
-                          struct rb_err *err)
+static bool read_constant(const struct rb_node *node, struct rb_arena *arena, struct rb_param *p, struct rb_err *err)
 {
     struct rb_value value;
     if (node->kind == RB_NODE_LIST)
@@ -259,15 +248,13 @@ static bool read_constant(const struct rb_node *node, struct rb_arena *arena, st
     return true;
 }
 
-static bool read_param(const struct rb_node *node, struct rb_arena *arena, struct rb_param *out,
-                       struct rb_err *err)
+static bool read_param(const struct rb_node *node, struct rb_arena *arena, struct rb_param *out, struct rb_err *err)
 {
     struct rb_param p = {.name = rb_arena_strdup(arena, node->key)};
     struct rb_map m;
     if (!is_name(node->key))
         return rb_node_error(
-            node, err,
-            "expected a name of letters, digits, _ . and -, beginning with a letter or _, at most %d long",
+            node, err, "expected a name of letters, digits, _ . and -, beginning with a letter or _, at most %d long",
             MAX_NAME_LEN);
     if (node->kind != RB_NODE_MAP) {
         if (!read_constant(node, arena, &p, err))
@@ -280,8 +267,7 @@ static bool read_param(const struct rb_node *node, struct rb_arena *arena, struc
     return true;
 }
 
-bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out,
-                   struct rb_err *err)
+bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb_space *out, struct rb_err *err)
 {
     struct rb_map m;
     if (!rb_map_begin(&m, node, err))

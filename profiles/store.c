@@ -116,7 +116,8 @@ static bool read_int(struct rb_store *s, const char *sql, int64_t *out, struct r
 static bool check_schema(struct rb_store *s, bool *out_empty, struct rb_err *err)
 {
     int64_t application, version, n_objects;
-    if (!read_int(s, "PRAGMA application_id", &application, err) || !read_int(s, "PRAGMA user_version", &version, err) ||
+    if (!read_int(s, "PRAGMA application_id", &application, err) ||
+        !read_int(s, "PRAGMA user_version", &version, err) ||
         !read_int(s, "SELECT count(*) FROM sqlite_schema", &n_objects, err)) {
         return false;
     }
@@ -129,7 +130,8 @@ static bool check_schema(struct rb_store *s, bool *out_empty, struct rb_err *err
     if (version > RB_STORE_SCHEMA) {
         return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
                              "was written by a newer version (schema %lld, this program knows %d): upgrade, or use "
-                             "another --db", (long long)version, RB_STORE_SCHEMA);
+                             "another --db",
+                             (long long)version, RB_STORE_SCHEMA);
     }
     if (version < 0 || (n_objects > 0 && !ours)) {
         return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,

@@ -46,16 +46,18 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
         if (strcmp(names[i].name, name) == 0) {
             return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
                                  "profile %s was imported, nothing was measured for it: there is nothing to fit "
-                                 "(`rbprofile show %s` shows it; `rbprofile train JOB.yaml` measures)", name, name);
+                                 "(`rbprofile show %s` shows it; `rbprofile train JOB.yaml` measures)",
+                                 name, name);
         }
     }
     for (int i = 0; i < n && i < NAMES_IN_ERROR; i++) {
         rb_buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i].name);
     }
-    return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
-                         "there is no profile %s (there %s: %s%s): run `rbprofile train JOB.yaml`, or `rbprofile import "
-                         "FILE`", name, n == 1 ? "is" : "are", n > 0 ? rb_buf_str(&list) : "none",
-                         n > NAMES_IN_ERROR ? ", ..." : "");
+    return rb_err_set_at(
+        err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+        "there is no profile %s (there %s: %s%s): run `rbprofile train JOB.yaml`, or `rbprofile import "
+        "FILE`",
+        name, n == 1 ? "is" : "are", n > 0 ? rb_buf_str(&list) : "none", n > NAMES_IN_ERROR ? ", ..." : "");
 }
 
 static const char *describe_source(const struct rb_samples *s, struct rb_arena *arena)

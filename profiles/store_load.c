@@ -192,11 +192,10 @@ static bool read_provision(sqlite3_stmt *row, struct rb_arena *arena, void *out,
 static bool read_spot(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
 {
     (void)err;
-    *(struct rb_spot_sample *)out =
-        (struct rb_spot_sample){.infra = rb_store_text(row, 0, arena),
-                                .instance_type = rb_store_text(row, 1, arena),
-                                .at_us = sqlite3_column_int64(row, 2),
-                                .preempted = (int)null_as(row, 3, -1)};
+    *(struct rb_spot_sample *)out = (struct rb_spot_sample){.infra = rb_store_text(row, 0, arena),
+                                                            .instance_type = rb_store_text(row, 1, arena),
+                                                            .at_us = sqlite3_column_int64(row, 2),
+                                                            .preempted = (int)null_as(row, 3, -1)};
     return true;
 }
 

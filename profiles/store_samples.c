@@ -18,7 +18,8 @@ static bool check_run(const struct rb_run_sample *run, struct rb_err *err)
     }
     return ok || rb_err_set(err, RB_ERR_INVALID,
                             "measured run on %d GPUs over %d nodes: expected at least one unit, each a positive number "
-                            "of seconds, and a start-up time, got %d units", run->gpus, run->nodes, run->n_units);
+                            "of seconds, and a start-up time, got %d units",
+                            run->gpus, run->nodes, run->n_units);
 }
 
 static const char *text_or(const char *s, const char *fallback)
@@ -33,8 +34,8 @@ static bool insert_run(struct rb_store *s, const char *profile, const struct rb_
                       " commit_id, machine, measured_at_us, startup_s, checkpoint_s)"
                       " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                       "ssssiisssssIdd", profile, run->accelerator, run->infra, run->instance_type, run->gpus,
-                      run->nodes, text_or(run->unit, "epoch"), text_or(run->config_json, "{}"), run->command, run->commit,
-                      run->machine, run->measured_at_us, run->startup_s,
+                      run->nodes, text_or(run->unit, "epoch"), text_or(run->config_json, "{}"), run->command,
+                      run->commit, run->machine, run->measured_at_us, run->startup_s,
                       run->checkpoint_s < 0 ? NAN : run->checkpoint_s)) {
         return false;
     }
@@ -99,8 +100,7 @@ bool rb_store_put_profile(struct rb_store *s, const struct rb_profile *p, struct
     struct rb_json j;
     rb_json_init(&j, &document, false);
     rb_profile_write(p, &j);
-    return rb_store_run(s, err,
-                        "INSERT OR REPLACE INTO profile(name, document, source, changed_at_us) VALUES(?,?,?,?)",
+    return rb_store_run(s, err, "INSERT OR REPLACE INTO profile(name, document, source, changed_at_us) VALUES(?,?,?,?)",
                         "sssI", p->name, rb_buf_str(&document), s->source, s->now_us);
 }
 
@@ -150,7 +150,8 @@ static bool read_offer(sqlite3_stmt *row, struct rb_arena *arena, void *out, str
     if (o.rate.uusd_per_hour <= 0 && !o.declared_free) {
         return rb_err_set(err, RB_ERR_PRICE,
                           "price of %s %s in the profile store: expected more than 0: import it again with "
-                          "`rbprofile prices update --from FILE`", o.infra, o.instance_type);
+                          "`rbprofile prices update --from FILE`",
+                          o.infra, o.instance_type);
     }
     *(struct rb_offer *)out = o;
     return true;
@@ -198,15 +199,16 @@ bool rb_store_list(struct rb_store *s, struct rb_arena *arena, struct rb_profile
                    struct rb_err *err)
 {
     void *names;
-    if (!rb_store_select(s,
-                         "SELECT name, max(imported), sum(runs), sum(units), sum(throughputs), max(changed) FROM ("
-                         " SELECT name, 1 AS imported, 0 AS runs, 0 AS units, 0 AS throughputs, changed_at_us AS changed"
-                         " FROM profile"
-                         " UNION ALL SELECT profile, 0, 1, (SELECT count(*) FROM unit WHERE unit.run = run.id), 0,"
-                         " measured_at_us FROM run"
-                         " UNION ALL SELECT profile, 0, 0, 0, 1, added_at_us FROM throughput)"
-                         " GROUP BY name ORDER BY name",
-                         NULL, read_name, sizeof(**out), arena, &names, out_n, err)) {
+    if (!rb_store_select(
+            s,
+            "SELECT name, max(imported), sum(runs), sum(units), sum(throughputs), max(changed) FROM ("
+            " SELECT name, 1 AS imported, 0 AS runs, 0 AS units, 0 AS throughputs, changed_at_us AS changed"
+            " FROM profile"
+            " UNION ALL SELECT profile, 0, 1, (SELECT count(*) FROM unit WHERE unit.run = run.id), 0,"
+            " measured_at_us FROM run"
+            " UNION ALL SELECT profile, 0, 0, 0, 1, added_at_us FROM throughput)"
+            " GROUP BY name ORDER BY name",
+            NULL, read_name, sizeof(**out), arena, &names, out_n, err)) {
         return false;
     }
     *out = names;

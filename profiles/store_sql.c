@@ -22,7 +22,8 @@ bool rb_store_sql_error(struct rb_store *s, struct rb_err *err)
                              sqlite3_errmsg(s->db));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return rb_err_set_at(err, RB_ERR_IO, place, NULL, "another command is writing to it: try again when it is done");
+        return rb_err_set_at(err, RB_ERR_IO, place, NULL,
+                             "another command is writing to it: try again when it is done");
     case SQLITE_ERROR: // a statement that does not fit the tables: not the schema it says it has
         return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
                              "not a profile store of schema %d (%s): name another file with --db", RB_STORE_SCHEMA,

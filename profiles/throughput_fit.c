@@ -21,7 +21,7 @@ enum { ALPHA_C, BETA_C, ALPHA_N, BETA_N, ALPHA_R, BETA_R, GAMMA, N_PARAMS };
 #define N_STARTS       5
 #define N_SMOOTHINGS   3
 #define MAX_ITERATIONS 500
-#define MAX_SAMPLE_S   1e7  // a step longer than four months is a mistake in the file
+#define MAX_SAMPLE_S   1e7 // a step longer than four months is a mistake in the file
 
 struct problem {
     const struct rb_throughput_sample *samples;
@@ -30,7 +30,7 @@ struct problem {
     double start[N_PARAMS]; // value of a fixed parameter, else where the search begins
     int free_param[N_PARAMS];
     int n_free;
-    double smoothing;       // rounds off the kinks of the two roots while descending; 0: the objective itself
+    double smoothing; // rounds off the kinks of the two roots while descending; 0: the objective itself
 };
 
 // Value of the objective, or of one of its two error terms, with its derivatives by every parameter.
@@ -49,12 +49,14 @@ static bool check_samples(const struct rb_throughput_sample *samples, int n, str
         if (s->nodes < 1 || s->gpus < s->nodes || !(s->local_batch > 0) || !isfinite(s->local_batch)) {
             return rb_err_set(err, RB_ERR_INVALID,
                               "throughput sample %d: expected nodes >= 1, gpus >= nodes and a positive batch, got "
-                              "%d nodes, %d GPUs, batch %g", i + 1, s->nodes, s->gpus, s->local_batch);
+                              "%d nodes, %d GPUs, batch %g",
+                              i + 1, s->nodes, s->gpus, s->local_batch);
         }
         if (!(s->sync_s >= 0) || !(s->step_s > s->sync_s) || !(s->step_s <= MAX_SAMPLE_S)) {
             return rb_err_set(err, RB_ERR_INVALID,
                               "throughput sample %d: expected 0 <= sync time < step time <= %g s, got sync %g s, step "
-                              "%g s", i + 1, MAX_SAMPLE_S, s->sync_s, s->step_s);
+                              "%g s",
+                              i + 1, MAX_SAMPLE_S, s->sync_s, s->step_s);
         }
     }
     return true;
@@ -129,9 +131,9 @@ static void choose_start(struct problem *p, const struct coverage *c, int k)
     static const double gammas[N_STARTS] = {1.001, 1.2, 2.0, 4.0, 8.0};
     static const double slope_fracs[N_STARTS] = {0.1, 0.5, 0.1, 0.02, 0.1};
     const double published[N_PARAMS] = {0.1, 0.01, 0.1, 0.01, 0.1, 0.01, gammas[0]};
-    const double scaled[N_PARAMS] = {c->mean_grad_s / 2, c->mean_grad_s_per_sample / 2,
-                                     c->mean_sync_s[1], c->mean_sync_s[1] * slope_fracs[k],
-                                     c->mean_sync_s[0], c->mean_sync_s[0] * slope_fracs[k], gammas[k]};
+    const double scaled[N_PARAMS] = {
+        c->mean_grad_s / 2, c->mean_grad_s_per_sample / 2,      c->mean_sync_s[1], c->mean_sync_s[1] * slope_fracs[k],
+        c->mean_sync_s[0],  c->mean_sync_s[0] * slope_fracs[k], gammas[k]};
     for (int i = 0; i < p->n_free; i++) {
         const int param = p->free_param[i];
         p->start[param] = fmax(k == 0 ? published[param] : scaled[param], 10 * FLOOR);
@@ -155,8 +157,8 @@ static void add_errors(const double theta[N_PARAMS], const struct rb_throughput_
     if (s->gpus > 1) {
         const double log_grad = log(grad_s), log_sync = log(sync_s);
         const double log_max = fmax(log_grad, log_sync);
-        const double log_sum = gamma * log_max +
-                               log(exp(gamma * (log_grad - log_max)) + exp(gamma * (log_sync - log_max)));
+        const double log_sum =
+            gamma * log_max + log(exp(gamma * (log_grad - log_max)) + exp(gamma * (log_sync - log_max)));
         grad_share = exp(gamma * log_grad - log_sum);
         log_iter = log_sum / gamma;
         const double error = log_iter - log(s->step_s);
@@ -343,8 +345,8 @@ static double mean_relative_error(const struct rb_throughput *t, const struct rb
     return sum / n;
 }
 
-bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out,
-                       double *out_error, struct rb_err *err)
+bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct rb_throughput *out, double *out_error,
+                       struct rb_err *err)
 {
     if (!check_samples(samples, n, err)) {
         return false;

@@ -34,16 +34,16 @@ static bool same_cell(const struct rb_run_sample *a, const struct rb_run_sample 
 // run there is only the scatter of its units to tell the error by.
 static struct rb_fit_cell make_cell(const struct rb_run_sample *runs, int n)
 {
-    struct rb_fit_cell cell = {.accelerator = runs[0].accelerator, .gpus = runs[0].gpus, .nodes = runs[0].nodes,
-                               .n_runs = n};
+    struct rb_fit_cell cell = {
+        .accelerator = runs[0].accelerator, .gpus = runs[0].gpus, .nodes = runs[0].nodes, .n_runs = n};
     RB_AUTO(rb_auto_free) double *means = rb_xcalloc((size_t)n, sizeof(*means));
     for (int i = 0; i < n; i++) {
         means[i] = mean_of(runs[i].unit_s, runs[i].n_units);
         cell.n_units += runs[i].n_units;
     }
     cell.mean_s = mean_of(means, n);
-    cell.se_s = n > 1 ? standard_error(means, n, cell.mean_s)
-                      : standard_error(runs[0].unit_s, runs[0].n_units, cell.mean_s);
+    cell.se_s =
+        n > 1 ? standard_error(means, n, cell.mean_s) : standard_error(runs[0].unit_s, runs[0].n_units, cell.mean_s);
     return cell;
 }
 
@@ -67,8 +67,8 @@ static bool one_gpu_missing(const struct rb_samples *s, const struct rb_fit_cell
     }
     rb_err_set(err, RB_ERR_INVALID,
                "profile %s: %s was not measured on 1 GPU, only on %s, so there is nothing to compare with: run "
-               "`rbprofile train JOB.yaml --gpus 1,%s`", s->profile, cells[0].accelerator, rb_buf_str(&measured),
-               rb_buf_str(&measured));
+               "`rbprofile train JOB.yaml --gpus 1,%s`",
+               s->profile, cells[0].accelerator, rb_buf_str(&measured), rb_buf_str(&measured));
     rb_buf_finish(&measured);
     return false;
 }
@@ -84,8 +84,8 @@ static bool table_entry(const struct rb_samples *s, const struct rb_fit_cell *ce
     for (int i = 0; i < n; i++) {
         layouts[i] = (struct rb_layout){cells[i].gpus, cells[i].nodes, cells[0].mean_s / cells[i].mean_s};
     }
-    struct rb_training t = {.accelerator = cells[0].accelerator, .base_s = cells[0].mean_s, .layouts = layouts,
-                            .n_layouts = n};
+    struct rb_training t = {
+        .accelerator = cells[0].accelerator, .base_s = cells[0].mean_s, .layouts = layouts, .n_layouts = n};
     for (int i = 0; i < n; i++) {
         t.max_gpus = cells[i].gpus > t.max_gpus ? cells[i].gpus : t.max_gpus;
         t.max_nodes = cells[i].nodes > t.max_nodes ? cells[i].nodes : t.max_nodes;
@@ -97,7 +97,9 @@ static bool table_entry(const struct rb_samples *s, const struct rb_fit_cell *ce
 static bool throughput_entry(const struct rb_throughput_set *set, struct rb_training *out, double *out_error,
                              struct rb_err *err)
 {
-    struct rb_training t = {.accelerator = set->accelerator, .has_throughput = true, .batch = set->batch,
+    struct rb_training t = {.accelerator = set->accelerator,
+                            .has_throughput = true,
+                            .batch = set->batch,
                             .units_per_epoch = set->units_per_epoch};
     if (!rb_throughput_fit(set->samples, set->n, &t.throughput, out_error, err)) {
         return rb_err_prefix(err, "accelerator %s", set->accelerator);

@@ -17,8 +17,8 @@
 #include <time.h>
 
 static const int64_t retry_base_us = RB_US_PER_S / 2;
-static const int64_t throttle_base_us = 2 * RB_US_PER_S;  // a throttled peer wants longer pauses
-static const int64_t backoff_cap_us = 20 * RB_US_PER_S;   // as the SDKs
+static const int64_t throttle_base_us = 2 * RB_US_PER_S; // a throttled peer wants longer pauses
+static const int64_t backoff_cap_us = 20 * RB_US_PER_S;  // as the SDKs
 static const int64_t retry_after_cap_us = 60 * RB_US_PER_S;
 static const int64_t refresh_before_us = 10 * 60 * RB_US_PER_S; // as the SDKs: credentials never expire on the way
 
@@ -38,19 +38,21 @@ struct rb_aws_client {
     char service[32], region[64], endpoint[512];
     rb_aws_judge_fn *judge;
     struct rb_aws_credentials credentials;
-    int64_t skew_us;      // the peer's clock minus ours, once it complained
+    int64_t skew_us; // the peer's clock minus ours, once it complained
     struct pending *calls;
 };
 
 static void try_now(void *arg);
 
-static void unlink_call(struct pending *p) {
+static void unlink_call(struct pending *p)
+{
     if (p->next)
         p->next->previous = p->previous;
     *(p->previous ? &p->previous->next : &p->client->calls) = p->next;
 }
 
-static struct pending *take_call(struct rb_aws_client *c, struct rb_aws_call *call) {
+static struct pending *take_call(struct rb_aws_client *c, struct rb_aws_call *call)
+{
     struct pending *p = rb_xcalloc(1, sizeof *p);
     p->client = c;
     p->call = *call;
@@ -63,19 +65,22 @@ static struct pending *take_call(struct rb_aws_client *c, struct rb_aws_call *ca
 }
 
 // The body may hold user-data with keys.
-static void pending_destroy(struct pending *p) {
+static void pending_destroy(struct pending *p)
+{
     if (p->call.body.data)
         explicit_bzero(p->call.body.data, p->call.body.len);
     rb_buf_finish(&p->call.body);
     free(p);
 }
 
-static void wait_and(struct pending *p, int64_t delay_us, rb_loop_fn *fn) {
+static void wait_and(struct pending *p, int64_t delay_us, rb_loop_fn *fn)
+{
     const struct rb_loop *loop = p->client->loop;
     p->timer = loop->timer_start(loop->ctx, delay_us, fn, p);
 }
 
-static void succeed(struct pending *p) {
+static void succeed(struct pending *p)
+{
     const struct rb_aws_call call = p->call;
     unlink_call(p);
     pending_destroy(p);
@@ -84,11 +89,13 @@ static void succeed(struct pending *p) {
 
 // After a try that may have worked, only an answer about the very request settles it: no capacity, or bad parameters.
 // Throttled or unauthorised, the service never looked whether the token was known.
-static bool settles(enum rb_err_code code) {
+static bool settles(enum rb_err_code code)
+{
     return code == RB_ERR_CAPACITY || code == RB_ERR_INVALID;
 }
 
-static void give_up(void *arg) {
+static void give_up(void *arg)
+{
     struct pending *p = arg;
     const struct rb_aws_call call = p->call;
     struct rb_err err = p->err;
@@ -103,13 +110,15 @@ static void give_up(void *arg) {
 }
 
 // In (0, 1].
-static double random_fraction(void) {
+static double random_fraction(void)
+{
     uint32_t bits;
     rb_random_bytes(&bits, sizeof bits);
     return ((double)bits + 1.0) / 4294967296.0;
 }
 
-static int64_t backoff_us(int n_tries, enum rb_aws_reaction reaction, int64_t retry_after_us) {
+static int64_t backoff_us(int n_tries, enum rb_aws_reaction reaction, int64_t retry_after_us)
+{
     int64_t ceiling = reaction == RB_AWS_SLOW_DOWN ? throttle_base_us : retry_base_us;
     for (int i = 1; i < n_tries && ceiling < backoff_cap_us; i++)
         ceiling *= 2;
@@ -121,7 +130,8 @@ static int64_t backoff_us(int n_tries, enum rb_aws_reaction reaction, int64_t re
     return jitter + (retry_after_us < retry_after_cap_us ? retry_after_us : retry_after_cap_us);
 }
 
-static void try_later(struct pending *p, enum rb_aws_reaction reaction, int64_t retry_after_us) {
+static void try_later(struct pending *p, enum rb_aws_reaction reaction, int64_t retry_after_us)
+{
     if (reaction == RB_AWS_FAIL || p->n_tries >= p->call.max_tries) {
         give_up(p);
         return;
@@ -134,14 +144,16 @@ static void try_later(struct pending *p, enum rb_aws_reaction reaction, int64_t 
 }
 
 // The peer says our time or our credentials are stale. Keeps the old credentials if there are no others.
-static bool renew(struct rb_aws_client *c, const struct rb_http_response *response, struct rb_err *err) {
+static bool renew(struct rb_aws_client *c, const struct rb_http_response *response, struct rb_err *err)
+{
     const int64_t peer_us = rb_http_date_us(response);
     if (peer_us >= 0)
         c->skew_us = peer_us - c->loop->unix_us(c->loop->ctx);
     return rb_aws_credentials_load(&c->credentials, err);
 }
 
-static enum rb_aws_reaction judge(struct pending *p, const struct rb_http_response *r) {
+static enum rb_aws_reaction judge(struct pending *p, const struct rb_http_response *r)
+{
     if (r->status == 0) {
         rb_err_set(&p->err, r->sent ? RB_ERR_UNKNOWN_OUTCOME : RB_ERR_IO, "%s: %s", p->client->endpoint,
                    r->transport_error);
@@ -154,7 +166,8 @@ static enum rb_aws_reaction judge(struct pending *p, const struct rb_http_respon
     return p->client->judge(r->status, r->body, r->body_len, &p->err);
 }
 
-static void on_response(void *arg, const struct rb_http_response *r) {
+static void on_response(void *arg, const struct rb_http_response *r)
+{
     struct pending *p = arg;
     p->err = (struct rb_err){0};
     if (r->status >= 200 && r->status < 300 && p->call.decode(p->call.arg, r->body, r->body_len, &p->err)) {
@@ -171,13 +184,15 @@ static void on_response(void *arg, const struct rb_http_response *r) {
 }
 
 // Credentials close to their end are read again; while that fails the old ones serve to their last minute.
-static void refresh_if_due(struct rb_aws_client *c, int64_t unix_us) {
+static void refresh_if_due(struct rb_aws_client *c, int64_t unix_us)
+{
     struct rb_err ignored;
     if (c->credentials.expires_at_us >= 0 && unix_us > c->credentials.expires_at_us - refresh_before_us)
         rb_aws_credentials_load(&c->credentials, &ignored);
 }
 
-static void format_amz_date(int64_t unix_us, char out[static 17]) {
+static void format_amz_date(int64_t unix_us, char out[static 17])
+{
     const time_t seconds = (time_t)(unix_us / RB_US_PER_S);
     struct tm tm;
     gmtime_r(&seconds, &tm);
@@ -186,7 +201,8 @@ static void format_amz_date(int64_t unix_us, char out[static 17]) {
 
 // The headers that are signed are the headers that are sent. Returns their number; authorization is one more line.
 enum { MAX_SIGNED = 4 };
-static int signed_headers(const struct pending *p, const char *amz_date, struct rb_sigv4_header out[static MAX_SIGNED]) {
+static int signed_headers(const struct pending *p, const char *amz_date, struct rb_sigv4_header out[static MAX_SIGNED])
+{
     const struct rb_aws_client *c = p->client;
     int n = 0;
     out[n++] = (struct rb_sigv4_header){"Host", strstr(c->endpoint, "://") + 3};
@@ -198,18 +214,27 @@ static int signed_headers(const struct pending *p, const char *amz_date, struct 
 }
 
 static void authorization(const struct pending *p, const struct rb_sigv4_header *headers, int n, const char *amz_date,
-                          struct rb_buf *out) {
+                          struct rb_buf *out)
+{
     const struct rb_aws_client *c = p->client;
     const struct rb_sigv4_request request = {
-        .method = "POST", .path = "/", .query = "", .headers = headers, .n_headers = n,
-        .body = p->call.body.data, .body_len = p->call.body.len,
-        .amz_date = amz_date, .region = c->region, .service = c->service,
+        .method = "POST",
+        .path = "/",
+        .query = "",
+        .headers = headers,
+        .n_headers = n,
+        .body = p->call.body.data,
+        .body_len = p->call.body.len,
+        .amz_date = amz_date,
+        .region = c->region,
+        .service = c->service,
     };
     rb_buf_puts(out, "Authorization: ");
     rb_sigv4_authorization(&request, c->credentials.access_key, c->credentials.secret_key, out);
 }
 
-static bool send_signed(struct pending *p, struct rb_err *err) {
+static bool send_signed(struct pending *p, struct rb_err *err)
+{
     struct rb_aws_client *c = p->client;
     const int64_t unix_us = c->loop->unix_us(c->loop->ctx) + c->skew_us;
     refresh_if_due(c, unix_us);
@@ -226,8 +251,12 @@ static bool send_signed(struct pending *p, struct rb_err *err) {
     for (int i = 0; i <= n; i++)
         texts[i] = lines[i].data;
     const struct rb_http_request request = {
-        .method = "POST", .url = c->endpoint, .headers = texts, .n_headers = n + 1,
-        .body = p->call.body.data, .body_len = p->call.body.len,
+        .method = "POST",
+        .url = c->endpoint,
+        .headers = texts,
+        .n_headers = n + 1,
+        .body = p->call.body.data,
+        .body_len = p->call.body.len,
     };
     const bool ok = rb_http_send(c->http, &request, on_response, p, err);
     for (int i = 0; i <= n; i++) {
@@ -237,7 +266,8 @@ static bool send_signed(struct pending *p, struct rb_err *err) {
     return ok;
 }
 
-static void try_now(void *arg) {
+static void try_now(void *arg)
+{
     struct pending *p = arg;
     p->timer = 0;
     p->n_tries++;
@@ -245,21 +275,25 @@ static void try_now(void *arg) {
         give_up(p);
 }
 
-void rb_aws_send(struct rb_aws_client *c, struct rb_aws_call *call) {
+void rb_aws_send(struct rb_aws_client *c, struct rb_aws_call *call)
+{
     wait_and(take_call(c, call), 0, try_now); // from the loop, so that done is never called from in here
 }
 
-void rb_aws_refuse(struct rb_aws_client *c, struct rb_aws_call *call, const struct rb_err *err) {
+void rb_aws_refuse(struct rb_aws_client *c, struct rb_aws_call *call, const struct rb_err *err)
+{
     struct pending *p = take_call(c, call);
     p->err = *err;
     wait_and(p, 0, give_up);
 }
 
-bool rb_aws_client_is_loopback(const struct rb_aws_client *c) {
+bool rb_aws_client_is_loopback(const struct rb_aws_client *c)
+{
     return rb_http_is_loopback(c->endpoint);
 }
 
-bool rb_aws_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out, struct rb_err *err) {
+bool rb_aws_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out, struct rb_err *err)
+{
     struct rb_aws_client *c = rb_xcalloc(1, sizeof *c);
     c->loop = config->loop;
     c->http = config->http;
@@ -278,7 +312,8 @@ bool rb_aws_client_create(const struct rb_aws_client_config *config, struct rb_a
     return true;
 }
 
-void rb_aws_client_destroy(struct rb_aws_client *c) {
+void rb_aws_client_destroy(struct rb_aws_client *c)
+{
     if (!c)
         return;
     while (c->calls) {

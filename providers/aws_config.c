@@ -18,7 +18,8 @@ enum { MAX_FILE_BYTES = 1 << 20, MAX_SETTINGS = 8192 };
 
 static const char blanks[] = " \t\r\f\v";
 
-static const char *home(void) {
+static const char *home(void)
+{
     const char *dir = getenv("HOME");
     if (dir && *dir)
         return dir;
@@ -26,26 +27,29 @@ static const char *home(void) {
     return user ? user->pw_dir : "/";
 }
 
-static char *join(const char *dir, const char *rest) {
+static char *join(const char *dir, const char *rest)
+{
     const size_t size = strlen(dir) + 1 + strlen(rest) + 1;
     char *path = rb_xcalloc(size, 1);
     snprintf(path, size, "%s/%s", dir, rest);
     return path;
 }
 
-static char *resolve_path(const char *variable, const char *below_home) {
+static char *resolve_path(const char *variable, const char *below_home)
+{
     const char *set = getenv(variable);
     if (!set || !*set)
         return join(home(), below_home);
     return strncmp(set, "~/", 2) == 0 ? join(home(), set + 2) : rb_xstrdup(set);
 }
 
-static bool io_error(const struct rb_aws_file *file, const char *what, struct rb_err *err) {
-    return rb_err_set_at(err, RB_ERR_IO, (struct rb_place){.file = file->path}, NULL, "%s: %s", what,
-                         strerror(errno));
+static bool io_error(const struct rb_aws_file *file, const char *what, struct rb_err *err)
+{
+    return rb_err_set_at(err, RB_ERR_IO, (struct rb_place){.file = file->path}, NULL, "%s: %s", what, strerror(errno));
 }
 
-static bool read_all(struct rb_aws_file *file, int fd, struct rb_err *err) {
+static bool read_all(struct rb_aws_file *file, int fd, struct rb_err *err)
+{
     file->text = rb_xcalloc(MAX_FILE_BYTES + 1, 1);
     while (file->len < MAX_FILE_BYTES) {
         const ssize_t n = read(fd, file->text + file->len, MAX_FILE_BYTES - file->len);
@@ -62,15 +66,15 @@ static bool read_all(struct rb_aws_file *file, int fd, struct rb_err *err) {
 }
 
 // Owner and mode are those of the very file that is read, whatever the path names later.
-static bool read_file(struct rb_aws_file *file, struct rb_err *err) {
+static bool read_file(struct rb_aws_file *file, struct rb_err *err)
+{
     const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR || io_error(file, "cannot be opened", err);
     struct stat st;
     bool ok = fstat(fd, &st) == 0 || io_error(file, "cannot be examined", err);
     if (ok && !S_ISREG(st.st_mode))
-        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL,
-                           "expected a regular file");
+        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL, "expected a regular file");
     ok = ok && read_all(file, fd, err);
     close(fd);
     if (!ok)
@@ -90,12 +94,14 @@ struct reader {
     struct rb_err *err;
 };
 
-static bool fail(const struct reader *r, const char *reason) {
+static bool fail(const struct reader *r, const char *reason)
+{
     return rb_err_set_at(r->err, RB_ERR_INVALID, (struct rb_place){.file = r->file->path, .line = r->line}, NULL, "%s",
                          reason);
 }
 
-static char *trim(char *s) {
+static char *trim(char *s)
+{
     s += strspn(s, blanks);
     size_t n = strlen(s);
     while (n > 0 && strchr(blanks, s[n - 1]))
@@ -105,7 +111,8 @@ static char *trim(char *s) {
 }
 
 // "[default]" and "[profile x]" are profiles; in the credentials file every section is.
-static bool read_section(struct reader *r, char *line) {
+static bool read_section(struct reader *r, char *line)
+{
     char *end = strrchr(line, ']');
     if (!end || *trim(end + 1) != '\0')
         return fail(r, "expected [section]");
@@ -121,17 +128,20 @@ static bool read_section(struct reader *r, char *line) {
     return *r->name != '\0' || fail(r, "expected a name inside []");
 }
 
-static struct rb_aws_setting *add_setting(struct rb_aws_config *c) {
+static struct rb_aws_setting *add_setting(struct rb_aws_config *c)
+{
     c->settings = rb_xrealloc(c->settings, (size_t)c->n_settings + 1, sizeof *c->settings);
     return &c->settings[c->n_settings++];
 }
 
-static bool is_duplicate(const struct reader *r, const char *group, const char *key) {
+static bool is_duplicate(const struct reader *r, const char *group, const char *key)
+{
     const struct rb_aws_setting *same = rb_aws_config_find(r->config, r->kind, r->name, group, key);
     return same && same->file == r->file;
 }
 
-static bool read_setting(struct reader *r, char *line, int indent) {
+static bool read_setting(struct reader *r, char *line, int indent)
+{
     char *equals = strchr(line, '=');
     if (!equals)
         return fail(r, "expected key = value");
@@ -156,7 +166,8 @@ static bool read_setting(struct reader *r, char *line, int indent) {
     return true;
 }
 
-static bool read_line(struct reader *r, char *line) {
+static bool read_line(struct reader *r, char *line)
+{
     const int indent = (int)strspn(line, blanks);
     line = trim(line);
     if (*line == '\0' || *line == '#' || *line == ';')
@@ -164,7 +175,8 @@ static bool read_line(struct reader *r, char *line) {
     return *line == '[' ? read_section(r, line) : read_setting(r, line, indent);
 }
 
-static bool read_settings(struct rb_aws_config *c, const struct rb_aws_file *file, struct rb_err *err) {
+static bool read_settings(struct rb_aws_config *c, const struct rb_aws_file *file, struct rb_err *err)
+{
     if (!file->present)
         return true;
     struct reader r = {.config = c, .file = file, .err = err};
@@ -181,7 +193,8 @@ static bool read_settings(struct rb_aws_config *c, const struct rb_aws_file *fil
     return true;
 }
 
-static void choose_profile(struct rb_aws_config *c) {
+static void choose_profile(struct rb_aws_config *c)
+{
     const char *profile = getenv("AWS_PROFILE");
     if (!profile || !*profile)
         profile = getenv("AWS_DEFAULT_PROFILE");
@@ -189,7 +202,8 @@ static void choose_profile(struct rb_aws_config *c) {
     c->profile = c->profile_is_chosen ? profile : "default";
 }
 
-bool rb_aws_config_load(struct rb_aws_config *out, struct rb_err *err) {
+bool rb_aws_config_load(struct rb_aws_config *out, struct rb_err *err)
+{
     *out = (struct rb_aws_config){0};
     choose_profile(out);
     out->credentials.path = resolve_path("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
@@ -201,33 +215,38 @@ bool rb_aws_config_load(struct rb_aws_config *out, struct rb_err *err) {
     return false;
 }
 
-static void file_finish(struct rb_aws_file *file) {
+static void file_finish(struct rb_aws_file *file)
+{
     if (file->text)
         explicit_bzero(file->text, file->len);
     free(file->text);
     free(file->path);
 }
 
-void rb_aws_config_finish(struct rb_aws_config *c) {
+void rb_aws_config_finish(struct rb_aws_config *c)
+{
     file_finish(&c->credentials);
     file_finish(&c->config);
     free(c->settings);
     *c = (struct rb_aws_config){0};
 }
 
-bool rb_aws_config_has(const struct rb_aws_config *c, const char *kind, const char *name) {
+bool rb_aws_config_has(const struct rb_aws_config *c, const char *kind, const char *name)
+{
     for (int i = 0; i < c->n_settings; i++)
         if (strcmp(c->settings[i].kind, kind) == 0 && strcmp(c->settings[i].name, name) == 0)
             return true;
     return false;
 }
 
-static bool same(const char *a, const char *b) {
+static bool same(const char *a, const char *b)
+{
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 const struct rb_aws_setting *rb_aws_config_find(const struct rb_aws_config *c, const char *kind, const char *name,
-                                                const char *group, const char *key) {
+                                                const char *group, const char *key)
+{
     for (int i = 0; i < c->n_settings; i++) {
         const struct rb_aws_setting *s = &c->settings[i];
         if (same(s->kind, kind) && same(s->name, name) && same(s->group, group) && same(s->key, key))
@@ -236,7 +255,8 @@ const struct rb_aws_setting *rb_aws_config_find(const struct rb_aws_config *c, c
     return NULL;
 }
 
-bool rb_aws_file_is_private(const struct rb_aws_file *file, struct rb_err *err) {
+bool rb_aws_file_is_private(const struct rb_aws_file *file, struct rb_err *err)
+{
     const struct rb_place place = {.file = file->path};
     if (file->owner != geteuid())
         return rb_err_set_at(err, RB_ERR_DENIED, place, NULL,

@@ -24,7 +24,8 @@ static const struct partition {
 };
 static const char mock_regions[] = "^[a-z0-9-]{1,32}$"; // the mock cloud names its own
 
-static bool matches(const char *text, const char *pattern) {
+static bool matches(const char *text, const char *pattern)
+{
     regex_t compiled;
     if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         abort(); // the patterns are ours
@@ -33,20 +34,23 @@ static bool matches(const char *text, const char *pattern) {
     return ok;
 }
 
-static const struct partition *partition_of(const char *region) {
+static const struct partition *partition_of(const char *region)
+{
     for (size_t i = 0; i < sizeof partitions / sizeof partitions[0]; i++)
         if (matches(region, partitions[i].regions))
             return &partitions[i];
     return NULL;
 }
 
-static bool check_region(const char *region, bool loopback_only, struct rb_err *err) {
+static bool check_region(const char *region, bool loopback_only, struct rb_err *err)
+{
     if (loopback_only ? matches(region, mock_regions) : partition_of(region) != NULL)
         return true;
     return rb_err_set(err, RB_ERR_INVALID, "region '%.60s': expected a region such as us-east-1", region);
 }
 
-static bool write_url(char *out, size_t size, const char *url, const char *origin, struct rb_err *err) {
+static bool write_url(char *out, size_t size, const char *url, const char *origin, struct rb_err *err)
+{
     size_t n = strlen(url);
     if (n > 0 && url[n - 1] == '/')
         n--;
@@ -58,7 +62,8 @@ static bool write_url(char *out, size_t size, const char *url, const char *origi
 }
 
 // A service's root: scheme, host and port only, because the path is signed as "/".
-static bool check_url(const char *text, const char *origin, bool loopback_only, struct rb_err *err) {
+static bool check_url(const char *text, const char *origin, bool loopback_only, struct rb_err *err)
+{
     CURLU *url = rb_http_url_parse(text, err);
     if (!url)
         return rb_err_prefix(err, "%s", origin);
@@ -75,30 +80,33 @@ static bool check_url(const char *text, const char *origin, bool loopback_only, 
     return ok;
 }
 
-static bool is_true(const char *s) {
+static bool is_true(const char *s)
+{
     return s && strcasecmp(s, "true") == 0;
 }
 
-static const struct rb_aws_setting *from_config(const struct rb_aws_config *config, const char *service) {
+static const struct rb_aws_setting *from_config(const struct rb_aws_config *config, const char *service)
+{
     const struct rb_aws_setting *ignore =
         rb_aws_config_find(config, "profile", config->profile, NULL, "ignore_configured_endpoint_urls");
     if (ignore && is_true(ignore->value))
         return NULL;
-    const struct rb_aws_setting *services =
-        rb_aws_config_find(config, "profile", config->profile, NULL, "services");
+    const struct rb_aws_setting *services = rb_aws_config_find(config, "profile", config->profile, NULL, "services");
     const struct rb_aws_setting *url =
         services ? rb_aws_config_find(config, "services", services->value, service, "endpoint_url") : NULL;
     return url ? url : rb_aws_config_find(config, "profile", config->profile, NULL, "endpoint_url");
 }
 
-static bool public_endpoint(const char *service, const char *region, char *out, size_t size, struct rb_err *err) {
+static bool public_endpoint(const char *service, const char *region, char *out, size_t size, struct rb_err *err)
+{
     char url[256];
     snprintf(url, sizeof url, "https://%s.%s.%s", service, region, partition_of(region)->dns_suffix);
     return write_url(out, size, url, "endpoint", err);
 }
 
 static bool configured_or_public(const char *service, const char *region, bool loopback_only, char *out, size_t size,
-                                 struct rb_err *err) {
+                                 struct rb_err *err)
+{
     RB_AUTO(rb_aws_config_finish) struct rb_aws_config config = {0};
     if (!rb_aws_config_load(&config, err))
         return false;
@@ -115,7 +123,8 @@ static bool configured_or_public(const char *service, const char *region, bool l
 }
 
 // AWS_ENDPOINT_URL_EC2, then AWS_ENDPOINT_URL. NULL: neither.
-static const char *from_environment(const char *service, char name[static 64]) {
+static const char *from_environment(const char *service, char name[static 64])
+{
     int n = snprintf(name, 64, "AWS_ENDPOINT_URL_");
     for (const char *s = service; *s && n < 63; s++)
         name[n++] = (char)toupper((unsigned char)*s);
@@ -127,7 +136,8 @@ static const char *from_environment(const char *service, char name[static 64]) {
 }
 
 bool rb_aws_endpoint(const char *service, const char *region, bool loopback_only, char *out, size_t size,
-                     struct rb_err *err) {
+                     struct rb_err *err)
+{
     char name[64];
     if (!check_region(region, loopback_only, err))
         return false;

@@ -21,7 +21,8 @@ static const int64_t timeout_us = 60 * RB_US_PER_S; // long enough to touch a se
 extern char **environ;
 
 // Appends one word and returns what follows it; NULL: an unclosed quote.
-static const char *read_word(const char *s, struct rb_buf *word) {
+static const char *read_word(const char *s, struct rb_buf *word)
+{
     char quote = '\0';
     rb_buf_puts(word, "");
     for (; *s && (quote || !strchr(" \t", *s)); s++) {
@@ -37,7 +38,8 @@ static const char *read_word(const char *s, struct rb_buf *word) {
     return quote ? NULL : s;
 }
 
-static bool split(const char *command, struct rb_arena *arena, char *words[static MAX_WORDS + 1], struct rb_err *err) {
+static bool split(const char *command, struct rb_arena *arena, char *words[static MAX_WORDS + 1], struct rb_err *err)
+{
     int n = 0;
     for (const char *s = command + strspn(command, " \t"); *s; s += strspn(s, " \t")) {
         RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
@@ -53,7 +55,8 @@ static bool split(const char *command, struct rb_arena *arena, char *words[stati
 }
 
 // Starts the command with stdout at out_fd and stdin empty.
-static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err) {
+static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err)
+{
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return rb_err_set(err, RB_ERR_IO, "credential_process: no pipe: %s", strerror(errno));
@@ -73,7 +76,8 @@ static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err
 }
 
 // Until the end of the output. False: too late, too much, or unreadable.
-static bool read_output(int fd, int64_t deadline_us, struct rb_buf *out) {
+static bool read_output(int fd, int64_t deadline_us, struct rb_buf *out)
+{
     char chunk[4096];
     bool ok = false;
     for (;;) {
@@ -96,7 +100,8 @@ static bool read_output(int fd, int64_t deadline_us, struct rb_buf *out) {
 }
 
 // Exit status as waitpid says; the child is killed at the deadline.
-static int reap(pid_t pid, int64_t deadline_us) {
+static int reap(pid_t pid, int64_t deadline_us)
+{
     int status = 0;
     for (;;) {
         const pid_t done = waitpid(pid, &status, WNOHANG);
@@ -110,7 +115,8 @@ static int reap(pid_t pid, int64_t deadline_us) {
     }
 }
 
-bool rb_credential_process_run(const char *command, struct rb_buf *out, struct rb_err *err) {
+bool rb_credential_process_run(const char *command, struct rb_buf *out, struct rb_err *err)
+{
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     char *words[MAX_WORDS + 1];
     pid_t pid = -1;

@@ -14,12 +14,14 @@
 
 enum found { FOUND_NOTHING, FOUND, FOUND_ERROR };
 
-static const char *env(const char *name) {
+static const char *env(const char *name)
+{
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }
 
-static bool copy(char *out, size_t size, const char *value, const char *what, struct rb_err *err) {
+static bool copy(char *out, size_t size, const char *value, const char *what, struct rb_err *err)
+{
     if (strlen(value) >= size)
         return rb_err_set(err, RB_ERR_DENIED, "%s: expected fewer than %zu characters", what, size);
     snprintf(out, size, "%s", value);
@@ -27,7 +29,8 @@ static bool copy(char *out, size_t size, const char *value, const char *what, st
 }
 
 // These parts go into HTTP headers.
-static bool is_header_text(const char *s) {
+static bool is_header_text(const char *s)
+{
     for (; *s; s++)
         if (*s < 0x21 || *s > 0x7e)
             return false;
@@ -35,7 +38,8 @@ static bool is_header_text(const char *s) {
 }
 
 static bool fill(struct rb_aws_credentials *c, const char *access, const char *secret, const char *token,
-                 const char *source, struct rb_err *err) {
+                 const char *source, struct rb_err *err)
+{
     if (!is_header_text(access) || (token && !is_header_text(token)))
         return rb_err_set(err, RB_ERR_DENIED, "%s: access key or session token contains a blank or control character",
                           source);
@@ -45,7 +49,8 @@ static bool fill(struct rb_aws_credentials *c, const char *access, const char *s
            copy(c->session_token, sizeof c->session_token, token ? token : "", "session token", err);
 }
 
-static enum found from_environment(struct rb_aws_credentials *c, struct rb_err *err) {
+static enum found from_environment(struct rb_aws_credentials *c, struct rb_err *err)
+{
     const char *access = env("AWS_ACCESS_KEY_ID"), *secret = env("AWS_SECRET_ACCESS_KEY");
     const char *token = env("AWS_SESSION_TOKEN"), *expiration = env("AWS_CREDENTIAL_EXPIRATION");
     if (!access && !secret)
@@ -65,22 +70,25 @@ static enum found from_environment(struct rb_aws_credentials *c, struct rb_err *
     return fill(c, access, secret, token, "environment", err) ? FOUND : FOUND_ERROR;
 }
 
-static const struct rb_aws_setting *profile_setting(const struct rb_aws_config *config, const char *key) {
+static const struct rb_aws_setting *profile_setting(const struct rb_aws_config *config, const char *key)
+{
     return rb_aws_config_find(config, "profile", config->profile, NULL, key);
 }
 
 static const char unsupported_remedy[] =
     "not supported yet; run: eval \"$(aws configure export-credentials --format env)\" first";
 
-static bool setting_error(const struct rb_aws_setting *s, struct rb_err *err, const char *reason) {
+static bool setting_error(const struct rb_aws_setting *s, struct rb_err *err, const char *reason)
+{
     return rb_err_set_at(err, RB_ERR_DENIED, (struct rb_place){.file = s->file->path, .line = s->line}, s->key, "%s",
                          reason);
 }
 
 // Sources that the AWS tools try before static keys.
-static bool refuse_unsupported_profile(const struct rb_aws_config *config, struct rb_err *err) {
-    static const char *const keys[] = {"role_arn", "web_identity_token_file", "sso_session", "sso_start_url",
-                                       "sso_account_id", "login_session"};
+static bool refuse_unsupported_profile(const struct rb_aws_config *config, struct rb_err *err)
+{
+    static const char *const keys[] = {"role_arn",      "web_identity_token_file", "sso_session",
+                                       "sso_start_url", "sso_account_id",          "login_session"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const struct rb_aws_setting *s = profile_setting(config, keys[i]);
         if (s)
@@ -89,7 +97,8 @@ static bool refuse_unsupported_profile(const struct rb_aws_config *config, struc
     return true;
 }
 
-static bool refuse_unsupported_environment(const char *const *names, size_t n, struct rb_err *err) {
+static bool refuse_unsupported_environment(const char *const *names, size_t n, struct rb_err *err)
+{
     for (size_t i = 0; i < n; i++)
         if (env(names[i]))
             return rb_err_set(err, RB_ERR_DENIED, "%s: %s", names[i], unsupported_remedy);
@@ -97,7 +106,8 @@ static bool refuse_unsupported_environment(const char *const *names, size_t n, s
 }
 
 static enum found from_static_profile(const struct rb_aws_config *config, struct rb_aws_credentials *c,
-                                      struct rb_err *err) {
+                                      struct rb_err *err)
+{
     const struct rb_aws_setting *access = profile_setting(config, "aws_access_key_id");
     const struct rb_aws_setting *secret = profile_setting(config, "aws_secret_access_key");
     const struct rb_aws_setting *token = profile_setting(config, "aws_session_token");
@@ -116,7 +126,8 @@ static enum found from_static_profile(const struct rb_aws_config *config, struct
     return FOUND;
 }
 
-static bool member(const struct rb_doc *doc, const char *key, bool required, const char **out, struct rb_err *err) {
+static bool member(const struct rb_doc *doc, const char *key, bool required, const char **out, struct rb_err *err)
+{
     *out = NULL;
     for (const struct rb_node *n = doc->root->first; n; n = n->next)
         if (strcmp(n->key, key) == 0)
@@ -125,7 +136,8 @@ static bool member(const struct rb_doc *doc, const char *key, bool required, con
 }
 
 // The AWS tools ignore keys they do not know, and so do we: this is their format.
-static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credentials *c, struct rb_err *err) {
+static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credentials *c, struct rb_err *err)
+{
     const char *access, *secret, *token, *expiration;
     int64_t version = 0;
     for (const struct rb_node *n = doc->root->first; doc->root->kind == RB_NODE_MAP && n; n = n->next)
@@ -140,7 +152,8 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
 }
 
 // The document holds secrets as text; its memory is ours to overwrite before it is freed.
-static void wipe_document(struct rb_doc *doc) {
+static void wipe_document(struct rb_doc *doc)
+{
     if (doc->root && doc->root->kind == RB_NODE_MAP)
         for (const struct rb_node *n = doc->root->first; n; n = n->next)
             if (n->text)
@@ -148,7 +161,8 @@ static void wipe_document(struct rb_doc *doc) {
     rb_doc_finish(doc);
 }
 
-static bool parse_process_output(const struct rb_buf *text, struct rb_aws_credentials *c, struct rb_err *err) {
+static bool parse_process_output(const struct rb_buf *text, struct rb_aws_credentials *c, struct rb_err *err)
+{
     struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "credential_process", rb_buf_str(text), text->len, err))
         return false;
@@ -157,7 +171,8 @@ static bool parse_process_output(const struct rb_buf *text, struct rb_aws_creden
     return ok || rb_err_prefix(err, "output of credential_process");
 }
 
-static enum found from_process(const struct rb_aws_config *config, struct rb_aws_credentials *c, struct rb_err *err) {
+static enum found from_process(const struct rb_aws_config *config, struct rb_aws_credentials *c, struct rb_err *err)
+{
     const struct rb_aws_setting *command = profile_setting(config, "credential_process");
     if (!command)
         return FOUND_NOTHING;
@@ -169,12 +184,14 @@ static enum found from_process(const struct rb_aws_config *config, struct rb_aws
     return ok ? FOUND : FOUND_ERROR;
 }
 
-static bool no_profile(const struct rb_aws_config *config, struct rb_err *err) {
+static bool no_profile(const struct rb_aws_config *config, struct rb_err *err)
+{
     return rb_err_set(err, RB_ERR_DENIED, "profile '%s' (AWS_PROFILE) is neither in %s nor in %s", config->profile,
                       config->credentials.path, config->config.path);
 }
 
-static enum found from_files(struct rb_aws_credentials *c, struct rb_err *err) {
+static enum found from_files(struct rb_aws_credentials *c, struct rb_err *err)
+{
     RB_AUTO(rb_aws_config_finish) struct rb_aws_config config = {0};
     if (!rb_aws_config_load(&config, err))
         return FOUND_ERROR;
@@ -188,7 +205,8 @@ static enum found from_files(struct rb_aws_credentials *c, struct rb_err *err) {
     return found == FOUND_NOTHING ? from_process(&config, c, err) : found;
 }
 
-static enum found search(struct rb_aws_credentials *c, struct rb_err *err) {
+static enum found search(struct rb_aws_credentials *c, struct rb_err *err)
+{
     static const char *const before_files[] = {"AWS_WEB_IDENTITY_TOKEN_FILE"};
     static const char *const after_files[] = {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
                                               "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
@@ -203,7 +221,8 @@ static enum found search(struct rb_aws_credentials *c, struct rb_err *err) {
     return found;
 }
 
-bool rb_aws_credentials_load(struct rb_aws_credentials *out, struct rb_err *err) {
+bool rb_aws_credentials_load(struct rb_aws_credentials *out, struct rb_err *err)
+{
     struct rb_aws_credentials c = {.expires_at_us = -1};
     const enum found found = search(&c, err);
     if (found == FOUND)
@@ -216,6 +235,7 @@ bool rb_aws_credentials_load(struct rb_aws_credentials *out, struct rb_err *err)
     return found == FOUND;
 }
 
-void rb_aws_credentials_wipe(struct rb_aws_credentials *c) {
+void rb_aws_credentials_wipe(struct rb_aws_credentials *c)
+{
     explicit_bzero(c, sizeof *c);
 }

@@ -12,19 +12,22 @@
 #include <unistd.h>
 
 // OpenSSL fails here only when it is out of memory or broken; nothing sensible can go on without a digest.
-static void must(bool ok) {
+static void must(bool ok)
+{
     if (!ok)
         abort();
 }
 
-void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65]) {
+void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65])
+{
     uint8_t digest[32];
     unsigned len = 0;
     must(EVP_Digest(n ? bytes : "", n, digest, &len, EVP_sha256(), NULL) == 1 && len == sizeof digest);
     rb_digest_hex(digest, sizeof digest, out_hex);
 }
 
-void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32]) {
+void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32])
+{
     assert(key_len <= INT_MAX);
     unsigned len = 0;
     // A NULL key would mean "the key of the last call" to OpenSSL.
@@ -32,7 +35,8 @@ void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, s
     assert(len == 32);
 }
 
-void rb_digest_hex(const uint8_t *bytes, size_t n, char *out) {
+void rb_digest_hex(const uint8_t *bytes, size_t n, char *out)
+{
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
         out[2 * i] = digits[bytes[i] >> 4];
@@ -41,7 +45,8 @@ void rb_digest_hex(const uint8_t *bytes, size_t n, char *out) {
     out[2 * n] = '\0';
 }
 
-void rb_random_bytes(void *out, size_t n) {
+void rb_random_bytes(void *out, size_t n)
+{
     const size_t max_per_call = 256; // of getentropy
     for (uint8_t *p = out; n > 0;) {
         const size_t take = n < max_per_call ? n : max_per_call;
@@ -51,7 +56,8 @@ void rb_random_bytes(void *out, size_t n) {
     }
 }
 
-void rb_base64_encode(const void *bytes, size_t n, char *out) {
+void rb_base64_encode(const void *bytes, size_t n, char *out)
+{
     assert(n <= INT_MAX / 4 * 3 - 3);
     out[0] = '\0';
     if (n > 0)
@@ -59,7 +65,8 @@ void rb_base64_encode(const void *bytes, size_t n, char *out) {
 }
 
 // Length of the padding, or -1 if text is not canonical Base64. OpenSSL's decoder would skip spaces and accept '=' anywhere.
-static int base64_padding(const char *text, size_t len) {
+static int base64_padding(const char *text, size_t len)
+{
     if (len % 4 != 0)
         return -1;
     int padding = 0;
@@ -74,7 +81,8 @@ static int base64_padding(const char *text, size_t len) {
     return padding;
 }
 
-int rb_base64_decode(const char *text, size_t len, void *out) {
+int rb_base64_decode(const char *text, size_t len, void *out)
+{
     const int padding = len <= INT_MAX ? base64_padding(text, len) : -1;
     if (padding < 0)
         return -1;

@@ -25,7 +25,7 @@ struct ec2 {
 struct launch {
     struct ec2 *ec2;
     struct rb_arena arena;
-    struct rb_launch what;      // deep copy
+    struct rb_launch what;              // deep copy
     const char *image_id, *root_device; // root_device: only when a disk size is asked for
     struct rb_instance instance;
     rb_launch_fn *fn;
@@ -34,8 +34,8 @@ struct launch {
 
 struct listing {
     struct ec2 *ec2;
-    struct rb_arena arena;      // of all pages
-    const char *run_id;         // NULL: any
+    struct rb_arena arena; // of all pages
+    const char *run_id;    // NULL: any
     struct rb_instance *instances;
     int n, n_pages;
     struct rb_ec2_instances page; // read last
@@ -50,7 +50,8 @@ struct ending {
     void *arg;
 };
 
-static struct rb_aws_call new_call(const char *name, bool mutating, void *arg) {
+static struct rb_aws_call new_call(const char *name, bool mutating, void *arg)
+{
     return (struct rb_aws_call){
         .name = name,
         .content_type = RB_EC2_CONTENT_TYPE,
@@ -60,11 +61,13 @@ static struct rb_aws_call new_call(const char *name, bool mutating, void *arg) {
     };
 }
 
-static const char *copy_or_null(struct rb_arena *a, const char *s) {
+static const char *copy_or_null(struct rb_arena *a, const char *s)
+{
     return s ? rb_arena_strdup(a, s) : NULL;
 }
 
-static void copy_launch(struct rb_arena *a, const struct rb_launch *from, struct rb_launch *to) {
+static void copy_launch(struct rb_arena *a, const struct rb_launch *from, struct rb_launch *to)
+{
     *to = *from;
     to->token = copy_or_null(a, from->token);
     to->region = copy_or_null(a, from->region);
@@ -84,7 +87,8 @@ static void copy_launch(struct rb_arena *a, const struct rb_launch *from, struct
     to->security_groups = groups;
 }
 
-static void launch_destroy(void *arg) {
+static void launch_destroy(void *arg)
+{
     struct launch *l = arg;
     if (l->what.user_data)
         explicit_bzero((char *)l->what.user_data, strlen(l->what.user_data)); // our own copy; may hold a host key
@@ -92,18 +96,21 @@ static void launch_destroy(void *arg) {
     free(l);
 }
 
-static void launch_done(void *arg, const struct rb_err *err) {
+static void launch_done(void *arg, const struct rb_err *err)
+{
     struct launch *l = arg;
     l->fn(l->arg, err, err ? NULL : &l->instance);
     launch_destroy(l);
 }
 
-static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *err) {
+static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *err)
+{
     struct launch *l = arg;
     return rb_ec2_decode_run(body, n, l->ec2->region, &l->arena, &l->instance, err);
 }
 
-static void run_instances(struct launch *l) {
+static void run_instances(struct launch *l)
+{
     struct rb_aws_call call = new_call("RunInstances", true, l);
     rb_ec2_encode_run(&l->what, l->image_id, l->root_device, &call.body);
     call.decode = decode_launch;
@@ -112,12 +119,14 @@ static void run_instances(struct launch *l) {
     rb_aws_send(l->ec2->client, &call);
 }
 
-static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err) {
+static bool decode_image(void *arg, const char *body, size_t n, struct rb_err *err)
+{
     struct launch *l = arg;
     return rb_ec2_decode_image(body, n, l->image_id, &l->arena, &l->root_device, err);
 }
 
-static void image_known(void *arg, const struct rb_err *err) {
+static void image_known(void *arg, const struct rb_err *err)
+{
     struct launch *l = arg;
     if (err)
         launch_done(l, err);
@@ -126,7 +135,8 @@ static void image_known(void *arg, const struct rb_err *err) {
 }
 
 // Only the image knows under which name its root disk is attached; another name would add a disk instead of sizing it.
-static void describe_image(struct launch *l) {
+static void describe_image(struct launch *l)
+{
     struct rb_aws_call call = new_call("DescribeImages", false, l);
     rb_ec2_encode_image(l->image_id, &call.body);
     call.decode = decode_image;
@@ -135,7 +145,8 @@ static void describe_image(struct launch *l) {
     rb_aws_send(l->ec2->client, &call);
 }
 
-static bool check_launch(const struct launch *l, struct rb_err *err) {
+static bool check_launch(const struct launch *l, struct rb_err *err)
+{
     if (!rb_ec2_check_launch(&l->what, err))
         return false;
     if (!l->image_id)
@@ -147,13 +158,15 @@ static bool check_launch(const struct launch *l, struct rb_err *err) {
 }
 
 static void refuse(struct ec2 *ec2, struct rb_aws_call *call, const struct rb_err *err,
-                   void (*done)(void *, const struct rb_err *), void (*drop)(void *)) {
+                   void (*done)(void *, const struct rb_err *), void (*drop)(void *))
+{
     call->done = done;
     call->drop = drop;
     rb_aws_refuse(ec2->client, call, err);
 }
 
-static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg) {
+static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+{
     struct ec2 *ec2 = p->state;
     struct launch *l = rb_xcalloc(1, sizeof *l);
     l->ec2 = ec2;
@@ -174,7 +187,8 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     }
 }
 
-static void listing_destroy(void *arg) {
+static void listing_destroy(void *arg)
+{
     struct listing *l = arg;
     rb_arena_finish(&l->arena);
     free(l->instances);
@@ -182,19 +196,22 @@ static void listing_destroy(void *arg) {
 }
 
 // What was read before a failure is told too, but as incomplete: absence proves nothing then.
-static void listing_done(struct listing *l, const struct rb_err *err) {
+static void listing_done(struct listing *l, const struct rb_err *err)
+{
     l->fn(l->arg, err, l->instances, l->n, err == NULL);
     listing_destroy(l);
 }
 
-static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err) {
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+{
     struct listing *l = arg;
     return rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->page, err);
 }
 
 static void ask_page(struct listing *l, const char *page);
 
-static void page_done(void *arg, const struct rb_err *failed) {
+static void page_done(void *arg, const struct rb_err *failed)
+{
     struct listing *l = arg;
     struct rb_err err;
     if (failed) {
@@ -216,7 +233,8 @@ static void page_done(void *arg, const struct rb_err *failed) {
     }
 }
 
-static void ask_page(struct listing *l, const char *page) {
+static void ask_page(struct listing *l, const char *page)
+{
     struct rb_aws_call call = new_call("DescribeInstances", false, l);
     rb_ec2_encode_list(l->run_id, page, &call.body);
     call.decode = decode_page;
@@ -225,7 +243,8 @@ static void ask_page(struct listing *l, const char *page) {
     rb_aws_send(l->ec2->client, &call);
 }
 
-static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg) {
+static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
     struct listing *l = rb_xcalloc(1, sizeof *l);
     l->ec2 = p->state;
     l->run_id = copy_or_null(&l->arena, run_id);
@@ -234,25 +253,29 @@ static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
     ask_page(l, NULL);
 }
 
-static void ending_destroy(void *arg) {
+static void ending_destroy(void *arg)
+{
     struct ending *e = arg;
     rb_arena_finish(&e->arena);
     free(e);
 }
 
-static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err) {
+static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
+{
     struct ending *e = arg;
     return rb_ec2_decode_terminate(body, n, e->id, err);
 }
 
-static void ending_done(void *arg, const struct rb_err *err) {
+static void ending_done(void *arg, const struct rb_err *err)
+{
     struct ending *e = arg;
     e->fn(e->arg, err);
     ending_destroy(e);
 }
 
 // One id per call: a single bad id in a longer list would save all the others.
-static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg) {
+static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
     struct ec2 *ec2 = p->state;
     struct ending *e = rb_xcalloc(1, sizeof *e);
     e->id = rb_arena_strdup(&e->arena, id);
@@ -266,12 +289,14 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_aws_send(ec2->client, &call);
 }
 
-static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg) {
+static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
     struct ec2 *ec2 = p->state;
     rb_ec2_offers(ec2->client, ec2->loop, ec2->infra, types, n_types, fn, arg);
 }
 
-static void ec2_destroy(struct rb_provider *p) {
+static void ec2_destroy(struct rb_provider *p)
+{
     struct ec2 *ec2 = p->state;
     if (!ec2)
         return;
@@ -281,12 +306,17 @@ static void ec2_destroy(struct rb_provider *p) {
 }
 
 static bool create(const struct rb_provider_config *config, const struct rb_provider_ops *ops, bool loopback_only,
-                   struct rb_provider *out, struct rb_err *err) {
+                   struct rb_provider *out, struct rb_err *err)
+{
     if (!config->http)
         return rb_err_set(err, RB_ERR_INVALID, "%s/%s: needs an HTTP client", ops->name, config->region);
     const struct rb_aws_client_config client = {
-        .loop = config->loop, .http = config->http, .service = "ec2", .region = config->region,
-        .loopback_only = loopback_only || config->loopback_only, .judge = rb_ec2_judge,
+        .loop = config->loop,
+        .http = config->http,
+        .service = "ec2",
+        .region = config->region,
+        .loopback_only = loopback_only || config->loopback_only,
+        .judge = rb_ec2_judge,
     };
     struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
     ec2->loop = config->loop;
@@ -300,11 +330,13 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
     return true;
 }
 
-static bool create_aws(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err) {
+static bool create_aws(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
     return create(config, &rb_provider_aws, false, out, err);
 }
 
-static bool create_mock(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err) {
+static bool create_mock(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
     return create(config, &rb_provider_mock, true, out, err);
 }
 

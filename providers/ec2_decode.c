@@ -10,13 +10,15 @@
 
 enum { MAX_ID_LEN = 64 };
 
-static bool missing(const char *element, const char *expected, struct rb_err *err) {
+static bool missing(const char *element, const char *expected, struct rb_err *err)
+{
     return rb_err_set(err, RB_ERR_IO, "answer: %s: expected %s", element, expected);
 }
 
 // The root of a successful answer to that action; NULL, and err says why, where the body is anything else.
-static const struct rb_xml *open_answer(const char *body, size_t n, const char *root_name,
-                                        struct rb_arena *arena, struct rb_err *err) {
+static const struct rb_xml *open_answer(const char *body, size_t n, const char *root_name, struct rb_arena *arena,
+                                        struct rb_err *err)
+{
     const struct rb_xml *root;
     if (!rb_xml_parse(body, n, arena, &root, err))
         return NULL;
@@ -26,42 +28,55 @@ static const struct rb_xml *open_answer(const char *body, size_t n, const char *
     return NULL;
 }
 
-static const struct rb_xml *first_item(const struct rb_xml *parent, const char *set) {
+static const struct rb_xml *first_item(const struct rb_xml *parent, const char *set)
+{
     return rb_xml_child(rb_xml_child(parent, set), "item");
 }
 
-static int count_items(const struct rb_xml *item) {
+static int count_items(const struct rb_xml *item)
+{
     int n = 0;
     for (; item; item = rb_xml_next(item, "item"))
         n++;
     return n;
 }
 
-static const char *text_or_null(const struct rb_xml *x, const char *name) {
+static const char *text_or_null(const struct rb_xml *x, const char *name)
+{
     const char *text = rb_xml_text(x, name);
     return text && *text ? text : NULL;
 }
 
-static const char *next_page(const struct rb_xml *root) {
+static const char *next_page(const struct rb_xml *root)
+{
     return text_or_null(root, "nextToken"); // an empty element ends the list, too
 }
 
-static bool is_identifier(const char *s) {
+static bool is_identifier(const char *s)
+{
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     const size_t n = strlen(s);
     return n > 0 && n <= MAX_ID_LEN && s[0] != '-' && strspn(s, allowed) == n;
 }
 
-static bool is_address(const char *s) {
+static bool is_address(const char *s)
+{
     struct in6_addr address;
     return inet_pton(AF_INET, s, &address) == 1 || inet_pton(AF_INET6, s, &address) == 1;
 }
 
 // Source: InstanceState in the API reference; the high byte is internal to EC2.
-static bool decode_state(const char *code_text, enum rb_instance_state *out, struct rb_err *err) {
-    static const struct { int code; enum rb_instance_state state; } states[] = {
-        {0, RB_INSTANCE_PENDING},   {16, RB_INSTANCE_RUNNING}, {32, RB_INSTANCE_STOPPING},
-        {48, RB_INSTANCE_TERMINATED}, {64, RB_INSTANCE_STOPPING},
+static bool decode_state(const char *code_text, enum rb_instance_state *out, struct rb_err *err)
+{
+    static const struct {
+        int code;
+        enum rb_instance_state state;
+    } states[] = {
+        {0, RB_INSTANCE_PENDING},
+        {16, RB_INSTANCE_RUNNING},
+        {32, RB_INSTANCE_STOPPING},
+        {48, RB_INSTANCE_TERMINATED},
+        {64, RB_INSTANCE_STOPPING},
         {80, RB_INSTANCE_STOPPING}, // stopped: its disk is still there and billed, so it is not over
     };
     int64_t code;
@@ -76,7 +91,8 @@ static bool decode_state(const char *code_text, enum rb_instance_state *out, str
 }
 
 // "User initiated (2026-01-01 00:00:00 GMT)" -> that instant; -1 if it does not end like that.
-static int64_t time_of_reason(const char *reason) {
+static int64_t time_of_reason(const char *reason)
+{
     const char *open = reason ? strrchr(reason, '(') : NULL;
     char date[11], clock[9], end, instant[32];
     int64_t unix_us;
@@ -86,7 +102,8 @@ static int64_t time_of_reason(const char *reason) {
     return rb_parse_instant(instant, &unix_us, NULL) ? unix_us : -1;
 }
 
-static const char *tag(const struct rb_xml *item, const char *key) {
+static const char *tag(const struct rb_xml *item, const char *key)
+{
     for (const struct rb_xml *t = first_item(item, "tagSet"); t; t = rb_xml_next(t, "item")) {
         const char *name = rb_xml_text(t, "key");
         if (name && strcmp(name, key) == 0)
@@ -95,13 +112,15 @@ static const char *tag(const struct rb_xml *item, const char *key) {
     return NULL;
 }
 
-static bool decode_address(const struct rb_xml *item, const char *element, const char **out, struct rb_err *err) {
+static bool decode_address(const struct rb_xml *item, const char *element, const char **out, struct rb_err *err)
+{
     *out = text_or_null(item, element);
     return !*out || is_address(*out) || missing(element, "a numeric IP address", err);
 }
 
 // The cloud's clock says when it was launched; billing counts from running, which follows within seconds.
-static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err) {
+static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err)
+{
     const char *launched = text_or_null(item, "launchTime");
     out->running_at_us = out->terminated_at_us = -1;
     if (launched && out->state != RB_INSTANCE_PENDING && !rb_parse_instant(launched, &out->running_at_us, NULL))
@@ -111,8 +130,8 @@ static bool decode_times(const struct rb_xml *item, struct rb_instance *out, str
     return true;
 }
 
-static bool decode_instance(const struct rb_xml *item, const char *region, struct rb_instance *out,
-                            struct rb_err *err) {
+static bool decode_instance(const struct rb_xml *item, const char *region, struct rb_instance *out, struct rb_err *err)
+{
     const char *lifecycle = text_or_null(item, "instanceLifecycle"), *public_address;
     struct rb_instance i = {
         .id = text_or_null(item, "instanceId"),
@@ -137,8 +156,9 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
     return true;
 }
 
-bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                       struct rb_instance *out, struct rb_err *err) {
+bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena, struct rb_instance *out,
+                       struct rb_err *err)
+{
     const struct rb_xml *root = open_answer(body, n, "RunInstancesResponse", arena, err);
     if (!root)
         return false;
@@ -148,7 +168,8 @@ bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb
     return decode_instance(item, rb_arena_strdup(arena, region), out, err);
 }
 
-static int count_instances(const struct rb_xml *reservation) {
+static int count_instances(const struct rb_xml *reservation)
+{
     int n = 0;
     for (; reservation; reservation = rb_xml_next(reservation, "item"))
         n += count_items(first_item(reservation, "instancesSet"));
@@ -156,7 +177,8 @@ static int count_instances(const struct rb_xml *reservation) {
 }
 
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
-                        struct rb_ec2_instances *out, struct rb_err *err) {
+                        struct rb_ec2_instances *out, struct rb_err *err)
+{
     const struct rb_xml *root = open_answer(body, n, "DescribeInstancesResponse", arena, err);
     if (!root)
         return false;
@@ -174,7 +196,8 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
     return true;
 }
 
-bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err) {
+bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err)
+{
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_xml *root = open_answer(body, n, "TerminateInstancesResponse", &arena, err);
     if (!root)
@@ -193,7 +216,8 @@ bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct 
 }
 
 bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struct rb_arena *arena,
-                         const char **out_root_device, struct rb_err *err) {
+                         const char **out_root_device, struct rb_err *err)
+{
     const struct rb_xml *root = open_answer(body, n, "DescribeImagesResponse", arena, err);
     if (!root)
         return false;
@@ -211,16 +235,23 @@ bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struc
 }
 
 static bool decode_number(const struct rb_xml *x, const char *group, const char *element, double *out,
-                          struct rb_err *err) {
+                          struct rb_err *err)
+{
     const char *text = rb_xml_text(rb_xml_child(x, group), element);
     return (text && rb_parse_double(text, out) && *out >= 0) || missing(element, "a number", err);
 }
 
 // What the API calls by another name than price lists and people do.
 // Source: SkyPilot's catalogue fetcher for AWS, which mends the same entries.
-static const char *accelerator_name(const char *instance_type, const char *reported) {
-    static const struct { const char *prefix, *name; } known[] = {
-        {"p3dn.", "V100-32GB"}, {"p4de.", "A100-80GB"}, {"p5e.", "H200"}, {"p5en.", "H200"},
+static const char *accelerator_name(const char *instance_type, const char *reported)
+{
+    static const struct {
+        const char *prefix, *name;
+    } known[] = {
+        {"p3dn.", "V100-32GB"},
+        {"p4de.", "A100-80GB"},
+        {"p5e.", "H200"},
+        {"p5en.", "H200"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(instance_type, known[i].prefix, strlen(known[i].prefix)) == 0)
@@ -229,7 +260,8 @@ static const char *accelerator_name(const char *instance_type, const char *repor
 }
 
 // False without an error: the GPUs are not described well enough to sell them (a fraction of a GPU has count 0).
-static bool decode_gpus(const struct rb_xml *item, struct rb_ec2_machine *m) {
+static bool decode_gpus(const struct rb_xml *item, struct rb_ec2_machine *m)
+{
     const struct rb_xml *info = rb_xml_child(item, "gpuInfo"), *gpu = first_item(info, "gpus");
     int64_t count;
     double memory_mib;
@@ -248,7 +280,8 @@ static bool decode_gpus(const struct rb_xml *item, struct rb_ec2_machine *m) {
     return true;
 }
 
-static bool sold_as_spot(const struct rb_xml *item) {
+static bool sold_as_spot(const struct rb_xml *item)
+{
     for (const struct rb_xml *i = first_item(item, "supportedUsageClasses"); i; i = rb_xml_next(i, "item"))
         if (strcmp(i->text, "spot") == 0)
             return true;
@@ -256,7 +289,8 @@ static bool sold_as_spot(const struct rb_xml *item) {
 }
 
 bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_machines *out,
-                            struct rb_err *err) {
+                            struct rb_err *err)
+{
     const struct rb_xml *root = open_answer(body, n, "DescribeInstanceTypesResponse", arena, err);
     if (!root)
         return false;
@@ -280,7 +314,8 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
 }
 
 bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_spot_prices *out,
-                               struct rb_err *err) {
+                               struct rb_err *err)
+{
     const struct rb_xml *root = open_answer(body, n, "DescribeSpotPriceHistoryResponse", arena, err);
     if (!root)
         return false;

@@ -13,13 +13,14 @@
 
 enum { MAX_TOKEN_LEN = 64 };
 
-static void begin(struct rb_buf *out, const char *action) {
+static void begin(struct rb_buf *out, const char *action)
+{
     rb_buf_printf(out, "Action=%s&Version=2016-11-15", action);
 }
 
 // Names are ours: letters, digits and dots, nothing to encode.
-__attribute__((format(printf, 3, 4)))
-static void put(struct rb_buf *out, const char *value, const char *name_fmt, ...) {
+__attribute__((format(printf, 3, 4))) static void put(struct rb_buf *out, const char *value, const char *name_fmt, ...)
+{
     va_list ap;
     rb_buf_putc(out, '&');
     va_start(ap, name_fmt);
@@ -29,19 +30,22 @@ static void put(struct rb_buf *out, const char *value, const char *name_fmt, ...
     rb_sigv4_encode(value, strlen(value), out);
 }
 
-static void put_if(struct rb_buf *out, const char *value, const char *name) {
+static void put_if(struct rb_buf *out, const char *value, const char *name)
+{
     if (value)
         put(out, value, "%s", name);
 }
 
-static bool is_printable_ascii(const char *s) {
+static bool is_printable_ascii(const char *s)
+{
     for (; *s; s++)
         if (*s < 0x20 || *s > 0x7e)
             return false;
     return true;
 }
 
-bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err) {
+bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err)
+{
     const size_t token_len = l->token ? strlen(l->token) : 0;
     if (token_len == 0 || token_len > MAX_TOKEN_LEN || !is_printable_ascii(l->token))
         return rb_err_set(err, RB_ERR_INVALID, "launch token: expected 1..%d ASCII characters", MAX_TOKEN_LEN);
@@ -55,7 +59,8 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err) {
     return true;
 }
 
-static void put_tags(const struct rb_launch *l, const char *resource, int i, struct rb_buf *out) {
+static void put_tags(const struct rb_launch *l, const char *resource, int i, struct rb_buf *out)
+{
     put(out, resource, "TagSpecification.%d.ResourceType", i);
     for (int t = 0; t < l->n_tags; t++) {
         put(out, l->tags[t].key, "TagSpecification.%d.Tag.%d.Key", i, t + 1);
@@ -64,7 +69,8 @@ static void put_tags(const struct rb_launch *l, const char *resource, int i, str
 }
 
 // Tags are part of the launch itself: tagging afterwards would leave a moment in which a crash orphans the machine.
-static void put_all_tags(const struct rb_launch *l, struct rb_buf *out) {
+static void put_all_tags(const struct rb_launch *l, struct rb_buf *out)
+{
     if (l->n_tags == 0)
         return;
     put_tags(l, "instance", 1, out);
@@ -73,7 +79,8 @@ static void put_all_tags(const struct rb_launch *l, struct rb_buf *out) {
         put_tags(l, "spot-instances-request", 3, out);
 }
 
-static void put_user_data(const char *user_data, struct rb_buf *out) {
+static void put_user_data(const char *user_data, struct rb_buf *out)
+{
     if (!user_data)
         return;
     const size_t n = strlen(user_data), size = 4 * ((n + 2) / 3) + 1;
@@ -83,7 +90,8 @@ static void put_user_data(const char *user_data, struct rb_buf *out) {
     explicit_bzero(encoded, size); // may hold the run's host key
 }
 
-static void put_disk(int64_t disk_gb, const char *root_device, struct rb_buf *out) {
+static void put_disk(int64_t disk_gb, const char *root_device, struct rb_buf *out)
+{
     char size[32];
     snprintf(size, sizeof size, "%lld", (long long)disk_gb);
     put(out, root_device, "BlockDeviceMapping.1.DeviceName");
@@ -92,14 +100,16 @@ static void put_disk(int64_t disk_gb, const char *root_device, struct rb_buf *ou
     put(out, "true", "BlockDeviceMapping.1.Ebs.DeleteOnTermination");
 }
 
-static void put_network(const struct rb_launch *l, struct rb_buf *out) {
+static void put_network(const struct rb_launch *l, struct rb_buf *out)
+{
     put_if(out, l->zone, "Placement.AvailabilityZone");
     put_if(out, l->subnet, "SubnetId");
     for (int i = 0; i < l->n_security_groups; i++)
         put(out, l->security_groups[i], "SecurityGroupId.%d", i + 1);
 }
 
-static void put_market(enum rb_market market, struct rb_buf *out) {
+static void put_market(enum rb_market market, struct rb_buf *out)
+{
     if (market != RB_MARKET_SPOT)
         return;
     put(out, "spot", "InstanceMarketOptions.MarketType");
@@ -107,7 +117,8 @@ static void put_market(enum rb_market market, struct rb_buf *out) {
     put(out, "terminate", "InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior");
 }
 
-void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out) {
+void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out)
+{
     begin(out, "RunInstances");
     put(out, l->token, "ClientToken");
     put(out, image_id, "ImageId");
@@ -129,11 +140,13 @@ void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const ch
     put_user_data(l->user_data, out);
 }
 
-static void put_page(struct rb_buf *out, const char *page) {
+static void put_page(struct rb_buf *out, const char *page)
+{
     put_if(out, page, "NextToken");
 }
 
-void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out) {
+void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out)
+{
     begin(out, "DescribeInstances");
     put(out, run_id ? "tag:rb:run-id" : "tag-key", "Filter.1.Name");
     put(out, run_id ? run_id : "rb:owner", "Filter.1.Value.1");
@@ -141,22 +154,26 @@ void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out
     put_page(out, page);
 }
 
-void rb_ec2_encode_terminate(const char *id, struct rb_buf *out) {
+void rb_ec2_encode_terminate(const char *id, struct rb_buf *out)
+{
     begin(out, "TerminateInstances");
     put(out, id, "InstanceId.1");
 }
 
-void rb_ec2_encode_image(const char *image_id, struct rb_buf *out) {
+void rb_ec2_encode_image(const char *image_id, struct rb_buf *out)
+{
     begin(out, "DescribeImages");
     put(out, image_id, "ImageId.1");
 }
 
-static void put_types(const char *const *types, int n, struct rb_buf *out) {
+static void put_types(const char *const *types, int n, struct rb_buf *out)
+{
     for (int i = 0; i < n; i++)
         put(out, types[i], "InstanceType.%d", i + 1);
 }
 
-void rb_ec2_encode_machines(const char *const *types, int n, const char *page, struct rb_buf *out) {
+void rb_ec2_encode_machines(const char *const *types, int n, const char *page, struct rb_buf *out)
+{
     begin(out, "DescribeInstanceTypes");
     put_types(types, n, out);
     if (n == 0)
@@ -164,7 +181,8 @@ void rb_ec2_encode_machines(const char *const *types, int n, const char *page, s
     put_page(out, page);
 }
 
-void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out) {
+void rb_ec2_encode_spot_prices(const char *const *types, int n, int64_t unix_us, const char *page, struct rb_buf *out)
+{
     char now[32];
     begin(out, "DescribeSpotPriceHistory");
     put_types(types, n, out);

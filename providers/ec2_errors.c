@@ -94,14 +94,16 @@ static const struct row {
     {"Malformed*", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
 };
 
-static bool matches(const struct row *row, const char *code, const char *message) {
+static bool matches(const struct row *row, const char *code, const char *message)
+{
     const size_t n = strlen(row->code);
     const bool same = row->code[n - 1] == '*' ? strncmp(row->code, code, n - 1) == 0 : strcmp(row->code, code) == 0;
     return same && (!row->text || strcasestr(message, row->text));
 }
 
 // A code that is not in the table: a 4xx is a refusal, of what we do not know; anything else may have worked.
-static struct row unlisted(long status) {
+static struct row unlisted(long status)
+{
     if (status == 429)
         return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_AWS_SLOW_DOWN};
     if (status == 401 || status == 403)
@@ -111,7 +113,8 @@ static struct row unlisted(long status) {
     return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_AWS_RETRY};
 }
 
-static struct row classify(long status, const char *code, const char *message) {
+static struct row classify(long status, const char *code, const char *message)
+{
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (matches(&rows[i], code, message))
             return rows[i];
@@ -119,13 +122,15 @@ static struct row classify(long status, const char *code, const char *message) {
 }
 
 // Some other machine in between answered (a proxy, a load balancer): what happened behind it, nobody knows.
-static enum rb_aws_reaction not_ours(long status, struct rb_err *err) {
+static enum rb_aws_reaction not_ours(long status, struct rb_err *err)
+{
     rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not EC2's; is a proxy in between?",
                status);
     return status == 429 || status == 503 ? RB_AWS_SLOW_DOWN : RB_AWS_RETRY;
 }
 
-enum rb_aws_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err) {
+enum rb_aws_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err)
+{
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_xml *root;
     if (!rb_xml_parse(body, n, &arena, &root, NULL))

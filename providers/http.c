@@ -46,7 +46,8 @@ struct rb_http {
 
 static void deliver_finished(struct rb_http *h);
 
-static void on_timeout(void *arg) {
+static void on_timeout(void *arg)
+{
     struct rb_http *h = arg;
     int n_running;
     h->timer = 0;
@@ -54,7 +55,8 @@ static void on_timeout(void *arg) {
     deliver_finished(h);
 }
 
-static void on_ready(void *arg, int fd, int ready) {
+static void on_ready(void *arg, int fd, int ready)
+{
     struct rb_http *h = arg;
     int n_running;
     const int bits = (ready & RB_LOOP_READ ? CURL_CSELECT_IN : 0) | (ready & RB_LOOP_WRITE ? CURL_CSELECT_OUT : 0);
@@ -62,7 +64,8 @@ static void on_ready(void *arg, int fd, int ready) {
     deliver_finished(h);
 }
 
-static int set_timeout(CURLM *multi, long timeout_ms, void *arg) {
+static int set_timeout(CURLM *multi, long timeout_ms, void *arg)
+{
     (void)multi;
     struct rb_http *h = arg;
     if (h->timer)
@@ -71,7 +74,8 @@ static int set_timeout(CURLM *multi, long timeout_ms, void *arg) {
     return 0;
 }
 
-static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg) {
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+{
     (void)easy, (void)socket_arg;
     struct rb_http *h = arg;
     int events = 0;
@@ -83,7 +87,8 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
     return 0;
 }
 
-static size_t on_body(char *bytes, size_t size, size_t n, void *arg) {
+static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
+{
     struct transfer *t = arg;
     n *= size;
     if (n > RB_LIMIT_HTTP_BYTES - t->body.len) {
@@ -95,7 +100,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *arg) {
 }
 
 // Copies the value if the line is that header; one longer than its array is no date and no delay: ignored.
-static void keep_header(const char *line, size_t n, const char *name, char *out, size_t size) {
+static void keep_header(const char *line, size_t n, const char *name, char *out, size_t size)
+{
     const size_t name_len = strlen(name);
     if (n <= name_len || strncasecmp(line, name, name_len) != 0 || line[name_len] != ':')
         return;
@@ -110,7 +116,8 @@ static void keep_header(const char *line, size_t n, const char *name, char *out,
     out[end - value] = '\0';
 }
 
-static size_t on_header(char *bytes, size_t size, size_t n, void *arg) {
+static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
+{
     struct transfer *t = arg;
     n *= size;
     if (n >= 5 && memcmp(bytes, "HTTP/", 5) == 0) // a new answer: forget the headers of an interim one
@@ -121,7 +128,8 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg) {
 }
 
 // Frees everything; what may have held a secret (signature, session token, user-data) is wiped first.
-static void transfer_destroy(struct transfer *t) {
+static void transfer_destroy(struct transfer *t)
+{
     if (t->easy)
         curl_easy_cleanup(t->easy);
     for (struct curl_slist *s = t->headers; s; s = s->next)
@@ -135,14 +143,16 @@ static void transfer_destroy(struct transfer *t) {
     free(t);
 }
 
-static void link_transfer(struct rb_http *h, struct transfer *t) {
+static void link_transfer(struct rb_http *h, struct transfer *t)
+{
     t->next = h->transfers;
     if (t->next)
         t->next->previous = t;
     h->transfers = t;
 }
 
-static void unlink_transfer(struct rb_http *h, struct transfer *t) {
+static void unlink_transfer(struct rb_http *h, struct transfer *t)
+{
     curl_multi_remove_handle(h->multi, t->easy);
     if (t->next)
         t->next->previous = t->previous;
@@ -150,7 +160,8 @@ static void unlink_transfer(struct rb_http *h, struct transfer *t) {
 }
 
 // Connected and ready to write means that nobody can know how much of the request got out.
-static bool may_have_been_sent(CURL *easy) {
+static bool may_have_been_sent(CURL *easy)
+{
     curl_off_t pretransfer_us = 0;
     long request_bytes = 0;
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &pretransfer_us);
@@ -158,7 +169,8 @@ static bool may_have_been_sent(CURL *easy) {
     return pretransfer_us > 0 || request_bytes > 0;
 }
 
-static const char *reason_of(const struct transfer *t, CURLcode result) {
+static const char *reason_of(const struct transfer *t, CURLcode result)
+{
     if (result == CURLE_OK)
         return NULL;
     if (t->oversize)
@@ -167,7 +179,8 @@ static const char *reason_of(const struct transfer *t, CURLcode result) {
 }
 
 // An answer that broke off is no answer: its status line says nothing about a body that is not there.
-static void deliver(struct transfer *t, CURLcode result) {
+static void deliver(struct transfer *t, CURLcode result)
+{
     struct rb_http_response response = {
         .body = "",
         .retry_after = t->retry_after[0] ? t->retry_after : NULL,
@@ -183,7 +196,8 @@ static void deliver(struct transfer *t, CURLcode result) {
     t->fn(t->arg, &response);
 }
 
-static void deliver_finished(struct rb_http *h) {
+static void deliver_finished(struct rb_http *h)
+{
     int n_left;
     for (CURLMsg *message; (message = curl_multi_info_read(h->multi, &n_left));) {
         if (message->msg != CURLMSG_DONE)
@@ -199,28 +213,32 @@ static void deliver_finished(struct rb_http *h) {
     }
 }
 
-bool rb_http_is_loopback(const char *text) {
+bool rb_http_is_loopback(const char *text)
+{
     CURLU *url = rb_http_url_parse(text, NULL);
     const bool loopback = url && rb_http_url_is_loopback(url);
     curl_url_cleanup(url);
     return loopback;
 }
 
-static bool check_headers(const struct rb_http_request *r, struct rb_err *err) {
+static bool check_headers(const struct rb_http_request *r, struct rb_err *err)
+{
     for (int i = 0; i < r->n_headers; i++)
         if (strpbrk(r->headers[i], "\r\n") || !strchr(r->headers[i], ':'))
             return rb_err_set(err, RB_ERR_INVALID, "HTTP header %d: expected one line 'Name: value'", i + 1);
     return true;
 }
 
-static void append_header(struct transfer *t, const char *line) {
+static void append_header(struct transfer *t, const char *line)
+{
     struct curl_slist *longer = curl_slist_append(t->headers, line);
     if (!longer)
         abort(); // out of memory, as everywhere
     t->headers = longer;
 }
 
-static void copy_request(struct transfer *t, const struct rb_http_request *r) {
+static void copy_request(struct transfer *t, const struct rb_http_request *r)
+{
     for (int i = 0; i < r->n_headers; i++)
         append_header(t, r->headers[i]);
     append_header(t, "Expect:"); // no 100-continue: it costs a round trip and not every peer answers it
@@ -230,7 +248,8 @@ static void copy_request(struct transfer *t, const struct rb_http_request *r) {
         memcpy(t->request_body, r->body, r->body_len);
 }
 
-static void set_method(const struct transfer *t, const char *method) {
+static void set_method(const struct transfer *t, const char *method)
+{
     if (strcmp(method, "POST") == 0 || t->request_len > 0) {
         curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
         curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->request_body);
@@ -243,27 +262,29 @@ static void set_method(const struct transfer *t, const char *method) {
 }
 
 // False if this libcurl does not know one of them: going on without would be going on unprotected.
-static bool set_protection(const struct rb_http *h, const struct transfer *t, struct rb_err *err) {
+static bool set_protection(const struct rb_http *h, const struct transfer *t, struct rb_err *err)
+{
     const bool loopback = rb_http_url_is_loopback(t->url);
-    const bool ok =
-        curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
-        curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
-        curl_easy_setopt(t->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
-        curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, loopback ? "http,https" : "https") == CURLE_OK &&
-        curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-        (!loopback || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
-        (!h->ca_file || curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file) == CURLE_OK);
+    const bool ok = curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
+                    curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
+                    curl_easy_setopt(t->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
+                    curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, loopback ? "http,https" : "https") == CURLE_OK &&
+                    curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+                    (!loopback || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
+                    (!h->ca_file || curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file) == CURLE_OK);
     return ok || rb_err_set(err, RB_ERR_IO, "libcurl %s lacks a security option; expected 7.85 or later with TLS",
                             curl_version_info(CURLVERSION_NOW)->version);
 }
 
-static long milliseconds(int64_t us, int64_t default_us) {
+static long milliseconds(int64_t us, int64_t default_us)
+{
     const int64_t ms = ((us > 0 ? us : default_us) + 999) / 1000;
     return ms < INT_MAX ? (long)ms : INT_MAX;
 }
 
 static bool set_options(const struct rb_http *h, struct transfer *t, const struct rb_http_request *r,
-                        struct rb_err *err) {
+                        struct rb_err *err)
+{
     curl_easy_setopt(t->easy, CURLOPT_CURLU, t->url);
     curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
@@ -282,7 +303,8 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     return set_protection(h, t, err);
 }
 
-bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err) {
+bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err)
+{
     struct transfer *t = rb_xcalloc(1, sizeof *t);
     t->fn = fn;
     t->arg = arg;
@@ -308,7 +330,8 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
     return true;
 }
 
-void rb_http_cancel(struct rb_http *h, const void *arg) {
+void rb_http_cancel(struct rb_http *h, const void *arg)
+{
     for (struct transfer *t = h->transfers, *next; t; t = next) {
         next = t->next;
         if (t->arg != arg)
@@ -318,7 +341,8 @@ void rb_http_cancel(struct rb_http *h, const void *arg) {
     }
 }
 
-int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t unix_us) {
+int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t unix_us)
+{
     if (!response->retry_after)
         return -1;
     char *end;
@@ -333,20 +357,23 @@ int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t 
     return wait_us > 0 ? wait_us : 0;
 }
 
-int64_t rb_http_date_us(const struct rb_http_response *response) {
+int64_t rb_http_date_us(const struct rb_http_response *response)
+{
     const time_t at = response->date ? curl_getdate(response->date, NULL) : (time_t)-1;
     return at == (time_t)-1 ? -1 : (int64_t)at * RB_US_PER_S;
 }
 
 // The AWS tools' variable first, then OpenSSL's, which libcurl as a library does not read by itself.
-static const char *ca_file(void) {
+static const char *ca_file(void)
+{
     const char *file = getenv("AWS_CA_BUNDLE");
     if (!file || !*file)
         file = getenv("SSL_CERT_FILE");
     return file && *file ? file : NULL;
 }
 
-bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err) {
+bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err)
+{
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return rb_err_set(err, RB_ERR_IO, "libcurl does not start");
     CURLM *multi = curl_multi_init();
@@ -367,7 +394,8 @@ bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_
     return true;
 }
 
-void rb_http_destroy(struct rb_http *h) {
+void rb_http_destroy(struct rb_http *h)
+{
     if (!h)
         return;
     assert(!h->delivering); // a callback may not saw off the branch it sits on

@@ -4,7 +4,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-bool rb_http_url_part_is(CURLU *url, CURLUPart part, const char *expected) {
+bool rb_http_url_part_is(CURLU *url, CURLUPart part, const char *expected)
+{
     char *value = NULL;
     const bool present = curl_url_get(url, part, &value, 0) == CURLUE_OK;
     const bool equal = strcmp(present ? value : "", expected) == 0;
@@ -13,7 +14,8 @@ bool rb_http_url_part_is(CURLU *url, CURLUPart part, const char *expected) {
 }
 
 // 127.0.0.0/8, ::1, or the name that curl itself resolves to them without asking anybody.
-bool rb_http_url_is_loopback(CURLU *url) {
+bool rb_http_url_is_loopback(CURLU *url)
+{
     if (rb_http_url_part_is(url, CURLUPART_HOST, "localhost") || rb_http_url_part_is(url, CURLUPART_HOST, "[::1]"))
         return true;
     char *host = NULL;
@@ -24,7 +26,8 @@ bool rb_http_url_is_loopback(CURLU *url) {
     return loopback;
 }
 
-static bool check_scheme(CURLU *url, const char *text, struct rb_err *err) {
+static bool check_scheme(CURLU *url, const char *text, struct rb_err *err)
+{
     if (rb_http_url_part_is(url, CURLUPART_SCHEME, "https"))
         return true;
     if (rb_http_url_part_is(url, CURLUPART_SCHEME, "http") && rb_http_url_is_loopback(url))
@@ -33,7 +36,8 @@ static bool check_scheme(CURLU *url, const char *text, struct rb_err *err) {
                       "URL '%.200s': refused; expected https://, or http:// to a loopback address only", text);
 }
 
-CURLU *rb_http_url_parse(const char *text, struct rb_err *err) {
+CURLU *rb_http_url_parse(const char *text, struct rb_err *err)
+{
     CURLU *url = curl_url();
     const CURLUcode rc = url ? curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER) : CURLUE_OUT_OF_MEMORY;
     if (rc == CURLUE_OK && check_scheme(url, text, err))

@@ -15,7 +15,7 @@
 struct local {
     const struct rb_loop *loop;
     int slots;
-    struct rb_arena arena;        // of the strings of node
+    struct rb_arena arena; // of the strings of node
     bool has_node;
     struct rb_instance node;
     struct answer *answers;
@@ -26,23 +26,25 @@ struct answer {
     struct local *local;
     struct answer *previous, *next;
     uint64_t timer;
-    struct rb_err err;            // code NONE: success
-    rb_launch_fn *launched;       // exactly one of these four
+    struct rb_err err;      // code NONE: success
+    rb_launch_fn *launched; // exactly one of these four
     rb_list_fn *listed;
     rb_terminate_fn *terminated;
     rb_offers_fn *offered;
-    bool matches;                 // listed: the node belongs to the run that was asked for
+    bool matches; // listed: the node belongs to the run that was asked for
     void *arg;
 };
 
-static void answer_destroy(struct answer *a) {
+static void answer_destroy(struct answer *a)
+{
     if (a->next)
         a->next->previous = a->previous;
     *(a->previous ? &a->previous->next : &a->local->answers) = a->next;
     free(a);
 }
 
-static void offer(const struct local *local, rb_offers_fn *fn, void *arg) {
+static void offer(const struct local *local, rb_offers_fn *fn, void *arg)
+{
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_catalog catalog = {0};
     const char *accelerator;
@@ -51,7 +53,8 @@ static void offer(const struct local *local, rb_offers_fn *fn, void *arg) {
     fn(arg, NULL, &catalog);
 }
 
-static void deliver(void *arg) {
+static void deliver(void *arg)
+{
     const struct answer a = *(struct answer *)arg;
     const struct rb_err *err = a.err.code == RB_ERR_NONE ? NULL : &a.err;
     const struct rb_instance node = a.local->node; // the callback may change it
@@ -66,7 +69,8 @@ static void deliver(void *arg) {
         offer(a.local, a.offered, a.arg);
 }
 
-static struct answer *answer_soon(struct local *local, void *arg) {
+static struct answer *answer_soon(struct local *local, void *arg)
+{
     struct answer *a = rb_xcalloc(1, sizeof *a);
     a->local = local;
     a->arg = arg;
@@ -78,18 +82,21 @@ static struct answer *answer_soon(struct local *local, void *arg) {
     return a;
 }
 
-static const char *tag(const struct rb_launch *l, const char *key) {
+static const char *tag(const struct rb_launch *l, const char *key)
+{
     for (int i = 0; i < l->n_tags; i++)
         if (strcmp(l->tags[i].key, key) == 0)
             return l->tags[i].value;
     return NULL;
 }
 
-static const char *keep(struct local *local, const char *s) {
+static const char *keep(struct local *local, const char *s)
+{
     return s ? rb_arena_strdup(&local->arena, s) : NULL;
 }
 
-static void start_node(struct local *local, const struct rb_launch *l) {
+static void start_node(struct local *local, const struct rb_launch *l)
+{
     local->has_node = true;
     local->node = (struct rb_instance){
         .id = rb_arena_printf(&local->arena, "local-%.16s", l->token),
@@ -107,11 +114,13 @@ static void start_node(struct local *local, const struct rb_launch *l) {
     };
 }
 
-static bool is_running(const struct local *local) {
+static bool is_running(const struct local *local)
+{
     return local->has_node && local->node.state == RB_INSTANCE_RUNNING;
 }
 
-static void local_launch(struct rb_provider *p, const struct rb_launch *l, rb_launch_fn *fn, void *arg) {
+static void local_launch(struct rb_provider *p, const struct rb_launch *l, rb_launch_fn *fn, void *arg)
+{
     struct local *local = p->state;
     struct answer *a = answer_soon(local, arg);
     a->launched = fn;
@@ -124,7 +133,8 @@ static void local_launch(struct rb_provider *p, const struct rb_launch *l, rb_la
         start_node(local, l);
 }
 
-static void local_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg) {
+static void local_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
     struct local *local = p->state;
     struct answer *a = answer_soon(local, arg);
     a->listed = fn;
@@ -132,7 +142,8 @@ static void local_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn
     a->matches = local->has_node && wanted && actual && strcmp(wanted, actual) == 0;
 }
 
-static void local_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg) {
+static void local_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
     struct local *local = p->state;
     struct answer *a = answer_soon(local, arg);
     a->terminated = fn;
@@ -144,12 +155,14 @@ static void local_terminate(struct rb_provider *p, const char *id, rb_terminate_
     }
 }
 
-static void local_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg) {
+static void local_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
     (void)types, (void)n_types; // there is one type
     answer_soon(p->state, arg)->offered = fn;
 }
 
-static bool local_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err) {
+static bool local_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
     if (config->local_slots < 1)
         return rb_err_set(err, RB_ERR_INVALID, "local: expected at least one slot, got %d", config->local_slots);
     struct local *local = rb_xcalloc(1, sizeof *local);
@@ -159,7 +172,8 @@ static bool local_create(const struct rb_provider_config *config, struct rb_prov
     return true;
 }
 
-static void local_destroy(struct rb_provider *p) {
+static void local_destroy(struct rb_provider *p)
+{
     struct local *local = p->state;
     if (!local)
         return;
@@ -183,14 +197,16 @@ const struct rb_provider_ops rb_provider_local = {
     .offers = local_offers,
 };
 
-static int clamp_slots(long n) {
+static int clamp_slots(long n)
+{
     return n < 1 ? 1 : n > RB_LIMIT_GPUS_PER_NODE ? RB_LIMIT_GPUS_PER_NODE : (int)n;
 }
 
 // Names of price lists that occur in nvidia-smi's product names; the more particular first.
-static const char *accelerator_in(const char *product) {
-    static const char *const names[] = {"H200", "H100", "GH200", "B200", "A100", "A10G", "A10", "A40", "A6000", "L40S",
-                                        "L40", "L4", "V100", "P100", "T4", "K80"};
+static const char *accelerator_in(const char *product)
+{
+    static const char *const names[] = {"H200",  "H100", "GH200", "B200", "A100", "A10G", "A10", "A40",
+                                        "A6000", "L40S", "L40",   "L4",   "V100", "P100", "T4",  "K80"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strstr(product, names[i]))
             return names[i];
@@ -198,7 +214,8 @@ static const char *accelerator_in(const char *product) {
 }
 
 // One line per GPU; none if there is no driver. The command is constant, so the shell has nothing to expand.
-static int count_gpus(const char **out_accelerator) {
+static int count_gpus(const char **out_accelerator)
+{
     FILE *smi = popen("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", "re");
     char line[256];
     int n = 0;
@@ -211,7 +228,8 @@ static int count_gpus(const char **out_accelerator) {
     return pclose(smi) == 0 ? n : 0;
 }
 
-static int slots_by_choice(int detected) {
+static int slots_by_choice(int detected)
+{
     const char *text = getenv("RB_LOCAL_SLOTS");
     int64_t n;
     if (!text || !*text)
@@ -222,7 +240,8 @@ static int slots_by_choice(int detected) {
     return detected;
 }
 
-int rb_local_slots(const char **out_accelerator) {
+int rb_local_slots(const char **out_accelerator)
+{
     const char *accelerator = "CPU";
     const int n_gpus = count_gpus(&accelerator);
     if (n_gpus == 0)

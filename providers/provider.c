@@ -15,7 +15,8 @@ const struct rb_provider_ops *const rb_provider_table[] = {
     NULL,
 };
 
-static const struct rb_provider_ops *find(const char *name, size_t len) {
+static const struct rb_provider_ops *find(const char *name, size_t len)
+{
     for (const struct rb_provider_ops *const *ops = rb_provider_table; *ops; ops++)
         if (strncmp((*ops)->name, name, len) == 0 && (*ops)->name[len] == '\0')
             return *ops;
@@ -23,7 +24,8 @@ static const struct rb_provider_ops *find(const char *name, size_t len) {
 }
 
 bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, char out_region[static 64],
-                      struct rb_err *err) {
+                      struct rb_err *err)
+{
     if (!rb_infra_check(infra, err))
         return rb_err_prefix(err, "infra");
     const size_t name_len = strcspn(infra, "/");

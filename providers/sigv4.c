@@ -12,7 +12,8 @@
 
 enum { DATE_LEN = 8 }; // the YYYYMMDD at the start of x-amz-date
 
-static int by_name(const void *a, const void *b) {
+static int by_name(const void *a, const void *b)
+{
     const struct rb_sigv4_header *const *x = a, *const *y = b;
     const int order = strcasecmp((*x)->name, (*y)->name);
     if (order != 0)
@@ -20,7 +21,8 @@ static int by_name(const void *a, const void *b) {
     return (*x > *y) - (*x < *y); // same name: as given, which qsort alone does not promise
 }
 
-static const struct rb_sigv4_header **sorted_headers(const struct rb_sigv4_request *r) {
+static const struct rb_sigv4_header **sorted_headers(const struct rb_sigv4_request *r)
+{
     const struct rb_sigv4_header **sorted = rb_xcalloc((size_t)r->n_headers + 1, sizeof *sorted);
     for (int i = 0; i < r->n_headers; i++)
         sorted[i] = &r->headers[i];
@@ -29,13 +31,15 @@ static const struct rb_sigv4_header **sorted_headers(const struct rb_sigv4_reque
 }
 
 // Not tolower: the answer must not depend on the locale.
-static void append_lower(struct rb_buf *out, const char *s) {
+static void append_lower(struct rb_buf *out, const char *s)
+{
     for (; *s; s++)
         rb_buf_putc(out, *s >= 'A' && *s <= 'Z' ? (char)(*s - 'A' + 'a') : *s);
 }
 
 // Trimmed at both ends, every run of blanks inside is one space.
-static void append_value(struct rb_buf *out, const char *s) {
+static void append_value(struct rb_buf *out, const char *s)
+{
     bool gap = false, any = false;
     for (; *s; s++) {
         if (*s == ' ' || *s == '\t') {
@@ -51,7 +55,8 @@ static void append_value(struct rb_buf *out, const char *s) {
 }
 
 // "name:value\n" for each header; values of one name are joined by commas.
-static void append_headers(struct rb_buf *out, const struct rb_sigv4_header *const *sorted, int n) {
+static void append_headers(struct rb_buf *out, const struct rb_sigv4_header *const *sorted, int n)
+{
     for (int i = 0; i < n; i++) {
         if (i > 0 && strcasecmp(sorted[i]->name, sorted[i - 1]->name) == 0) {
             rb_buf_putc(out, ',');
@@ -67,7 +72,8 @@ static void append_headers(struct rb_buf *out, const struct rb_sigv4_header *con
         rb_buf_putc(out, '\n');
 }
 
-static void append_signed_names(struct rb_buf *out, const struct rb_sigv4_header *const *sorted, int n) {
+static void append_signed_names(struct rb_buf *out, const struct rb_sigv4_header *const *sorted, int n)
+{
     for (int i = 0; i < n; i++) {
         if (i > 0 && strcasecmp(sorted[i]->name, sorted[i - 1]->name) == 0)
             continue;
@@ -77,7 +83,8 @@ static void append_signed_names(struct rb_buf *out, const struct rb_sigv4_header
     }
 }
 
-static void canonical_sha256(const struct rb_sigv4_request *r, char out_hex[65]) {
+static void canonical_sha256(const struct rb_sigv4_request *r, char out_hex[65])
+{
     RB_AUTO(rb_auto_free) const struct rb_sigv4_header **sorted = sorted_headers(r);
     RB_AUTO(rb_buf_finish) struct rb_buf canonical = RB_BUF_INIT;
     rb_buf_printf(&canonical, "%s\n%s\n%s\n", r->method, r->path, r->query);
@@ -90,12 +97,14 @@ static void canonical_sha256(const struct rb_sigv4_request *r, char out_hex[65])
     rb_digest_sha256(canonical.data, canonical.len, out_hex);
 }
 
-static void append_scope(const struct rb_sigv4_request *r, struct rb_buf *out) {
+static void append_scope(const struct rb_sigv4_request *r, struct rb_buf *out)
+{
     rb_buf_append(out, r->amz_date, DATE_LEN);
     rb_buf_printf(out, "/%s/%s/aws4_request", r->region, r->service);
 }
 
-static void signing_key(const struct rb_sigv4_request *r, const char *secret_key, uint8_t out[32]) {
+static void signing_key(const struct rb_sigv4_request *r, const char *secret_key, uint8_t out[32])
+{
     RB_AUTO(rb_buf_finish) struct rb_buf seed = RB_BUF_INIT;
     rb_buf_printf(&seed, "AWS4%s", secret_key);
     rb_digest_hmac_sha256(seed.data, seed.len, r->amz_date, DATE_LEN, out);
@@ -106,7 +115,8 @@ static void signing_key(const struct rb_sigv4_request *r, const char *secret_key
 }
 
 void rb_sigv4_signature(const struct rb_sigv4_request *r, const char *secret_key, char out_hex[65],
-                        char out_canonical_sha256[65]) {
+                        char out_canonical_sha256[65])
+{
     assert(strlen(r->amz_date) > DATE_LEN);
     char canonical_hex[65];
     canonical_sha256(r, canonical_hex);
@@ -125,7 +135,8 @@ void rb_sigv4_signature(const struct rb_sigv4_request *r, const char *secret_key
 }
 
 void rb_sigv4_authorization(const struct rb_sigv4_request *r, const char *access_key, const char *secret_key,
-                            struct rb_buf *out) {
+                            struct rb_buf *out)
+{
     RB_AUTO(rb_auto_free) const struct rb_sigv4_header **sorted = sorted_headers(r);
     char signature[65];
     rb_sigv4_signature(r, secret_key, signature, NULL);
@@ -136,7 +147,8 @@ void rb_sigv4_authorization(const struct rb_sigv4_request *r, const char *access
     rb_buf_printf(out, ", Signature=%s", signature);
 }
 
-void rb_sigv4_encode(const char *s, size_t n, struct rb_buf *out) {
+void rb_sigv4_encode(const char *s, size_t n, struct rb_buf *out)
+{
     for (size_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)s[i];
         const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||

@@ -18,27 +18,31 @@ struct reader {
     XML_Parser expat;
     struct rb_arena *arena;
     struct rb_err *err;
-    bool failed;         // err is set
+    bool failed; // err is set
     int depth, n_nodes;
     struct open_element open[RB_LIMIT_XML_DEPTH + 1]; // open[0] stands above the root
-    struct rb_buf text;  // character data of the open elements, outermost first
+    struct rb_buf text;                               // character data of the open elements, outermost first
 };
 
-static void fail(struct reader *r, const char *reason) {
+static void fail(struct reader *r, const char *reason)
+{
     if (r->failed)
         return;
     r->failed = true;
-    rb_err_set(r->err, RB_ERR_IO, "XML answer, line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->expat), reason);
+    rb_err_set(r->err, RB_ERR_IO, "XML answer, line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->expat),
+               reason);
     XML_StopParser(r->expat, XML_FALSE);
 }
 
 static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system_id, const XML_Char *public_id,
-                       int has_internal_subset) {
+                       int has_internal_subset)
+{
     (void)name, (void)system_id, (void)public_id, (void)has_internal_subset;
     fail(arg, "a DOCTYPE is refused");
 }
 
-static void on_start(void *arg, const XML_Char *name, const XML_Char **attributes) {
+static void on_start(void *arg, const XML_Char *name, const XML_Char **attributes)
+{
     (void)attributes;
     struct reader *r = arg;
     if (r->failed)
@@ -66,14 +70,16 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **attribute
     r->open[r->depth] = (struct open_element){.node = node, .text_start = r->text.len};
 }
 
-static void on_text(void *arg, const XML_Char *s, int n) {
+static void on_text(void *arg, const XML_Char *s, int n)
+{
     struct reader *r = arg;
     if (!r->failed)
         rb_buf_append(&r->text, s, (size_t)n);
 }
 
 // The blanks between child elements are layout, not text.
-static bool is_layout(const struct open_element *e, const char *text, size_t n) {
+static bool is_layout(const struct open_element *e, const char *text, size_t n)
+{
     if (!e->node->first)
         return n == 0;
     for (size_t i = 0; i < n; i++)
@@ -82,7 +88,8 @@ static bool is_layout(const struct open_element *e, const char *text, size_t n) 
     return true;
 }
 
-static void on_end(void *arg, const XML_Char *name) {
+static void on_end(void *arg, const XML_Char *name)
+{
     (void)name;
     struct reader *r = arg;
     if (r->failed)
@@ -95,7 +102,8 @@ static void on_end(void *arg, const XML_Char *name) {
     r->text.len = e->text_start;
 }
 
-static void parse(struct reader *r, const char *bytes, size_t n) {
+static void parse(struct reader *r, const char *bytes, size_t n)
+{
     XML_SetUserData(r->expat, r);
     XML_SetElementHandler(r->expat, on_start, on_end);
     XML_SetCharacterDataHandler(r->expat, on_text);
@@ -104,7 +112,8 @@ static void parse(struct reader *r, const char *bytes, size_t n) {
         fail(r, XML_ErrorString(XML_GetErrorCode(r->expat)));
 }
 
-bool rb_xml_parse(const char *bytes, size_t n, struct rb_arena *arena, const struct rb_xml **out, struct rb_err *err) {
+bool rb_xml_parse(const char *bytes, size_t n, struct rb_arena *arena, const struct rb_xml **out, struct rb_err *err)
+{
     if (n > RB_LIMIT_HTTP_BYTES)
         return rb_err_set(err, RB_ERR_IO, "XML answer: %zu bytes, more than RB_LIMIT_HTTP_BYTES (%d)", n,
                           RB_LIMIT_HTTP_BYTES);
@@ -123,7 +132,8 @@ bool rb_xml_parse(const char *bytes, size_t n, struct rb_arena *arena, const str
     return true;
 }
 
-const struct rb_xml *rb_xml_child(const struct rb_xml *x, const char *name) {
+const struct rb_xml *rb_xml_child(const struct rb_xml *x, const char *name)
+{
     if (!x)
         return NULL;
     if (x->first && strcmp(x->first->name, name) == 0)
@@ -131,12 +141,14 @@ const struct rb_xml *rb_xml_child(const struct rb_xml *x, const char *name) {
     return rb_xml_next(x->first, name);
 }
 
-const char *rb_xml_text(const struct rb_xml *x, const char *name) {
+const char *rb_xml_text(const struct rb_xml *x, const char *name)
+{
     const struct rb_xml *child = rb_xml_child(x, name);
     return child ? child->text : NULL;
 }
 
-const struct rb_xml *rb_xml_next(const struct rb_xml *x, const char *name) {
+const struct rb_xml *rb_xml_next(const struct rb_xml *x, const char *name)
+{
     if (!x)
         return NULL;
     for (x = x->next; x; x = x->next)

@@ -32,7 +32,7 @@ double rb_synthetic_curve(uint64_t seed, uint32_t replicate, enum rb_goal goal, 
     struct rb_stream s = stream_of(seed, replicate, trial, 0, 0);
     const double b0 = -0.1 * log1p(-rb_stream_uniform(&s));
     const double b1 = rb_stream_uniform(&s), b2 = rb_stream_uniform(&s);
-    const double loss = 1 / (b0 * (double)resource / 100 + 0.1 * b1 + 0.5) + 0.01 * b2 +
-                        report_noise(seed, replicate, trial, resource);
+    const double loss =
+        1 / (b0 * (double)resource / 100 + 0.1 * b1 + 0.5) + 0.01 * b2 + report_noise(seed, replicate, trial, resource);
     return goal == RB_GOAL_MAXIMIZE ? (2 - loss) / 2 : loss;
 }

@@ -14,8 +14,8 @@ static bool is_constant(const struct rb_dist *d)
     return d->kind == RB_DIST_CONSTANT;
 }
 
-static struct rb_stream stream_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index, int attempt,
-                                  uint32_t replicate)
+static struct rb_stream stream_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
+                                  int attempt, uint32_t replicate)
 {
     struct rb_stream stream;
     rb_stream_init(&stream, &(struct rb_stream_key){
@@ -38,7 +38,8 @@ static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb
     return rb_dist_draw(d, &stream);
 }
 
-int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)
+int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                         uint32_t replicate)
 {
     return duration_us(
         draw(&s->sim_offers[offer].provisioning->queue_s, s, RB_DRAW_QUEUE, stage, ordinal, attempt, replicate));

@@ -27,8 +27,8 @@ struct samples {
 struct piece {
     const struct rb_program *program;
     struct samples *samples;
-    int first, end;      // replicates
-    int failed_at;       // -1: none
+    int first, end; // replicates
+    int failed_at;  // -1: none
     struct rb_err err;
 };
 

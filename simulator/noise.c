@@ -12,8 +12,8 @@ struct rb_noise {
     bool *trials_drawn[RB_LIMIT_STAGES];            // [n_replicates]
     int *kind;                                      // [n_offers]: offers provisioned alike draw alike
     int n_kinds;
-    struct rb_arrival *nodes;                       // [kind][stage][n_replicates][n_nodes]
-    bool *nodes_drawn;                              // [kind][stage][n_replicates]
+    struct rb_arrival *nodes; // [kind][stage][n_replicates][n_nodes]
+    bool *nodes_drawn;        // [kind][stage][n_replicates]
 };
 
 // Numbers the distinct provisioning entries in use. Returns how many.
@@ -111,8 +111,9 @@ bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, 
 struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate)
 {
     const struct rb_scenario *s = noise->scenario;
-    const size_t row = ((size_t)noise->kind[offer] * (size_t)s->stages.n + (size_t)stage) * (size_t)noise->n_replicates +
-                       (size_t)replicate;
+    const size_t row =
+        ((size_t)noise->kind[offer] * (size_t)s->stages.n + (size_t)stage) * (size_t)noise->n_replicates +
+        (size_t)replicate;
     struct rb_arrival *nodes = noise->nodes + row * (size_t)noise->n_nodes;
     if (!noise->nodes_drawn[row]) {
         for (int k = 0; k < noise->n_nodes; k++)

@@ -124,8 +124,8 @@ static int64_t max_time(int64_t a, int64_t b)
 double rb_sim_stage_unit_s(const struct rb_workspace *ws)
 {
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
-    return rb_draw_unit_s(ws->program->scenario, stage->plan->nodes[0].offer, stage->plan->gpus_per_trial, stage->unit_s,
-                          ws->replicate);
+    return rb_draw_unit_s(ws->program->scenario, stage->plan->nodes[0].offer, stage->plan->gpus_per_trial,
+                          stage->unit_s, ws->replicate);
 }
 
 int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt)
@@ -217,8 +217,8 @@ bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint3
     return rb_sim_run_from(ws, program, replicate, out, err);
 }
 
-bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
-                      uint32_t replicate, struct rb_workspace *ws, struct rb_replicate *out, struct rb_err *err)
+bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages, uint32_t replicate,
+                      struct rb_workspace *ws, struct rb_replicate *out, struct rb_err *err)
 {
     struct rb_program program;
     return rb_program_compile(s, stages, n_stages, &program, err) && rb_sim_run(ws, &program, replicate, out, err);

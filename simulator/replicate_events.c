@@ -13,11 +13,9 @@ static const struct rb_stage_program *current(const struct rb_workspace *ws)
 
 static void push(struct rb_workspace *ws, int64_t time_us, enum rb_sim_order order, int index, int attempt)
 {
-    rb_event_heap_push(&ws->heap, &(struct rb_sim_event){.time_us = time_us,
-                                                         .order = order,
-                                                         .index = index,
-                                                         .attempt = attempt,
-                                                         .stage = ws->stage});
+    rb_event_heap_push(&ws->heap,
+                       &(struct rb_sim_event){
+                           .time_us = time_us, .order = order, .index = index, .attempt = attempt, .stage = ws->stage});
 }
 
 // Nodes numbered from `first` on are new: what will happen to them.

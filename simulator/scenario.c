@@ -41,9 +41,8 @@ static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
                  "profile \"%.40s\" has no provisioning entry for %.40s on %.40s: use `rbprofile provision`",
                  profile->name, offer->instance_type, offer->infra);
     else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)
-        snprintf(o->why_not, sizeof o->why_not,
-                 "profile \"%.60s\" has no preemption_per_hour for spot %.40s on %.40s", profile->name,
-                 offer->instance_type, offer->infra);
+        snprintf(o->why_not, sizeof o->why_not, "profile \"%.60s\" has no preemption_per_hour for spot %.40s on %.40s",
+                 profile->name, offer->instance_type, offer->infra);
     o->usable = o->why_not[0] == '\0';
 }
 
@@ -68,8 +67,9 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
         return rb_err_set(err, RB_ERR_PRICE, "%s on %s costs more than a million dollars an hour: check its price",
                           offer->instance_type, offer->infra);
     if (!is_affordable(gigabytes(job->data_bytes), job->data_uusd_per_gb))
-        return rb_err_set(err, RB_ERR_INVALID, "data: reading it costs more than a million dollars a node: check data.size "
-                                               "and data.price_per_gb");
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "data: reading it costs more than a million dollars a node: check data.size "
+                          "and data.price_per_gb");
     *out = (struct rb_billing){
         .rate = offer->rate,
         .data_uusd = rb_bill_data_uusd(job->data_bytes, job->data_uusd_per_gb),
@@ -83,8 +83,9 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
     if (!rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err))
         return false;
     return is_affordable(out->disk_gb, out->disk_rate.uusd_per_hour) ||
-           rb_err_set(err, RB_ERR_INVALID, "resources.disk_size: the disk costs more than a million dollars an hour: check "
-                                           "the size and its price");
+           rb_err_set(err, RB_ERR_INVALID,
+                      "resources.disk_size: the disk costs more than a million dollars an hour: check "
+                      "the size and its price");
 }
 
 static struct rb_dist measurement_error(const struct rb_training *training)
@@ -100,8 +101,8 @@ static struct rb_dist measurement_error(const struct rb_training *training)
 }
 
 bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const struct rb_profile *profile,
-                      const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices,
-                      uint64_t seed, struct rb_err *err)
+                      const struct rb_offer *offers, int n_offers, const struct rb_catalog *disk_prices, uint64_t seed,
+                      struct rb_err *err)
 {
     struct rb_scenario made = {.job = job, .profile = profile, .offers = offers, .n_offers = n_offers, .seed = seed};
     if (!rb_rungs_of_job(job, &made.stages, err))

@@ -39,7 +39,8 @@ static void push(struct world *w, const struct rb_sim_event *event)
 static bool fail(struct world *w, const char *why)
 {
     if (!w->failed)
-        rb_err_set(w->err, RB_ERR_INFEASIBLE, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine), why);
+        rb_err_set(w->err, RB_ERR_INFEASIBLE, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine),
+                   why);
     w->failed = true;
     return false;
 }
@@ -77,8 +78,7 @@ static void expect_next(struct world *w, int trial)
 {
     struct running_trial *t = &w->trials[trial];
     const bool more = t->resource < t->resource_end;
-    const int64_t at_us =
-        more ? rb_trial_progress_next_us(&t->progress) : rb_trial_progress_end_us(&t->progress);
+    const int64_t at_us = more ? rb_trial_progress_next_us(&t->progress) : rb_trial_progress_end_us(&t->progress);
     push(w, &(struct rb_sim_event){
                 .time_us = t->started_us + at_us,
                 .order = more ? RB_SIM_REPORT : RB_SIM_TRIAL_ENDED,
@@ -162,8 +162,7 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
         next.time_us += rb_draw_init_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
         next.order = RB_SIM_NODE_READY;
         push(w, &next);
-        const int64_t life_us =
-            rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
+        const int64_t life_us = rb_draw_preemption_us(w->scenario, n.offer, n.stage, n.ordinal, n.attempt, replicate);
         if (life_us != INT64_MAX) {
             next.time_us = e->time_us + life_us;
             next.order = RB_SIM_NODE_LOST;
@@ -205,8 +204,7 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
         return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
     case RB_SIM_REPORT:
     case RB_SIM_TRIAL_ENDED:
-        return e->stage == rb_engine_stage(w->engine) &&
-               rb_engine_attempt_is_current(w->engine, e->index, e->attempt);
+        return e->stage == rb_engine_stage(w->engine) && rb_engine_attempt_is_current(w->engine, e->index, e->attempt);
     case RB_SIM_WAKE:
         return e->stage == rb_engine_stage(w->engine);
     case RB_SIM_STOP:
@@ -313,8 +311,7 @@ bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const
 {
     struct rb_program program;
     struct world w = {.scenario = s, .opt = opt, .err = err};
-    if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) ||
-        !rb_engine_create(plan, &w.engine, err))
+    if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) || !rb_engine_create(plan, &w.engine, err))
         return false;
     const bool ok = play(&w) && sum_up(&w, out);
     rb_engine_destroy(w.engine);

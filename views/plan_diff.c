@@ -21,13 +21,15 @@ static void nodes_cell(const struct rb_plan *plan, int stage, struct rb_text_tab
 static void time_cell(const struct rb_plan *plan, int stage, struct rb_text_table *t)
 {
     char text[32];
-    rb_text_table_cell(t, "%s", stage < plan->n_stages ? rb_format_duration(plan->stages[stage].time_us.p50, text) : "-");
+    rb_text_table_cell(t, "%s",
+                       stage < plan->n_stages ? rb_format_duration(plan->stages[stage].time_us.p50, text) : "-");
 }
 
 static void cost_cell(const struct rb_plan *plan, int stage, struct rb_text_table *t)
 {
     char text[32];
-    rb_text_table_cell(t, "%s", stage < plan->n_stages ? rb_format_money(plan->stages[stage].cost_uusd.p50, text) : "-");
+    rb_text_table_cell(t, "%s",
+                       stage < plan->n_stages ? rb_format_money(plan->stages[stage].cost_uusd.p50, text) : "-");
 }
 
 static void stages(const struct rb_plan *a, const char *name_a, const struct rb_plan *b, const char *name_b,

@@ -4,9 +4,8 @@
 #include <string.h>
 
 static const struct rb_text_column stage_columns[] = {
-    {"stage", true, 0},     {"trials", true, 0},     {"trained to", true, 3},      {"GPUs/trial", true, 0},
-    {"nodes", false, 0},    {"waves", true, 1},      {"time p50", true, 0},        {"(p95)", true, 2},
-    {"cost p50", true, 0},  {"(p95)", true, 2},
+    {"stage", true, 0}, {"trials", true, 0},   {"trained to", true, 3}, {"GPUs/trial", true, 0}, {"nodes", false, 0},
+    {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2},      {"cost p50", true, 0},   {"(p95)", true, 2},
 };
 
 static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *stage, struct rb_buf *out)

@@ -11,8 +11,7 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
     out->trials_ended = out->nodes = out->nodes_ready = 0;
     for (int i = 0; i < rb_engine_n_trials(e); i++) {
         const struct rb_trial *t = rb_engine_trial(e, i);
-        out->trials_ended +=
-            t->stage == out->stage && t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
+        out->trials_ended += t->stage == out->stage && t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
     }
     for (int i = 0; i < rb_engine_n_nodes(e); i++) {
         const struct rb_owned_node *n = rb_engine_node(e, i);
@@ -55,8 +54,8 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
         rb_buf_printf(out, "node %d was lost", e->node);
         break;
     case RB_EVENT_REPORT:
-        rb_buf_printf(out, "trial %d: %s %" PRId64 ", %s %.6g", e->trial, plan->job->scheduler.unit,
-                      e->resource, plan->job->metric_name, e->metric);
+        rb_buf_printf(out, "trial %d: %s %" PRId64 ", %s %.6g", e->trial, plan->job->scheduler.unit, e->resource,
+                      plan->job->metric_name, e->metric);
         break;
     case RB_EVENT_TRIAL_ENDED:
         rb_buf_printf(out, "trial %d ended: %s", e->trial, rb_outcome_name(e->outcome));

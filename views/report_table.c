@@ -56,26 +56,24 @@ static void best(const struct rb_node *r, struct rb_buf *out)
         return;
     }
     const struct rb_node *metric = child(b, "metric");
-    rb_buf_printf(out, "best configuration: trial %" PRId64 ", %s %s\n ", integer(b, "trial"),
-                  text(b, "metric_name"), metric ? metric->text : "nan");
+    rb_buf_printf(out, "best configuration: trial %" PRId64 ", %s %s\n ", integer(b, "trial"), text(b, "metric_name"),
+                  metric ? metric->text : "nan");
     const struct rb_node *params = child(b, "params");
     for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
         rb_buf_printf(out, " %s=%s", p->key, p->text);
     rb_buf_putc(out, '\n');
     if (text(b, "checkpoint")[0])
-        rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n",
-                      text(b, "checkpoint"), text(r, "run"));
+        rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n", text(b, "checkpoint"),
+                      text(r, "run"));
 }
 
 typedef char *format_fn(int64_t v, char out[static 32]);
 
-static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values,
-                       format_fn *format)
+static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, format_fn *format)
 {
     char a[32], b[32];
     const struct rb_node *predicted = child(values, "predicted");
-    const int64_t p5 = integer(predicted, "p5"), p95 = integer(predicted, "p95"),
-                  actual = integer(values, "actual");
+    const int64_t p5 = integer(predicted, "p5"), p95 = integer(predicted, "p95"), actual = integer(values, "actual");
     rb_text_table_cell(t, "%s", name);
     rb_text_table_cell(t, "%s", format(integer(predicted, "mean"), a));
     rb_text_table_cell(t, "%s .. %s", format(p5, a), format(p95, b));
@@ -86,8 +84,7 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
 static void beside(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
-        {"", false, 0},      {"predicted", true, 0},    {"p5 .. p95", true, 0},
-        {"actual", true, 0}, {"in between?", false, 1},
+        {"", false, 0}, {"predicted", true, 0}, {"p5 .. p95", true, 0}, {"actual", true, 0}, {"in between?", false, 1},
     };
     struct rb_text_table t;
     rb_text_table_init(&t, columns, 5);
@@ -110,8 +107,7 @@ static void money(const struct rb_node *r, const struct rb_text_style *style, st
         {"lost", "work that was lost"},
         {"minimum", "the 60 s minimum"},
     };
-    static const struct rb_text_column columns[] = {
-        {"where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
+    static const struct rb_text_column columns[] = {{"where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
     const struct rb_node *cost = child(r, "cost_uusd"), *by = child(cost, "by");
     const int64_t total = integer(cost, "actual");
     struct rb_text_table t;
@@ -181,14 +177,11 @@ static void leak_check(const struct rb_node *r, struct rb_buf *out)
         rb_buf_puts(out, "\ninstances left: not checked yet\n");
         return;
     }
-    rb_format_instant((integer(r, "started_at_us") + integer(check, "at_us")) / RB_US_PER_S * RB_US_PER_S,
-                      at);
+    rb_format_instant((integer(r, "started_at_us") + integer(check, "at_us")) / RB_US_PER_S * RB_US_PER_S, at);
     if (child(check, "instances_left"))
-        rb_buf_printf(out, "\ninstances left: %" PRId64 " (listed at %s)\n", integer(check, "instances_left"),
-                      at);
+        rb_buf_printf(out, "\ninstances left: %" PRId64 " (listed at %s)\n", integer(check, "instances_left"), at);
     else
-        rb_buf_printf(
-            out, "\ninstances left: unknown (the listing at %s was not complete; look with rbrun gc)\n", at);
+        rb_buf_printf(out, "\ninstances left: unknown (the listing at %s was not complete; look with rbrun gc)\n", at);
 }
 
 bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out,
@@ -196,8 +189,7 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
 {
     if (strcmp(text(r, "format"), "rb-report/1") != 0)
         return rb_err_set(err, RB_ERR_INVALID, "expected a report of format rb-report/1");
-    if (!child(child(r, "time_us"), "predicted") || !child(child(r, "cost_uusd"), "by") ||
-        !child(r, "stages"))
+    if (!child(child(r, "time_us"), "predicted") || !child(child(r, "cost_uusd"), "by") || !child(r, "stages"))
         return rb_err_set(err, RB_ERR_INVALID, "the report lacks time_us.predicted, cost_uusd.by or stages");
     heading(r, out);
     best(r, out);

@@ -13,10 +13,10 @@ struct result {
 
 struct rung_state {
     struct rb_rung_table table;
-    int rung;                // handed out last, -1: none yet
-    int *trials;             // of that rung, ascending; [n_trials]
+    int rung;    // handed out last, -1: none yet
+    int *trials; // of that rung, ascending; [n_trials]
     int n_trials;
-    struct result *results;  // told so far
+    struct result *results; // told so far
     int n_results;
 };
 

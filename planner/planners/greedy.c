@@ -8,13 +8,12 @@
 struct climb {
     struct rb_candidate at;
     struct rb_estimate screened; // of `at`, from the first replicates
-    int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: what a step makes smaller
+    int gpus[RB_LIMIT_STAGES];   // GPUs allocated to each stage: what a step makes smaller
 };
 
 // The choice that an allocation of `gpus` GPUs means for a stage of n trials, if it divides them evenly: a multiple of
 // n gives each trial its share; a divisor gives the smallest size to some at a time.
-static bool choice_of_allocation(const struct rb_search *search, int stage, int offer, int gpus,
-                                 struct rb_choice *out)
+static bool choice_of_allocation(const struct rb_search *search, int stage, int offer, int gpus, struct rb_choice *out)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
     int n = rb_search_n_trials(search, stage), per_node = rb_search_gpus_per_node(search, offer);

@@ -19,8 +19,8 @@ static struct rb_candidate follow_trials(const struct rb_search *search, int off
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     int n_offers = search->scenario->n_offers, n = 0, best;
-    RB_AUTO(rb_auto_free) struct rb_candidate *candidates =
-        rb_xcalloc((size_t)n_offers * RB_LIMIT_GPUS_PER_NODE, sizeof *candidates);
+    RB_AUTO(rb_auto_free)
+    struct rb_candidate *candidates = rb_xcalloc((size_t)n_offers * RB_LIMIT_GPUS_PER_NODE, sizeof *candidates);
     for (int offer = 0; offer < n_offers; offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];
         for (int i = 0; i < sizes->n; i++)

@@ -99,8 +99,7 @@ static bool look_for(struct rb_optimum *op, enum rb_aim_kind kind, const struct 
     return offer_hull(op, hull, err) && improve(op, hull, err);
 }
 
-static bool find_nearest(struct rb_optimum *op, const struct hull *hull, struct rb_plan_result *out,
-                         struct rb_err *err)
+static bool find_nearest(struct rb_optimum *op, const struct hull *hull, struct rb_plan_result *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
     if (req->deadline_us >= 0 && !look_for(op, RB_AIM_DEADLINE, hull, err))
@@ -121,7 +120,8 @@ static bool find_best(struct rb_optimum *op, const struct hull *hull, struct rb_
         return false;
     rb_trace("planner", "%lld partial plans looked at, %lld plans scored, %d refused by the evaluator",
              (long long)op->n_nodes, (long long)op->search->n_evaluated, op->n_refused);
-    rb_search_note(op->search, "optimal: %lld other plans and beginnings of plans were ruled out by their means or a bound",
+    rb_search_note(op->search,
+                   "optimal: %lld other plans and beginnings of plans were ruled out by their means or a bound",
                    (long long)op->n_ruled_out);
     *out = rb_search_found(op->search, &op->best);
     out->cut = op->cut;

@@ -43,14 +43,13 @@ void *rb_cloud_grown(void *array, int n, int *cap, size_t size)
 struct rb_stream rb_cloud_stream(const struct rb_cloud *c, enum rb_cloud_draw draw, int ordinal)
 {
     struct rb_stream s;
-    rb_stream_init(
-        &s, &(struct rb_stream_key){
-                .seed = c->config->seed, .purpose = RB_DRAW_MOCK, .stage = draw, .index = (uint32_t)ordinal});
+    rb_stream_init(&s,
+                   &(struct rb_stream_key){
+                       .seed = c->config->seed, .purpose = RB_DRAW_MOCK, .stage = draw, .index = (uint32_t)ordinal});
     return s;
 }
 
-int64_t rb_cloud_draw_us(const struct rb_cloud *c, const struct rb_dist *d, enum rb_cloud_draw draw,
-                         int ordinal)
+int64_t rb_cloud_draw_us(const struct rb_cloud *c, const struct rb_dist *d, enum rb_cloud_draw draw, int ordinal)
 {
     struct rb_stream s = rb_cloud_stream(c, draw, ordinal);
     return rb_us_from_seconds(rb_dist_draw(d, &s));
@@ -111,8 +110,7 @@ void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb
         i->ended_us = end_second(i, now_us);
     if (state == RB_CLOUD_SHUTTING_DOWN)
         i->terminated_us = end_second(i, now_us);
-    i->plan.gone_us =
-        now_us + rb_cloud_draw_us(c, &c->config->shutdown_s, RB_CLOUD_DRAW_SHUTDOWN, i->ordinal);
+    i->plan.gone_us = now_us + rb_cloud_draw_us(c, &c->config->shutdown_s, RB_CLOUD_DRAW_SHUTDOWN, i->ordinal);
     if (i->plan.boot_ordered && i->plan.node_alive)
         give_order(c, RB_CLOUD_END, i);
     rb_cloud_changed(c);
@@ -154,8 +152,7 @@ static int64_t due_us(const struct rb_cloud_instance *i)
     case RB_CLOUD_PENDING:
         return i->plan.start_us;
     case RB_CLOUD_RUNNING:
-        return !i->plan.boot_ordered && i->plan.boot_us < i->plan.shutdown_us ? i->plan.boot_us
-                                                                              : i->plan.shutdown_us;
+        return !i->plan.boot_ordered && i->plan.boot_us < i->plan.shutdown_us ? i->plan.boot_us : i->plan.shutdown_us;
     case RB_CLOUD_SHUTTING_DOWN:
     case RB_CLOUD_STOPPING:
         // Nobody sees `terminated` while something of the node still lives.
@@ -244,8 +241,7 @@ void rb_cloud_node_gone(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t
     rb_cloud_advance(c, now_us);
 }
 
-void rb_cloud_guest_shutdown(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us,
-                             int64_t delay_us)
+void rb_cloud_guest_shutdown(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, int64_t delay_us)
 {
     if (i->state == RB_CLOUD_RUNNING)
         i->plan.shutdown_us = now_us + delay_us;
@@ -298,15 +294,13 @@ bool rb_cloud_listed(const struct rb_cloud_instance *i, const char *region, int6
 
 const char *rb_cloud_state_name(enum rb_cloud_state state)
 {
-    static const char *const names[] = {"pending",    "running",  "shutting-down",
-                                        "terminated", "stopping", "stopped"};
+    static const char *const names[] = {"pending", "running", "shutting-down", "terminated", "stopping", "stopped"};
     return names[state];
 }
 
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    const struct rb_billing billing = {
-        .rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
+    const struct rb_billing billing = {.rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
     int64_t ended_us = i->ended_us >= 0 ? i->ended_us : now_us;
     int64_t disk_ended_us = i->terminated_us >= 0 ? i->terminated_us : now_us;
     struct rb_bill bill = rb_bill_node(&billing, i->running_us, ended_us);

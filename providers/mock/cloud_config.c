@@ -49,8 +49,7 @@ static bool read_prices(const struct rb_node *node, const char *prices_csv, cons
         return false;
     struct rb_csv csv;
     const char *path = name[0] == '/' || !directory ? name : rb_arena_printf(arena, "%s/%s", directory, name);
-    if (!(directory ? rb_csv_read(&csv, path, err)
-                    : rb_csv_parse(&csv, name, prices_csv, strlen(prices_csv), err)))
+    if (!(directory ? rb_csv_read(&csv, path, err) : rb_csv_parse(&csv, name, prices_csv, strlen(prices_csv), err)))
         return false;
     bool ok = rb_catalog_from_csv(&csv, arena, out, err);
     rb_csv_finish(&csv);
@@ -58,19 +57,16 @@ static bool read_prices(const struct rb_node *node, const char *prices_csv, cons
         return false;
     keep_ec2(out, arena);
     if (out->n_offers == 0)
-        return rb_node_error(node, err, "no row of %s has an infra of the form aws/REGION or mock/REGION",
-                             path);
+        return rb_node_error(node, err, "no row of %s has an infra of the form aws/REGION or mock/REGION", path);
     return true;
 }
 
-static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_node *root,
-                               struct rb_err *err)
+static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_node *root, struct rb_err *err)
 {
     for (int i = 0; i < c->catalog.n_offers; i++) {
         const struct rb_offer *o = &c->catalog.offers[i];
         if (!rb_cloud_config_provisioning(c, o))
-            return rb_node_error(root, err,
-                                 "no entry of `provisioning` matches %s %s %s; add one, or one with \"*\"",
+            return rb_node_error(root, err, "no entry of `provisioning` matches %s %s %s; add one, or one with \"*\"",
                                  o->infra, o->instance_type, rb_market_name(o->market));
     }
     return true;
@@ -126,15 +122,14 @@ static bool read_format(struct rb_map *m, struct rb_err *err)
     return rb_map_need(m, "format", &format, err) && rb_node_choice(format, formats, 1, &which, err);
 }
 
-static bool read_shutdown(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out,
-                          struct rb_err *err)
+static bool read_shutdown(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
 {
     *out = rb_dist_constant(DEFAULT_SHUTDOWN_S);
     return !node || rb_dist_read(node, arena, out, err);
 }
 
-static bool read_root(const struct rb_node *root, const char *prices_csv, const char *directory,
-                      struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err)
+static bool read_root(const struct rb_node *root, const char *prices_csv, const char *directory, struct rb_arena *arena,
+                      struct rb_cloud_config *out, struct rb_err *err)
 {
     struct rb_map m;
     struct rb_cloud_config c = {.ssh_port = DEFAULT_SSH_PORT};
@@ -145,8 +140,7 @@ static bool read_root(const struct rb_node *root, const char *prices_csv, const 
         return false;
     const struct rb_node *ssh_port = rb_map_get(&m, "ssh_port");
     if (!read_prices(prices, prices_csv, directory, arena, &c.catalog, err) ||
-        !rb_provisioning_read(provisioning, arena, &c.provisioning.provisioning,
-                              &c.provisioning.n_provisioning, err) ||
+        !rb_provisioning_read(provisioning, arena, &c.provisioning.provisioning, &c.provisioning.n_provisioning, err) ||
         !read_capacity(rb_map_get(&m, "capacity"), arena, &c, err) ||
         !read_images(rb_map_get(&m, "images"), arena, &c, err) ||
         !read_shutdown(rb_map_get(&m, "shutdown_s"), arena, &c.shutdown_s, err) ||
@@ -169,8 +163,7 @@ bool rb_cloud_config_parse(const char *name, const char *yaml, const char *price
     return ok;
 }
 
-bool rb_cloud_config_read(const char *path, struct rb_arena *arena, struct rb_cloud_config *out,
-                          struct rb_err *err)
+bool rb_cloud_config_read(const char *path, struct rb_arena *arena, struct rb_cloud_config *out, struct rb_err *err)
 {
     struct rb_doc doc;
     if (!rb_doc_read(&doc, path, err))

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region,
-                          const char **out_zone)
+bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region, const char **out_zone)
 {
     const char *place = strchr(infra, '/');
     if (!place || (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0))
@@ -43,8 +42,7 @@ static struct rb_cloud_region *region_of(struct rb_cloud_regions *r, const char 
 struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, struct rb_arena *arena)
 {
     const int max_zones = catalog->n_offers + 3;
-    struct rb_cloud_regions r = {.regions =
-                                     rb_arena_array(arena, (size_t)catalog->n_offers + 1, sizeof *r.regions)};
+    struct rb_cloud_regions r = {.regions = rb_arena_array(arena, (size_t)catalog->n_offers + 1, sizeof *r.regions)};
     for (int i = 0; i < catalog->n_offers; i++) {
         const char *name, *zone;
         if (!rb_cloud_infra_split(catalog->offers[i].infra, arena, &name, &zone))

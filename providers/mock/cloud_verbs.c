@@ -24,12 +24,11 @@ static void remember_token(struct rb_cloud *c, const struct rb_cloud_launch *l, 
     if (!l->token)
         return;
     c->tokens = rb_cloud_grown(c->tokens, c->n_tokens, &c->cap_tokens, sizeof *c->tokens);
-    c->tokens[c->n_tokens++] =
-        (struct rb_cloud_token){.name = rb_arena_strdup(&c->arena, l->token),
-                                .region = rb_arena_strdup(&c->arena, l->region),
-                                .zone = rb_arena_strdup(&c->arena, l->zone ? l->zone : ""),
-                                .fingerprint = rb_arena_strdup(&c->arena, l->fingerprint),
-                                .reservation = r};
+    c->tokens[c->n_tokens++] = (struct rb_cloud_token){.name = rb_arena_strdup(&c->arena, l->token),
+                                                       .region = rb_arena_strdup(&c->arena, l->region),
+                                                       .zone = rb_arena_strdup(&c->arena, l->zone ? l->zone : ""),
+                                                       .fingerprint = rb_arena_strdup(&c->arena, l->fingerprint),
+                                                       .reservation = r};
 }
 
 // How many more machines of the type may run; INT_MAX-like when the config sets no bound.
@@ -92,8 +91,7 @@ static struct rb_cloud_instance *add_instance(struct rb_cloud *c)
 {
     struct rb_cloud_instance *i = rb_arena_alloc(&c->arena, sizeof *i);
     i->ordinal = c->n_instances;
-    c->instances =
-        rb_cloud_grown(c->instances, c->n_instances, &c->cap_instances, sizeof(struct rb_cloud_instance *));
+    c->instances = rb_cloud_grown(c->instances, c->n_instances, &c->cap_instances, sizeof(struct rb_cloud_instance *));
     c->instances[c->n_instances++] = i;
     c->active = rb_cloud_grown(c->active, c->n_active, &c->cap_active, sizeof *c->active);
     c->active[c->n_active++] = i->ordinal;
@@ -124,8 +122,8 @@ static struct rb_cloud_reservation launch_all(struct rb_cloud *c, const struct r
 
 // The part that all instances of a launch share.
 static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct rb_cloud_launch *l,
-                                               const struct rb_offer *offer, struct rb_rate disk_rate,
-                                               const char *zone, int64_t now_us)
+                                               const struct rb_offer *offer, struct rb_rate disk_rate, const char *zone,
+                                               int64_t now_us)
 {
     return (struct rb_cloud_instance){
         .offer = offer,
@@ -182,8 +180,7 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
     enum rb_cloud_answer answer = check_place(c, l, &zone);
     if (answer != RB_CLOUD_OK)
         return answer;
-    const struct rb_offer *offer =
-        rb_cloud_offer(&c->config->catalog, l->region, zone, l->instance_type, l->market);
+    const struct rb_offer *offer = rb_cloud_offer(&c->config->catalog, l->region, zone, l->instance_type, l->market);
     if (!offer)
         return RB_CLOUD_NOT_OFFERED;
     struct rb_rate disk_rate = {0};

@@ -60,8 +60,8 @@ static void cause_accident(const struct rb_mock_control *c, const char *path, st
         rb_buf_puts(&out->body, "{}\n");
 }
 
-void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exchange_request *request,
-                            int64_t now_us, struct rb_exchange_answer *out)
+void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exchange_request *request, int64_t now_us,
+                            struct rb_exchange_answer *out)
 {
     const char *what = request->path + strlen(RB_MOCK_CONTROL_PREFIX);
     bool get = strcmp(request->method, "GET") == 0;

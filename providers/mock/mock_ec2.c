@@ -24,9 +24,9 @@ static const struct action {
 };
 
 // Parameters by which clients sign in the query string; they belong to no action.
-static const char *const signature_parameters[] = {
-    "X-Amz-Algorithm",     "X-Amz-Credential", "X-Amz-Date",          "X-Amz-Expires",
-    "X-Amz-SignedHeaders", "X-Amz-Signature",  "X-Amz-Security-Token"};
+static const char *const signature_parameters[] = {"X-Amz-Algorithm",     "X-Amz-Credential",    "X-Amz-Date",
+                                                   "X-Amz-Expires",       "X-Amz-SignedHeaders", "X-Amz-Signature",
+                                                   "X-Amz-Security-Token"};
 
 static bool read_form(struct rb_mock_call *call, const struct rb_exchange_request *r)
 {
@@ -34,8 +34,7 @@ static bool read_form(struct rb_mock_call *call, const struct rb_exchange_reques
     if (!rb_form_decode(call->form, r->query, strlen(r->query), call->arena, &bad) ||
         !rb_form_decode(call->form, r->body, r->body_len, call->arena, &bad))
         return rb_mock_refuse(call, 400, "MalformedQueryString",
-                              "'%.80s' is broken, not UTF-8, or names a parameter that was given before",
-                              bad);
+                              "'%.80s' is broken, not UTF-8, or names a parameter that was given before", bad);
     for (size_t i = 0; i < sizeof signature_parameters / sizeof *signature_parameters; i++)
         rb_form_get(call->form, "%s", signature_parameters[i]);
     return true;
@@ -56,8 +55,7 @@ static const struct action *find_action(struct rb_mock_call *call)
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(actions[i].name, name) == 0)
             return &actions[i];
-    rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands",
-                   name);
+    rb_mock_refuse(call, 400, "InvalidAction", "The action %.80s is not one that this mock cloud understands", name);
     return NULL;
 }
 
@@ -73,8 +71,7 @@ static const struct action *serve(struct rb_mock_call *call, const struct rb_moc
         return NULL;
     if (!rb_cloud_regions_find(rb_cloud_regions(ec2->cloud), call->region)) {
         rb_mock_refuse(call, 401, "AuthFailure",
-                       "Credential should be scoped to a valid region: the price list has no %s",
-                       call->region);
+                       "Credential should be scoped to a valid region: the price list has no %s", call->region);
         return NULL;
     }
     if (!read_form(call, r))
@@ -93,9 +90,8 @@ static void write_request_id(struct rb_cloud *cloud, struct rb_buf *out)
 static void write_success(const struct action *action, struct rb_cloud *cloud, const struct rb_buf *inside,
                           struct rb_buf *out)
 {
-    rb_buf_printf(
-        out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" RB_MOCK_EC2_NAMESPACE "\">",
-        action->name);
+    rb_buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%sResponse xmlns=\"" RB_MOCK_EC2_NAMESPACE "\">",
+                  action->name);
     rb_buf_puts(out, "<requestId>");
     write_request_id(cloud, out);
     rb_buf_puts(out, "</requestId>");
@@ -113,19 +109,15 @@ static void write_error(const struct rb_mock_refusal *refusal, struct rb_cloud *
     rb_buf_puts(out, "</RequestID></Response>\n");
 }
 
-void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request,
-                        int64_t now_us, int64_t unix_us, struct rb_exchange_answer *out)
+void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
+                        int64_t unix_us, struct rb_exchange_answer *out)
 {
     struct rb_arena arena;
     struct rb_form form = {0};
     struct rb_mock_refusal refusal = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf inside = RB_BUF_INIT;
-    struct rb_mock_call call = {.cloud = ec2->cloud,
-                                .form = &form,
-                                .arena = &arena,
-                                .now_us = now_us,
-                                .out = &inside,
-                                .refusal = &refusal};
+    struct rb_mock_call call = {
+        .cloud = ec2->cloud, .form = &form, .arena = &arena, .now_us = now_us, .out = &inside, .refusal = &refusal};
     rb_arena_init(&arena);
     rb_cloud_advance(ec2->cloud, now_us);
     const struct action *action = serve(&call, ec2, request, unix_us);

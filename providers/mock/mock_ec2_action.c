@@ -27,15 +27,13 @@ bool rb_mock_call_is_dry_run(struct rb_mock_call *call, bool *out)
 
 bool rb_mock_refuse_dry_run(struct rb_mock_call *call)
 {
-    return rb_mock_refuse(call, 412, "DryRunOperation",
-                          "Request would have succeeded, but DryRun flag is set.");
+    return rb_mock_refuse(call, 412, "DryRunOperation", "Request would have succeeded, but DryRun flag is set.");
 }
 
 bool rb_mock_call_no_unknown(struct rb_mock_call *call)
 {
     const char *name = rb_form_first_unasked(call->form);
-    return !name ||
-           rb_mock_refuse(call, 400, "UnknownParameter", "The parameter %.100s is not recognized", name);
+    return !name || rb_mock_refuse(call, 400, "UnknownParameter", "The parameter %.100s is not recognized", name);
 }
 
 bool rb_mock_call_checked(struct rb_mock_call *call)
@@ -55,8 +53,8 @@ bool rb_mock_read_int(struct rb_mock_call *call, const char *name, int64_t min, 
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || strlen(text) > 18 || value < min || value > max)
         return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                              "Value (%.40s) for parameter %s is invalid. Expected %" PRId64 " to %" PRId64,
-                              text, name, min, max);
+                              "Value (%.40s) for parameter %s is invalid. Expected %" PRId64 " to %" PRId64, text, name,
+                              min, max);
     *out = value;
     return true;
 }
@@ -68,8 +66,7 @@ bool rb_mock_read_bool(struct rb_mock_call *call, const char *name, bool *out)
         return true;
     if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
         return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                              "Value (%.40s) for parameter %s is invalid. Expected true or false", text,
-                              name);
+                              "Value (%.40s) for parameter %s is invalid. Expected true or false", text, name);
     *out = text[0] == 't';
     return true;
 }
@@ -91,17 +88,15 @@ bool rb_mock_is_among(const char *text, const char *const *list, int n)
     return n == 0;
 }
 
-bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix,
-                      const char *const **out, int *out_n)
+bool rb_mock_read_ids(struct rb_mock_call *call, const char *parameter, const char *prefix, const char *const **out,
+                      int *out_n)
 {
     *out_n = rb_form_list(call->form, parameter, call->arena, out);
     if (*out_n == 0)
-        return rb_mock_refuse(call, 400, "MissingParameter", "The request must contain the parameter %s",
-                              parameter);
+        return rb_mock_refuse(call, 400, "MissingParameter", "The request must contain the parameter %s", parameter);
     for (int i = 0; i < *out_n; i++)
         if (!rb_mock_well_formed_id((*out)[i], prefix))
-            return rb_mock_refuse(call, 400, "InvalidInstanceID.Malformed", "Invalid id: \"%.60s\"",
-                                  (*out)[i]);
+            return rb_mock_refuse(call, 400, "InvalidInstanceID.Malformed", "Invalid id: \"%.60s\"", (*out)[i]);
     return true;
 }
 
@@ -125,16 +120,14 @@ bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, s
     while (rb_form_has_prefix(call->form, "Filter.%d.", out->n + 1)) {
         struct rb_mock_filter *f = &out->filters[out->n++];
         f->name = rb_form_get(call->form, "Filter.%d.Name", out->n);
-        f->n_values = rb_form_list(call->form, rb_arena_printf(call->arena, "Filter.%d.Value", out->n),
-                                   call->arena, &f->values);
+        f->n_values =
+            rb_form_list(call->form, rb_arena_printf(call->arena, "Filter.%d.Value", out->n), call->arena, &f->values);
         if (!f->name)
             return rb_mock_refuse(call, 400, "InvalidParameterValue", "Filter.%d has no Name", out->n);
         if (!known_filter(f->name, known))
-            return rb_mock_refuse(call, 400, "InvalidParameterValue", "The filter '%.100s' is invalid",
-                                  f->name);
+            return rb_mock_refuse(call, 400, "InvalidParameterValue", "The filter '%.100s' is invalid", f->name);
         if (f->n_values == 0)
-            return rb_mock_refuse(call, 400, "InvalidParameterValue", "The filter '%.100s' has no Value",
-                                  f->name);
+            return rb_mock_refuse(call, 400, "InvalidParameterValue", "The filter '%.100s' has no Value", f->name);
     }
     return true;
 }
@@ -187,8 +180,7 @@ bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_resul
     bool ours = strncmp(token, "page", 4) == 0 && strlen(token) == 20;
     out->after = ours ? strtoll(token + 4, &end, 16) : -1;
     if (!ours || *end || out->after < 0)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for NextToken",
-                              token);
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for NextToken", token);
     return true;
 }
 

@@ -45,8 +45,8 @@ static bool split_credential(const char *credential, struct rb_arena *arena, str
     return end && strcmp(end, "aws4_request") == 0 && !strtok_r(NULL, "/", &save);
 }
 
-static bool read_header_claim(const char *authorization, const struct rb_exchange_request *r,
-                              struct rb_arena *arena, struct claim *c)
+static bool read_header_claim(const char *authorization, const struct rb_exchange_request *r, struct rb_arena *arena,
+                              struct claim *c)
 {
     static const char algorithm[] = "AWS4-HMAC-SHA256 ";
     const char *credential = NULL;
@@ -66,8 +66,7 @@ static bool read_header_claim(const char *authorization, const struct rb_exchang
             c->signature = equals + 1;
     }
     c->amz_date = rb_exchange_header(r, "x-amz-date");
-    return credential && c->signed_headers && c->signature && c->amz_date &&
-           split_credential(credential, arena, c);
+    return credential && c->signed_headers && c->signature && c->amz_date && split_credential(credential, arena, c);
 }
 
 // --- the query string, as the canonical request wants it ---
@@ -135,8 +134,7 @@ static const char *query_value(const char *query, const char *name, struct rb_ar
         if (piece > len && strncmp(at, name, len) == 0 && at[len] == '=') {
             char *out = rb_arena_alloc(arena, piece + 1), *end = out;
             for (size_t i = len + 1; i < piece; i++) {
-                bool escape =
-                    at[i] == '%' && piece - i >= 3 && unhex(at[i + 1]) >= 0 && unhex(at[i + 2]) >= 0;
+                bool escape = at[i] == '%' && piece - i >= 3 && unhex(at[i + 1]) >= 0 && unhex(at[i + 2]) >= 0;
                 *end++ = escape ? (char)(unhex(at[i + 1]) * 16 + unhex(at[i + 2])) : at[i];
                 i += escape ? 2 : 0;
             }
@@ -154,8 +152,8 @@ static bool read_query_claim(const struct rb_exchange_request *r, struct rb_aren
     c->amz_date = query_value(r->query, "X-Amz-Date", arena);
     c->signed_headers = query_value(r->query, "X-Amz-SignedHeaders", arena);
     c->signature = query_value(r->query, "X-Amz-Signature", arena);
-    return algorithm && strcmp(algorithm, "AWS4-HMAC-SHA256") == 0 && credential && c->amz_date &&
-           c->signed_headers && c->signature && split_credential(credential, arena, c);
+    return algorithm && strcmp(algorithm, "AWS4-HMAC-SHA256") == 0 && credential && c->amz_date && c->signed_headers &&
+           c->signature && split_credential(credential, arena, c);
 }
 
 // --- verification ---
@@ -171,17 +169,15 @@ static bool parse_amz_date(const char *text, int64_t *out_us)
     return true;
 }
 
-static bool check_date(const struct claim *c, const int64_t *clocks_us, int n_clocks,
-                       struct rb_mock_refusal *out)
+static bool check_date(const struct claim *c, const int64_t *clocks_us, int n_clocks, struct rb_mock_refusal *out)
 {
     int64_t signed_us;
     if (!parse_amz_date(c->amz_date, &signed_us))
         return refuse(out, 400, "IncompleteSignature", "Date must be in ISO-8601 'basic format'. Got '%.32s'",
                       c->amz_date);
     if (strncmp(c->amz_date, c->date, 8) != 0 || strlen(c->date) != 8)
-        return refuse(
-            out, 403, "SignatureDoesNotMatch",
-            "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP");
+        return refuse(out, 403, "SignatureDoesNotMatch",
+                      "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP");
     for (int i = 0; i < n_clocks; i++)
         if (llabs(clocks_us[i] - signed_us) <= MAX_SKEW_US)
             return true;
@@ -225,9 +221,8 @@ static bool equal_in_constant_time(const char *a, const char *b)
     return !difference;
 }
 
-static bool check_signature(const struct rb_mock_key *key, const struct claim *c,
-                            const struct rb_exchange_request *r, struct rb_arena *arena,
-                            struct rb_mock_refusal *out)
+static bool check_signature(const struct rb_mock_key *key, const struct claim *c, const struct rb_exchange_request *r,
+                            struct rb_arena *arena, struct rb_mock_refusal *out)
 {
     struct rb_sigv4_header headers[MAX_HEADERS];
     bool has_host;
@@ -248,16 +243,15 @@ static bool check_signature(const struct rb_mock_key *key, const struct claim *c
                                                   .service = c->service},
                        key->secret_key, expected, NULL);
     if (!equal_in_constant_time(expected, c->signature))
-        return refuse(
-            out, 403, "SignatureDoesNotMatch",
-            "The request signature we calculated does not match the signature you provided. Check your AWS "
-            "Secret Access Key and signing method.");
+        return refuse(out, 403, "SignatureDoesNotMatch",
+                      "The request signature we calculated does not match the signature you provided. Check your AWS "
+                      "Secret Access Key and signing method.");
     return true;
 }
 
 bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_exchange_request *r,
-                              const int64_t *clocks_us, int n_clocks, struct rb_arena *arena,
-                              const char **out_region, struct rb_mock_refusal *out)
+                              const int64_t *clocks_us, int n_clocks, struct rb_arena *arena, const char **out_region,
+                              struct rb_mock_refusal *out)
 {
     struct claim c = {0};
     const struct rb_mock_key *key = NULL;
@@ -268,20 +262,17 @@ bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_e
                       "Request is missing Authentication Token: sign it with "
                       "Signature Version 4");
     if (!(in_query ? read_query_claim(r, arena, &c) : read_header_claim(authorization, r, arena, &c)))
-        return refuse(
-            out, 400, "IncompleteSignature",
-            "expected AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature, and X-Amz-Date");
+        return refuse(out, 400, "IncompleteSignature",
+                      "expected AWS4-HMAC-SHA256 with Credential, SignedHeaders and Signature, and X-Amz-Date");
     if (!(c.canonical_query = canonical_query(r->query, arena)))
         return refuse(out, 400, "MalformedQueryString", "The query string contains a broken percent escape");
     for (int i = 0; i < keys->n; i++)
         if (strcmp(keys->keys[i].access_key, c.access_key) == 0)
             key = &keys->keys[i];
     if (!key)
-        return refuse(out, 401, "AuthFailure",
-                      "AWS was not able to validate the provided access credentials");
+        return refuse(out, 401, "AuthFailure", "AWS was not able to validate the provided access credentials");
     if (strcmp(c.service, "ec2") != 0)
-        return refuse(out, 403, "SignatureDoesNotMatch",
-                      "Credential should be scoped to correct service: 'ec2'");
+        return refuse(out, 403, "SignatureDoesNotMatch", "Credential should be scoped to correct service: 'ec2'");
     if (!check_date(&c, clocks_us, n_clocks, out) || !check_body_digest(r, out) ||
         !check_signature(key, &c, r, arena, out))
         return false;

@@ -64,8 +64,7 @@ static bool add(struct rb_form *form, const char *piece, size_t n, struct rb_are
     return true;
 }
 
-bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_arena *arena,
-                    const char **out_bad)
+bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_arena *arena, const char **out_bad)
 {
     int n_pieces = 1;
     for (size_t i = 0; i < n; i++)
@@ -113,8 +112,7 @@ bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...)
     return false;
 }
 
-int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena,
-                 const char *const **out_values)
+int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena, const char *const **out_values)
 {
     const char **values = rb_arena_array(arena, (size_t)form->n + 1, sizeof *values);
     int n = 0;

@@ -36,10 +36,9 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
                                  "Client.UserInitiatedShutdown: User initiated shutdown"},
         [RB_CLOUD_CAUSE_GUEST] = {"Instance initiated", "Client.InstanceInitiatedShutdown",
                                   "Client.InstanceInitiatedShutdown: Instance initiated shutdown"},
-        [RB_CLOUD_CAUSE_CAPACITY] =
-            {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
-             "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
-             "request"},
+        [RB_CLOUD_CAUSE_CAPACITY] = {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
+                                     "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
+                                     "request"},
     };
     if (i->cause == RB_CLOUD_CAUSE_NONE) {
         rb_mock_xml_empty(out, "reason");
@@ -186,8 +185,7 @@ static bool matches_all(const struct rb_mock_filters *filters, const struct rb_c
 
 static bool refuse_unknown(struct rb_mock_call *call, const char *id)
 {
-    return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist",
-                          id);
+    return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist", id);
 }
 
 static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
@@ -201,8 +199,8 @@ static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
 }
 
 // Consecutive instances of one reservation share an item; a page may end in the middle of a reservation.
-static void write_reservations(struct rb_mock_call *call, const struct rb_mock_filters *filters,
-                               const char *const *ids, int n_ids, struct rb_mock_page *page)
+static void write_reservations(struct rb_mock_call *call, const struct rb_mock_filters *filters, const char *const *ids,
+                               int n_ids, struct rb_mock_page *page)
 {
     const char *open = NULL;
     rb_mock_xml_open(call->out, "reservationSet");
@@ -236,8 +234,7 @@ bool rb_mock_describe_instances(struct rb_mock_call *call)
     struct rb_mock_page page;
     const char *const *ids = NULL;
     int n_ids = 0;
-    if (rb_form_has_prefix(call->form, "InstanceId.") &&
-        !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
+    if (rb_form_has_prefix(call->form, "InstanceId.") && !rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n_ids))
         return false;
     if (!rb_mock_read_filters(call, instance_filters, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
         !rb_mock_call_checked(call))
@@ -261,8 +258,7 @@ bool rb_mock_terminate_instances(struct rb_mock_call *call)
     if (!rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n))
         return false;
     if (n > 1000)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                              "At most 1000 instances can be terminated at once");
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "At most 1000 instances can be terminated at once");
     if (!rb_mock_call_checked(call) || !check_ids(call, ids, n))
         return false;
     enum rb_cloud_state *before = rb_arena_array(call->arena, (size_t)n, sizeof *before);

@@ -8,18 +8,15 @@
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct rb_form_field *const *)a)->name,
-                  (*(const struct rb_form_field *const *)b)->name);
+    return strcmp((*(const struct rb_form_field *const *)a)->name, (*(const struct rb_form_field *const *)b)->name);
 }
 
 // Digest of everything that must not change when a token is repeated: all but the token itself, the zone, and
 // how the request was sent.
 static const char *fingerprint(const struct rb_mock_call *call)
 {
-    static const char *const left_out[] = {"Action", "ClientToken", "DryRun", "Placement.AvailabilityZone",
-                                           "Version"};
-    const struct rb_form_field **fields =
-        rb_arena_array(call->arena, (size_t)call->form->n + 1, sizeof *fields);
+    static const char *const left_out[] = {"Action", "ClientToken", "DryRun", "Placement.AvailabilityZone", "Version"};
+    const struct rb_form_field **fields = rb_arena_array(call->arena, (size_t)call->form->n + 1, sizeof *fields);
     int n = 0;
     for (int i = 0; i < call->form->n; i++) {
         const struct rb_form_field *f = &call->form->fields[i];
@@ -32,26 +29,23 @@ static const char *fingerprint(const struct rb_mock_call *call)
     qsort(fields, (size_t)n, sizeof *fields, by_name);
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     for (int i = 0; i < n; i++) // lengths keep `a=b&c` and `a=b` `c` apart
-        rb_buf_printf(&text, "%zu:%s%zu:%s", strlen(fields[i]->name), fields[i]->name,
-                      strlen(fields[i]->value), fields[i]->value);
+        rb_buf_printf(&text, "%zu:%s%zu:%s", strlen(fields[i]->name), fields[i]->name, strlen(fields[i]->value),
+                      fields[i]->value);
     char *digest = rb_arena_alloc(call->arena, 65);
     rb_digest_sha256(rb_buf_str(&text), text.len, digest);
     return digest;
 }
 
-static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launch *l,
-                          enum rb_cloud_answer answer)
+static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launch *l, enum rb_cloud_answer answer)
 {
     const char *type = l->instance_type, *zone = l->zone ? l->zone : call->region;
     switch (answer) {
     case RB_CLOUD_TOKEN_MISMATCH:
-        return rb_mock_refuse(
-            call, 400, "IdempotentParameterMismatch",
-            "Arguments on this idempotent request are inconsistent with arguments used in previous "
-            "request(s).");
+        return rb_mock_refuse(call, 400, "IdempotentParameterMismatch",
+                              "Arguments on this idempotent request are inconsistent with arguments used in previous "
+                              "request(s).");
     case RB_CLOUD_NO_SUCH_TYPE:
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for InstanceType.",
-                              type);
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for InstanceType.", type);
     case RB_CLOUD_NO_SUCH_ZONE:
         return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", zone);
     case RB_CLOUD_NOT_OFFERED:
@@ -64,10 +58,9 @@ static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launc
                               "a volume of given size cannot be billed",
                               call->region);
     case RB_CLOUD_NO_CAPACITY:
-        return rb_mock_refuse(
-            call, 500, "InsufficientInstanceCapacity",
-            "We currently do not have sufficient %.60s capacity in the zone you requested (%.60s).", type,
-            zone);
+        return rb_mock_refuse(call, 500, "InsufficientInstanceCapacity",
+                              "We currently do not have sufficient %.60s capacity in the zone you requested (%.60s).",
+                              type, zone);
     case RB_CLOUD_NO_ADDRESS:
         return rb_mock_refuse(call, 400, "InsufficientFreeAddressesInSubnet",
                               "This cloud has given out all its addresses; start another rbmock");

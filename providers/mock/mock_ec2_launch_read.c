@@ -21,8 +21,7 @@ static bool missing(struct rb_mock_call *call, const char *name)
 
 static bool invalid(struct rb_mock_call *call, const char *name, const char *value)
 {
-    return rb_mock_refuse(call, 400, "InvalidParameterValue", "Value (%.80s) for parameter %s is invalid",
-                          value, name);
+    return rb_mock_refuse(call, 400, "InvalidParameterValue", "Value (%.80s) for parameter %s is invalid", value, name);
 }
 
 static bool one_of(struct rb_mock_call *call, const char *name, const char *const *allowed, const char **out)
@@ -48,8 +47,7 @@ static bool read_image(struct rb_mock_call *call, struct rb_cloud_launch *l)
     // image.
     bool by_parameter = strncmp(id, "resolve:ssm:/aws/service/", 25) == 0;
     if (!by_parameter && strncmp(id, "ami-", 4) != 0)
-        return rb_mock_refuse(call, 400, "InvalidAMIID.Malformed",
-                              "Invalid id: \"%.60s\" (expecting \"ami-...\")", id);
+        return rb_mock_refuse(call, 400, "InvalidAMIID.Malformed", "Invalid id: \"%.60s\" (expecting \"ami-...\")", id);
     for (int i = 0; i < config->n_images; i++)
         if (by_parameter || strcmp(config->images[i], id) == 0) {
             l->image_id = config->images[i];
@@ -71,8 +69,7 @@ static bool read_counts(struct rb_mock_call *call, struct rb_cloud_launch *l)
     if (min == 0 || max == 0)
         return missing(call, min ? "MaxCount" : "MinCount");
     if (min > max)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                              "MinCount must not be greater than MaxCount");
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "MinCount must not be greater than MaxCount");
     l->min_count = (int)min;
     l->max_count = (int)max;
     return true;
@@ -96,16 +93,15 @@ static bool check_max_price(struct rb_mock_call *call, const struct rb_cloud_lau
 {
     const char *text = rb_form_get(call->form, "InstanceMarketOptions.SpotOptions.MaxPrice");
     struct rb_rate max;
-    const struct rb_offer *offer = rb_cloud_offer(&rb_cloud_config_of(call->cloud)->catalog, call->region,
-                                                  l->zone, l->instance_type, RB_MARKET_SPOT);
+    const struct rb_offer *offer = rb_cloud_offer(&rb_cloud_config_of(call->cloud)->catalog, call->region, l->zone,
+                                                  l->instance_type, RB_MARKET_SPOT);
     if (text && !rb_parse_rate(text, false, &max, NULL))
         return invalid(call, "InstanceMarketOptions.SpotOptions.MaxPrice", text);
     if (text && offer && max.uusd_per_hour < offer->rate.uusd_per_hour)
-        return rb_mock_refuse(
-            call, 400, "SpotMaxPriceTooLow",
-            "Your Spot request price of %.20s is lower than the minimum required Spot request "
-            "fulfillment price",
-            text);
+        return rb_mock_refuse(call, 400, "SpotMaxPriceTooLow",
+                              "Your Spot request price of %.20s is lower than the minimum required Spot request "
+                              "fulfillment price",
+                              text);
     return true;
 }
 
@@ -118,12 +114,10 @@ static bool read_disk(struct rb_mock_call *call, struct rb_cloud_launch *l)
         static const char *const types[] = {"gp2", "gp3", NULL};
         if (!rb_form_get(call->form, "%sDeviceName", p))
             return missing(call, rb_arena_printf(call->arena, "%sDeviceName", p));
-        if (!rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.VolumeSize", p), 1, MAX_DISK_GB,
-                              &gb) ||
+        if (!rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.VolumeSize", p), 1, MAX_DISK_GB, &gb) ||
             !one_of(call, rb_arena_printf(call->arena, "%sEbs.VolumeType", p), types, NULL) ||
             !rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.Iops", p), 100, 256000, &unused) ||
-            !rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.Throughput", p), 125, 2000,
-                              &unused) ||
+            !rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.Throughput", p), 125, 2000, &unused) ||
             !rb_mock_read_bool(call, rb_arena_printf(call->arena, "%sEbs.DeleteOnTermination", p), &flag) ||
             !rb_mock_read_bool(call, rb_arena_printf(call->arena, "%sEbs.Encrypted", p), &flag))
             return false;
@@ -150,8 +144,8 @@ static bool read_groups(struct rb_mock_call *call, const char *prefix)
     int n = rb_form_list(call->form, prefix, call->arena, &groups);
     for (int i = 0; i < n; i++)
         if (!rb_mock_well_formed_id(groups[i], "sg-"))
-            return rb_mock_refuse(call, 400, "InvalidGroupId.Malformed",
-                                  "Invalid id: \"%.60s\" (expecting \"sg-...\")", groups[i]);
+            return rb_mock_refuse(call, 400, "InvalidGroupId.Malformed", "Invalid id: \"%.60s\" (expecting \"sg-...\")",
+                                  groups[i]);
     return true;
 }
 
@@ -164,10 +158,9 @@ static bool read_interface(struct rb_mock_call *call, const char **subnet)
     if (!rb_form_has_prefix(call->form, "%s", p))
         return true;
     if (*subnet || rb_form_has_prefix(call->form, "SecurityGroup"))
-        return rb_mock_refuse(
-            call, 400, "InvalidParameterCombination",
-            "Network interfaces and an instance-level subnet ID or security groups may not be "
-            "specified on the same request");
+        return rb_mock_refuse(call, 400, "InvalidParameterCombination",
+                              "Network interfaces and an instance-level subnet ID or security groups may not be "
+                              "specified on the same request");
     *subnet = rb_form_get(call->form, "%sSubnetId", p);
     return rb_mock_read_int(call, "NetworkInterface.1.DeviceIndex", 0, 0, &index) &&
            rb_mock_read_int(call, "NetworkInterface.1.NetworkCardIndex", 0, 0, &index) &&
@@ -188,12 +181,11 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
     if (!subnet)
         return true;
     if (!rb_mock_well_formed_id(subnet, "subnet-"))
-        return rb_mock_refuse(call, 400, "InvalidSubnetID.NotFound", "The subnet ID '%.60s' does not exist",
-                              subnet);
+        return rb_mock_refuse(call, 400, "InvalidSubnetID.NotFound", "The subnet ID '%.60s' does not exist", subnet);
     const char *zone = subnet_zone(call, subnet);
     if (l->zone && strcmp(l->zone, zone) != 0)
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "The subnet %.60s lies in %s, not in %.40s",
-                              subnet, zone, l->zone);
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "The subnet %.60s lies in %s, not in %.40s", subnet,
+                              zone, l->zone);
     l->zone = zone;
     return true;
 }
@@ -209,8 +201,7 @@ static bool read_user_data(struct rb_mock_call *call, struct rb_cloud_launch *l)
     unsigned char *raw = rb_arena_alloc(call->arena, len + 4);
     int n = rb_base64_decode(text, len, raw);
     if (n < 0)
-        return rb_mock_refuse(call, 400, "InvalidUserData.Malformed",
-                              "Invalid BASE64 encoding of user data.");
+        return rb_mock_refuse(call, 400, "InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.");
     if (n > RB_LIMIT_USER_DATA)
         return rb_mock_refuse(call, 400, "InvalidParameterValue", "User data is limited to %d bytes, got %d",
                               RB_LIMIT_USER_DATA, n);
@@ -229,8 +220,8 @@ static bool read_token(struct rb_mock_call *call, struct rb_cloud_launch *l)
         l->token = NULL;
     for (const char *c = l->token; c && *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e || c - l->token >= MAX_TOKEN)
-            return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                                  "ClientToken must be at most %d ASCII characters", MAX_TOKEN);
+            return rb_mock_refuse(call, 400, "InvalidParameterValue", "ClientToken must be at most %d ASCII characters",
+                                  MAX_TOKEN);
     return true;
 }
 
@@ -252,8 +243,7 @@ static bool read_tag(struct rb_mock_call *call, int spec, int n, struct rb_cloud
 // Only the instance's own tags are kept; volumes and spot requests are no things of this cloud.
 static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
-    static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface",
-                                        NULL};
+    static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface", NULL};
     struct rb_cloud_tag *tags = rb_arena_array(call->arena, MAX_TAGS + 1, sizeof *tags);
     for (int spec = 1; rb_form_has_prefix(call->form, "TagSpecification.%d.", spec); spec++) {
         const char *kind, *name = rb_arena_printf(call->arena, "TagSpecification.%d.ResourceType", spec);
@@ -268,12 +258,11 @@ static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
             if (strcmp(kind, "instance") != 0)
                 continue;
             if (l->n_tags == MAX_TAGS)
-                return rb_mock_refuse(call, 400, "TagLimitExceeded", "An instance has at most %d tags",
-                                      MAX_TAGS);
+                return rb_mock_refuse(call, 400, "TagLimitExceeded", "An instance has at most %d tags", MAX_TAGS);
             for (int k = 0; k < l->n_tags; k++)
                 if (strcmp(tags[k].key, tag.key) == 0)
-                    return rb_mock_refuse(call, 400, "InvalidParameterValue",
-                                          "Duplicate tag key '%.100s' specified.", tag.key);
+                    return rb_mock_refuse(call, 400, "InvalidParameterValue", "Duplicate tag key '%.100s' specified.",
+                                          tag.key);
             tags[l->n_tags++] = tag;
         }
     }
@@ -284,8 +273,7 @@ static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
 // Accepted because they change nothing that a mock machine has.
 static bool read_ignored(struct rb_mock_call *call)
 {
-    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled",
-                                                                                           "disabled", NULL};
+    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled", "disabled", NULL};
     int64_t hops;
     bool flag;
     rb_form_get(call->form, "IamInstanceProfile.Name");
@@ -294,8 +282,7 @@ static bool read_ignored(struct rb_mock_call *call)
            one_of(call, "MetadataOptions.HttpEndpoint", on_off, NULL) &&
            one_of(call, "MetadataOptions.InstanceMetadataTags", on_off, NULL) &&
            rb_mock_read_int(call, "MetadataOptions.HttpPutResponseHopLimit", 1, 64, &hops) &&
-           rb_mock_read_bool(call, "EbsOptimized", &flag) &&
-           rb_mock_read_bool(call, "Monitoring.Enabled", &flag);
+           rb_mock_read_bool(call, "EbsOptimized", &flag) && rb_mock_read_bool(call, "Monitoring.Enabled", &flag);
 }
 
 static bool read_behaviour(struct rb_mock_call *call, struct rb_cloud_launch *l)
@@ -307,14 +294,12 @@ static bool read_behaviour(struct rb_mock_call *call, struct rb_cloud_launch *l)
         !rb_mock_read_bool(call, "DisableApiTermination", &protect))
         return false;
     if (key)
-        return rb_mock_refuse(
-            call, 400, "InvalidKeyPair.NotFound",
-            "The key pair '%.60s' does not exist; this cloud has none: pass keys in user data", key);
+        return rb_mock_refuse(call, 400, "InvalidKeyPair.NotFound",
+                              "The key pair '%.60s' does not exist; this cloud has none: pass keys in user data", key);
     if (protect)
         return rb_mock_refuse(call, 400, "UnsupportedOperation", "This cloud has no termination protection");
     // A spot instance that is shut down from inside terminates, whatever was asked for.
-    l->terminate_on_shutdown =
-        l->market == RB_MARKET_SPOT || (behaviour && strcmp(behaviour, "terminate") == 0);
+    l->terminate_on_shutdown = l->market == RB_MARKET_SPOT || (behaviour && strcmp(behaviour, "terminate") == 0);
     return true;
 }
 

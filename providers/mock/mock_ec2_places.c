@@ -52,13 +52,12 @@ bool rb_mock_describe_availability_zones(struct rb_mock_call *call)
     const char *const *names;
     bool all;
     int n = rb_form_list(call->form, "ZoneName", call->arena, &names);
-    if (!rb_mock_read_bool(call, "AllAvailabilityZones", &all) ||
-        !rb_mock_read_filters(call, known, &filters) || !rb_mock_call_checked(call))
+    if (!rb_mock_read_bool(call, "AllAvailabilityZones", &all) || !rb_mock_read_filters(call, known, &filters) ||
+        !rb_mock_call_checked(call))
         return false;
     for (int k = 0; k < n; k++)
         if (!rb_cloud_region_has_zone(r, names[k]))
-            return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]",
-                                  names[k]);
+            return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", names[k]);
     rb_mock_xml_open(call->out, "availabilityZoneInfo");
     for (int k = 0; k < r->n_zones; k++) {
         if (!rb_mock_is_among(r->zones[k], names, n) || !zone_matches(&filters, r->name, r->zones[k]))
@@ -126,15 +125,12 @@ bool rb_mock_describe_images(struct rb_mock_call *call)
         return false;
     for (int k = 0; k < n_ids; k++)
         if (!rb_mock_is_among(ids[k], config->images, config->n_images))
-            return rb_mock_refuse(call, 400, "InvalidAMIID.NotFound", "The image id '[%.60s]' does not exist",
-                                  ids[k]);
-    bool owned = rb_mock_is_among("amazon", owners, n_owners) ||
-                 rb_mock_is_among(RB_MOCK_ACCOUNT, owners, n_owners) ||
+            return rb_mock_refuse(call, 400, "InvalidAMIID.NotFound", "The image id '[%.60s]' does not exist", ids[k]);
+    bool owned = rb_mock_is_among("amazon", owners, n_owners) || rb_mock_is_among(RB_MOCK_ACCOUNT, owners, n_owners) ||
                  rb_mock_is_among("self", owners, n_owners);
     rb_mock_xml_open(call->out, "imagesSet");
     for (int k = 0; k < config->n_images && owned; k++)
-        if (rb_mock_is_among(config->images[k], ids, n_ids) &&
-            image_matches(&filters, config->images[k], k == 0))
+        if (rb_mock_is_among(config->images[k], ids, n_ids) && image_matches(&filters, config->images[k], k == 0))
             write_image(call->out, config->images[k], k == 0);
     rb_mock_xml_close(call->out, "imagesSet");
     return true;

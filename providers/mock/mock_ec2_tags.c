@@ -16,8 +16,8 @@ bool rb_mock_create_tags(struct rb_mock_call *call)
         tag->key = rb_form_get(call->form, "Tag.%d.Key", n_tags);
         tag->value = rb_form_get(call->form, "Tag.%d.Value", n_tags);
         if (!tag->key || !*tag->key)
-            return rb_mock_refuse(call, 400, "MissingParameter",
-                                  "The request must contain the parameter Tag.%d.Key", n_tags);
+            return rb_mock_refuse(call, 400, "MissingParameter", "The request must contain the parameter Tag.%d.Key",
+                                  n_tags);
         if (!tag->value)
             tag->value = "";
     }
@@ -26,8 +26,8 @@ bool rb_mock_create_tags(struct rb_mock_call *call)
     if (!rb_mock_call_checked(call))
         return false;
     if (rb_cloud_set_tags(call->cloud, call->region, ids, n_ids, tags, n_tags, &bad) != RB_CLOUD_OK)
-        return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound",
-                              "The instance ID '%.40s' does not exist", ids[bad]);
+        return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist",
+                              ids[bad]);
     rb_mock_xml_bool(call->out, "return", true);
     return true;
 }

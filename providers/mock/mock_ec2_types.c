@@ -44,8 +44,7 @@ static void write_gpus(struct rb_buf *out, const struct rb_offer *o)
     rb_mock_xml_close(out, "gpuInfo");
 }
 
-static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region,
-                                const char *type)
+static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region, const char *type)
 {
     rb_mock_xml_open(out, "supportedUsageClasses");
     if (rb_cloud_offer(c, region, NULL, type, RB_MARKET_ON_DEMAND))
@@ -200,8 +199,7 @@ bool rb_mock_describe_spot_price_history(struct rb_mock_call *call)
     if (!read_spot_question(call, &q))
         return false;
     if (q.zone && !rb_cloud_region_has_zone(region, q.zone))
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]",
-                              q.zone);
+        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", q.zone);
     rb_mock_xml_open(call->out, "spotPriceHistorySet");
     for (int i = 0; i < c->n_offers && sells_linux(&q); i++) {
         const struct rb_offer *o = &c->offers[i];

@@ -29,8 +29,7 @@ static int try_claim(uint32_t address, int port)
     return -1;
 }
 
-bool rb_node_host_claim(int ssh_port, uint32_t *out_first, uint32_t *out_count, int *out_lock,
-                        struct rb_err *err)
+bool rb_node_host_claim(int ssh_port, uint32_t *out_first, uint32_t *out_count, int *out_lock, struct rb_err *err)
 {
     for (uint32_t block = FIRST_BLOCK; block <= LAST_BLOCK; block++) {
         uint32_t base = LOOPBACK | block << 16;
@@ -38,8 +37,7 @@ bool rb_node_host_claim(int ssh_port, uint32_t *out_first, uint32_t *out_count, 
         if (fd < 0 && errno == EADDRINUSE)
             continue;
         if (fd < 0)
-            return rb_err_set(err, RB_ERR_IO, "cannot bind to 127.%u.0.1:%d: %s", block, ssh_port,
-                              strerror(errno));
+            return rb_err_set(err, RB_ERR_IO, "cannot bind to 127.%u.0.1:%d: %s", block, ssh_port, strerror(errno));
         *out_first = base | 2;
         *out_count = 0xfffd; // 127.K.255.255 is left out
         *out_lock = fd;
@@ -60,24 +58,22 @@ static bool check_account(struct rb_err *err)
                           (int)getuid());
     const struct spwd *shadow = getspnam(me->pw_name); // NULL for ordinary users, who may not look
     if (shadow && shadow->sp_pwdp[0] == '!')
-        return rb_err_set(
-            err, RB_ERR_DENIED,
-            "the account %s is locked, and sshd without PAM refuses locked accounts even with a key; "
-            "`usermod -p '*' %s` leaves it without a password but unlocked",
-            me->pw_name, me->pw_name);
+        return rb_err_set(err, RB_ERR_DENIED,
+                          "the account %s is locked, and sshd without PAM refuses locked accounts even with a key; "
+                          "`usermod -p '*' %s` leaves it without a password but unlocked",
+                          me->pw_name, me->pw_name);
     const char *shell = me->pw_shell && *me->pw_shell ? me->pw_shell : "/bin/sh";
     if (access(shell, X_OK) != 0 || strstr(shell, "nologin") || strstr(shell, "/false"))
         return rb_err_set(err, RB_ERR_DENIED,
-                          "the account %s has no login shell (%s); run rbmock as a user that has one",
-                          me->pw_name, shell);
+                          "the account %s has no login shell (%s); run rbmock as a user that has one", me->pw_name,
+                          shell);
     return true;
 }
 
 bool rb_node_host_check(struct rb_err *err)
 {
     if (access("/usr/sbin/sshd", X_OK) != 0 || access("/usr/bin/ssh-keygen", X_OK) != 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND,
-                          "/usr/sbin/sshd or ssh-keygen is missing: install openssh-server");
+        return rb_err_set(err, RB_ERR_NOT_FOUND, "/usr/sbin/sshd or ssh-keygen is missing: install openssh-server");
     if (getuid() == 0 && mkdir("/run/sshd", 0755) != 0 && errno != EEXIST)
         return rb_err_set(err, RB_ERR_IO, "/run/sshd: %s", strerror(errno));
     return check_account(err);

@@ -34,8 +34,8 @@ static bool run(bool quiet, const char *fmt, ...)
     posix_spawn_file_actions_init(&actions);
     if (quiet)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    bool ok = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) == 0 &&
-              waitpid(pid, &status, 0) == pid && status == 0;
+    bool ok = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid &&
+              status == 0;
     posix_spawn_file_actions_destroy(&actions);
     return ok;
 }
@@ -50,13 +50,12 @@ bool rb_node_net_up(struct rb_err *err)
         return rb_err_set(err, RB_ERR_INVALID,
                           "the bridge " BRIDGE " exists: another rbmock --nodes netns runs, or one was "
                           "killed; if none runs, `ip link del " BRIDGE "` removes it");
-    if (run(false, "ip link add " BRIDGE " type bridge") &&
-        run(false, "ip addr add " BRIDGE_ADDRESS " dev " BRIDGE) && run(false, "ip link set " BRIDGE " up"))
+    if (run(false, "ip link add " BRIDGE " type bridge") && run(false, "ip addr add " BRIDGE_ADDRESS " dev " BRIDGE) &&
+        run(false, "ip link set " BRIDGE " up"))
         return true;
     rb_node_net_down();
     return rb_err_set(err, RB_ERR_INVALID,
-                      "--nodes netns: ip(8) could not make the bridge " BRIDGE
-                      "; it needs iproute2 and CAP_NET_ADMIN");
+                      "--nodes netns: ip(8) could not make the bridge " BRIDGE "; it needs iproute2 and CAP_NET_ADMIN");
 }
 
 void rb_node_net_down(void)

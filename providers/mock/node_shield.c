@@ -13,8 +13,7 @@
 
 #define CAP_SYS_BOOT 22 // linux/capability.h: reboot(2)
 
-static const char *const folders[] = {"/bin",      "/sbin",          "/usr/bin",
-                                      "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+static const char *const folders[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 static const char *const hidden[] = {"/run/systemd", "/run/dbus", "/run/initctl"};
 
 static void cover_tools(const char *node_tool)

@@ -19,10 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SSHD    "/usr/sbin/sshd"
-#define TICK_MS 10
-#define USER_DATA_WAIT_US                                                                                    \
-    (10 * INT64_C(1000000)) // user data that runs longer goes on beside sshd, as on a real node
+#define SSHD               "/usr/sbin/sshd"
+#define TICK_MS            10
+#define USER_DATA_WAIT_US  (10 * INT64_C(1000000)) // user data that runs longer goes on beside sshd, as on a real node
 #define SSHD_START_WAIT_US (20 * INT64_C(1000000)) // a hundred nodes starting at once on two cores
 #define MAX_PID_SCAN       65536
 
@@ -214,8 +213,8 @@ static void make_host_key(struct supervisor *s)
     snprintf(key, sizeof key, "%s/host_key", s->dir->root);
     if (access(key, F_OK) == 0)
         return;
-    start(s, (const char *const[]){"/usr/bin/ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", s->dir->id,
-                                   "-f", key, NULL});
+    start(s, (const char *const[]){"/usr/bin/ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", s->dir->id, "-f", key,
+                                   NULL});
     await(s, SSHD_START_WAIT_US);
 }
 
@@ -279,8 +278,7 @@ static _Noreturn void live(struct supervisor *s, const char *netns)
     }
 }
 
-static _Noreturn void become_supervisor(const struct rb_node_dir *d, const char *netns, int report,
-                                        pid_t parent)
+static _Noreturn void become_supervisor(const struct rb_node_dir *d, const char *netns, int report, pid_t parent)
 {
     struct supervisor s = {.dir = d, .report = report};
     setsid();

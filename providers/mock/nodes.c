@@ -188,8 +188,8 @@ static bool bring_up(struct rb_nodes *n, struct node *node, uint32_t address, co
     if (n->config.netns && !rb_node_cable_add(address, &node->cable, err))
         return false;
     node->has_cable = n->config.netns;
-    if (!rb_node_supervisor_start(&node->dir, node->has_cable ? node->cable.netns : NULL, &node->pid,
-                                  &node->report, err))
+    if (!rb_node_supervisor_start(&node->dir, node->has_cable ? node->cable.netns : NULL, &node->pid, &node->report,
+                                  err))
         return false;
     if (!watch(n, node->report, node) || !watch(n, node->control, node))
         return rb_err_set(err, RB_ERR_IO, "epoll: %s", strerror(errno));
@@ -225,14 +225,13 @@ static void abandon(struct rb_nodes *n, struct node *node, const char *why)
     snprintf(add_report(n, RB_NODE_FAILED, node->dir.id)->text, 256, "%.255s", why);
 }
 
-void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data,
-                   size_t user_data_len)
+void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data, size_t user_data_len)
 {
     struct rb_err err;
     struct rb_user_data u, nothing = {.authorized_keys = "", .boot_script = "", .run_script = ""};
     struct node *node = add_node(n);
-    node->dir = rb_node_dir_name(n->config.directory, id, address, n->config.ssh_port, n->config.host_path,
-                                 &node->arena);
+    node->dir =
+        rb_node_dir_name(n->config.directory, id, address, n->config.ssh_port, n->config.host_path, &node->arena);
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {
         struct rb_err ignored;
         rb_node_dir_make(&node->dir, &nothing, &ignored);

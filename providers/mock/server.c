@@ -67,8 +67,7 @@ static void *begin_request(void *arg, const char *uri, struct MHD_Connection *co
     return r;
 }
 
-static void end_request(void *arg, struct MHD_Connection *connection, void **state,
-                        enum MHD_RequestTerminationCode how)
+static void end_request(void *arg, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
 {
     (void)arg, (void)connection, (void)how;
     struct request *r = *state;
@@ -94,8 +93,7 @@ static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-static void answer_request(struct server *s, const struct rb_exchange_request *x,
-                           struct rb_exchange_answer *out)
+static void answer_request(struct server *s, const struct rb_exchange_request *x, struct rb_exchange_answer *out)
 {
     int64_t now_us = cloud_now_us(s);
     rb_cloud_advance(s->cloud, now_us);
@@ -116,9 +114,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct rb_
     return result;
 }
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_size, void **state)
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_size, void **state)
 {
     (void)url, (void)version;
     struct server *s = arg;
@@ -157,17 +154,15 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
 
 static bool start_http(struct server *s, struct rb_err *err)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)s->config->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    s->http = MHD_start_daemon(MHD_USE_EPOLL, (uint16_t)s->config->port, NULL, NULL, handle, s,
-                               MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_URI_LOG_CALLBACK, begin_request, s,
-                               MHD_OPTION_NOTIFY_COMPLETED, end_request, s, MHD_OPTION_CONNECTION_LIMIT,
-                               (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                               (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)s->config->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    s->http = MHD_start_daemon(MHD_USE_EPOLL, (uint16_t)s->config->port, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR,
+                               &at, MHD_OPTION_URI_LOG_CALLBACK, begin_request, s, MHD_OPTION_NOTIFY_COMPLETED,
+                               end_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+                               MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
     if (!s->http)
-        return rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port",
-                          s->config->port, strerror(errno));
+        return rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", s->config->port,
+                          strerror(errno));
     s->http_fd = MHD_get_daemon_info(s->http, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     return true;
 }
@@ -240,8 +235,7 @@ static int timeout_ms(const struct server *s)
         int64_t left_us = next_us - cloud_now_us(s);
         wait_us = left_us > 0 ? (int64_t)((double)left_us / s->config->speed) + 1000 : 0;
     }
-    if (MHD_get_timeout(s->http, &http_ms) == MHD_YES && http_ms < INT32_MAX &&
-        (int64_t)http_ms * 1000 < wait_us)
+    if (MHD_get_timeout(s->http, &http_ms) == MHD_YES && http_ms < INT32_MAX && (int64_t)http_ms * 1000 < wait_us)
         wait_us = (int64_t)http_ms * 1000;
     if (s->ledger_path && s->ledger_version != rb_cloud_version(s->cloud) && LEDGER_PAUSE_US < wait_us)
         wait_us = LEDGER_PAUSE_US;
@@ -298,14 +292,13 @@ static bool make_dirs(struct server *s, struct rb_err *err)
 
 static bool start_nodes(struct server *s, struct rb_err *err)
 {
-    const char *path = getenv("PATH"),
-               *standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    struct rb_nodes_config c = {
-        .directory = s->nodes_dir,
-        .ssh_port = s->cloud_config.ssh_port,
-        .host_path = path && *path ? rb_arena_printf(&s->arena, "%s:%s", path, standard) : standard,
-        .netns = s->config->netns,
-        .keep_logs = s->config->state_dir != NULL};
+    const char *path = getenv("PATH"), *standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    struct rb_nodes_config c = {.directory = s->nodes_dir,
+                                .ssh_port = s->cloud_config.ssh_port,
+                                .host_path =
+                                    path && *path ? rb_arena_printf(&s->arena, "%s:%s", path, standard) : standard,
+                                .netns = s->config->netns,
+                                .keep_logs = s->config->state_dir != NULL};
     if (!rb_nodes_create(&c, &s->nodes, err))
         return false;
     rb_nodes_addresses(s->nodes, &s->cloud_config.first_address, &s->cloud_config.n_addresses);

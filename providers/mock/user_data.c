@@ -95,19 +95,17 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
         while (len > 1 && text[at + len - 1] == '.') // a full stop after the path
             len--;
         if (is_tool_path(text + at, len))
-            return rb_err_set(
-                err, RB_ERR_INVALID,
-                "line %d: %.*s is the host's; write the command's name alone and the node's own "
-                "is found in its PATH",
-                line, (int)(len < 80 ? len : 80), text + at);
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "line %d: %.*s is the host's; write the command's name alone and the node's own "
+                              "is found in its PATH",
+                              line, (int)(len < 80 ? len : 80), text + at);
     }
     return true;
 }
 
 // --- cloud-config ---
 
-static bool join_lines(const struct rb_node *list, struct rb_arena *arena, const char **out,
-                       struct rb_err *err)
+static bool join_lines(const struct rb_node *list, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     if (list && !rb_node_list(list, err))
@@ -141,8 +139,7 @@ static bool append_command(const struct rb_node *item, struct rb_buf *out, struc
     return true;
 }
 
-static bool join_commands(const struct rb_node *list, struct rb_arena *arena, const char **out,
-                          struct rb_err *err)
+static bool join_commands(const struct rb_node *list, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     if (list && !rb_node_list(list, err))
@@ -188,8 +185,7 @@ static bool read_cloud_config(const struct rb_node *root, struct rb_arena *arena
            (!deletekeys || rb_node_bool(deletekeys, &delete_keys, err)) && rb_map_end(&m, err);
 }
 
-bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struct rb_user_data *out,
-                       struct rb_err *err)
+bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struct rb_user_data *out, struct rb_err *err)
 {
     static const char header[] = "#cloud-config";
     struct rb_user_data u = {.authorized_keys = "", .boot_script = "", .run_script = ""};

@@ -5,7 +5,8 @@
 
 #include <stdalign.h>
 
-static void memory_is_zeroed_aligned_and_separate(void **state) {
+static void memory_is_zeroed_aligned_and_separate(void **state)
+{
     (void)state;
     enum { N = 3000 };
     static unsigned char *pieces[N];
@@ -32,7 +33,8 @@ static void memory_is_zeroed_aligned_and_separate(void **state) {
     rb_arena_finish(&a); // twice is harmless
 }
 
-static void strings_are_copied(void **state) {
+static void strings_are_copied(void **state)
+{
     (void)state;
     struct rb_arena a;
     rb_arena_init(&a);
@@ -49,7 +51,8 @@ static void strings_are_copied(void **state) {
     rb_arena_finish(&a);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_separate),
         cmocka_unit_test(strings_are_copied),

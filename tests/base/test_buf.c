@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void grows_and_stays_terminated(void **state) {
+static void grows_and_stays_terminated(void **state)
+{
     (void)state;
     struct rb_buf b = RB_BUF_INIT;
     assert_string_equal(rb_buf_str(&b), "");
@@ -32,11 +33,12 @@ static void grows_and_stays_terminated(void **state) {
     rb_buf_finish(&b);
 }
 
-static void the_shell_reads_back_what_was_quoted(void **state) {
+static void the_shell_reads_back_what_was_quoted(void **state)
+{
     (void)state;
     static const char *const words[] = {
-        "", "plain", "two words", "it's", "'", "''", "$HOME `id` $(id)", "a\\b", "\"", "*?[a]", "~", "-n",
-        "a;b|c&d>e", "new\nline", "tab\there", "!history", "\xc3\xa9\xff",
+        "",      "plain", "two words", "it's",      "'",         "''",        "$HOME `id` $(id)", "a\\b",         "\"",
+        "*?[a]", "~",     "-n",        "a;b|c&d>e", "new\nline", "tab\there", "!history",         "\xc3\xa9\xff",
     };
     for (size_t i = 0; i < N_OF(words); i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
@@ -53,7 +55,8 @@ static void the_shell_reads_back_what_was_quoted(void **state) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_and_stays_terminated),
         cmocka_unit_test(the_shell_reads_back_what_was_quoted),

@@ -3,18 +3,29 @@
 
 #include "check.h"
 
-static void offers_the_closest_name(void **state) {
+static void offers_the_closest_name(void **state)
+{
     (void)state;
-    static const char *const names[] = {"scheduler", "search",   "resources", "deadline", "budget",
+    static const char *const names[] = {"scheduler", "search",    "resources", "deadline", "budget",
                                         "objective", "max_nodes", "eta",       "metric",   "mode"};
     static const struct {
         const char *word, *expected;
     } cases[] = {
-        {"schedular", "scheduler"}, {"shceduler", "scheduler"}, {"deadlin", "deadline"},
-        {"budgte", "budget"},       {"Budget", "budget"},       {"max-nodes", "max_nodes"},
-        {"maxnodes", "max_nodes"},  {"resource", "resources"},  {"eat", "eta"},
-        {"mod", "mode"},            {"metrics", "metric"},      {"zzz", NULL},
-        {"", NULL},                 {"x", NULL},                {"gpu", NULL},
+        {"schedular", "scheduler"},
+        {"shceduler", "scheduler"},
+        {"deadlin", "deadline"},
+        {"budgte", "budget"},
+        {"Budget", "budget"},
+        {"max-nodes", "max_nodes"},
+        {"maxnodes", "max_nodes"},
+        {"resource", "resources"},
+        {"eat", "eta"},
+        {"mod", "mode"},
+        {"metrics", "metric"},
+        {"zzz", NULL},
+        {"", NULL},
+        {"x", NULL},
+        {"gpu", NULL},
         {"accelerators", NULL},
         {"a_very_long_word_that_nobody_would_ever_type_as_a_key_in_a_job_file_at_all", NULL},
     };
@@ -26,14 +37,16 @@ static void offers_the_closest_name(void **state) {
     }
 }
 
-static void ties_go_to_the_first_and_gaps_are_skipped(void **state) {
+static void ties_go_to_the_first_and_gaps_are_skipped(void **state)
+{
     (void)state;
     static const char *const names[] = {NULL, "", "spot", "spat"};
     assert_string_equal(rb_closest("spt", names, N_OF(names)), "spot");
     assert_null(rb_closest("spt", names, 0));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offers_the_closest_name),
         cmocka_unit_test(ties_go_to_the_first_and_gaps_are_skipped),

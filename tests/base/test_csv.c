@@ -9,11 +9,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static bool parse(struct rb_csv *csv, const char *text, struct rb_err *err) {
+static bool parse(struct rb_csv *csv, const char *text, struct rb_err *err)
+{
     return rb_csv_parse(csv, "prices.csv", text, strlen(text), err);
 }
 
-static void cells_are_decoded(void **state) {
+static void cells_are_decoded(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
@@ -24,7 +26,9 @@ static void cells_are_decoded(void **state) {
         {"a,b\n1,2", 2, 1, "a|b/1|2/"},
         {"a,b\r\n1,2\r\n", 2, 1, "a|b/1|2/"},
         {"a,b", 2, 0, "a|b/"},
-        {"\xEF\xBB\xBF" "a,b\n", 2, 0, "a|b/"},
+        {"\xEF\xBB\xBF"
+         "a,b\n",
+         2, 0, "a|b/"},
         {"a,b\n,\n", 2, 1, "a|b/|/"},
         {"a,b\n1,", 2, 1, "a|b/1|/"},
         {"a,b\n\n1,2\n\r\n3,4\n\n", 2, 2, "a|b/1|2/3|4/"},
@@ -52,7 +56,8 @@ static void cells_are_decoded(void **state) {
     }
 }
 
-static void lines_are_counted_through_quotes(void **state) {
+static void lines_are_counted_through_quotes(void **state)
+{
     (void)state;
     struct rb_csv csv;
     assert_true(parse(&csv, "\na,b\n\"1\n1\",2\n\n3,4\n", NULL));
@@ -62,7 +67,8 @@ static void lines_are_counted_through_quotes(void **state) {
     rb_csv_finish(&csv);
 }
 
-static void broken_files_are_refused(void **state) {
+static void broken_files_are_refused(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
@@ -97,7 +103,8 @@ static void broken_files_are_refused(void **state) {
     assert_int_equal(err.line, 3);
 }
 
-static void columns_are_checked_by_name(void **state) {
+static void columns_are_checked_by_name(void **state)
+{
     (void)state;
     static const char *const known[] = {"infra", "gpus", "usd_per_hour"};
     static const bool required[] = {true, false, true};
@@ -120,7 +127,8 @@ static void columns_are_checked_by_name(void **state) {
     rb_csv_finish(&csv);
 }
 
-static void numbers_are_checked_with_row_and_column(void **state) {
+static void numbers_are_checked_with_row_and_column(void **state)
+{
     (void)state;
     struct rb_csv csv;
     struct rb_err err;
@@ -144,12 +152,14 @@ static void numbers_are_checked_with_row_and_column(void **state) {
     rb_csv_finish(&csv);
 }
 
-static char *temporary_path(char *path, const char *suffix) {
+static char *temporary_path(char *path, const char *suffix)
+{
     snprintf(path, 64, "/tmp/rb-csv-test-%d%s", (int)getpid(), suffix);
     return path;
 }
 
-static void write_gz(const char *path, const char *text, int copies) {
+static void write_gz(const char *path, const char *text, int copies)
+{
     gzFile gz = gzopen(path, "wb1");
     assert_non_null(gz);
     for (int i = 0; i < copies; i++)
@@ -157,7 +167,8 @@ static void write_gz(const char *path, const char *text, int copies) {
     assert_int_equal(gzclose(gz), Z_OK);
 }
 
-static void compressed_files_are_read(void **state) {
+static void compressed_files_are_read(void **state)
+{
     (void)state;
     char path[64];
     struct rb_csv csv;
@@ -178,7 +189,8 @@ static void compressed_files_are_read(void **state) {
     assert_says(&err, "No such file");
 }
 
-static void a_compressed_bomb_is_refused(void **state) {
+static void a_compressed_bomb_is_refused(void **state)
+{
     (void)state;
     char path[64];
     static char megabyte[(1 << 20) + 1];
@@ -191,7 +203,8 @@ static void a_compressed_bomb_is_refused(void **state) {
     assert_says(&err, "limit of 268435456 bytes");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_decoded),
         cmocka_unit_test(lines_are_counted_through_quotes),

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static struct rb_doc parse(const char *text) {
+static struct rb_doc parse(const char *text)
+{
     struct rb_err err;
     struct rb_doc doc;
     if (!rb_doc_parse_yaml(&doc, "job.yaml", text, strlen(text), &err))
@@ -14,14 +15,15 @@ static struct rb_doc parse(const char *text) {
 }
 
 // The first value of a one-key map. The document is leaked into `doc` for the caller to finish.
-#define WITH_VALUE(text, node)                                                                                         \
-    struct rb_doc doc;                                                                                                 \
-    assert_true(rb_doc_parse_yaml(&doc, "job.yaml", text, strlen(text), NULL));                                        \
+#define WITH_VALUE(text, node)                                                  \
+    struct rb_doc doc;                                                          \
+    assert_true(rb_doc_parse_yaml(&doc, "job.yaml", text, strlen(text), NULL)); \
     const struct rb_node *node = doc.root->first
 
 enum reader { STRING, BOOL, INT_1_10, INT_ANY, DOUBLE_0_1, DURATION, MONEY, LIST, MAP, CHOICE };
 
-static bool read_as(enum reader reader, const struct rb_node *node, struct rb_err *err) {
+static bool read_as(enum reader reader, const struct rb_node *node, struct rb_err *err)
+{
     static const char *const names[] = {"min_cost", "min_time", "balanced"};
     const char *s;
     bool b;
@@ -30,21 +32,32 @@ static bool read_as(enum reader reader, const struct rb_node *node, struct rb_er
     int choice;
     struct rb_map m;
     switch (reader) {
-    case STRING: return rb_node_string(node, &s, err);
-    case BOOL: return rb_node_bool(node, &b, err);
-    case INT_1_10: return rb_node_int(node, 1, 10, &i, err);
-    case INT_ANY: return rb_node_int(node, INT64_MIN, INT64_MAX, &i, err);
-    case DOUBLE_0_1: return rb_node_double(node, 0, 1, &d, err);
-    case DURATION: return rb_node_duration(node, &i, err);
-    case MONEY: return rb_node_money(node, &i, err);
-    case LIST: return rb_node_list(node, err);
-    case MAP: return rb_map_begin(&m, node, err);
-    case CHOICE: return rb_node_choice(node, names, 3, &choice, err);
+    case STRING:
+        return rb_node_string(node, &s, err);
+    case BOOL:
+        return rb_node_bool(node, &b, err);
+    case INT_1_10:
+        return rb_node_int(node, 1, 10, &i, err);
+    case INT_ANY:
+        return rb_node_int(node, INT64_MIN, INT64_MAX, &i, err);
+    case DOUBLE_0_1:
+        return rb_node_double(node, 0, 1, &d, err);
+    case DURATION:
+        return rb_node_duration(node, &i, err);
+    case MONEY:
+        return rb_node_money(node, &i, err);
+    case LIST:
+        return rb_node_list(node, err);
+    case MAP:
+        return rb_map_begin(&m, node, err);
+    case CHOICE:
+        return rb_node_choice(node, names, 3, &choice, err);
     }
     return false;
 }
 
-static void kinds_and_ranges_are_checked(void **state) {
+static void kinds_and_ranges_are_checked(void **state)
+{
     (void)state;
     static const struct {
         enum reader reader;
@@ -112,7 +125,8 @@ static void kinds_and_ranges_are_checked(void **state) {
     }
 }
 
-static void values_arrive(void **state) {
+static void values_arrive(void **state)
+{
     (void)state;
     struct rb_doc doc = parse("s: x y\nb: true\ni: -3\nd: 0x10\nt: 1h30m\nm: 18.40\nc: min_time\n");
     static const char *const names[] = {"min_cost", "min_time"};
@@ -133,7 +147,8 @@ static void values_arrive(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void nothing_at_all_is_an_error_too(void **state) {
+static void nothing_at_all_is_an_error_too(void **state)
+{
     (void)state;
     for (enum reader reader = STRING; reader <= CHOICE; reader++) {
         struct rb_err err = {0};
@@ -142,7 +157,8 @@ static void nothing_at_all_is_an_error_too(void **state) {
     }
 }
 
-static void maps_are_read_strictly(void **state) {
+static void maps_are_read_strictly(void **state)
+{
     (void)state;
     struct rb_doc doc = parse("name: x\nscheduler:\n  type: sha\n  etta: 4\n");
     struct rb_map root, scheduler;
@@ -173,7 +189,8 @@ static void maps_are_read_strictly(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void the_first_unknown_key_is_reported(void **state) {
+static void the_first_unknown_key_is_reported(void **state)
+{
     (void)state;
     struct rb_doc doc = parse("zzz: 1\nname: x\nyyy: 2\n");
     struct rb_map m;
@@ -186,10 +203,11 @@ static void the_first_unknown_key_is_reported(void **state) {
     rb_doc_finish(&doc);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_and_ranges_are_checked),    cmocka_unit_test(values_arrive),
-        cmocka_unit_test(nothing_at_all_is_an_error_too),  cmocka_unit_test(maps_are_read_strictly),
+        cmocka_unit_test(kinds_and_ranges_are_checked),      cmocka_unit_test(values_arrive),
+        cmocka_unit_test(nothing_at_all_is_an_error_too),    cmocka_unit_test(maps_are_read_strictly),
         cmocka_unit_test(the_first_unknown_key_is_reported),
     };
     return cmocka_run_group_tests_name("doc", tests, NULL, NULL);

@@ -9,18 +9,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void codes_have_the_documented_exit_codes(void **state) {
+static void codes_have_the_documented_exit_codes(void **state)
+{
     (void)state;
     static const struct {
         enum rb_err_code code;
         int exit_code;
         const char *name;
     } cases[] = {
-        {RB_ERR_INVALID, 2, "invalid"},       {RB_ERR_IO, 1, "io"},
-        {RB_ERR_NOT_FOUND, 1, "not_found"},   {RB_ERR_INFEASIBLE, 3, "infeasible"},
-        {RB_ERR_STOPPED, 4, "stopped"},       {RB_ERR_DENIED, 5, "denied"},
-        {RB_ERR_CAPACITY, 6, "capacity"},     {RB_ERR_PRICE, 7, "price"},
-        {RB_ERR_THROTTLED, 1, "throttled"},   {RB_ERR_UNKNOWN_OUTCOME, 1, "unknown_outcome"},
+        {RB_ERR_INVALID, 2, "invalid"},     {RB_ERR_IO, 1, "io"},
+        {RB_ERR_NOT_FOUND, 1, "not_found"}, {RB_ERR_INFEASIBLE, 3, "infeasible"},
+        {RB_ERR_STOPPED, 4, "stopped"},     {RB_ERR_DENIED, 5, "denied"},
+        {RB_ERR_CAPACITY, 6, "capacity"},   {RB_ERR_PRICE, 7, "price"},
+        {RB_ERR_THROTTLED, 1, "throttled"}, {RB_ERR_UNKNOWN_OUTCOME, 1, "unknown_outcome"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_err err;
@@ -30,7 +31,8 @@ static void codes_have_the_documented_exit_codes(void **state) {
     }
 }
 
-static void prefixes_pile_up_and_keep_the_place(void **state) {
+static void prefixes_pile_up_and_keep_the_place(void **state)
+{
     (void)state;
     struct rb_err err;
     rb_err_set_at(&err, RB_ERR_INVALID, (struct rb_place){"plan.json", 3, 9}, "stages[2]", "expected %d", 1);
@@ -46,7 +48,8 @@ static void prefixes_pile_up_and_keep_the_place(void **state) {
     assert_string_equal(err.file, "");
 }
 
-static void long_and_hostile_text_stays_one_valid_line(void **state) {
+static void long_and_hostile_text_stays_one_valid_line(void **state)
+{
     (void)state;
     char text[2000];
     memset(text, 'x', sizeof text);
@@ -74,7 +77,8 @@ static void long_and_hostile_text_stays_one_valid_line(void **state) {
 }
 
 // Runs the printer with the stream `fd` sent to a file, and returns what was printed.
-static char *printed(const struct rb_err *err, bool json, int fd, char *text, size_t size) {
+static char *printed(const struct rb_err *err, bool json, int fd, char *text, size_t size)
+{
     FILE *file = tmpfile();
     assert_non_null(file);
     fflush(stdout);
@@ -90,7 +94,8 @@ static char *printed(const struct rb_err *err, bool json, int fd, char *text, si
     return text;
 }
 
-static void lines_name_file_line_column_and_key(void **state) {
+static void lines_name_file_line_column_and_key(void **state)
+{
     (void)state;
     char text[1024];
     struct rb_err err;
@@ -103,7 +108,8 @@ static void lines_name_file_line_column_and_key(void **state) {
     assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text), "rbplan: no route\n");
 }
 
-static void json_has_every_field(void **state) {
+static void json_has_every_field(void **state)
+{
     (void)state;
     char text[1024];
     struct rb_err err;
@@ -117,7 +123,8 @@ static void json_has_every_field(void **state) {
                         "\"file\":null,\"line\":null,\"column\":null,\"key\":null}\n");
 }
 
-static void untrusted_text_cannot_drive_a_terminal(void **state) {
+static void untrusted_text_cannot_drive_a_terminal(void **state)
+{
     (void)state;
     char out[16];
     assert_string_equal(rb_log_sanitise("a\x1b[2Jb\r\n\x9b\0c", 11, out, sizeof out), "a?[2Jb????c");
@@ -127,7 +134,8 @@ static void untrusted_text_cannot_drive_a_terminal(void **state) {
     assert_string_equal(rb_log_sanitise("", 0, out, 1), "");
 }
 
-static void traces_are_chosen_by_whole_words(void **state) {
+static void traces_are_chosen_by_whole_words(void **state)
+{
     (void)state;
     setenv("RB_TRACE", "planner,provider", 1);
     assert_true(rb_trace_on("planner"));
@@ -139,7 +147,8 @@ static void traces_are_chosen_by_whole_words(void **state) {
     assert_false(rb_trace_on("planner"));
 }
 
-static void colour_needs_a_terminal_and_permission(void **state) {
+static void colour_needs_a_terminal_and_permission(void **state)
+{
     (void)state;
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -161,7 +170,8 @@ static void colour_needs_a_terminal_and_permission(void **state) {
     close(terminal);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_have_the_documented_exit_codes),
         cmocka_unit_test(prefixes_pile_up_and_keep_the_place),

@@ -11,26 +11,30 @@
 
 static char dir[64];
 
-static const char *in_dir(const char *name) {
+static const char *in_dir(const char *name)
+{
     static char path[160];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     return path;
 }
 
-static int make_dir(void **state) {
+static int make_dir(void **state)
+{
     (void)state;
     strcpy(dir, "/tmp/rb-file-test-XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
 
-static int remove_dir(void **state) {
+static int remove_dir(void **state)
+{
     (void)state;
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", dir);
     return system(command);
 }
 
-static void what_is_written_is_read(void **state) {
+static void what_is_written_is_read(void **state)
+{
     (void)state;
     struct rb_err err;
     char *bytes;
@@ -50,7 +54,8 @@ static void what_is_written_is_read(void **state) {
     free(bytes);
 }
 
-static void files_past_the_limit_are_refused_unread(void **state) {
+static void files_past_the_limit_are_refused_unread(void **state)
+{
     (void)state;
     struct rb_err err;
     char *bytes = NULL;
@@ -68,7 +73,8 @@ static void files_past_the_limit_are_refused_unread(void **state) {
     assert_says(&err, "limit of 4194304 bytes");
 }
 
-static void files_that_lie_about_their_size_are_bounded_too(void **state) {
+static void files_that_lie_about_their_size_are_bounded_too(void **state)
+{
     (void)state;
     struct rb_err err;
     char *bytes;
@@ -82,7 +88,8 @@ static void files_that_lie_about_their_size_are_bounded_too(void **state) {
     }
 }
 
-static void failures_say_what_the_system_said(void **state) {
+static void failures_say_what_the_system_said(void **state)
+{
     (void)state;
     struct rb_err err;
     char *bytes, expected[256];
@@ -98,7 +105,8 @@ static void failures_say_what_the_system_said(void **state) {
     assert_int_equal(err.code, RB_ERR_IO);
 }
 
-static void a_failed_write_leaves_the_old_file(void **state) {
+static void a_failed_write_leaves_the_old_file(void **state)
+{
     (void)state;
     struct rb_err err;
     char *bytes;
@@ -111,7 +119,8 @@ static void a_failed_write_leaves_the_old_file(void **state) {
     free(bytes);
 }
 
-static void the_name_chooses_the_format(void **state) {
+static void the_name_chooses_the_format(void **state)
+{
     (void)state;
     struct rb_err err;
     struct rb_doc doc;
@@ -123,7 +132,8 @@ static void the_name_chooses_the_format(void **state) {
     rb_doc_finish(&doc);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(files_past_the_limit_are_refused_unread),

@@ -8,11 +8,13 @@
 
 #include <math.h>
 
-static bool parse(struct rb_doc *doc, const char *text, size_t n, struct rb_err *err) {
+static bool parse(struct rb_doc *doc, const char *text, size_t n, struct rb_err *err)
+{
     return rb_doc_parse_json(doc, "plan.json", text, n, err);
 }
 
-static void values_keep_kind_text_and_place(void **state) {
+static void values_keep_kind_text_and_place(void **state)
+{
     (void)state;
     static const char text[] = "{\"a\": [1, -2.5e3, true, false, null],\n"
                                "  \"\xc3\xa9\": \"x\\n\\u00e9\\\"\", \"big\": 9007199254740993,\n"
@@ -43,7 +45,8 @@ static void values_keep_kind_text_and_place(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void integers_reach_both_ends(void **state) {
+static void integers_reach_both_ends(void **state)
+{
     (void)state;
     static const char text[] = "[9223372036854775807,-9223372036854775808,0,-0]";
     struct rb_doc doc;
@@ -54,7 +57,8 @@ static void integers_reach_both_ends(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void broken_or_lenient_json_is_refused(void **state) {
+static void broken_or_lenient_json_is_refused(void **state)
+{
     (void)state;
 #define T(text) text, sizeof text - 1
     static const struct {
@@ -119,7 +123,8 @@ static void broken_or_lenient_json_is_refused(void **state) {
 }
 
 // Every prefix of a valid document is an error, never a crash and never half a document.
-static void a_truncated_plan_is_refused_at_any_length(void **state) {
+static void a_truncated_plan_is_refused_at_any_length(void **state)
+{
     (void)state;
     static const char text[] =
         "{\"format\":\"rb-plan/1\",\"seed\":7,\"p\":[0.5,1e-05,null,true],\"s\":\"a\\u00e9\\\\\",\"m\":{\"k\":{}}}";
@@ -135,7 +140,8 @@ static void a_truncated_plan_is_refused_at_any_length(void **state) {
     }
 }
 
-static void depth_is_limited(void **state) {
+static void depth_is_limited(void **state)
+{
     (void)state;
     for (int depth = RB_LIMIT_DOC_DEPTH; depth <= 5000; depth += 2468) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
@@ -154,7 +160,8 @@ static void depth_is_limited(void **state) {
     }
 }
 
-static void the_number_of_values_is_limited(void **state) {
+static void the_number_of_values_is_limited(void **state)
+{
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     rb_buf_putc(&text, '[');
@@ -167,7 +174,8 @@ static void the_number_of_values_is_limited(void **state) {
     assert_says(&err, "more than 2000000 values");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_keep_kind_text_and_place),
         cmocka_unit_test(integers_reach_both_ends),

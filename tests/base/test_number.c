@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void doubles_follow_the_grammar(void **state) {
+static void doubles_follow_the_grammar(void **state)
+{
     (void)state;
     static const char *const good[] = {"0", "-1", "+1.5", ".5", "5.", "1e-4", "1E+4", "-0.0", "010", "1e-400"};
-    static const char *const bad[] = {"", "-", ".", "e5", "1e", "1e+", "1 ", " 1", "1,5", "0x10", "nan", "inf",
-                                      "-inf", "1_000", "1f", "1.2.3", "--1", "1e5.0", "infinity", "1e999", "-1e999"};
+    static const char *const bad[] = {"",   "-",     ".",    "e5",    "1e",       "1e+",   "1 ",
+                                      " 1", "1,5",   "0x10", "nan",   "inf",      "-inf",  "1_000",
+                                      "1f", "1.2.3", "--1",  "1e5.0", "infinity", "1e999", "-1e999"};
     for (size_t i = 0; i < N_OF(good); i++) {
         double v;
         if (!rb_parse_double(good[i], &v))
@@ -28,7 +30,8 @@ static void doubles_follow_the_grammar(void **state) {
     assert_true(rb_is_number("1e999") && !rb_is_number("nan"));
 }
 
-static void integers_are_exact_to_the_last_one(void **state) {
+static void integers_are_exact_to_the_last_one(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
@@ -59,15 +62,23 @@ static void integers_are_exact_to_the_last_one(void **state) {
     }
 }
 
-static void doubles_are_written_shortest(void **state) {
+static void doubles_are_written_shortest(void **state)
+{
     (void)state;
     static const struct {
         double v;
         const char *text;
     } cases[] = {
-        {0, "0"},        {1, "1"},           {0.95, "0.95"},      {1e-5, "1e-05"},
-        {0.1, "0.1"},    {1.0 / 3, "0.3333333333333333"},         {0.1 + 0.2, "0.30000000000000004"},
-        {1e22, "1e+22"}, {123456789, "123456789"},                {-2.5, "-2.5"},
+        {0, "0"},
+        {1, "1"},
+        {0.95, "0.95"},
+        {1e-5, "1e-05"},
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1e22, "1e+22"},
+        {123456789, "123456789"},
+        {-2.5, "-2.5"},
         {5e-324, "4.94065645841247e-324"},
         {1.7976931348623157e308, "1.7976931348623157e+308"},
     };
@@ -77,7 +88,8 @@ static void doubles_are_written_shortest(void **state) {
     }
 }
 
-static void any_double_reads_back(void **state) {
+static void any_double_reads_back(void **state)
+{
     (void)state;
     uint64_t bits = 0x9e3779b97f4a7c15;
     for (int i = 0; i < 200000; i++) {
@@ -92,7 +104,8 @@ static void any_double_reads_back(void **state) {
     }
 }
 
-static void ranges_read_well(void **state) {
+static void ranges_read_well(void **state)
+{
     (void)state;
     char out[RB_RANGE_BYTES];
     assert_string_equal(rb_double_range(0, 1, out), "a number in 0..1");
@@ -106,7 +119,8 @@ static void ranges_read_well(void **state) {
 }
 
 // A locale whose decimal point is a comma, compiled into a directory of its own where the tools for that exist.
-static bool use_comma_locale(char *dir) {
+static bool use_comma_locale(char *dir)
+{
     static const char *const installed[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE"};
     for (size_t i = 0; i < N_OF(installed); i++)
         if (setlocale(LC_ALL, installed[i]))
@@ -120,7 +134,8 @@ static bool use_comma_locale(char *dir) {
     return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
-static void the_locale_changes_nothing(void **state) {
+static void the_locale_changes_nothing(void **state)
+{
     (void)state;
     char dir[] = "/tmp/rb-locale-XXXXXX";
     if (!use_comma_locale(dir)) {
@@ -143,11 +158,15 @@ static void the_locale_changes_nothing(void **state) {
     assert_string_equal(after, "0,5"); // the program's own choice is left alone
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles_follow_the_grammar),   cmocka_unit_test(integers_are_exact_to_the_last_one),
-        cmocka_unit_test(doubles_are_written_shortest), cmocka_unit_test(any_double_reads_back),
-        cmocka_unit_test(ranges_read_well),             cmocka_unit_test(the_locale_changes_nothing),
+        cmocka_unit_test(doubles_follow_the_grammar),
+        cmocka_unit_test(integers_are_exact_to_the_last_one),
+        cmocka_unit_test(doubles_are_written_shortest),
+        cmocka_unit_test(any_double_reads_back),
+        cmocka_unit_test(ranges_read_well),
+        cmocka_unit_test(the_locale_changes_nothing),
     };
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

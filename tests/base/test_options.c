@@ -31,7 +31,8 @@ static const struct rb_command command = {
 };
 
 // Splits at spaces; argv[0] is the command. The words live in a static buffer.
-static bool parse(struct rb_args *a, const char *line, struct rb_err *err) {
+static bool parse(struct rb_args *a, const char *line, struct rb_err *err)
+{
     static char words[256];
     char *argv[32] = {"rbplan"};
     int argc = 1;
@@ -41,12 +42,15 @@ static bool parse(struct rb_args *a, const char *line, struct rb_err *err) {
     return rb_args_parse(a, &command, argc, argv, err);
 }
 
-static void every_form_is_understood(void **state) {
+static void every_form_is_understood(void **state)
+{
     (void)state;
     struct rb_args a;
     struct rb_err err;
-    if (!parse(&a, "--deadline 2h job.yaml --budget=$18.40 --confidence 0.9 -n 7 -oplan.json --what-if a=1 --json "
-                   "--what-if=b=2 --any -5 -- --odd", &err))
+    if (!parse(&a,
+               "--deadline 2h job.yaml --budget=$18.40 --confidence 0.9 -n 7 -oplan.json --what-if a=1 --json "
+               "--what-if=b=2 --any -5 -- --odd",
+               &err))
         fail_msg("%s", err.message);
     assert_int_equal(rb_args_duration_us(&a, "deadline", 0), INT64_C(7200000000));
     assert_int_equal(rb_args_money_uusd(&a, "budget", 0), 18400000);
@@ -65,7 +69,8 @@ static void every_form_is_understood(void **state) {
     rb_args_finish(&a);
 }
 
-static void absent_options_give_the_fallback(void **state) {
+static void absent_options_give_the_fallback(void **state)
+{
     (void)state;
     struct rb_args a;
     assert_true(parse(&a, "-", NULL)); // a lone dash is an argument: standard input
@@ -80,7 +85,8 @@ static void absent_options_give_the_fallback(void **state) {
     rb_args_finish(&a);
 }
 
-static void mistakes_are_named(void **state) {
+static void mistakes_are_named(void **state)
+{
     (void)state;
     static const struct {
         const char *line, *says;
@@ -119,7 +125,8 @@ static void mistakes_are_named(void **state) {
     }
 }
 
-static void help_needs_no_arguments(void **state) {
+static void help_needs_no_arguments(void **state)
+{
     (void)state;
     static const char *const lines[] = {"--help", "-h", "--seed 7 --help", "a b c --help"};
     for (size_t i = 0; i < N_OF(lines); i++) {
@@ -134,7 +141,8 @@ static void help_needs_no_arguments(void **state) {
     rb_args_finish(&a);
 }
 
-static void help_shows_examples_first_and_every_option(void **state) {
+static void help_shows_examples_first_and_every_option(void **state)
+{
     (void)state;
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -162,7 +170,8 @@ static void help_shows_examples_first_and_every_option(void **state) {
     assert_non_null(strstr(text, "  -h, --help"));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_understood),
         cmocka_unit_test(absent_options_give_the_fallback),

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 // Source: Random123 1.14, kat_vectors, "philox4x32 10".
-static void philox_gives_the_published_answers(void **state) {
+static void philox_gives_the_published_answers(void **state)
+{
     (void)state;
     static const struct {
         uint32_t counter[4], key[2], out[4];
@@ -27,13 +28,15 @@ static void philox_gives_the_published_answers(void **state) {
     }
 }
 
-static uint64_t first_of(struct rb_stream_key key) {
+static uint64_t first_of(struct rb_stream_key key)
+{
     struct rb_stream s;
     rb_stream_init(&s, &key);
     return rb_stream_u64(&s);
 }
 
-static void a_stream_depends_on_its_key_only(void **state) {
+static void a_stream_depends_on_its_key_only(void **state)
+{
     (void)state;
     const struct rb_stream_key key_a = {.seed = 7, .purpose = RB_DRAW_WITHIN, .stage = 1, .index = 2};
     const struct rb_stream_key key_b = {.seed = 7, .purpose = RB_DRAW_WITHIN, .stage = 1, .index = 3};
@@ -53,13 +56,15 @@ static void a_stream_depends_on_its_key_only(void **state) {
     }
 }
 
-static int by_value(const void *a, const void *b) {
+static int by_value(const void *a, const void *b)
+{
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
 // Every field counts, at both ends of its range, and no two fields run into each other.
-static void different_keys_give_different_streams(void **state) {
+static void different_keys_give_different_streams(void **state)
+{
     (void)state;
     static const uint64_t seeds[] = {0, 1, UINT64_C(1) << 32, UINT64_MAX};
     static const uint32_t purposes[] = {0, 1, 255}, shorts[] = {0, 1, 65535}, words[] = {0, 1, 65536, UINT32_MAX};
@@ -84,7 +89,8 @@ static void different_keys_give_different_streams(void **state) {
 }
 
 // Plans and journals made today must mean the same tomorrow.
-static void the_packing_never_changes(void **state) {
+static void the_packing_never_changes(void **state)
+{
     (void)state;
     const struct rb_stream_key key = {.seed = UINT64_C(0x0123456789abcdef),
                                       .purpose = RB_DRAW_INIT,
@@ -104,7 +110,8 @@ static void the_packing_never_changes(void **state) {
         assert_int_equal(rb_stream_u32(&s), expected[i]);
 }
 
-static void uniform_stays_inside_and_is_even(void **state) {
+static void uniform_stays_inside_and_is_even(void **state)
+{
     (void)state;
     enum { N = 200000 };
     struct rb_stream s;
@@ -120,7 +127,8 @@ static void uniform_stays_inside_and_is_even(void **state) {
     assert_true(fabs(sum_squares / N - 1.0 / 3) < 5 * sqrt(4.0 / 45 / N));
 }
 
-static void uniform_reaches_neither_end(void **state) {
+static void uniform_reaches_neither_end(void **state)
+{
     (void)state;
     // Words given by hand: all zeros, then all ones.
     struct rb_stream s = {.out = {0, 0, UINT32_MAX, UINT32_MAX}};
@@ -129,7 +137,8 @@ static void uniform_reaches_neither_end(void **state) {
     assert_true(highest < 1 && highest > 1 - 0x1p-52);
 }
 
-static void below_is_unbiased_and_in_range(void **state) {
+static void below_is_unbiased_and_in_range(void **state)
+{
     (void)state;
     int counts[7] = {0};
     struct rb_stream s;
@@ -147,14 +156,12 @@ static void below_is_unbiased_and_in_range(void **state) {
     assert_true(rb_stream_below(&by_hand, n) == ((UINT64_C(1) << 63) + 3) % n);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_gives_the_published_answers),
-        cmocka_unit_test(a_stream_depends_on_its_key_only),
-        cmocka_unit_test(different_keys_give_different_streams),
-        cmocka_unit_test(the_packing_never_changes),
-        cmocka_unit_test(uniform_stays_inside_and_is_even),
-        cmocka_unit_test(uniform_reaches_neither_end),
+        cmocka_unit_test(philox_gives_the_published_answers),    cmocka_unit_test(a_stream_depends_on_its_key_only),
+        cmocka_unit_test(different_keys_give_different_streams), cmocka_unit_test(the_packing_never_changes),
+        cmocka_unit_test(uniform_stays_inside_and_is_even),      cmocka_unit_test(uniform_reaches_neither_end),
         cmocka_unit_test(below_is_unbiased_and_in_range),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);

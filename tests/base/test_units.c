@@ -24,12 +24,12 @@ static const struct {
     {"1d2h3m4s5ms6us", 93784 * US + 5006},
     {".5s", 500000},
     {"0.1s", 100000},
-    {"0.0000005s", 1},          // half a microsecond rounds up
+    {"0.0000005s", 1}, // half a microsecond rounds up
     {"0.00000049s", 0},
     {"1.3333333333333333333333h", INT64_C(4800000000)},
     {"9223372036854775807us", INT64_MAX},
     {"9223372036854775808us", -1},
-    {"106751992d", -1},         // one day past the end of int64
+    {"106751992d", -1}, // one day past the end of int64
     {"106751991d", INT64_C(106751991) * 86400 * US},
     {"9223372036854775807us1us", -1},
     {"99999999999999999999999h", -1},
@@ -44,7 +44,7 @@ static const struct {
     {"+2h", -1},
     {"2H", -1},
     {"2hours", -1},
-    {"30m1h", -1},              // largest first
+    {"30m1h", -1}, // largest first
     {"1h1h", -1},
     {"1h30", -1},
     {"1e3s", -1},
@@ -54,7 +54,8 @@ static const struct {
     {"infs", -1},
 };
 
-static void reads_durations(void **state) {
+static void reads_durations(void **state)
+{
     (void)state;
     for (size_t i = 0; i < N_OF(durations); i++) {
         int64_t us = -42;
@@ -66,7 +67,8 @@ static void reads_durations(void **state) {
     }
 }
 
-static void bare_numbers_are_told_their_unit_is_missing(void **state) {
+static void bare_numbers_are_told_their_unit_is_missing(void **state)
+{
     (void)state;
     struct rb_err err;
     int64_t us;
@@ -84,10 +86,10 @@ static const struct {
     {"$18.40", 18400000},
     {"18.4", 18400000},
     {"0.000001", 1},
-    {"0.0000001", 1},           // rounded up
-    {"1.0000000", 1000000},     // zeros are exact
+    {"0.0000001", 1},       // rounded up
+    {"1.0000000", 1000000}, // zeros are exact
     {"1.00000000000000000000000001", 1000001},
-    {"0.1", 100000},            // what a double cannot hold
+    {"0.1", 100000}, // what a double cannot hold
     {"0.29", 290000},
     {"9223372036854.775807", INT64_MAX},
     {"9223372036854.775808", -1},
@@ -110,7 +112,8 @@ static const struct {
     {".", -1},
 };
 
-static void reads_money(void **state) {
+static void reads_money(void **state)
+{
     (void)state;
     for (size_t i = 0; i < N_OF(amounts); i++) {
         int64_t uusd = -42;
@@ -121,20 +124,30 @@ static void reads_money(void **state) {
     }
 }
 
-static void reads_rates_rounding_up(void **state) {
+static void reads_rates_rounding_up(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
         bool allow_zero;
         int64_t uusd_per_hour; // -1: refused
     } cases[] = {
-        {"3.06", false, 3060000},       {"3.0600000000", false, 3060000}, {"0.0116", false, 11600},
-        {"0.00000000001", false, 1},    {"0.0000000", false, -1},         {"0.0000000", true, 0},
-        {"0", false, -1},               {"0", true, 0},                   {"0.1234567", false, 123457},
+        {"3.06", false, 3060000},
+        {"3.0600000000", false, 3060000},
+        {"0.0116", false, 11600},
+        {"0.00000000001", false, 1},
+        {"0.0000000", false, -1},
+        {"0.0000000", true, 0},
+        {"0", false, -1},
+        {"0", true, 0},
+        {"0.1234567", false, 123457},
         {"0.1234560000001", false, 123457},
         {"0.12345600000000000000000000000000001", false, 123457},
-        {"", true, -1},                 {"-3.06", true, -1},              {"NaN", true, -1},
-        {"inf", true, -1},              {"9223372036854.8", true, -1},
+        {"", true, -1},
+        {"-3.06", true, -1},
+        {"NaN", true, -1},
+        {"inf", true, -1},
+        {"9223372036854.8", true, -1},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_rate rate = {-42};
@@ -145,19 +158,33 @@ static void reads_rates_rounding_up(void **state) {
     }
 }
 
-static void reads_sizes(void **state) {
+static void reads_sizes(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
         int64_t bytes; // -1: refused
     } cases[] = {
-        {"0B", 0},           {"400MB", 400000000},      {"150GB", INT64_C(150000000000)},
-        {"2TB", 2000000000000}, {"1GiB", 1073741824},   {"1.5kB", 1500},
-        {"1KB", 1000},       {"1KiB", 1024},            {"0.5B", 1},
-        {"9223PB", INT64_C(9223000000000000000)},       {"9224PB", -1},
-        {"150", -1},         {"150 GB", -1},            {"150gb", -1},
-        {"GB", -1},          {"-1GB", -1},              {"1GBx", -1},
-        {"", -1},            {"1e3GB", -1},             {"1G", -1},
+        {"0B", 0},
+        {"400MB", 400000000},
+        {"150GB", INT64_C(150000000000)},
+        {"2TB", 2000000000000},
+        {"1GiB", 1073741824},
+        {"1.5kB", 1500},
+        {"1KB", 1000},
+        {"1KiB", 1024},
+        {"0.5B", 1},
+        {"9223PB", INT64_C(9223000000000000000)},
+        {"9224PB", -1},
+        {"150", -1},
+        {"150 GB", -1},
+        {"150gb", -1},
+        {"GB", -1},
+        {"-1GB", -1},
+        {"1GBx", -1},
+        {"", -1},
+        {"1e3GB", -1},
+        {"1G", -1},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         int64_t bytes = -42;
@@ -168,7 +195,8 @@ static void reads_sizes(void **state) {
     }
 }
 
-static void reads_instants(void **state) {
+static void reads_instants(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
@@ -217,7 +245,8 @@ static void reads_instants(void **state) {
     }
 }
 
-static void every_day_of_nine_centuries_comes_back(void **state) {
+static void every_day_of_nine_centuries_comes_back(void **state)
+{
     (void)state;
     for (int64_t day = -200000; day < 130000; day++) {
         const int64_t us = (day * 86400 + 43200) * US;
@@ -229,7 +258,8 @@ static void every_day_of_nine_centuries_comes_back(void **state) {
     }
 }
 
-static void writes_for_people(void **state) {
+static void writes_for_people(void **state)
+{
     (void)state;
     static const struct {
         char *(*format)(int64_t, char[static 32]);
@@ -289,7 +319,8 @@ static void writes_for_people(void **state) {
     }
 }
 
-static void what_is_written_exactly_reads_back(void **state) {
+static void what_is_written_exactly_reads_back(void **state)
+{
     (void)state;
     uint64_t x = 88172645463325252u; // xorshift: any spread of magnitudes will do
     for (int i = 0; i < 100000; i++) {
@@ -306,18 +337,20 @@ static void what_is_written_exactly_reads_back(void **state) {
     }
 }
 
-static void seconds_round_to_even_microseconds(void **state) {
+static void seconds_round_to_even_microseconds(void **state)
+{
     (void)state;
     assert_int_equal(rb_us_from_seconds(0.0), 0);
     assert_int_equal(rb_us_from_seconds(1.5), 1500000);
-    assert_int_equal(rb_us_from_seconds(0x1p-1 * 1e-6), 0);     // 0.5 us
+    assert_int_equal(rb_us_from_seconds(0x1p-1 * 1e-6), 0); // 0.5 us
     assert_int_equal(rb_us_from_seconds(1.5e-6), 2);
     assert_int_equal(rb_us_from_seconds(2.5e-6), 2);
     assert_int_equal(rb_us_from_seconds(-2.5e-6), -2);
     assert_int_equal(rb_us_from_seconds(9e12), INT64_C(9000000000000000000));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_durations),
         cmocka_unit_test(bare_numbers_are_told_their_unit_is_missing),

@@ -8,36 +8,65 @@
 
 #include <math.h>
 
-static bool parse(struct rb_doc *doc, const char *text, struct rb_err *err) {
+static bool parse(struct rb_doc *doc, const char *text, struct rb_err *err)
+{
     return rb_doc_parse_yaml(doc, "job.yaml", text, strlen(text), err);
 }
 
-static void scalars_follow_the_core_schema(void **state) {
+static void scalars_follow_the_core_schema(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
         enum rb_node_kind kind;
         double number; // of numbers; 1 or 0 of booleans
     } cases[] = {
-        {"null", RB_NODE_NULL, 0},     {"~", RB_NODE_NULL, 0},         {"Null", RB_NODE_NULL, 0},
-        {"NULL", RB_NODE_NULL, 0},     {"nUll", RB_NODE_STRING, 0},    {"true", RB_NODE_BOOL, 1},
-        {"True", RB_NODE_BOOL, 1},     {"FALSE", RB_NODE_BOOL, 0},     {"no", RB_NODE_STRING, 0},
-        {"yes", RB_NODE_STRING, 0},    {"on", RB_NODE_STRING, 0},      {"off", RB_NODE_STRING, 0},
-        {"12", RB_NODE_INT, 12},       {"-12", RB_NODE_INT, -12},      {"+12", RB_NODE_INT, 12},
-        {"010", RB_NODE_INT, 10},      {"0x1F", RB_NODE_INT, 31},      {"0o17", RB_NODE_INT, 15},
-        {"0x", RB_NODE_STRING, 0},     {"0o8", RB_NODE_STRING, 0},     {"-0x1", RB_NODE_STRING, 0},
-        {"0b11", RB_NODE_STRING, 0},   {"1_000", RB_NODE_STRING, 0},   {"1e-4", RB_NODE_FLOAT, 1e-4},
-        {"1E4", RB_NODE_FLOAT, 1e4},   {"1.", RB_NODE_FLOAT, 1},       {".5", RB_NODE_FLOAT, 0.5},
-        {"-.5", RB_NODE_FLOAT, -0.5},  {"1.5e3", RB_NODE_FLOAT, 1500}, {"18.40", RB_NODE_FLOAT, 18.4},
-        {"1.2.3", RB_NODE_STRING, 0},  {"12:30:45", RB_NODE_STRING, 0}, {"2h", RB_NODE_STRING, 0},
-        {"nan", RB_NODE_STRING, 0},    {"inf", RB_NODE_STRING, 0},     {"1e", RB_NODE_STRING, 0},
+        {"null", RB_NODE_NULL, 0},
+        {"~", RB_NODE_NULL, 0},
+        {"Null", RB_NODE_NULL, 0},
+        {"NULL", RB_NODE_NULL, 0},
+        {"nUll", RB_NODE_STRING, 0},
+        {"true", RB_NODE_BOOL, 1},
+        {"True", RB_NODE_BOOL, 1},
+        {"FALSE", RB_NODE_BOOL, 0},
+        {"no", RB_NODE_STRING, 0},
+        {"yes", RB_NODE_STRING, 0},
+        {"on", RB_NODE_STRING, 0},
+        {"off", RB_NODE_STRING, 0},
+        {"12", RB_NODE_INT, 12},
+        {"-12", RB_NODE_INT, -12},
+        {"+12", RB_NODE_INT, 12},
+        {"010", RB_NODE_INT, 10},
+        {"0x1F", RB_NODE_INT, 31},
+        {"0o17", RB_NODE_INT, 15},
+        {"0x", RB_NODE_STRING, 0},
+        {"0o8", RB_NODE_STRING, 0},
+        {"-0x1", RB_NODE_STRING, 0},
+        {"0b11", RB_NODE_STRING, 0},
+        {"1_000", RB_NODE_STRING, 0},
+        {"1e-4", RB_NODE_FLOAT, 1e-4},
+        {"1E4", RB_NODE_FLOAT, 1e4},
+        {"1.", RB_NODE_FLOAT, 1},
+        {".5", RB_NODE_FLOAT, 0.5},
+        {"-.5", RB_NODE_FLOAT, -0.5},
+        {"1.5e3", RB_NODE_FLOAT, 1500},
+        {"18.40", RB_NODE_FLOAT, 18.4},
+        {"1.2.3", RB_NODE_STRING, 0},
+        {"12:30:45", RB_NODE_STRING, 0},
+        {"2h", RB_NODE_STRING, 0},
+        {"nan", RB_NODE_STRING, 0},
+        {"inf", RB_NODE_STRING, 0},
+        {"1e", RB_NODE_STRING, 0},
         {"2026-08-01", RB_NODE_STRING, 0},
         {"9223372036854775807", RB_NODE_INT, 9223372036854775807.0},
         {"9223372036854775808", RB_NODE_FLOAT, 9223372036854775808.0},
         {"0x7fffffffffffffff", RB_NODE_INT, 9223372036854775807.0},
         {"0x8000000000000000", RB_NODE_FLOAT, 9223372036854775808.0},
-        {"\"12\"", RB_NODE_STRING, 0}, {"'true'", RB_NODE_STRING, 0},  {"''", RB_NODE_STRING, 0},
-        {"\"\"", RB_NODE_STRING, 0},   {"'.nan'", RB_NODE_STRING, 0},
+        {"\"12\"", RB_NODE_STRING, 0},
+        {"'true'", RB_NODE_STRING, 0},
+        {"''", RB_NODE_STRING, 0},
+        {"\"\"", RB_NODE_STRING, 0},
+        {"'.nan'", RB_NODE_STRING, 0},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_doc doc;
@@ -52,7 +81,8 @@ static void scalars_follow_the_core_schema(void **state) {
     }
 }
 
-static void integers_come_from_the_text_exactly(void **state) {
+static void integers_come_from_the_text_exactly(void **state)
+{
     (void)state;
     struct rb_doc doc;
     assert_true(parse(&doc, "9007199254740993", NULL)); // 2^53 + 1 is no double
@@ -61,7 +91,8 @@ static void integers_come_from_the_text_exactly(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void every_value_knows_its_place(void **state) {
+static void every_value_knows_its_place(void **state)
+{
     (void)state;
     static const char text[] = "name: digits\n"
                                "resources:\n"
@@ -92,7 +123,8 @@ static void every_value_knows_its_place(void **state) {
     rb_doc_finish(&doc);
 }
 
-static void hostile_or_broken_documents_are_refused(void **state) {
+static void hostile_or_broken_documents_are_refused(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
@@ -147,7 +179,8 @@ static void hostile_or_broken_documents_are_refused(void **state) {
     }
 }
 
-static void the_path_of_a_duplicate_is_named(void **state) {
+static void the_path_of_a_duplicate_is_named(void **state)
+{
     (void)state;
     struct rb_doc doc;
     struct rb_err err;
@@ -156,7 +189,8 @@ static void the_path_of_a_duplicate_is_named(void **state) {
     assert_int_equal(err.line, 3);
 }
 
-static void billion_laughs_end_at_the_first_anchor(void **state) {
+static void billion_laughs_end_at_the_first_anchor(void **state)
+{
     (void)state;
     static const char text[] = "a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
                                "b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
@@ -168,7 +202,8 @@ static void billion_laughs_end_at_the_first_anchor(void **state) {
     assert_says(&err, "anchors");
 }
 
-static void depth_is_limited(void **state) {
+static void depth_is_limited(void **state)
+{
     (void)state;
     for (int depth = RB_LIMIT_DOC_DEPTH; depth <= RB_LIMIT_DOC_DEPTH + 1; depth++) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
@@ -185,7 +220,8 @@ static void depth_is_limited(void **state) {
     }
 }
 
-static void a_hundred_thousand_brackets_are_refused_quickly(void **state) {
+static void a_hundred_thousand_brackets_are_refused_quickly(void **state)
+{
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     for (int i = 0; i < 100000; i++)
@@ -196,7 +232,8 @@ static void a_hundred_thousand_brackets_are_refused_quickly(void **state) {
     assert_says(&err, "deep");
 }
 
-static void hexadecimal_past_the_largest_double_is_refused(void **state) {
+static void hexadecimal_past_the_largest_double_is_refused(void **state)
+{
     (void)state;
     char text[303] = "0x";
     memset(text + 2, 'f', 300);
@@ -206,17 +243,22 @@ static void hexadecimal_past_the_largest_double_is_refused(void **state) {
     assert_says(&err, "too large");
 }
 
-static void directives_of_1_2_and_a_byte_order_mark_are_accepted(void **state) {
+static void directives_of_1_2_and_a_byte_order_mark_are_accepted(void **state)
+{
     (void)state;
     struct rb_doc doc;
     assert_true(parse(&doc, "%YAML 1.2\n---\na: 1\n", NULL));
     rb_doc_finish(&doc);
-    assert_true(parse(&doc, "\xEF\xBB\xBF" "a: 1\n", NULL));
+    assert_true(parse(&doc,
+                      "\xEF\xBB\xBF"
+                      "a: 1\n",
+                      NULL));
     assert_string_equal(doc.root->first->key, "a");
     rb_doc_finish(&doc);
 }
 
-static void wide_maps_are_checked_without_squaring(void **state) {
+static void wide_maps_are_checked_without_squaring(void **state)
+{
     (void)state;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     for (int i = 0; i < 50000; i++)
@@ -232,7 +274,8 @@ static void wide_maps_are_checked_without_squaring(void **state) {
     assert_string_equal(err.key, "key49998");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_follow_the_core_schema),
         cmocka_unit_test(integers_come_from_the_text_exactly),

@@ -167,7 +167,8 @@ static void make_offers(struct random_plan *p, struct rb_stream *s)
         make_offer(p, s, "large", large, zones[1], RB_MARKET_SPOT);
     }
     p->disk = (struct rb_disk_price){.infra = "aws/us-east-1", .per_gb = {between(s, 1, 200)}};
-    p->catalog = (struct rb_catalog){.offers = p->offers, .n_offers = p->plan.n_offers, .disks = &p->disk, .n_disks = 1};
+    p->catalog =
+        (struct rb_catalog){.offers = p->offers, .n_offers = p->plan.n_offers, .disks = &p->disk, .n_disks = 1};
 }
 
 // Entries of one type; at most one for each of its offers, in any order.
@@ -227,9 +228,8 @@ static void make_stages(struct random_plan *p, struct rb_stream *s)
         choose_nodes(p, s, stage, p->nodes[i]);
         choose_early(p, s, stage, p->early[i]);
         stage->gpus_per_trial = choose_gpus(p, s, stage);
-        const int slots =
-            rb_placement_capacity(rb_plan_stage_node_count(stage), p->offers[stage->nodes[0].offer].gpus,
-                                  stage->gpus_per_trial);
+        const int slots = rb_placement_capacity(rb_plan_stage_node_count(stage), p->offers[stage->nodes[0].offer].gpus,
+                                                stage->gpus_per_trial);
         stage->waves = (stage->trials + slots - 1) / slots;
     }
     p->plan.n_stages = table.n;

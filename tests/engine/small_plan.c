@@ -12,8 +12,14 @@ static void make_job(struct small_plan *p)
         .goal = RB_GOAL_MAXIMIZE,
         .scheduler = {.type = "sha", .num_trials = 4, .min_resource = 1, .max_resource = 4, .eta = 2, .brackets = 1},
         .policy = "elastic",
-        .trial = {.min_gpus = 1, .max_gpus = 4, .sizes = p->sizes, .n_sizes = 3, .shares = &p->share, .n_shares = 1,
-                  .max_nodes = 2, .max_restarts = 1},
+        .trial = {.min_gpus = 1,
+                  .max_gpus = 4,
+                  .sizes = p->sizes,
+                  .n_sizes = 3,
+                  .shares = &p->share,
+                  .n_shares = 1,
+                  .max_nodes = 2,
+                  .max_restarts = 1},
         .resources = {.max_nodes = 8},
     };
 }

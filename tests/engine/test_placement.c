@@ -42,17 +42,17 @@ static void trials_go_where_they_fit_best(void **state)
         const char *slots; // "" : does not fit now
     } cases[] = {
         {"ffff", 1, "10:1"},
-        {"ffff ffff", 4, "10:f"},              // ties by index
-        {"ffff ff..", 2, "11:3"},              // fewest left free
+        {"ffff ffff", 4, "10:f"}, // ties by index
+        {"ffff ff..", 2, "11:3"}, // fewest left free
         {"f... ff.. fff.", 1, "10:1"},
         {"f... ff.. fff.", 2, "11:3"},
         {"f... ff.. fff.", 3, "12:7"},
         {"f... ff.. fff.", 4, ""},
-        {".f.f", 2, "10:a"},                   // lowest free GPUs
+        {".f.f", 2, "10:a"}, // lowest free GPUs
         {".f.f ..ff", 1, "10:2"},
-        {"ffff ffff", 5, "10:f 11:f"},         // a gang holds whole nodes, its last one too
+        {"ffff ffff", 5, "10:f 11:f"}, // a gang holds whole nodes, its last one too
         {"ffff ffff ffff", 8, "10:f 11:f"},
-        {"fff. ffff ffff", 8, "11:f 12:f"},    // only wholly free nodes
+        {"fff. ffff ffff", 8, "11:f 12:f"}, // only wholly free nodes
         {"ffff fff. .fff ffff", 7, "10:f 13:f"},
         {"ffff fff.", 8, ""},
         {"", 1, ""},

@@ -48,12 +48,11 @@ static int some_attempt(struct rb_stream *s, int current)
 
 static void node_event(struct rb_stream *s, const struct rb_engine *e, struct rb_event *event)
 {
-    static const enum rb_event_kind kinds[] = {RB_EVENT_NODE_RUNNING, RB_EVENT_NODE_READY, RB_EVENT_NODE_READY,
+    static const enum rb_event_kind kinds[] = {RB_EVENT_NODE_RUNNING, RB_EVENT_NODE_READY,   RB_EVENT_NODE_READY,
                                                RB_EVENT_NODE_READY,   RB_EVENT_NODE_REFUSED, RB_EVENT_NODE_LOST};
     event->kind = kinds[below(s, 6)];
     event->node = some_node(s, e);
-    event->attempt =
-        some_attempt(s, event->node < rb_engine_n_nodes(e) ? rb_engine_node(e, event->node)->attempt : 0);
+    event->attempt = some_attempt(s, event->node < rb_engine_n_nodes(e) ? rb_engine_node(e, event->node)->attempt : 0);
 }
 
 static double some_metric(struct rb_stream *s)
@@ -84,7 +83,10 @@ static struct rb_event any_event(struct rb_stream *s, const struct rb_engine *e,
     else if (which < 94)
         trial_event(s, e, &event, max_resource);
     else
-        event.kind = which < 97 ? RB_EVENT_TIME : which < 98 ? RB_EVENT_START : which < 99 ? RB_EVENT_STOP : RB_EVENT_RESUME;
+        event.kind = which < 97   ? RB_EVENT_TIME
+                     : which < 98 ? RB_EVENT_START
+                     : which < 99 ? RB_EVENT_STOP
+                                  : RB_EVENT_RESUME;
     return event;
 }
 
@@ -250,10 +252,11 @@ static void any_events_are_survived(void **state)
     }
     for (uint64_t seed = 1; seed <= N_RUNS; seed++)
         check_seed(seed, &seen);
-    print_message("%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, %d starts, "
-                  "%d of them again\n",
-                  N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
-                  seen.requeued);
+    print_message(
+        "%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, %d starts, "
+        "%d of them again\n",
+        N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
+        seen.requeued);
     assert_true(seen.complete > 20 && seen.stopped > 100 && seen.resumed > 100 && seen.target > 5);
     assert_true(seen.lost > 1000 && seen.requeued > 1000);
 }

@@ -35,10 +35,10 @@ static void tables_by_hand(void **state)
         {256, 1, 256, 4, RB_RUNGS_CUMULATIVE, "256:0-1 64:1-4 16:4-16 4:16-64 1:64-256"},
         {64, 4, 256, 4, RB_RUNGS_CUMULATIVE, "64:0-4 16:4-16 4:16-64 1:64-256"},
         {1, 1, 1, 2, RB_RUNGS_CUMULATIVE, "1:0-1"},
-        {1, 1, 50, 3, RB_RUNGS_CUMULATIVE, "1:0-1 1:1-50"},   // 0 trials are 1, and that rung is the last
+        {1, 1, 50, 3, RB_RUNGS_CUMULATIVE, "1:0-1 1:1-50"}, // 0 trials are 1, and that rung is the last
         {2, 1, 100, 3, RB_RUNGS_CUMULATIVE, "2:0-1 1:1-100"},
         {5, 1, 1000, 2, RB_RUNGS_CUMULATIVE, "5:0-1 2:1-2 1:2-4 1:4-1000"},
-        {64, 1, 2, 3, RB_RUNGS_CUMULATIVE, "64:0-2"},         // the only rung ends at R
+        {64, 1, 2, 3, RB_RUNGS_CUMULATIVE, "64:0-2"}, // the only rung ends at R
         {32, 4, 508, 2, RB_RUNGS_ADDITIONAL, "32:0-4 16:4-12 8:12-28 4:28-60 2:60-124 1:124-252 1:252-508"},
         {81, 1, 81, 3, RB_RUNGS_ADDITIONAL, "81:0-1 27:1-4 9:4-13 3:13-40 1:40-81"},
         {64, 1, 50, 3, RB_RUNGS_ADDITIONAL, "64:0-1 21:1-4 7:4-13 2:13-50"},
@@ -95,18 +95,16 @@ static void any_table_is_sound(void **state)
 
 static struct rb_job job_of(const char *type, int num_trials)
 {
-    return (struct rb_job){.scheduler = {.type = type,
-                                         .num_trials = num_trials,
-                                         .min_resource = 1,
-                                         .max_resource = 50,
-                                         .eta = 3,
-                                         .brackets = 1}};
+    return (struct rb_job){
+        .scheduler = {
+            .type = type, .num_trials = num_trials, .min_resource = 1, .max_resource = 50, .eta = 3, .brackets = 1}};
 }
 
 static void random_and_grid_are_one_stage(void **state)
 {
     (void)state;
-    static const struct rb_value values[] = {{.kind = RB_VALUE_INT, .integer = 1}, {.kind = RB_VALUE_INT, .integer = 2}};
+    static const struct rb_value values[] = {{.kind = RB_VALUE_INT, .integer = 1},
+                                             {.kind = RB_VALUE_INT, .integer = 2}};
     static const struct rb_param params[] = {
         {.name = "a", .kind = RB_PARAM_CHOICE, .values = values, .n_values = 2},
         {.name = "b", .kind = RB_PARAM_INT_UNIFORM, .min = 1, .max = 5, .q = 1},

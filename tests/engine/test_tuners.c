@@ -122,7 +122,7 @@ static void tuners_are_sorted_and_found(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halving_keeps_the_best),      cmocka_unit_test(the_failed_are_never_promoted),
+        cmocka_unit_test(halving_keeps_the_best),       cmocka_unit_test(the_failed_are_never_promoted),
         cmocka_unit_test(random_trains_everybody_once), cmocka_unit_test(scores_rank_higher_first),
         cmocka_unit_test(tuners_are_sorted_and_found),
     };

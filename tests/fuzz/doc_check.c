@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
 
-static void check_node(const struct rb_doc *doc, const struct rb_node *node, int depth) {
+static void check_node(const struct rb_doc *doc, const struct rb_node *node, int depth)
+{
     char path[64];
     require(depth <= RB_LIMIT_DOC_DEPTH);
     require(node->line > 0 && node->column > 0);
@@ -31,13 +33,15 @@ static void check_node(const struct rb_doc *doc, const struct rb_node *node, int
     require(n == 0 || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP);
 }
 
-static void write_json(struct rb_buf *out, const struct rb_doc *doc) {
+static void write_json(struct rb_buf *out, const struct rb_doc *doc)
+{
     struct rb_json j;
     rb_json_init(&j, out, false);
     rb_json_node(&j, doc->root);
 }
 
-void check_doc(const struct rb_doc *doc) {
+void check_doc(const struct rb_doc *doc)
+{
     check_node(doc, doc->root, 0);
     struct rb_buf once = RB_BUF_INIT, twice = RB_BUF_INIT;
     struct rb_doc again;
@@ -50,7 +54,8 @@ void check_doc(const struct rb_doc *doc) {
     rb_buf_finish(&twice);
 }
 
-void check_error(const struct rb_err *err, const char *file) {
+void check_error(const struct rb_err *err, const char *file)
+{
     require(err->code == RB_ERR_INVALID);
     require(strcmp(err->file, file) == 0);
     require(err->line > 0);

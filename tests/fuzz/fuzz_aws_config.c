@@ -10,12 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
 
-static int memory_file(void) {
+static int memory_file(void)
+{
     char path[64];
     const int fd = memfd_create("config", MFD_CLOEXEC);
     require(fd >= 0);
@@ -25,7 +27,8 @@ static int memory_file(void) {
     return fd;
 }
 
-static void check(const struct rb_aws_config *c) {
+static void check(const struct rb_aws_config *c)
+{
     for (int i = 0; i < c->n_settings; i++) {
         const struct rb_aws_setting *s = &c->settings[i];
         require(s->file == &c->config && s->line > 0);
@@ -34,7 +37,8 @@ static void check(const struct rb_aws_config *c) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     static int fd = -1;
     if (fd < 0)
         fd = memory_file();

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
 
-static void check_cell(const struct rb_csv *csv, int row, int column, size_t n) {
+static void check_cell(const struct rb_csv *csv, int row, int column, size_t n)
+{
     double d = 0;
     int64_t i = 0;
     struct rb_err err = {0};
@@ -25,7 +27,8 @@ static void check_cell(const struct rb_csv *csv, int row, int column, size_t n) 
         require(i >= -5 && i <= 5);
 }
 
-static void check_table(const struct rb_csv *csv, size_t n) {
+static void check_table(const struct rb_csv *csv, size_t n)
+{
     require(csv->n_columns > 0);
     for (int k = 0; k < csv->n_columns; k++)
         require(csv->header[k][0] != '\0' && rb_csv_column(csv, csv->header[k]) == k);
@@ -38,7 +41,8 @@ static void check_table(const struct rb_csv *csv, size_t n) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     struct rb_csv csv;
     struct rb_err err = {0};
     if (rb_csv_parse(&csv, "fuzz.csv", (const char *)bytes, n, &err)) {

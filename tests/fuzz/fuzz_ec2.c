@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
 
-static bool is_plain(const char *s, const char *also) {
+static bool is_plain(const char *s, const char *also)
+{
     for (; *s; s++)
         if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr(also, *s)))
             return false;
@@ -20,7 +22,8 @@ static bool is_plain(const char *s, const char *also) {
 }
 
 // Identifiers and addresses reach command lines: no blanks, no leading dash, no shell characters.
-static void check_instance(const struct rb_instance *i) {
+static void check_instance(const struct rb_instance *i)
+{
     require(i->id && i->id[0] != '-' && is_plain(i->id, "-._"));
     require(!i->address || (i->address[0] != '-' && is_plain(i->address, ".:")));
     require(!i->private_address || (i->private_address[0] != '-' && is_plain(i->private_address, ".:")));
@@ -28,7 +31,8 @@ static void check_instance(const struct rb_instance *i) {
     require(i->state != RB_INSTANCE_PENDING || i->running_at_us == -1);
 }
 
-static void check_lists(const char *body, size_t n, struct rb_arena *arena) {
+static void check_lists(const char *body, size_t n, struct rb_arena *arena)
+{
     struct rb_err err = {0};
     struct rb_instance instance;
     struct rb_ec2_instances page;
@@ -40,7 +44,8 @@ static void check_lists(const char *body, size_t n, struct rb_arena *arena) {
     rb_ec2_decode_terminate(body, n, "i-1", &err);
 }
 
-static void check_offers(const char *body, size_t n, struct rb_arena *arena) {
+static void check_offers(const char *body, size_t n, struct rb_arena *arena)
+{
     struct rb_err err = {0};
     struct rb_ec2_machines machines;
     struct rb_ec2_spot_prices prices;
@@ -56,7 +61,8 @@ static void check_offers(const char *body, size_t n, struct rb_arena *arena) {
         require(*device != '\0');
 }
 
-static void check_error(const char *body, size_t n) {
+static void check_error(const char *body, size_t n)
+{
     static const long statuses[] = {400, 403, 500, 503};
     for (size_t s = 0; s < sizeof statuses / sizeof statuses[0]; s++) {
         struct rb_err err = {0};
@@ -67,7 +73,8 @@ static void check_error(const char *body, size_t n) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     struct rb_arena arena = {0};
     check_lists((const char *)bytes, n, &arena);
     check_offers((const char *)bytes, n, &arena);

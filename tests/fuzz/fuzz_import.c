@@ -62,7 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     static const enum rb_import_format formats[] = {RB_IMPORT_PROFILE, RB_IMPORT_THROUGHPUT, RB_IMPORT_PRICES,
                                                     RB_IMPORT_PROVISION, RB_IMPORT_SPOT};
     const struct rb_import_options options = {.format = n > 0 ? formats[bytes[0] % 5] : RB_IMPORT_DETECT,
-                                              .name = "p", .accelerator = "A", .batch = 8, .units_per_epoch = 10};
+                                              .name = "p",
+                                              .accelerator = "A",
+                                              .batch = 8,
+                                              .units_per_epoch = 10};
     struct rb_import import;
     struct rb_err err = {0};
     char path[40];

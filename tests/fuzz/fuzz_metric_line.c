@@ -21,8 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         require(line.resource >= 0 && line.resource <= (INT64_C(1) << 53));
     // A report needs both names to stand in the line.
     if (line.is_report && bytes[0] != '{' && !memmem(bytes, n, "{", 1))
-        require(memmem(bytes, n, "val_acc=", 8) &&
-                (memmem(bytes, n, "epoch=", 6) || memmem(bytes, n, "resource=", 9)));
+        require(memmem(bytes, n, "val_acc=", 8) && (memmem(bytes, n, "epoch=", 6) || memmem(bytes, n, "resource=", 9)));
     rb_metric_line_parse((const char *)bytes, n, "step", "loss", &again);
     if (again.is_report && !memmem(bytes, n, "\\", 1)) // JSON may escape a name's letters
         require(memmem(bytes, n, "loss", 4) != NULL);

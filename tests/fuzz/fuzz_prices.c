@@ -13,8 +13,7 @@ static void require(bool holds)
         abort();
 }
 
-static bool parse(const char *bytes, size_t n, struct rb_arena *arena, struct rb_catalog *out,
-                  struct rb_err *err)
+static bool parse(const char *bytes, size_t n, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err)
 {
     struct rb_csv csv;
     if (!rb_csv_parse(&csv, "prices.csv", bytes, n, err))

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
@@ -17,7 +18,8 @@ static void require(bool holds) {
 typedef bool parse_fn(const char *s, int64_t *out, struct rb_err *err);
 typedef char *format_fn(int64_t v, char out[static 32]);
 
-static void check_unit(const char *s, parse_fn *parse, format_fn *format, format_fn *for_people, int64_t min) {
+static void check_unit(const char *s, parse_fn *parse, format_fn *format, format_fn *for_people, int64_t min)
+{
     int64_t v = -42, back;
     char text[32];
     struct rb_err err = {0};
@@ -30,7 +32,8 @@ static void check_unit(const char *s, parse_fn *parse, format_fn *format, format
     require(strlen(for_people(v, text)) < sizeof text);
 }
 
-static void check_rate(const char *s) {
+static void check_rate(const char *s)
+{
     struct rb_rate rate;
     int64_t uusd;
     const bool ok = rb_parse_rate(s, true, &rate, NULL);
@@ -39,7 +42,8 @@ static void check_rate(const char *s) {
     require(rb_parse_rate(s, false, &rate, NULL) == (ok && uusd > 0));
 }
 
-static void check_number(const char *s) {
+static void check_number(const char *s)
+{
     double d, back;
     char text[32];
     if (!rb_parse_double(s, &d))
@@ -48,7 +52,8 @@ static void check_number(const char *s) {
     require(rb_parse_double(rb_format_double(d, text), &back) && memcmp(&d, &back, sizeof d) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     char *s = malloc(n + 1);
     if (!s)
         return 0;

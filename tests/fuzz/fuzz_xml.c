@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool holds) {
+static void require(bool holds)
+{
     if (!holds)
         abort();
 }
 
-static size_t text_in(const struct rb_xml *x, int depth) {
+static size_t text_in(const struct rb_xml *x, int depth)
+{
     size_t n = 0;
     for (; x; x = x->next) {
         require(depth <= RB_LIMIT_XML_DEPTH);
@@ -22,7 +24,8 @@ static size_t text_in(const struct rb_xml *x, int depth) {
     return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     struct rb_arena arena = {0};
     struct rb_err err = {0};
     const struct rb_xml *root = NULL;

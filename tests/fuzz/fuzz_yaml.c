@@ -2,7 +2,8 @@
 #include "doc_check.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
     struct rb_doc doc;
     struct rb_err err = {0};
     if (rb_doc_parse_yaml(&doc, "fuzz.yaml", (const char *)bytes, n, &err)) {

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void die(const char *path, const char *what) {
+static void die(const char *path, const char *what)
+{
     fprintf(stderr, "replay: %s: %s\n", path, what);
     exit(1);
 }
 
-static void replay_file(const char *path) {
+static void replay_file(const char *path)
+{
     struct stat st;
     FILE *file = fopen(path, "rb");
     if (!file || fstat(fileno(file), &st) != 0)
@@ -28,7 +30,8 @@ static void replay_file(const char *path) {
     free(bytes);
 }
 
-static int replay_directory(const char *path, DIR *dir) {
+static int replay_directory(const char *path, DIR *dir)
+{
     int n = 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char file[4096];
@@ -41,7 +44,8 @@ static int replay_directory(const char *path, DIR *dir) {
     return n;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int n = 0;
     for (int i = 1; i < argc; i++) {
         DIR *dir = opendir(argv[i]);

@@ -5,15 +5,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-static const char prices[] =
-    "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
-    "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
-    "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n"
-    "aws/us-east-1/us-east-1b,g5.12xlarge,A10G,4,22.35,48,192,on_demand,5.672\n"
-    "aws/us-east-1/us-east-1a,c5.xlarge,CPU,1,0,4,8,on_demand,0.17\n"
-    "aws/us-east-1,disk,,,,,,,0.0001\n"
-    "mock/us-west-2,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
-    "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.707\n";
+static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                             "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
+                             "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n"
+                             "aws/us-east-1/us-east-1b,g5.12xlarge,A10G,4,22.35,48,192,on_demand,5.672\n"
+                             "aws/us-east-1/us-east-1a,c5.xlarge,CPU,1,0,4,8,on_demand,0.17\n"
+                             "aws/us-east-1,disk,,,,,,,0.0001\n"
+                             "mock/us-west-2,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
+                             "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.707\n";
 
 void small_cloud_setup(struct small_cloud *s, const char *extra, double capacity_failure)
 {

@@ -59,12 +59,11 @@ static void write_cloud(struct running *r)
                "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n");
     write_text(
         r, "cloud.yaml",
-        rb_arena_printf(
-            &r->arena,
-            "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
-            "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
-            "capacity_failure: 0.0}]\n",
-            r->ssh_port));
+        rb_arena_printf(&r->arena,
+                        "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
+                        "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
+                        "capacity_failure: 0.0}]\n",
+                        r->ssh_port));
 }
 
 static void read_ready_line(struct running *r, int fd)
@@ -177,8 +176,7 @@ static struct reply exchange(struct running *r, const struct rb_buf *request)
 static struct reply simple(struct running *r, const char *method, const char *path)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf request = RB_BUF_INIT;
-    rb_buf_printf(&request,
-                  "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    rb_buf_printf(&request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
                   method, path);
     return exchange(r, &request);
 }
@@ -202,8 +200,10 @@ struct reply running_ec2(struct running *r, const char *action, const char *rest
     snprintf(host, sizeof host, "127.0.0.1:%d", r->port);
     amz_date(signing.unix_us, date);
     rb_buf_printf(&body, "Action=%s&Version=2016-11-15%s%s", action, *rest ? "&" : "", rest);
-    rb_buf_printf(&request, "POST / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: " FORM_TYPE
-                            "\r\nContent-Length: %zu\r\nX-Amz-Date: %s\r\nAuthorization: ", host, body.len, date);
+    rb_buf_printf(&request,
+                  "POST / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: " FORM_TYPE
+                  "\r\nContent-Length: %zu\r\nX-Amz-Date: %s\r\nAuthorization: ",
+                  host, body.len, date);
     sign_form(&signing, rb_buf_str(&body), &request);
     rb_buf_puts(&request, "\r\n\r\n");
     rb_buf_append(&request, body.data, body.len);
@@ -215,8 +215,10 @@ struct reply running_ec2(struct running *r, const char *action, const char *rest
 void running_launch(struct running *r, const char *user_data, int n, char out_ids[][20])
 {
     RB_AUTO(rb_buf_finish) struct rb_buf form = RB_BUF_INIT;
-    rb_buf_printf(&form, "ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=%d&MaxCount=%d"
-                         "&InstanceInitiatedShutdownBehavior=terminate", n, n);
+    rb_buf_printf(&form,
+                  "ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=%d&MaxCount=%d"
+                  "&InstanceInitiatedShutdownBehavior=terminate",
+                  n, n);
     if (user_data) {
         size_t len = strlen(user_data);
         char *encoded = rb_arena_alloc(&r->arena, 4 * ((len + 2) / 3) + 1);
@@ -331,8 +333,9 @@ const char *running_cloud_config(struct running *r, const char *more)
              "node -f host && printf 'node %%s' \"$(cat host.pub)\" >known_hosts; }; }",
              r->dir);
     assert_int_equal(run_shell(command, NULL), 0);
-    rb_buf_printf(&text, "#cloud-config\nssh_authorized_keys:\n  - %s\nssh_deletekeys: true\nssh_keys:\n"
-                         "  ed25519_public: %s\n  ed25519_private: |\n",
+    rb_buf_printf(&text,
+                  "#cloud-config\nssh_authorized_keys:\n  - %s\nssh_deletekeys: true\nssh_keys:\n"
+                  "  ed25519_public: %s\n  ed25519_private: |\n",
                   read_text(r, rb_arena_printf(&r->arena, "%s/key.pub", r->dir)),
                   read_text(r, rb_arena_printf(&r->arena, "%s/host.pub", r->dir)));
     const char *key = read_text(r, rb_arena_printf(&r->arena, "%s/host", r->dir));
@@ -347,14 +350,13 @@ const char *running_cloud_config(struct running *r, const char *more)
 int running_ssh(struct running *r, const char *id, const char *command, struct rb_buf *out)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    rb_buf_printf(
-        &line,
-        "cd %s && exec ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
-        "UserKnownHostsFile=known_hosts "
-        "-o GlobalKnownHostsFile=/dev/null -o HostKeyAlias=node -o IdentitiesOnly=yes -o ConnectTimeout=10 "
-        "-o LogLevel=ERROR -i key -p %s %s@%s -- ",
-        r->dir, running_instance(r, id, "ssh_port"), running_instance(r, id, "ssh_user"),
-        running_instance(r, id, "address"));
+    rb_buf_printf(&line,
+                  "cd %s && exec ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
+                  "UserKnownHostsFile=known_hosts "
+                  "-o GlobalKnownHostsFile=/dev/null -o HostKeyAlias=node -o IdentitiesOnly=yes -o ConnectTimeout=10 "
+                  "-o LogLevel=ERROR -i key -p %s %s@%s -- ",
+                  r->dir, running_instance(r, id, "ssh_port"), running_instance(r, id, "ssh_user"),
+                  running_instance(r, id, "address"));
     rb_buf_shell_quote(&line, command);
     rb_buf_puts(&line, " 2>&1");
     return run_shell(rb_buf_str(&line), out);

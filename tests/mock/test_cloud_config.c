@@ -13,10 +13,10 @@
 
 #define HEADER "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
 #define ROW    "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
-#define RULE                                                                                                 \
-    "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1.0, init_s: 1.0, "           \
+#define RULE                                                                                       \
+    "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 1.0, init_s: 1.0, " \
     "capacity_failure: 0}]\n"
-#define GOOD   "format: rb-mock/1\nprices: p.csv\n" RULE
+#define GOOD "format: rb-mock/1\nprices: p.csv\n" RULE
 
 static void the_built_in_cloud_is_valid(void **state)
 {
@@ -43,8 +43,8 @@ static void every_key_is_read(void **state)
     if (!rb_cloud_config_parse("c.yaml",
                                GOOD "ssh_port: 2200\ncapacity: {g5.xlarge: 3}\nimages: [ami-1, ami-2]\n"
                                     "shutdown_s: {distribution: empirical, values: [4, 2]}\n",
-                               HEADER ROW "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", NULL,
-                               &arena, &c, &err))
+                               HEADER ROW "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", NULL, &arena,
+                               &c, &err))
         fail_msg("%s:%d: %s: %s", err.file, err.line, err.key, err.message);
     assert_int_equal(c.catalog.n_offers, 1); // EC2 sells nothing of Google's
     assert_int_equal(c.ssh_port, 2200);
@@ -77,11 +77,9 @@ static void bad_files_are_refused_by_key(void **state)
         {GOOD "images: [debian]\n", HEADER ROW, "images[0]"},
         {GOOD "shutdown_s: -1\n", HEADER ROW, "shutdown_s"},
         {GOOD, HEADER, ""}, // nothing sold: an error of the CSV itself
-        {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n",
-         "prices"}, // nothing of EC2
+        {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", "prices"}, // nothing of EC2
         {GOOD, HEADER "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,-1\n", ""},
-        {"format: rb-mock/1\nprices: p.csv\nprovisioning: []\n", HEADER ROW,
-         "provisioning"}, // nothing matches
+        {"format: rb-mock/1\nprices: p.csv\nprovisioning: []\n", HEADER ROW, "provisioning"}, // nothing matches
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct rb_arena arena;
@@ -137,8 +135,12 @@ static void keys_are_read_from_csv_and_ini(void **state)
 static void bad_credentials_are_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "[default]\n", "nonsense\n", "[default]\naws_access_key_id = A\n",
-                                      "Access key ID,Secret access key\nA\n", "Access key ID,Secret access key\nA,\n"};
+    static const char *const bad[] = {"",
+                                      "[default]\n",
+                                      "nonsense\n",
+                                      "[default]\naws_access_key_id = A\n",
+                                      "Access key ID,Secret access key\nA\n",
+                                      "Access key ID,Secret access key\nA,\n"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         struct rb_arena arena;
         struct rb_mock_keys keys;
@@ -153,10 +155,8 @@ static void bad_credentials_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_built_in_cloud_is_valid),
-        cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(bad_files_are_refused_by_key),
-        cmocka_unit_test(keys_are_read_from_csv_and_ini),
+        cmocka_unit_test(the_built_in_cloud_is_valid),  cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(bad_files_are_refused_by_key), cmocka_unit_test(keys_are_read_from_csv_and_ini),
         cmocka_unit_test(bad_credentials_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

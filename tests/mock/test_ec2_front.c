@@ -241,9 +241,11 @@ static void a_signature_in_the_query_is_as_good(void **state)
     RB_AUTO(rb_buf_finish) struct rb_buf query = RB_BUF_INIT;
     char date[17], signature[65];
     amz_date(T0, date);
-    rb_buf_printf(&query, "Action=DescribeRegions&Version=2016-11-15&X-Amz-Algorithm=AWS4-HMAC-SHA256"
-                          "&X-Amz-Credential=test%%2F20260101%%2Fus-east-1%%2Fec2%%2Faws4_request&X-Amz-Date=%s"
-                          "&X-Amz-Expires=60&X-Amz-SignedHeaders=host", date);
+    rb_buf_printf(&query,
+                  "Action=DescribeRegions&Version=2016-11-15&X-Amz-Algorithm=AWS4-HMAC-SHA256"
+                  "&X-Amz-Credential=test%%2F20260101%%2Fus-east-1%%2Fec2%%2Faws4_request&X-Amz-Date=%s"
+                  "&X-Amz-Expires=60&X-Amz-SignedHeaders=host",
+                  date);
     const struct rb_sigv4_header host = {"host", HOST};
     rb_sigv4_signature(&(struct rb_sigv4_request){.method = "GET",
                                                   .path = "/",
@@ -279,24 +281,18 @@ static void run_instances_refuses_nonsense(void **state)
         {PLAIN "&Frobnicate=1", "UnknownParameter", 400},
         {PLAIN "&LaunchTemplate.LaunchTemplateName=x", "UnknownParameter", 400},
         {PLAIN "&SecurityGroupId.2=sg-12345678", "UnknownParameter", 400}, // a list begins at 1
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=2&MaxCount=1",
-         "InvalidParameterValue", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=0&MaxCount=1",
-         "InvalidParameterValue", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=1x&MaxCount=1",
-         "InvalidParameterValue", 400},
-        {"ImageId=ami-ffffffffffffffff0&InstanceType=g5.xlarge&MinCount=1&MaxCount=1",
-         "InvalidAMIID.NotFound", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=2&MaxCount=1", "InvalidParameterValue", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=0&MaxCount=1", "InvalidParameterValue", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=1x&MaxCount=1", "InvalidParameterValue", 400},
+        {"ImageId=ami-ffffffffffffffff0&InstanceType=g5.xlarge&MinCount=1&MaxCount=1", "InvalidAMIID.NotFound", 400},
         {"ImageId=debian&InstanceType=g5.xlarge&MinCount=1&MaxCount=1", "InvalidAMIID.Malformed", 400},
-        {"ImageId=ami-00000000000000000&InstanceType=p99.huge&MinCount=1&MaxCount=1", "InvalidParameterValue",
-         400},
-        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=41&MaxCount=41",
-         "InsufficientInstanceCapacity", 500},
+        {"ImageId=ami-00000000000000000&InstanceType=p99.huge&MinCount=1&MaxCount=1", "InvalidParameterValue", 400},
+        {"ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=41&MaxCount=41", "InsufficientInstanceCapacity",
+         500},
         {PLAIN "&KeyName=mine", "InvalidKeyPair.NotFound", 400},
         {PLAIN "&SubnetId=there", "InvalidSubnetID.NotFound", 400},
         {PLAIN "&SecurityGroupId.1=default", "InvalidGroupId.Malformed", 400},
-        {PLAIN "&SubnetId=subnet-12345678&NetworkInterface.1.DeviceIndex=0", "InvalidParameterCombination",
-         400},
+        {PLAIN "&SubnetId=subnet-12345678&NetworkInterface.1.DeviceIndex=0", "InvalidParameterCombination", 400},
         {PLAIN "&Placement.AvailabilityZone=us-east-1q", "InvalidParameterValue", 400},
         {PLAIN "&UserData=%21%21", "InvalidUserData.Malformed", 400},
         {PLAIN "&InstanceInitiatedShutdownBehavior=hibernate", "InvalidParameterValue", 400},
@@ -304,11 +300,10 @@ static void run_instances_refuses_nonsense(void **state)
         {PLAIN "&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time", "MissingParameter", 400},
         {PLAIN "&InstanceMarketOptions.MarketType=spot&InstanceMarketOptions.SpotOptions.MaxPrice=0.4",
          "SpotMaxPriceTooLow", 400},
-        {PLAIN "&TagSpecification.1.ResourceType=moon&TagSpecification.1.Tag.1.Key=a",
-         "InvalidParameterValue", 400},
+        {PLAIN "&TagSpecification.1.ResourceType=moon&TagSpecification.1.Tag.1.Key=a", "InvalidParameterValue", 400},
         {PLAIN "&TagSpecification.1.Tag.1.Key=a", "MissingParameter", 400},
-        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=aws:x",
-         "InvalidParameterValue", 400},
+        {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=aws:x", "InvalidParameterValue",
+         400},
         {PLAIN "&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=a&TagSpecification.1."
                "Tag.2.Key=a",
          "InvalidParameterValue", 400},
@@ -334,8 +329,7 @@ static void tokens_compare_all_parameters_but_the_zone(void **state)
     assert_string_equal(run("ClientToken=T&"), first); // an empty piece is nothing
     // The order of parameters means nothing.
     const struct rb_xml *set = rb_xml_child(
-        ok("RunInstances",
-           "MaxCount=1&ClientToken=T&MinCount=1&InstanceType=g5.xlarge&ImageId=ami-00000000000000000"),
+        ok("RunInstances", "MaxCount=1&ClientToken=T&MinCount=1&InstanceType=g5.xlarge&ImageId=ami-00000000000000000"),
         "instancesSet");
     assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "instanceId"), first);
     expect_error("RunInstances", PLAIN "&ClientToken=T&Monitoring.Enabled=true", "IdempotentParameterMismatch", 400);
@@ -395,11 +389,11 @@ static void filters_select(void **state)
 {
     (void)state;
     RB_AUTO(rb_auto_free)
-    char *tagged = rb_xstrdup(
-        run("ClientToken=one&Placement.AvailabilityZone=us-east-1a&TagSpecification.1.ResourceType=instance"
-            "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&TagSpecification.1.Tag.1.Value=r%2B1%20%E2%82%AC"
-            "&TagSpecification.2.ResourceType=volume&TagSpecification.2.Tag.1.Key=disk&TagSpecification.2."
-            "Tag.1.Value=x"));
+    char *tagged =
+        rb_xstrdup(run("ClientToken=one&Placement.AvailabilityZone=us-east-1a&TagSpecification.1.ResourceType=instance"
+                       "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&TagSpecification.1.Tag.1.Value=r%2B1%20%E2%82%AC"
+                       "&TagSpecification.2.ResourceType=volume&TagSpecification.2.Tag.1.Key=disk&TagSpecification.2."
+                       "Tag.1.Value=x"));
     run("InstanceMarketOptions.MarketType=spot&Placement.AvailabilityZone=us-east-1b");
     ok("RunInstances", "ImageId=ami-00000000000000000&InstanceType=g5.12xlarge&MinCount=1&MaxCount=1");
     const struct {
@@ -499,8 +493,9 @@ static void a_client_can_reconstruct_the_bill(void **state)
     (void)state;
     char rest[64];
     now_us = T0 + 123456;
-    RB_AUTO(rb_auto_free) char *id = rb_xstrdup(run("BlockDeviceMapping.1.DeviceName=%2Fdev%2Fsda1"
-                                                    "&BlockDeviceMapping.1.Ebs.VolumeSize=200"));
+    RB_AUTO(rb_auto_free)
+    char *id = rb_xstrdup(run("BlockDeviceMapping.1.DeviceName=%2Fdev%2Fsda1"
+                              "&BlockDeviceMapping.1.Ebs.VolumeSize=200"));
     assert_string_equal(rb_xml_text(describe(id), "launchTime"), "2026-01-01T00:00:00.123Z"); // of the request
     now_us = T0 + 10 * S;
     assert_string_equal(rb_xml_text(describe(id), "launchTime"), "2026-01-01T00:00:05.123Z"); // of running
@@ -570,10 +565,9 @@ static void instance_types_come_from_the_price_list(void **state)
 static void spot_prices_are_listed_by_zone(void **state)
 {
     (void)state;
-    const struct rb_xml *set =
-        rb_xml_child(ok("DescribeSpotPriceHistory",
-                        "InstanceType.1=g5.xlarge&ProductDescription.1=Linux%2FUNIX&StartTime=now"),
-                     "spotPriceHistorySet");
+    const struct rb_xml *set = rb_xml_child(
+        ok("DescribeSpotPriceHistory", "InstanceType.1=g5.xlarge&ProductDescription.1=Linux%2FUNIX&StartTime=now"),
+        "spotPriceHistorySet");
     assert_int_equal(n_items(set), 3);
     assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "spotPrice"), "0.412500");
     set = rb_xml_child(ok("DescribeSpotPriceHistory", "AvailabilityZone=us-east-1b"), "spotPriceHistorySet");
@@ -623,8 +617,10 @@ static void garbage_gets_an_answer(void **state)
 {
     (void)state;
     static const char *const seeds[] = {
-        "Action=RunInstances&" V PLAIN "&UserData=I2Nsb3VkLWNvbmZpZwo%3D&TagSpecification.1.ResourceType=instance&ClientToken=x",
-        "Action=DescribeInstances&" V "Filter.1.Name=tag%3Aa&Filter.1.Value.1=*&MaxResults=5&NextToken=page0000000000000001",
+        "Action=RunInstances&" V PLAIN
+        "&UserData=I2Nsb3VkLWNvbmZpZwo%3D&TagSpecification.1.ResourceType=instance&ClientToken=x",
+        "Action=DescribeInstances&" V
+        "Filter.1.Name=tag%3Aa&Filter.1.Value.1=*&MaxResults=5&NextToken=page0000000000000001",
         "Action=DescribeSpotPriceHistory&" V "InstanceType.1=g5.xlarge&MaxResults=1&ProductDescription.1=%EF%BF%BF",
         "Action=CreateTags&" V "ResourceId.1=i-00000000000000000&Tag.1.Key=a&Tag.1.Value=%3C%26%0D%01",
     };
@@ -634,7 +630,8 @@ static void garbage_gets_an_answer(void **state)
         char body[1024];
         int n = snprintf(body, sizeof body, "%s", seeds[rb_stream_below(&random, 4)]);
         for (uint64_t changes = 1 + rb_stream_below(&random, 4); changes > 0 && n > 2; changes--) {
-            int at = (int)rb_stream_below(&random, (uint64_t)n), len = (int)rb_stream_below(&random, (uint64_t)(n - at));
+            int at = (int)rb_stream_below(&random, (uint64_t)n),
+                len = (int)rb_stream_below(&random, (uint64_t)(n - at));
             switch (rb_stream_below(&random, 4)) {
             case 0: // another byte
                 body[at] = (char)(1 + rb_stream_below(&random, 255));
@@ -669,11 +666,26 @@ static void patterns(void **state)
         const char *pattern, *text;
         bool matches;
     } rows[] = {
-        {"", "", true},         {"", "a", false},          {"*", "", true},          {"*", "abc", true},
-        {"a*c", "abc", true},   {"a*c", "abd", false},     {"a*b*c", "axbxbxc", true}, {"?", "", false},
-        {"?", "a", true},       {"a?c", "ac", false},      {"\\*", "*", true},       {"\\*", "a", false},
-        {"a\\", "a\\", true},   {"*?", "", false},         {"**a**", "a", true},     {"*ab", "aab", true},
-        {"[a]", "a", false},    {"[a]", "[a]", true},      {"a*", "b", false},       {"*a", "ab", false},
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"*", "abc", true},
+        {"a*c", "abc", true},
+        {"a*c", "abd", false},
+        {"a*b*c", "axbxbxc", true},
+        {"?", "", false},
+        {"?", "a", true},
+        {"a?c", "ac", false},
+        {"\\*", "*", true},
+        {"\\*", "a", false},
+        {"a\\", "a\\", true},
+        {"*?", "", false},
+        {"**a**", "a", true},
+        {"*ab", "aab", true},
+        {"[a]", "a", false},
+        {"[a]", "[a]", true},
+        {"a*", "b", false},
+        {"*a", "ab", false},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (rb_mock_glob(rows[k].pattern, rows[k].text) != rows[k].matches)

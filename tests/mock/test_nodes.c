@@ -44,9 +44,11 @@ static void a_node_boots_and_is_a_world_of_its_own(void **state)
 {
     (void)state;
     char id[1][20], expected[256];
-    running_launch(&r, running_cloud_config(&r, "bootcmd:\n  - echo booted >\"$RB_RUN_DIR/first\"\n"
-                                                "runcmd:\n  - [touch, ready]\n"
-                                                "  - cat \"$RB_RUN_DIR/first\" >>ready\n"), 1, id);
+    running_launch(&r,
+                   running_cloud_config(&r, "bootcmd:\n  - echo booted >\"$RB_RUN_DIR/first\"\n"
+                                            "runcmd:\n  - [touch, ready]\n"
+                                            "  - cat \"$RB_RUN_DIR/first\" >>ready\n"),
+                   1, id);
     running_await(&r, id[0], "reachable", "true");
     snprintf(expected, sizeof expected, "%s/home\n%s/run/rb\n%s\n%s/home\nbooted\n", running_instance(&r, id[0], "dir"),
              running_instance(&r, id[0], "dir"), id[0], running_instance(&r, id[0], "dir"));
@@ -84,9 +86,8 @@ static void nothing_outlives_its_instance(void **state)
 {
     (void)state;
     char id[2][20], command[512];
-    running_launch(
-        &r, running_cloud_config(&r, rb_arena_printf(&r.arena, "runcmd:\n  - setsid sleep %s5 &\n", mark)), 2,
-        id);
+    running_launch(&r, running_cloud_config(&r, rb_arena_printf(&r.arena, "runcmd:\n  - setsid sleep %s5 &\n", mark)),
+                   2, id);
     running_await(&r, id[0], "reachable", "true");
     running_await(&r, id[1], "reachable", "true");
     snprintf(command, sizeof command,
@@ -164,8 +165,8 @@ static void the_hosts_tools_are_never_called(void **state)
     rb_buf_puts(&more, "bootcmd:\n  - shutdown -h +600\n  - shutdown -c\nruncmd:\n");
     for (size_t k = 0; k < n_tools; k++)
         if (strcmp(tools[k], "poweroff") != 0 && strcmp(tools[k], "halt") != 0)
-            rb_buf_printf(&more, "  - \"%s --version || true\"\n  - sh -c '%s -x; exec %s -y' || true\n",
-                          tools[k], tools[k], tools[k]);
+            rb_buf_printf(&more, "  - \"%s --version || true\"\n  - sh -c '%s -x; exec %s -y' || true\n", tools[k],
+                          tools[k], tools[k]);
     running_launch(&r, running_cloud_config(&r, rb_buf_str(&more)), 1, id);
     running_await(&r, id[0], "reachable", "true");
     // Every name leads into the node's own bin.
@@ -195,8 +196,10 @@ static void absolute_paths_are_covered_for_root(void **state)
     running_launch(&r, running_cloud_config(&r, ""), 1, id);
     running_await(&r, id[0], "reachable", "true");
     expect_output(id[0], "cmp /usr/bin/dpkg \"$HOME/../node-tool\" && echo covered", "covered\n");
-    assert_int_not_equal(run_shell(rb_arena_printf(&r.arena, "cmp -s /usr/bin/dpkg %s/node-tool",
-                                                   running_instance(&r, id[0], "dir")), NULL), 0); // only on the node
+    assert_int_not_equal(
+        run_shell(rb_arena_printf(&r.arena, "cmp -s /usr/bin/dpkg %s/node-tool", running_instance(&r, id[0], "dir")),
+                  NULL),
+        0); // only on the node
     expect_output(id[0], "/usr/bin/dpkg --version; tail -n1 ../boot.log", "dpkg: --version\n");
 }
 
@@ -222,11 +225,10 @@ static void frozen_nodes_hang_and_dead_ones_stay_billed(void **state)
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/freeze", id[0])).status, 200);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     char command[256];
-    snprintf(
-        command, sizeof command,
-        "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
-        "-p %s x@%s true 2>&1",
-        running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
+    snprintf(command, sizeof command,
+             "timeout 1 ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+             "-p %s x@%s true 2>&1",
+             running_instance(&r, id[0], "ssh_port"), running_instance(&r, id[0], "address"));
     assert_int_equal(run_shell(command, &out), 124); // the kernel answers the connect, nobody the rest
     assert_int_equal(running_post(&r, rb_arena_printf(&r.arena, "/_rbmock/nodes/%s/thaw", id[0])).status, 200);
     expect_output(id[0], "echo awake", "awake\n");

@@ -110,10 +110,8 @@ static void speed_makes_time_pass_faster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_usage_is_exit_2),
-        cmocka_unit_test(it_serves_and_keeps_its_ledger),
-        cmocka_unit_test(strange_requests_get_answers),
-        cmocka_unit_test(credentials_come_from_a_file),
+        cmocka_unit_test(bad_usage_is_exit_2),          cmocka_unit_test(it_serves_and_keeps_its_ledger),
+        cmocka_unit_test(strange_requests_get_answers), cmocka_unit_test(credentials_come_from_a_file),
         cmocka_unit_test(speed_makes_time_pass_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,20 +13,19 @@ static const char profile[] = "format: rb-profile/1\nname: p\nunit: epoch\nsourc
                               "  - {infra: \"*\", instance_type: \"*\", market: on_demand, queue_s: 1.0, init_s: 1.0,"
                               " capacity_failure: 0.0, preemption_per_hour: 0.0}\n";
 
-static const char prices[] =
-    "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
-    "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.526\n"
-    "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,spot,0.19\n"
-    "aws/us-east-1,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912\n"
-    "aws/us-east-1,g5.xlarge,A10G,1,22,4,16,on_demand,1.006\n"
-    "aws/eu-west-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.587\n"
-    "mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.4\n";
+static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                             "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.526\n"
+                             "aws/us-east-1,g4dn.xlarge,T4,1,16,4,16,spot,0.19\n"
+                             "aws/us-east-1,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912\n"
+                             "aws/us-east-1,g5.xlarge,A10G,1,22,4,16,on_demand,1.006\n"
+                             "aws/eu-west-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.587\n"
+                             "mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.4\n";
 
 struct row {
     const char *resources, *trial; // YAML
     const char *offers;            // "infra/type/market" of each, in order; NULL: refused
     enum rb_err_code code;
-    const char *key, *words;       // of the refusal
+    const char *key, *words; // of the refusal
 };
 
 static const struct row rows[] = {
@@ -44,7 +43,8 @@ static const struct row rows[] = {
     {"infra: [aws/us-east-1, aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[1]", "aws/us-west-1"},
     {"infra: [aws/us-east-1], instance_types: [g4dn.xlarg]", "", NULL, RB_ERR_PRICE, "resources.instance_types[0]",
      "did you mean g4dn.xlarge"},
-    {"infra: [aws/us-east-1], accelerators: [H100]", "", NULL, RB_ERR_INVALID, "resources.accelerators", "accelerators"},
+    {"infra: [aws/us-east-1], accelerators: [H100]", "", NULL, RB_ERR_INVALID, "resources.accelerators",
+     "accelerators"},
     {"infra: [aws/us-east-1], accelerators: [A10G], spot: only", "", NULL, RB_ERR_PRICE, "resources.spot", "market"},
 };
 
@@ -71,7 +71,8 @@ static void offers_follow_the_filters(void **state)
         bool ok = rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err);
         assert_int_equal(ok, rows[i].offers != NULL);
         for (int k = 0; k < n; k++)
-            rb_buf_printf(&got, "%s %s %s;", offers[k].infra, offers[k].instance_type, rb_market_name(offers[k].market));
+            rb_buf_printf(&got, "%s %s %s;", offers[k].infra, offers[k].instance_type,
+                          rb_market_name(offers[k].market));
         if (ok) {
             assert_string_equal(rb_buf_str(&got), rows[i].offers);
         } else {
@@ -90,7 +91,11 @@ static void offers_follow_the_filters(void **state)
 static void no_size_fits(void **state)
 {
     static const struct row row = {"infra: [aws/us-east-1], accelerators: [T4], spot: never",
-                                   "trial: {gpus: {min: 8, max: 8, sizes: [8]}, max_nodes: 1}\n", NULL, 0, NULL, NULL};
+                                   "trial: {gpus: {min: 8, max: 8, sizes: [8]}, max_nodes: 1}\n",
+                                   NULL,
+                                   0,
+                                   NULL,
+                                   NULL};
     struct rb_buf job = RB_BUF_INIT;
     struct rb_case c;
     struct rb_plan plan;
@@ -111,8 +116,10 @@ static void no_size_fits(void **state)
 // Spot without a hazard in the profile cannot be planned on: left out with a warning, an error where it is all there is.
 static void spot_needs_a_hazard(void **state)
 {
-    static const struct row allow = {"infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: allow", "", NULL, 0, NULL, NULL};
-    static const struct row only = {"infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: only", "", NULL, 0, NULL, NULL};
+    static const struct row allow = {
+        "infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: allow", "", NULL, 0, NULL, NULL};
+    static const struct row only = {
+        "infra: [aws/us-east-1], instance_types: [g4dn.xlarge], spot: only", "", NULL, 0, NULL, NULL};
     const struct row *both[] = {&allow, &only};
     (void)state;
     for (int i = 0; i < 2; i++) {

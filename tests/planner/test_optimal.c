@@ -51,7 +51,8 @@ static void check_infeasible(const struct oracle *o, const struct rb_plan_reques
 {
     int64_t deadline_us = oracle_least_deadline(o, req), budget_uusd = oracle_least_budget(o, req);
     if (req->deadline_us >= 0)
-        assert_int_equal(result->nearest_deadline_us, deadline_us < 0 ? -1 : (deadline_us + 999999) / 1000000 * 1000000);
+        assert_int_equal(result->nearest_deadline_us,
+                         deadline_us < 0 ? -1 : (deadline_us + 999999) / 1000000 * 1000000);
     if (req->budget_uusd >= 0)
         assert_int_equal(result->nearest_budget_uusd, budget_uusd < 0 ? -1 : (budget_uusd + 9999) / 10000 * 10000);
 }

@@ -22,17 +22,9 @@ static void test_bills_by_hand(void **state)
         {"exactly the minimum", {.rate = {3600000}}, 5 * S, 65 * S, {60000, 0, 0, 0, 60, 60000}},
         {"a second over the minimum", {.rate = {3600000}}, 0, 61 * S, {61000, 0, 0, 0, 61, 61000}},
         {"45 s are billed as 60", {.rate = {3600000}}, 0, 45 * S, {60000, 0, 0, 15000, 60, 60000}},
-        {"a part of a second counts whole",
-         {.rate = {3600000}},
-         0,
-         100 * S + 1,
-         {101000, 0, 0, 0, 101, 101000}},
+        {"a part of a second counts whole", {.rate = {3600000}}, 0, 100 * S + 1, {101000, 0, 0, 0, 101, 101000}},
         {"a part of a second below the minimum", {.rate = {3600000}}, 0, 1, {60000, 0, 0, 59000, 60, 60000}},
-        {"terminated as it starts to run",
-         {.rate = {3600000}},
-         7 * S,
-         7 * S,
-         {60000, 0, 0, 60000, 60, 60000}},
+        {"terminated as it starts to run", {.rate = {3600000}}, 7 * S, 7 * S, {60000, 0, 0, 60000, 60, 60000}},
         {"terminated before it ran", {.rate = {3600000}, .data_uusd = 9}, 7 * S, 7 * S - 1, {0}},
         {"never ran", {.rate = {3600000}, .data_uusd = 9}, -1, 7 * S, {0}},
         // $1.00 an hour for 61 s: 16944.4.. micro-dollars.
@@ -47,21 +39,16 @@ static void test_bills_by_hand(void **state)
          61 * S,
          {16945, 373, 0, 0, 61, 17318}},
         {"disk has the minimum too", {.disk_rate = {3600}, .disk_gb = 1}, 0, S, {0, 60, 0, 0, 60, 60}},
-        {"data once",
-         {.rate = {3600000}, .data_uusd = 1234},
-         0,
-         3600 * S,
-         {3600000, 0, 1234, 0, 3600, 3601234}},
+        {"data once", {.rate = {3600000}, .data_uusd = 1234}, 0, 3600 * S, {3600000, 0, 1234, 0, 3600, 3601234}},
         {"free machine", {.rate = {0}}, 0, 3600 * S, {0, 0, 0, 0, 3600, 0}},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        const struct rb_bill got =
-            rb_bill_node(&cases[i].billing, cases[i].running_us, cases[i].terminated_us);
+        const struct rb_bill got = rb_bill_node(&cases[i].billing, cases[i].running_us, cases[i].terminated_us);
         if (memcmp(&got, &cases[i].bill, sizeof got) != 0)
-            fail_msg("%s: machine %" PRId64 " disk %" PRId64 " data %" PRId64 " minimum %" PRId64
-                     " billed %" PRId64 " s total %" PRId64,
-                     cases[i].what, got.machine_uusd, got.disk_uusd, got.data_uusd, got.minimum_uusd,
-                     got.billed_s, got.total_uusd);
+            fail_msg("%s: machine %" PRId64 " disk %" PRId64 " data %" PRId64 " minimum %" PRId64 " billed %" PRId64
+                     " s total %" PRId64,
+                     cases[i].what, got.machine_uusd, got.disk_uusd, got.data_uusd, got.minimum_uusd, got.billed_s,
+                     got.total_uusd);
     }
 }
 
@@ -90,8 +77,7 @@ static void test_rounding_against_counting(void **state)
         seconds += seconds * S < life_us;
         seconds = seconds < 60 ? 60 : seconds;
         assert_true(bill.billed_s == seconds);
-        assert_true(bill.machine_uusd * 3600 >= rate * seconds &&
-                    (bill.machine_uusd - 1) * 3600 < rate * seconds);
+        assert_true(bill.machine_uusd * 3600 >= rate * seconds && (bill.machine_uusd - 1) * 3600 < rate * seconds);
         assert_true(bill.minimum_uusd >= 0 && bill.minimum_uusd <= bill.machine_uusd);
         assert_true((bill.minimum_uusd > 0) <= (life_us < 60 * S));
     }

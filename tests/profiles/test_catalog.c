@@ -59,14 +59,13 @@ static void test_rows_become_offers_in_canonical_order(void **state)
 static void test_written_catalogue_reads_back(void **state)
 {
     (void)state;
-    static const char text[] =
-        LONG_HEADER "aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006,\"a, \"\"quoted\"\" "
-                    "source\",2026-08-01T00:00:00Z\n"
-                    "aws/us-east-1,p4d.24xlarge,A100,8,40,96,1152,on_demand,32.772571,,\n"
-                    "aws/us-east-1,p4d.24xlarge,A100,8,39.5,96,1152,spot,0.000001,,\n"
-                    "local,local,CPU,2,0,2,0,on_demand,0,declared,\n"
-                    "aws/us-east-1,disk,,,,,,,0.00011,,\n"
-                    "gcp/us-central1,disk,,,,,,,0.000055,,\n";
+    static const char text[] = LONG_HEADER "aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006,\"a, \"\"quoted\"\" "
+                                           "source\",2026-08-01T00:00:00Z\n"
+                                           "aws/us-east-1,p4d.24xlarge,A100,8,40,96,1152,on_demand,32.772571,,\n"
+                                           "aws/us-east-1,p4d.24xlarge,A100,8,39.5,96,1152,spot,0.000001,,\n"
+                                           "local,local,CPU,2,0,2,0,on_demand,0,declared,\n"
+                                           "aws/us-east-1,disk,,,,,,,0.00011,,\n"
+                                           "gcp/us-central1,disk,,,,,,,0.000055,,\n";
     struct fixture f = loaded(text);
     struct rb_buf out = RB_BUF_INIT;
     rb_catalog_write_csv(&f.catalog, &out);
@@ -79,8 +78,7 @@ static void test_this_machine_is_added_in_its_place_once(void **state)
 {
     (void)state;
     struct fixture f =
-        loaded(LONG_HEADER
-               "aws/us-east-1,a,CPU,1,0,1,1,on_demand,1,,\nmock/us-east-1,b,CPU,1,0,1,1,on_demand,1,,\n");
+        loaded(LONG_HEADER "aws/us-east-1,a,CPU,1,0,1,1,on_demand,1,,\nmock/us-east-1,b,CPU,1,0,1,1,on_demand,1,,\n");
     rb_catalog_add_local(&f.catalog, &f.arena, "CPU", 2);
     rb_catalog_add_local(&f.catalog, &f.arena, "CPU", 64);
     assert_int_equal(f.catalog.n_offers, 3);
@@ -102,8 +100,8 @@ static void test_this_machine_is_added_in_its_place_once(void **state)
 static void test_disk_prices_are_those_of_the_zone_or_its_region(void **state)
 {
     (void)state;
-    struct fixture f = loaded(
-        LONG_HEADER "aws/us-east-1,disk,,,,,,,0.0001,,\naws/us-east-1/us-east-1b,disk,,,,,,,0.0002,,\n");
+    struct fixture f =
+        loaded(LONG_HEADER "aws/us-east-1,disk,,,,,,,0.0001,,\naws/us-east-1/us-east-1b,disk,,,,,,,0.0002,,\n");
     struct rb_rate rate = {7};
     struct rb_err err = {0};
     assert_true(rb_catalog_disk_rate(&f.catalog, "aws/us-east-1/us-east-1a", &rate, &err));
@@ -137,8 +135,7 @@ static void test_bad_rows_name_line_and_column(void **state)
         {HEADER "\naws/mars,g5.xlarge,A10G,1,24,4,16,on_demand,1\n", 2, "infra", "is not a region of aws"},
         {HEADER "\nasw/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1\n", 2, "infra", "did you mean \"aws\""},
         {HEADER "\naws/us-east-1,,A10G,1,24,4,16,on_demand,1\n", 2, "instance_type", "empty cell"},
-        {HEADER "\naws/us-east-1,x,,1,24,4,16,on_demand,1\n", 2, "accelerator",
-         "\"CPU\" where there is none"},
+        {HEADER "\naws/us-east-1,x,,1,24,4,16,on_demand,1\n", 2, "accelerator", "\"CPU\" where there is none"},
         {HEADER "\naws/us-east-1,x,A10G,0,24,4,16,on_demand,1\n", 2, "gpus", "in 1..64, got"},
         {HEADER "\naws/us-east-1,x,A10G,65,24,4,16,on_demand,1\n", 2, "gpus", "in 1..64, got"},
         {HEADER "\naws/us-east-1,x,A10G,1.5,24,4,16,on_demand,1\n", 2, "gpus", "whole number"},
@@ -148,20 +145,14 @@ static void test_bad_rows_name_line_and_column(void **state)
         {HEADER "\naws/us-east-1,x,A10G,1,24,4,,on_demand,1\n", 2, "memory_gb", "got \"\""},
         {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,ondemand,1\n", 2, "market", "did you mean \"on_demand\""},
         {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,-1\n", 2, "usd_per_hour", "may not be negative"},
-        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,nan\n", 2, "usd_per_hour",
-         "expected a price per hour"},
-        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,\n", 2, "usd_per_hour",
-         "expected a price per hour"},
+        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,nan\n", 2, "usd_per_hour", "expected a price per hour"},
+        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,\n", 2, "usd_per_hour", "expected a price per hour"},
         {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,0\n", 2, "usd_per_hour", "above 0"},
         {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,0.00\n", 2, "usd_per_hour", "above 0"},
-        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,1e3\n", 2, "usd_per_hour",
-         "expected a price per hour"},
-        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,99999999999999999999\n", 2, "usd_per_hour",
-         "too large"},
-        {HEADER "\n" GOOD "aws/us-east-2,x,A10G,1,24,4,16,spot,1\n" GOOD, 4, "instance_type",
-         "on line 2 already"},
-        {HEADER "\naws/us-east-1,disk,,,,,,,0.1\naws/us-east-1,disk,,,,,,,0.1\n", 3, "infra",
-         "has a price already"},
+        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,1e3\n", 2, "usd_per_hour", "expected a price per hour"},
+        {HEADER "\naws/us-east-1,x,A10G,1,24,4,16,on_demand,99999999999999999999\n", 2, "usd_per_hour", "too large"},
+        {HEADER "\n" GOOD "aws/us-east-2,x,A10G,1,24,4,16,spot,1\n" GOOD, 4, "instance_type", "on line 2 already"},
+        {HEADER "\naws/us-east-1,disk,,,,,,,0.1\naws/us-east-1,disk,,,,,,,0.1\n", 3, "infra", "has a price already"},
         {HEADER "\naws/us-east-1,disk,,1,,,,,0.1\n", 2, "gpus", "expected an empty cell"},
         {HEADER "\naws/us-east-1,disk,,,,,,,0\n", 2, "usd_per_hour", "above 0"},
         {LONG_HEADER "aws/us-east-1,x,A10G,1,24,4,16,on_demand,1,,yesterday\n", 2, "fetched_at", "yesterday"},
@@ -175,8 +166,8 @@ static void test_bad_rows_name_line_and_column(void **state)
             fail_msg("accepted: %s", cases[i].text);
         assert_string_equal(err.file, "prices.csv");
         if (err.line != cases[i].line || strcmp(err.key, cases[i].key) != 0)
-            fail_msg("%s: expected line %d %s, got line %d %s", cases[i].text, cases[i].line, cases[i].key,
-                     err.line, err.key);
+            fail_msg("%s: expected line %d %s, got line %d %s", cases[i].text, cases[i].line, cases[i].key, err.line,
+                     err.key);
         assert_says(&err, cases[i].says);
         assert_int_equal(f.catalog.n_offers, 42); // untouched
         rb_arena_finish(&f.arena);

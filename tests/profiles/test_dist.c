@@ -13,8 +13,8 @@ static struct rb_dist make(enum rb_dist_kind kind, double mean, double cv)
     return d;
 }
 
-static const enum rb_dist_kind families[] = {RB_DIST_NORMAL, RB_DIST_LOGNORMAL, RB_DIST_GAMMA,
-                                             RB_DIST_WEIBULL, RB_DIST_EXPONENTIAL};
+static const enum rb_dist_kind families[] = {RB_DIST_NORMAL, RB_DIST_LOGNORMAL, RB_DIST_GAMMA, RB_DIST_WEIBULL,
+                                             RB_DIST_EXPONENTIAL};
 static const double cvs[] = {1e-6, 1e-4, 0.0015, 0.009, 0.011, 0.05, 0.3, 0.9, 1.0, 1.5, 3.0, 10.0};
 
 // Values of scipy 1.10 (truncnorm, lognorm, gamma, weibull_min), an independent implementation.
@@ -86,8 +86,8 @@ static void check_inverse(const struct rb_dist *d, double u, double tolerance)
         return; // the CDF of a subnormal number has no digits left
     const double error = fabs(rb_dist_cdf(d, x) - u) / fmin(u, 1 - u);
     if (!(error <= tolerance))
-        fail_msg("%s mean %g cv %g: cdf(quantile(%.17g)) is off by %g", rb_dist_kind_name(d->kind), d->mean,
-                 d->cv, u, error);
+        fail_msg("%s mean %g cv %g: cdf(quantile(%.17g)) is off by %g", rb_dist_kind_name(d->kind), d->mean, d->cv, u,
+                 error);
 }
 
 static void test_quantile_inverts_the_cdf(void **state)
@@ -150,8 +150,8 @@ static void test_quantile_does_not_fall_between_neighbours(void **state)
             for (size_t i = 1; i < N_OF(us); i++) {
                 const double low = rb_dist_quantile(&d, us[i - 1]), high = rb_dist_quantile(&d, us[i]);
                 if (high < low * (1 - 1e-12)) // GSL's incomplete gamma function wavers in the 12th digit
-                    fail_msg("%s cv %g: quantile(%.17g) = %.17g, quantile(%.17g) = %.17g",
-                             rb_dist_kind_name(d.kind), d.cv, us[i - 1], low, us[i], high);
+                    fail_msg("%s cv %g: quantile(%.17g) = %.17g, quantile(%.17g) = %.17g", rb_dist_kind_name(d.kind),
+                             d.cv, us[i - 1], low, us[i], high);
             }
         }
     }
@@ -177,8 +177,7 @@ static void integrate_moments(const struct rb_dist *d, double *mean, double *var
 static void test_moments_are_those_of_the_draws(void **state)
 {
     (void)state;
-    static const double moderate[] = {0.05, 0.3,
-                                      0.9}; // heavier tails reach beyond what 16 digits of u can show
+    static const double moderate[] = {0.05, 0.3, 0.9}; // heavier tails reach beyond what 16 digits of u can show
     for (size_t f = 0; f < N_OF(families); f++) {
         for (size_t c = 0; c < N_OF(moderate); c++) {
             const struct rb_dist d = make(families[f], 12, moderate[c]);
@@ -211,8 +210,7 @@ static void test_weibull_keeps_the_cv_it_was_given(void **state)
     (void)state;
     for (double cv = 1e-9; cv < 10; cv *= 3) {
         const struct rb_dist d = make(RB_DIST_WEIBULL, 1, cv);
-        if (cv <
-            1e-3) // small cv: ln X is nearly a Gumbel variable with standard deviation pi / sqrt(6) / shape
+        if (cv < 1e-3) // small cv: ln X is nearly a Gumbel variable with standard deviation pi / sqrt(6) / shape
             assert_near(M_PI / sqrt(6) / d.a, cv, 2 * cv + 1e-6);
         else
             assert_near(sqrt(tgamma(1 + 2 / d.a) / pow(tgamma(1 + 1 / d.a), 2) - 1), cv, 1e-8);

@@ -35,9 +35,11 @@ static void draw_sample(const struct rb_dist *d, int n, uint32_t replicate, doub
 
 static void the_right_family_is_chosen_and_recovered(void **state)
 {
-    const struct { enum rb_dist_kind kind; double mean, cv; } truths[] = {
-        {RB_DIST_LOGNORMAL, 18, 0.4}, {RB_DIST_LOGNORMAL, 0.02, 1.5}, {RB_DIST_GAMMA, 60, 0.7},
-        {RB_DIST_WEIBULL, 8, 0.3},    {RB_DIST_WEIBULL, 8, 2.0},      {RB_DIST_EXPONENTIAL, 5, 1}};
+    const struct {
+        enum rb_dist_kind kind;
+        double mean, cv;
+    } truths[] = {{RB_DIST_LOGNORMAL, 18, 0.4}, {RB_DIST_LOGNORMAL, 0.02, 1.5}, {RB_DIST_GAMMA, 60, 0.7},
+                  {RB_DIST_WEIBULL, 8, 0.3},    {RB_DIST_WEIBULL, 8, 2.0},      {RB_DIST_EXPONENTIAL, 5, 1}};
     static double values[MAX_N];
     for (int i = 0; i < N_OF(truths); i++) {
         const struct rb_dist truth = family(truths[i].kind, truths[i].mean, truths[i].cv);
@@ -71,8 +73,8 @@ static void estimates_are_maxima_of_the_likelihood(void **state)
             if (fit.dist.kind == RB_DIST_EXPONENTIAL && step >= 2) {
                 continue; // has no cv of its own
             }
-            const struct rb_dist near = family(fit.dist.kind, fit.dist.mean * (step < 2 ? up : 1),
-                                               fit.dist.cv * (step < 2 ? 1 : up));
+            const struct rb_dist near =
+                family(fit.dist.kind, fit.dist.mean * (step < 2 ? up : 1), fit.dist.cv * (step < 2 ? 1 : up));
             double likelihood = 0;
             for (int i = 0; i < N_OF(values); i++) {
                 likelihood += rb_dist_log_density(&near, values[i]);

@@ -6,13 +6,16 @@
 #define THROUGHPUT "placement,local_bsz,step_time,sync_time\n"
 #define PROVISION  "infra,instance_type,market,queue_s,init_s,outcome\n"
 #define SPOT       "infra,instance_type,timestamp,usd_per_hour,preempted\n"
-#define PRICES     "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour,source,fetched_at\n"
-#define PRICE_ROW  "aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006,test,2026-07-20T00:00:00Z\n"
-#define PROFILE    "format: rb-profile/1\n" \
-                   "training: [{accelerator: A10G, base_s: 30, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n" \
-                   "noise: {between: 1.0, within: 1.0}\nstartup_s: 8\ncheckpoint_s: 2\n"
+#define PRICES \
+    "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour,source,fetched_at\n"
+#define PRICE_ROW "aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006,test,2026-07-20T00:00:00Z\n"
+#define PROFILE                                                                                 \
+    "format: rb-profile/1\n"                                                                    \
+    "training: [{accelerator: A10G, base_s: 30, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n" \
+    "noise: {between: 1.0, within: 1.0}\nstartup_s: 8\ncheckpoint_s: 2\n"
 
-static const struct rb_import_options bert = {.name = "bert", .accelerator = "T4", .batch = 12, .units_per_epoch = 7387};
+static const struct rb_import_options bert = {
+    .name = "bert", .accelerator = "T4", .batch = 12, .units_per_epoch = 7387};
 static const struct rb_import_options detect = {0};
 
 static const char *write_file(struct world *w, const char *name, const char *text)
@@ -32,7 +35,11 @@ static struct rb_import read_ok(struct world *w, const char *name, const char *t
 static void formats_are_told_by_their_header(void **state)
 {
     struct world *w = *state;
-    const struct { const char *name, *text; enum rb_import_format format; int n_rows; } cases[] = {
+    const struct {
+        const char *name, *text;
+        enum rb_import_format format;
+        int n_rows;
+    } cases[] = {
         {"a.csv", THROUGHPUT "1,4,0.45,0.01\n22,6,0.5,0.1\n", RB_IMPORT_THROUGHPUT, 2},
         {"a.csv", PROVISION "aws/us-east-1,g5.xlarge,spot,12,60,ok\n", RB_IMPORT_PROVISION, 1},
         {"a.csv", SPOT "aws/us-east-1,g5.xlarge,2026-08-01T00:00:00Z,0.4,\n", RB_IMPORT_SPOT, 1},
@@ -87,9 +94,11 @@ static void a_capacity_failure_has_no_times(void **state)
 static void spot_rows_know_three_answers(void **state)
 {
     struct world *w = *state;
-    struct rb_import i = read_ok(w, "a.csv", SPOT "aws/us-east-1,g5.xlarge,2026-08-01T00:00:00Z,0.4,\n"
-                                                  "aws/us-east-1,g5.xlarge,2026-08-01T01:00:00Z,0.4000001,0\n"
-                                                  "aws/us-east-1,g5.xlarge,2026-08-01T02:00:00+02:00,0.4,1\n", &detect);
+    struct rb_import i = read_ok(w, "a.csv",
+                                 SPOT "aws/us-east-1,g5.xlarge,2026-08-01T00:00:00Z,0.4,\n"
+                                      "aws/us-east-1,g5.xlarge,2026-08-01T01:00:00Z,0.4000001,0\n"
+                                      "aws/us-east-1,g5.xlarge,2026-08-01T02:00:00+02:00,0.4,1\n",
+                                 &detect);
     assert_int_equal(i.spots[0].preempted, -1);
     assert_int_equal(i.spots[1].preempted, 0);
     assert_int_equal(i.spots[2].preempted, 1);
@@ -101,7 +110,11 @@ static void spot_rows_know_three_answers(void **state)
 static void bad_files_are_refused_with_their_line(void **state)
 {
     struct world *w = *state;
-    const struct { const char *text; int line; const char *words; } cases[] = {
+    const struct {
+        const char *text;
+        int line;
+        const char *words;
+    } cases[] = {
         {THROUGHPUT "1,4,0.45,0.01\n102,4,0.45,0.01\n", 3, "one digit 1..9 per node"},
         {THROUGHPUT ",4,0.45,0.01\n", 2, "at least one digit"},
         {THROUGHPUT "1,4,0.45,0.45\n", 2, "less than step_time"},
@@ -166,7 +179,8 @@ static void a_forced_format_is_not_guessed(void **state)
     struct world *w = *state;
     struct rb_import_options o = {.format = RB_IMPORT_SPOT};
     struct rb_import import;
-    assert_false(rb_import_read(write_file(w, "a.csv", PROVISION "aws,g5.xlarge,spot,12,60,ok\n"), &o, &import, &w->err));
+    assert_false(
+        rb_import_read(write_file(w, "a.csv", PROVISION "aws,g5.xlarge,spot,12,60,ok\n"), &o, &import, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
     enum rb_import_format format;
     assert_true(rb_import_format_parse("spot-csv", &format, &w->err));
@@ -181,8 +195,10 @@ static void what_is_imported_can_be_planned_with(void **state)
     struct rb_store *s = open_store(w, false);
     struct rb_import profile = read_ok(w, "cifar.yaml", PROFILE, &detect);
     struct rb_import prices = read_ok(w, "prices.csv", PRICES PRICE_ROW, &detect);
-    struct rb_import nodes = read_ok(w, "nodes.csv", PROVISION "aws/us-east-1,g5.xlarge,on_demand,12,60,ok\n"
-                                                               "aws/us-east-1,g5.xlarge,on_demand,,,capacity\n", &detect);
+    struct rb_import nodes = read_ok(w, "nodes.csv",
+                                     PROVISION "aws/us-east-1,g5.xlarge,on_demand,12,60,ok\n"
+                                               "aws/us-east-1,g5.xlarge,on_demand,,,capacity\n",
+                                     &detect);
     for (int round = 0; round < 2; round++) { // the second import changes nothing
         assert_ok(rb_import_store(&profile, s, 1, &w->err), &w->err);
         assert_ok(rb_import_store(&prices, s, 1, &w->err), &w->err);

@@ -229,8 +229,8 @@ static void check_bad(const struct bad_case *cases, size_t n)
         assert_int_equal(err.code, RB_ERR_INVALID);
         assert_string_equal(err.file, "job.yaml");
         if (err.line != cases[i].line || err.column < 1 || strcmp(err.key, cases[i].key) != 0)
-            fail_msg("%s: expected line %d key %s, got line %d column %d key %s: %s", cases[i].text,
-                     cases[i].line, cases[i].key, err.line, err.column, err.key, err.message);
+            fail_msg("%s: expected line %d key %s, got line %d column %d key %s: %s", cases[i].text, cases[i].line,
+                     cases[i].key, err.line, err.column, err.key, err.message);
         assert_says(&err, cases[i].says);
         assert_int_equal(f.job.seed, 77); // untouched
         rb_arena_finish(&f.arena);
@@ -262,8 +262,7 @@ static void test_bad_identity(void **state)
         {2, "metric: {name: val_acc, goal: max}", 2, "metric.goal", "expected maximize or minimize"},
         {2, "metric: {name: val acc, goal: maximize}", 2, "metric.name", "name=value"},
         {2, "metric: {name: val_acc, goal: maximize, target: .nan}", 2, "metric.target", "NaN and infinity"},
-        {2, "metric: {name: val_acc, goal: maximize, targte: 1}", 2, "metric.targte",
-         "did you mean \"target\""},
+        {2, "metric: {name: val_acc, goal: maximize, targte: 1}", 2, "metric.targte", "did you mean \"target\""},
         {3, "parameters: {lr: {min: 1}}", 3, "parameters.lr", "expected `values`"},
         {3, "parameters: 3", 3, "parameters", "expected a map"},
     };
@@ -279,18 +278,14 @@ static void test_bad_scheduler(void **state)
         {4, "scheduler: {type: hyperbnad, num_trials: 1, max_resource: 1}", 4, "scheduler.type",
          "did you mean \"hyperband\""},
         {4, "scheduler: {type: sha, max_resource: 50}", 4, "scheduler.num_trials", "required and missing"},
-        {4, "scheduler: {type: sha, num_trials: 0, max_resource: 50}", 4, "scheduler.num_trials",
-         "in 1..131072"},
-        {4, "scheduler: {type: sha, num_trials: 131073, max_resource: 50}", 4, "scheduler.num_trials",
-         "in 1..131072"},
+        {4, "scheduler: {type: sha, num_trials: 0, max_resource: 50}", 4, "scheduler.num_trials", "in 1..131072"},
+        {4, "scheduler: {type: sha, num_trials: 131073, max_resource: 50}", 4, "scheduler.num_trials", "in 1..131072"},
         {4, "scheduler: {type: sha, num_trials: 8}", 4, "scheduler.max_resource", "required and missing"},
         {4, "scheduler: {num_trials: 8, max_resource: 0}", 4, "scheduler.max_resource", "in 1..1000000"},
-        {4, "scheduler: {num_trials: 8, max_resource: 5, min_resource: 6}", 4, "scheduler.min_resource",
-         "in 1..5"},
+        {4, "scheduler: {num_trials: 8, max_resource: 5, min_resource: 6}", 4, "scheduler.min_resource", "in 1..5"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, eta: 1}", 4, "scheduler.eta", "in 2..1024"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, eta: 3.0}", 4, "scheduler.eta", "whole number"},
-        {4, "scheduler: {num_trials: 8, max_resource: 5, rungs: cumulativ}", 4, "scheduler.rungs",
-         "did you mean"},
+        {4, "scheduler: {num_trials: 8, max_resource: 5, rungs: cumulativ}", 4, "scheduler.rungs", "did you mean"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, brackets: 0}", 4, "scheduler.brackets", "in 1..64"},
         {4, "scheduler: {num_trials: 8, max_resource: 1e3}", 4, "scheduler.max_resource", "whole number"},
         {0, "policy: elastik", 7, "policy", "did you mean \"elastic\""},
@@ -310,8 +305,7 @@ static void test_bad_trial(void **state)
         {0, "trial: {gpus: [1, 2]}", 7, "trial.gpus", "a map {min, max, sizes, share}"},
         {0, "trial: {gpus: {min: 1}}", 7, "trial.gpus", "expected `max` or `sizes`"},
         {0, "trial: {gpus: {min: 4, max: 2}}", 7, "trial.gpus.max", "in 4..4096"},
-        {0, "trial: {gpus: {max: 4, sizes: [2, 8]}}", 7, "trial.gpus.sizes",
-         "within min..max, which is 2..4"},
+        {0, "trial: {gpus: {max: 4, sizes: [2, 8]}}", 7, "trial.gpus.sizes", "within min..max, which is 2..4"},
         {0, "trial: {gpus: {min: 4, sizes: [2, 8]}}", 7, "trial.gpus.min", "in 1..2"},
         {0, "trial: {gpus: {sizes: []}}", 7, "trial.gpus.sizes", "1..64 entries"},
         {0, "trial: {gpus: {sizes: [2, 2]}}", 7, "trial.gpus.sizes[1]", "listed twice"},
@@ -378,8 +372,7 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "resources: {infra: aws/moon-1}", 7, "resources.infra", "not a region of aws"},
         {0, "resources: {infra: [aws, aws]}", 7, "resources.infra[1]", "listed twice"},
         {0, "resources: {infra: {aws: 1}}", 7, "resources.infra", "expected a list"},
-        {0, "resources: {instance_type: [x]}", 7, "resources.instance_type",
-         "did you mean \"instance_types\""},
+        {0, "resources: {instance_type: [x]}", 7, "resources.instance_type", "did you mean \"instance_types\""},
         {0, "resources: {instance_types: [4]}", 7, "resources.instance_types[0]", "in quotes"},
         {0, "resources: {accelerators: ['']}", 7, "resources.accelerators[0]", "expected text"},
         {0, "resources: {spot: always}", 7, "resources.spot", "never, allow or only"},

@@ -110,8 +110,7 @@ static struct rb_param any_param(struct maker *m, int i)
         break;
     default:
         p.whole = p.kind == RB_PARAM_Q_UNIFORM && coin(m);
-        p.min =
-            p.kind == RB_PARAM_INT_UNIFORM || p.whole ? (double)between(m, -5, 5) : rb_stream_uniform(&m->s);
+        p.min = p.kind == RB_PARAM_INT_UNIFORM || p.whole ? (double)between(m, -5, 5) : rb_stream_uniform(&m->s);
         p.max = p.min + (double)between(m, 2, 100);
         p.q = p.kind == RB_PARAM_Q_UNIFORM ? p.whole || coin(m) ? 2 : 0.3 : 0;
         break;
@@ -137,8 +136,7 @@ static struct rb_scheduler any_scheduler(struct maker *m)
                              .unit = any_text(m),
                              .rungs = (enum rb_rungs)between(m, 0, 1),
                              .brackets = (int)between(m, 1, 5)};
-    s.num_trials =
-        (int)between(m, strcmp(s.type, "grid") == 0 || strcmp(s.type, "hyperband") == 0 ? 0 : 1, 131072);
+    s.num_trials = (int)between(m, strcmp(s.type, "grid") == 0 || strcmp(s.type, "hyperband") == 0 ? 0 : 1, 131072);
     s.min_resource = between(m, 1, s.max_resource);
     return s;
 }
@@ -172,8 +170,8 @@ static struct rb_trial_spec any_trial(struct maker *m)
     return t;
 }
 
-static const struct rb_key_value *some_pairs(struct maker *m, const char *const *keys, int n,
-                                             bool may_be_empty, int *out_n)
+static const struct rb_key_value *some_pairs(struct maker *m, const char *const *keys, int n, bool may_be_empty,
+                                             int *out_n)
 {
     struct rb_key_value *pairs = rb_arena_array(m->arena, (size_t)n, sizeof *pairs);
     *out_n = (int)between(m, 0, n);
@@ -184,8 +182,7 @@ static const struct rb_key_value *some_pairs(struct maker *m, const char *const 
 
 static struct rb_resources any_resources(struct maker *m)
 {
-    static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a",
-                                        "slurm/gpu"};
+    static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a", "slurm/gpu"};
     static const char *const types[] = {"g5.xlarge", "p4d.24xlarge", "a2-highgpu-1g"};
     static const char *const users[] = {"root", "ec2-user", "_x.y"};
     struct rb_resources r = {.infra = some(m, infra, (int)N_OF(infra), 1),
@@ -321,8 +318,7 @@ static void same_trial(const struct rb_trial_spec *a, const struct rb_trial_spec
     assert_true(a->batch_size == b->batch_size && a->batch_max == b->batch_max &&
                 a->batch_max_per_gpu == b->batch_max_per_gpu);
     same_text(a->lr_scaling, b->lr_scaling);
-    assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts &&
-                a->timeout_us == b->timeout_us);
+    assert_true(a->max_nodes == b->max_nodes && a->max_restarts == b->max_restarts && a->timeout_us == b->timeout_us);
 }
 
 static void same_resources(const struct rb_resources *a, const struct rb_resources *b)
@@ -362,8 +358,7 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
                 a->data_uusd_per_gb == b->data_uusd_per_gb);
     same_resources(&a->resources, &b->resources);
     assert_true(a->deadline_us == b->deadline_us && a->deadline_at_us == b->deadline_at_us &&
-                a->budget_uusd == b->budget_uusd && a->objective == b->objective &&
-                a->on_drift == b->on_drift);
+                a->budget_uusd == b->budget_uusd && a->objective == b->objective && a->on_drift == b->on_drift);
     same_double(a->confidence, b->confidence);
 }
 

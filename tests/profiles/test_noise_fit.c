@@ -68,7 +68,9 @@ static int simulate(double between_cv, double within_cv, int n_cells, int runs_p
 static void known_components_are_recovered(void **state)
 {
     (void)state;
-    const struct { double between_cv, within_cv; } truths[] = {{0.05, 0.10}, {0.20, 0.05}, {0.0, 0.1}, {0.3, 0.3}};
+    const struct {
+        double between_cv, within_cv;
+    } truths[] = {{0.05, 0.10}, {0.20, 0.05}, {0.0, 0.1}, {0.3, 0.3}};
     static struct rb_unit_sample samples[4 * 100 * 5];
     for (int i = 0; i < N_OF(truths); i++) {
         struct rb_noise_fit fit;

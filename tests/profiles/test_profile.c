@@ -130,8 +130,8 @@ static void test_both_forms_read_back_equal(void **state)
     rb_arena_finish(&from_yaml.arena);
 }
 
-#define REST                                                                                                 \
-    "training: [{accelerator: X, base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n"                  \
+#define REST                                                                                \
+    "training: [{accelerator: X, base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}]}]\n" \
     "noise: {between: 1, within: 1}\nstartup_s: 0\ncheckpoint_s: 0\n"
 
 static void test_the_name(void **state)
@@ -222,8 +222,7 @@ static void test_provisioning_first_match_wins(void **state)
     const struct rb_profile *p = &f.profile;
     const struct rb_provisioning *row = p->provisioning;
     assert_ptr_equal(rb_profile_provisioning(p, "aws/us-east-1", "p3.2xlarge", RB_MARKET_SPOT), &row[0]);
-    assert_ptr_equal(rb_profile_provisioning(p, "aws/us-east-1/us-east-1a", "p3.2xlarge", RB_MARKET_SPOT),
-                     &row[0]);
+    assert_ptr_equal(rb_profile_provisioning(p, "aws/us-east-1/us-east-1a", "p3.2xlarge", RB_MARKET_SPOT), &row[0]);
     assert_ptr_equal(rb_profile_provisioning(p, "aws/us-east-1", "p3.2xlarge", RB_MARKET_ON_DEMAND), &row[2]);
     assert_ptr_equal(rb_profile_provisioning(p, "aws/eu-west-1", "x", RB_MARKET_ON_DEMAND), &row[2]);
     assert_null(rb_profile_provisioning(p, "aws/us-east-10", "p3.2xlarge", RB_MARKET_SPOT));
@@ -248,7 +247,7 @@ static const char *const small[] = {
 
 #define TRAINING(rest) "training: [{accelerator: X, " rest "}]"
 #define TABLE(rest)    TRAINING("base_s: 1, layouts: [" rest "]")
-#define MODEL(rest)                                                                                          \
+#define MODEL(rest) \
     TRAINING("throughput: {alpha_c: 1, beta_c: 1, alpha_n: 1, beta_n: 1, alpha_r: 1, beta_r: 1, " rest "}")
 #define PROVISION(rest) "provisioning: [{instance_type: t, queue_s: 1, init_s: 1, " rest "}]"
 
@@ -269,26 +268,22 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {3, "training: [3]", "training[0]", "expected a map"},
         {3, "training: [{base_s: 1}]", "training[0].accelerator", "required and missing"},
         {3, TRAINING("base_s: 1"), "training[0]", "either `layouts` or `throughput`"},
-        {3, TRAINING("base_s: 1, layouts: [], throughput: {}"), "training[0]",
-         "either `layouts` or `throughput`"},
+        {3, TRAINING("base_s: 1, layouts: [], throughput: {}"), "training[0]", "either `layouts` or `throughput`"},
         {3, TRAINING("base: 1, layouts: []"), "training[0].base", "did you mean \"base_s\""},
-        {3, TRAINING("layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s",
-         "required and missing"},
-        {3, TRAINING("base_s: 0, layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s",
-         "above 0"},
+        {3, TRAINING("layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s", "required and missing"},
+        {3, TRAINING("base_s: 0, layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s", "above 0"},
         {3, TRAINING("base_s: 1, relative_error: 2, layouts: []"), "training[0].relative_error", "in 0..1"},
         {3, TABLE(""), "training[0].layouts", "expected 1..256"},
-        {3, TABLE("{gpus: 2, nodes: 1, speedup: 1}"), "training[0].layouts",
-         "{gpus: 1, nodes: 1, speedup: 1.0}"},
+        {3, TABLE("{gpus: 2, nodes: 1, speedup: 1}"), "training[0].layouts", "{gpus: 1, nodes: 1, speedup: 1.0}"},
         {3, TABLE("{gpus: 1, nodes: 1, speedup: 1.1}"), "training[0].layouts[0]", "expected speedup 1.0"},
-        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 0}"),
-         "training[0].layouts[1].speedup", "above 0"},
+        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: 0}"), "training[0].layouts[1].speedup",
+         "above 0"},
         {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 1, speedup: -1}"),
          "training[0].layouts[1].speedup", "expected a number"},
-        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 3, speedup: 1}"),
-         "training[0].layouts[1].nodes", "in 1..2"},
-        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 1, nodes: 1, speedup: 1}"),
-         "training[0].layouts[1]", "listed twice"},
+        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 2, nodes: 3, speedup: 1}"), "training[0].layouts[1].nodes",
+         "in 1..2"},
+        {3, TABLE("{gpus: 1, nodes: 1, speedup: 1}, {gpus: 1, nodes: 1, speedup: 1}"), "training[0].layouts[1]",
+         "listed twice"},
         {3, TABLE("{gpus: 1, nodes: 1, speedup: 1, x: 1}"), "training[0].layouts[0].x", "unknown key"},
         {3, MODEL("batch: 1, units_per_epoch: 1"), "training[0].throughput.gamma", "required and missing"},
         {3, MODEL("gamma: 11, batch: 1, units_per_epoch: 1"), "training[0].throughput.gamma", "in 1..10"},
@@ -296,8 +291,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {3, MODEL("gamma: 1, batch: 1"), "training[0].throughput.units_per_epoch", "required and missing"},
         {3, MODEL("gamma: 1, batch: 1, units_per_epoch: 1, max_gpus: 2, max_nodes: 3"),
          "training[0].throughput.max_nodes", "in 1..2"},
-        {3, MODEL("gamma: 1, batch: 1, units_per_epoch: 100000000"), "training[0]",
-         "one unit on one GPU would take"},
+        {3, MODEL("gamma: 1, batch: 1, units_per_epoch: 100000000"), "training[0]", "one unit on one GPU would take"},
         {3,
          TRAINING("throughput: {alpha_c: 0, beta_c: 0, alpha_n: 1, beta_n: 1, alpha_r: 1, beta_r: 1, gamma: "
                   "1, batch: 1, "
@@ -310,8 +304,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {4, "noise: {between: 1}", "noise.within", "required and missing"},
         {4, "noise: {between: 1, within: 0}", "noise.within", "mean above 0"},
         {4, "noise: {between: -1, within: 1}", "noise.between", "expected a number"},
-        {4, "noise: {between: {distribution: lognormal, mean: 1, cv: 11}, within: 1}", "noise.between.cv",
-         "in 0..10"},
+        {4, "noise: {between: {distribution: lognormal, mean: 1, cv: 11}, within: 1}", "noise.between.cv", "in 0..10"},
         {4, "unit: epoch", "noise", "required and missing"},
         {5, "startup_s: fast", "startup_s", "expected a map"},
         {6, "checkpoint_s: {distribution: normall, mean: 1, cv: 1}", "checkpoint_s.distribution",
@@ -321,8 +314,7 @@ static void test_bad_profiles_name_line_and_key(void **state)
          "(or \"*\" for all)"},
         {7, PROVISION("infra: aws, market: spto, capacity_failure: 0"), "provisioning[0].market",
          "did you mean \"spot\""},
-        {7, PROVISION("infra: aws, market: spot"), "provisioning[0].capacity_failure",
-         "required and missing"},
+        {7, PROVISION("infra: aws, market: spot"), "provisioning[0].capacity_failure", "required and missing"},
         {7, PROVISION("infra: aws, market: spot, capacity_failure: 1"), "provisioning[0].capacity_failure",
          "in 0..0.99"},
         {7, PROVISION("infra: aws, market: spot, capacity_failure: 0, preemption_per_hour: -1"),
@@ -340,12 +332,11 @@ static void test_bad_profiles_name_line_and_key(void **state)
             rb_buf_printf(&yaml, "%s\n", line == cases[i].line ? cases[i].text : small[line - 1]);
         if (load(&f, rb_buf_str(&yaml), NULL, NULL, &err))
             fail_msg("accepted: %s", cases[i].text);
-        const int line = strcmp(cases[i].says, "required and missing") == 0 && !strpbrk(cases[i].key, ".[")
-                             ? 1
-                             : cases[i].line;
+        const int line =
+            strcmp(cases[i].says, "required and missing") == 0 && !strpbrk(cases[i].key, ".[") ? 1 : cases[i].line;
         if (strcmp(err.key, cases[i].key) != 0 || err.line != line)
-            fail_msg("%s: expected line %d key %s, got line %d key %s: %s", cases[i].text, line, cases[i].key,
-                     err.line, err.key, err.message);
+            fail_msg("%s: expected line %d key %s, got line %d key %s: %s", cases[i].text, line, cases[i].key, err.line,
+                     err.key, err.message);
         assert_string_equal(err.file, "profile.yaml");
         assert_says(&err, cases[i].says);
         assert_int_equal(f.profile.n_training, 42);

@@ -149,16 +149,16 @@ static void test_bad_parameters_name_the_key(void **state)
 
 // --- drawing ---
 
-#define ALL_LAWS                                                                                             \
-    "u: {min: 0.25, max: 0.75}\n"                                                                            \
-    "l: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n"                                             \
-    "n: {distribution: normal, mu: 3, sigma: 0.5}\n"                                                         \
-    "g: {distribution: log_normal, mu: -2, sigma: 1}\n"                                                      \
-    "i: {min: -2, max: 2}\n"                                                                                 \
-    "q: {min: 16, max: 120, q: 16}\n"                                                                        \
-    "f: {min: 0.0, max: 0.3, q: 0.1}\n"                                                                      \
-    "c: {values: [a, b, c], probabilities: [0.2, 0.0, 0.8]}\n"                                               \
-    "e: {values: [1, 2]}\n"                                                                                  \
+#define ALL_LAWS                                                 \
+    "u: {min: 0.25, max: 0.75}\n"                                \
+    "l: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n" \
+    "n: {distribution: normal, mu: 3, sigma: 0.5}\n"             \
+    "g: {distribution: log_normal, mu: -2, sigma: 1}\n"          \
+    "i: {min: -2, max: 2}\n"                                     \
+    "q: {min: 16, max: 120, q: 16}\n"                            \
+    "f: {min: 0.0, max: 0.3, q: 0.1}\n"                          \
+    "c: {values: [a, b, c], probabilities: [0.2, 0.0, 0.8]}\n"   \
+    "e: {values: [1, 2]}\n"                                      \
     "k: 7\n"
 enum { U, L, N, G, I, Q, F, C, E, K, N_LAWS };
 
@@ -184,8 +184,7 @@ static void test_draws_stay_inside_and_have_the_right_means(void **state)
         rb_space_sample(&f.space, 42, (uint32_t)t, v);
         assert_true(v[U].number >= 0.25 && v[U].number <= 0.75 && v[L].number >= 1e-4 && v[L].number <= 1e-1);
         assert_true(v[I].kind == RB_VALUE_INT && v[I].integer >= -2 && v[I].integer <= 2);
-        assert_true(v[Q].kind == RB_VALUE_INT && v[Q].integer % 16 == 0 && v[Q].integer >= 16 &&
-                    v[Q].integer <= 112);
+        assert_true(v[Q].kind == RB_VALUE_INT && v[Q].integer % 16 == 0 && v[Q].integer >= 16 && v[Q].integer <= 112);
         assert_true(v[F].kind == RB_VALUE_FLOAT && v[F].number >= 0 && v[F].number <= 0.3);
         assert_true(v[K].integer == 7);
         ints[v[I].integer + 2]++;
@@ -246,8 +245,7 @@ static void test_a_draw_depends_on_its_key_alone(void **state)
 static void test_grid_is_the_product_in_file_order(void **state)
 {
     (void)state;
-    struct fixture f =
-        loaded("a: {values: [x, y]}\nb: {min: 1, max: 3}\nc: 5\nd: {min: 0.0, max: 0.2, q: 0.1}\n");
+    struct fixture f = loaded("a: {values: [x, y]}\nb: {min: 1, max: 3}\nc: 5\nd: {min: 0.0, max: 0.2, q: 0.1}\n");
     int64_t n = 0;
     assert_true(rb_space_grid_size(&f.space, &n, NULL));
     assert_int_equal(n, 2 * 3 * 1 * 3);
@@ -291,10 +289,9 @@ static void test_words_are_safe_for_the_shell(void **state)
     struct rb_json j;
     rb_space_sample(&f.space, 1, 0, v);
     rb_space_args(&f.space, v, &args);
-    assert_string_equal(
-        rb_buf_str(&args),
-        "--lr=0.01 --batch_size=64 --whole=2.0 --nesterov=true --opt=sgd '--text=a b; rm -rf $HOME' "
-        "'--quote=it'\\''s' --empty=");
+    assert_string_equal(rb_buf_str(&args),
+                        "--lr=0.01 --batch_size=64 --whole=2.0 --nesterov=true --opt=sgd '--text=a b; rm -rf $HOME' "
+                        "'--quote=it'\\''s' --empty=");
     rb_json_init(&j, &json, false);
     rb_space_json(&f.space, v, &j);
     assert_string_equal(rb_buf_str(&json),

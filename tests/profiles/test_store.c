@@ -108,7 +108,8 @@ static void files_of_others_are_refused_and_left_alone(void **state)
     struct world *w = *state;
     char *bytes;
     size_t n;
-    const char *text = "a letter to my aunt, long enough to be more than a header of one hundred bytes in all, I hope so";
+    const char *text =
+        "a letter to my aunt, long enough to be more than a header of one hundred bytes in all, I hope so";
     write_text(w->db, text);
     assert_refused(w, false, RB_ERR_INVALID, "not a sqlite database");
     assert_ok(rb_read_file(w->db, 1 << 20, &bytes, &n, &w->err), &w->err);
@@ -184,9 +185,9 @@ static void a_bad_run_leaves_nothing(void **state)
     struct world *w = *state;
     struct rb_store *s = open_store(w, false);
     const double bad[] = {30, NAN, 31}, negative[] = {-1}, endless[] = {INFINITY};
-    const struct rb_run_sample runs[] = {make_run(1, 1, "{}", bad, 3),      make_run(1, 1, "{}", negative, 1),
-                                         make_run(1, 1, "{}", endless, 1),  make_run(0, 1, "{}", unit_s, 3),
-                                         make_run(1, 2, "{}", unit_s, 3),   make_run(1, 1, "{}", unit_s, 0)};
+    const struct rb_run_sample runs[] = {make_run(1, 1, "{}", bad, 3),     make_run(1, 1, "{}", negative, 1),
+                                         make_run(1, 1, "{}", endless, 1), make_run(0, 1, "{}", unit_s, 3),
+                                         make_run(1, 2, "{}", unit_s, 3),  make_run(1, 1, "{}", unit_s, 0)};
     for (int i = 0; i < N_OF(runs); i++) {
         assert_false(rb_store_add_run(s, "cifar", &runs[i], &w->err));
         assert_int_equal(w->err.code, RB_ERR_INVALID);
@@ -235,12 +236,28 @@ static void prices_replace_the_same_machine_and_market(void **state)
 {
     struct world *w = *state;
     struct rb_store *s = open_store(w, false);
-    struct rb_offer offers[] = {
-        {.infra = "aws/us-west-2", .instance_type = "g5.xlarge", .accelerator = "A10G", .gpus = 1, .gpu_memory_gb = 24,
-         .vcpus = 4, .memory_gb = 16, .market = RB_MARKET_SPOT, .rate = {400000}, .source = "x", .fetched_at_us = -1},
-        {.infra = "aws/us-east-1", .instance_type = "g5.xlarge", .accelerator = "A10G", .gpus = 1, .gpu_memory_gb = 24,
-         .vcpus = 4, .memory_gb = 16, .market = RB_MARKET_ON_DEMAND, .rate = {1006000}, .source = "x",
-         .fetched_at_us = 5}};
+    struct rb_offer offers[] = {{.infra = "aws/us-west-2",
+                                 .instance_type = "g5.xlarge",
+                                 .accelerator = "A10G",
+                                 .gpus = 1,
+                                 .gpu_memory_gb = 24,
+                                 .vcpus = 4,
+                                 .memory_gb = 16,
+                                 .market = RB_MARKET_SPOT,
+                                 .rate = {400000},
+                                 .source = "x",
+                                 .fetched_at_us = -1},
+                                {.infra = "aws/us-east-1",
+                                 .instance_type = "g5.xlarge",
+                                 .accelerator = "A10G",
+                                 .gpus = 1,
+                                 .gpu_memory_gb = 24,
+                                 .vcpus = 4,
+                                 .memory_gb = 16,
+                                 .market = RB_MARKET_ON_DEMAND,
+                                 .rate = {1006000},
+                                 .source = "x",
+                                 .fetched_at_us = 5}};
     struct rb_disk_price disk = {"aws/us-east-1", {110}};
     const struct rb_catalog catalog = {offers, 2, &disk, 1};
     struct rb_catalog read;

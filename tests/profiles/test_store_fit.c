@@ -11,7 +11,10 @@ static void add_run(struct world *w, struct rb_store *s, int gpus, int nodes, co
 // Three runs of four units at each of three sizes: 30 s on one GPU, 16 on two, 10 on four; slow and fast runs.
 static struct rb_store *store_with_runs(struct world *w)
 {
-    const struct { int gpus; double unit_s; } cells[] = {{1, 30}, {2, 16}, {4, 10}};
+    const struct {
+        int gpus;
+        double unit_s;
+    } cells[] = {{1, 30}, {2, 16}, {4, 10}};
     const double slow[] = {0.95, 1.0, 1.05};
     struct rb_store *s = open_store(w, false);
     for (int c = 0; c < N_OF(cells); c++) {
@@ -302,19 +305,20 @@ static void iterations_are_fitted_by_the_throughput_model(void **state)
     rb_store_close(s);
 }
 
-static const char handwritten[] = "format: rb-profile/1\n"
-                                  "name: cifar\n"
-                                  "unit: step\n"
-                                  "training:\n"
-                                  "  - accelerator: V100\n"
-                                  "    base_s: 12.5\n"
-                                  "    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.8}]\n"
-                                  "noise: {between: 1.0, within: {distribution: lognormal, mean: 1.0, cv: 0.1}}\n"
-                                  "startup_s: 8\n"
-                                  "checkpoint_s: 2\n"
-                                  "provisioning:\n"
-                                  "  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 5, init_s: 50,"
-                                  " capacity_failure: 0, preemption_per_hour: 0}\n";
+static const char handwritten[] =
+    "format: rb-profile/1\n"
+    "name: cifar\n"
+    "unit: step\n"
+    "training:\n"
+    "  - accelerator: V100\n"
+    "    base_s: 12.5\n"
+    "    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.8}]\n"
+    "noise: {between: 1.0, within: {distribution: lognormal, mean: 1.0, cv: 0.1}}\n"
+    "startup_s: 8\n"
+    "checkpoint_s: 2\n"
+    "provisioning:\n"
+    "  - {infra: aws, instance_type: \"*\", market: \"*\", queue_s: 5, init_s: 50,"
+    " capacity_failure: 0, preemption_per_hour: 0}\n";
 
 static void put_handwritten(struct world *w, struct rb_store *s)
 {

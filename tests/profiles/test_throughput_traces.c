@@ -8,8 +8,11 @@
 #define TRACES RB_SOURCE_ROOT "/../shared/data/pollux/traces/"
 
 // Mean |relative error| of the authors' own fit on the same rows.
-static const struct { const char *name; double published_error; } models[] = {
-    {"bert", 0.072}, {"cifar10", 0.078}, {"ncf", 0.093}, {"imagenet", 0.067}, {"deepspeech2", 0.079}, {"yolov3", 0.085}};
+static const struct {
+    const char *name;
+    double published_error;
+} models[] = {{"bert", 0.072},     {"cifar10", 0.078},     {"ncf", 0.093},
+              {"imagenet", 0.067}, {"deepspeech2", 0.079}, {"yolov3", 0.085}};
 
 static double number(const struct rb_csv *csv, int row, const char *column)
 {

@@ -8,20 +8,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-
-static int begin(void **state) {
+static int begin(void **state)
+{
     (void)state;
     home_begin();
     return 0;
 }
 
-static int end(void **state) {
+static int end(void **state)
+{
     (void)state;
     home_end();
     return 0;
 }
 
-static void expect(const char *access, const char *secret, const char *token, const char *source) {
+static void expect(const char *access, const char *secret, const char *token, const char *source)
+{
     struct rb_aws_credentials c;
     struct rb_err err;
     if (!rb_aws_credentials_load(&c, &err))
@@ -34,7 +36,8 @@ static void expect(const char *access, const char *secret, const char *token, co
     assert_int_equal(c.secret_key[0], 0);
 }
 
-static struct rb_err expect_denied(const char *reason) {
+static struct rb_err expect_denied(const char *reason)
+{
     struct rb_aws_credentials c = {.access_key = "untouched"};
     struct rb_err err = {0};
     if (rb_aws_credentials_load(&c, &err))
@@ -45,7 +48,8 @@ static struct rb_err expect_denied(const char *reason) {
     return err;
 }
 
-static void environment_comes_first(void **state) {
+static void environment_comes_first(void **state)
+{
     (void)state;
     home_write("credentials", "[default]\naws_access_key_id=F\naws_secret_access_key=f\n", 0600);
     setenv("AWS_ACCESS_KEY_ID", "E", 1);
@@ -67,20 +71,23 @@ static void environment_comes_first(void **state) {
     expect_denied("AWS_SECRET_ACCESS_KEY is set without AWS_ACCESS_KEY_ID");
 }
 
-static void environment_with_control_characters(void **state) {
+static void environment_with_control_characters(void **state)
+{
     (void)state;
     setenv("AWS_ACCESS_KEY_ID", "E\r\nHost: x", 1);
     setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
     expect_denied("control character");
 }
 
-static void nothing_configured(void **state) {
+static void nothing_configured(void **state)
+{
     (void)state;
     const struct rb_err err = expect_denied("no AWS credentials");
     assert_says(&err, "aws configure");
 }
 
-static void profiles(void **state) {
+static void profiles(void **state)
+{
     (void)state;
     home_write("credentials",
                "# mine\n[default]\naws_access_key_id = D\naws_secret_access_key = d=\n\n"
@@ -96,14 +103,16 @@ static void profiles(void **state) {
     expect_denied("profile 'nobody'");
 }
 
-static void files_can_be_elsewhere(void **state) {
+static void files_can_be_elsewhere(void **state)
+{
     (void)state;
     home_write("tool", "[default]\naws_access_key_id=T\naws_secret_access_key=t\n", 0600);
     setenv("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/tool", 1);
     expect("T", "t", "", "profile");
 }
 
-static void open_files_are_refused(void **state) {
+static void open_files_are_refused(void **state)
+{
     (void)state;
     static const int modes[] = {0644, 0640, 0604, 0660, 0602};
     for (size_t i = 0; i < N_OF(modes); i++) {
@@ -115,7 +124,8 @@ static void open_files_are_refused(void **state) {
     expect_denied("no AWS credentials");
 }
 
-static void other_peoples_files_are_refused(void **state) {
+static void other_peoples_files_are_refused(void **state)
+{
     (void)state;
     home_write("credentials", "[default]\naws_access_key_id=D\naws_secret_access_key=d\n", 0600);
     if (chown(home_path("credentials"), 65534, (gid_t)-1) != 0)
@@ -123,7 +133,8 @@ static void other_peoples_files_are_refused(void **state) {
     expect_denied("belongs to another user");
 }
 
-static void half_a_key_pair(void **state) {
+static void half_a_key_pair(void **state)
+{
     (void)state;
     home_write("credentials", "[default]\naws_access_key_id=D\n", 0600);
     const struct rb_err err = expect_denied("side by side");
@@ -132,7 +143,8 @@ static void half_a_key_pair(void **state) {
     expect_denied("side by side");
 }
 
-static void unsupported_sources_are_not_skipped(void **state) {
+static void unsupported_sources_are_not_skipped(void **state)
+{
     (void)state;
     static const char *const keys[] = {"role_arn", "sso_session", "sso_start_url", "web_identity_token_file"};
     for (size_t i = 0; i < N_OF(keys); i++) {
@@ -150,14 +162,16 @@ static void unsupported_sources_are_not_skipped(void **state) {
     expect_denied("AWS_WEB_IDENTITY_TOKEN_FILE: not supported yet");
 }
 
-static void use_process(const char *script, const char *arguments) {
+static void use_process(const char *script, const char *arguments)
+{
     char config[512];
     home_write("tool", script, 0700);
     snprintf(config, sizeof config, "[default]\ncredential_process = \"%s\" %s\n", home_path("tool"), arguments);
     home_write("config", config, 0600);
 }
 
-static void credential_process(void **state) {
+static void credential_process(void **state)
+{
     (void)state;
     use_process("#!/bin/sh\ncat <<E\n{\"Version\": 1, \"AccessKeyId\": \"$1\", \"SecretAccessKey\": \"$2\", "
                 "\"SessionToken\": \"$#\", \"Expiration\": \"2026-01-01T00:00:00Z\", \"Extra\": 1}\nE\n",
@@ -169,9 +183,12 @@ static void credential_process(void **state) {
     expect("key", "$HOME`id`", "3", "credential_process"); // nothing is expanded, ; is a word
 }
 
-static void credential_process_failures(void **state) {
+static void credential_process_failures(void **state)
+{
     (void)state;
-    static const struct { const char *script, *reason; } cases[] = {
+    static const struct {
+        const char *script, *reason;
+    } cases[] = {
         {"#!/bin/sh\nexit 3\n", "failed; run it by hand"},
         {"#!/bin/sh\necho no json\n", ""},
         {"#!/bin/sh\necho '[]'\n", "\"Version\": 1"},
@@ -191,9 +208,13 @@ static void credential_process_failures(void **state) {
     expect_denied("chmod 600");
 }
 
-static void malformed_files_name_the_line(void **state) {
+static void malformed_files_name_the_line(void **state)
+{
     (void)state;
-    static const struct { const char *text, *reason; int line; } cases[] = {
+    static const struct {
+        const char *text, *reason;
+        int line;
+    } cases[] = {
         {"key = value\n", "before the first key", 1},
         {"[default\n", "expected [section]", 1},
         {"[default]\n\nnonsense\n", "key = value", 3},
@@ -213,7 +234,8 @@ static void malformed_files_name_the_line(void **state) {
     }
 }
 
-static void nested_settings(void **state) {
+static void nested_settings(void **state)
+{
     (void)state;
     home_write("config",
                "[services local]\r\nec2 =\r\n  endpoint_url = http://localhost:1\r\n  other = 1\r\n"
@@ -231,15 +253,22 @@ static void nested_settings(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(environment_comes_first), TEST(environment_with_control_characters),
-        TEST(nothing_configured),      TEST(profiles),
-        TEST(files_can_be_elsewhere),  TEST(open_files_are_refused),
+        TEST(environment_comes_first),
+        TEST(environment_with_control_characters),
+        TEST(nothing_configured),
+        TEST(profiles),
+        TEST(files_can_be_elsewhere),
+        TEST(open_files_are_refused),
         TEST(other_peoples_files_are_refused),
-        TEST(half_a_key_pair),         TEST(unsupported_sources_are_not_skipped),
-        TEST(credential_process),      TEST(credential_process_failures),
-        TEST(malformed_files_name_the_line), TEST(nested_settings),
+        TEST(half_a_key_pair),
+        TEST(unsupported_sources_are_not_skipped),
+        TEST(credential_process),
+        TEST(credential_process_failures),
+        TEST(malformed_files_name_the_line),
+        TEST(nested_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

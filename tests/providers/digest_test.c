@@ -2,7 +2,8 @@
 #include "providers/digest.h"
 #include "tests/base/check.h"
 
-static void sha256(void **state) {
+static void sha256(void **state)
+{
     (void)state;
     char hex[65];
     rb_digest_sha256("abc", 3, hex);
@@ -11,7 +12,8 @@ static void sha256(void **state) {
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
-static void hmac(void **state) {
+static void hmac(void **state)
+{
     (void)state;
     uint8_t mac[32];
     char hex[65];
@@ -23,9 +25,12 @@ static void hmac(void **state) {
     assert_string_equal(hex, "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
-static void base64_round_trips(void **state) {
+static void base64_round_trips(void **state)
+{
     (void)state;
-    static const struct { const char *plain, *text; } cases[] = {
+    static const struct {
+        const char *plain, *text;
+    } cases[] = {
         {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"foobar", "Zm9vYmFy"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -38,7 +43,8 @@ static void base64_round_trips(void **state) {
     }
 }
 
-static void base64_refuses(void **state) {
+static void base64_refuses(void **state)
+{
     (void)state;
     static const char *const bad[] = {"Z", "Zg=", "Zm9v\n", " Zm9", "Zm=v", "====", "Z===", "Zm9v====", "Zm9*"};
     char plain[32];
@@ -46,7 +52,8 @@ static void base64_refuses(void **state) {
         assert_int_equal(rb_base64_decode(bad[i], strlen(bad[i]), plain), -1);
 }
 
-static void random_bytes_fill(void **state) {
+static void random_bytes_fill(void **state)
+{
     (void)state;
     uint8_t a[1000] = {0}, b[1000] = {0}, zero[16] = {0};
     rb_random_bytes(a, sizeof a);
@@ -55,10 +62,14 @@ static void random_bytes_fill(void **state) {
     assert_memory_not_equal(a + sizeof a - sizeof zero, zero, sizeof zero); // the last chunk too
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sha256),         cmocka_unit_test(hmac),          cmocka_unit_test(base64_round_trips),
-        cmocka_unit_test(base64_refuses), cmocka_unit_test(random_bytes_fill),
+        cmocka_unit_test(sha256),
+        cmocka_unit_test(hmac),
+        cmocka_unit_test(base64_round_trips),
+        cmocka_unit_test(base64_refuses),
+        cmocka_unit_test(random_bytes_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define NS "xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\""
+#define NS      "xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\""
 #define NOON_US INT64_C(1767268800000000) // 2026-01-01T12:00:00Z
 
 static const char run_answer[] =
@@ -17,7 +17,8 @@ static const char run_answer[] =
     "<clientToken>tok</clientToken><tagSet><item><key>rb:run-id</key><value>r-9</value></item>"
     "<item><key>rb:launch-id</key><value>l-1</value></item></tagSet></item></instancesSet></RunInstancesResponse>";
 
-static void launched_instance(void **state) {
+static void launched_instance(void **state)
+{
     (void)state;
     struct rb_arena arena = {0};
     struct rb_instance i;
@@ -40,30 +41,32 @@ static void launched_instance(void **state) {
     rb_arena_finish(&arena);
 }
 
-static char *list_of(struct rb_arena *a, const char *instances, const char *rest) {
+static char *list_of(struct rb_arena *a, const char *instances, const char *rest)
+{
     return rb_arena_printf(a,
                            "<DescribeInstancesResponse " NS "><reservationSet><item><instancesSet>%s</instancesSet>"
                            "</item></reservationSet>%s</DescribeInstancesResponse>",
                            instances, rest);
 }
 
-static void listed_instances(void **state) {
+static void listed_instances(void **state)
+{
     (void)state;
     struct rb_arena arena = {0};
     struct rb_ec2_instances page;
-    const char *body = list_of(
-        &arena,
-        "<item><instanceState><code>272</code></instanceState><ipAddress>54.1.2.3</ipAddress>"
-        "<privateIpAddress>10.0.0.5</privateIpAddress><instanceLifecycle>spot</instanceLifecycle>"
-        "<launchTime>2026-01-01T12:00:00.000Z</launchTime><instanceId>i-1</instanceId></item>"
-        "<item><instanceId>i-2</instanceId><instanceState><code>48</code></instanceState>"
-        "<launchTime>2026-01-01T12:00:00.000Z</launchTime>"
-        "<reason>User initiated (2026-01-01 12:00:07 GMT)</reason>"
-        "<stateReason><code>Client.UserInitiatedShutdown</code><message>m</message></stateReason></item>"
-        "<item><instanceId>i-3</instanceId><instanceState><code>48</code></instanceState>"
-        "<reason>Server.SpotInstanceTermination: Spot instance termination</reason>"
-        "<stateReason><code>Server.SpotInstanceTermination</code></stateReason></item>",
-        "<nextToken>abc=</nextToken>");
+    const char *body =
+        list_of(&arena,
+                "<item><instanceState><code>272</code></instanceState><ipAddress>54.1.2.3</ipAddress>"
+                "<privateIpAddress>10.0.0.5</privateIpAddress><instanceLifecycle>spot</instanceLifecycle>"
+                "<launchTime>2026-01-01T12:00:00.000Z</launchTime><instanceId>i-1</instanceId></item>"
+                "<item><instanceId>i-2</instanceId><instanceState><code>48</code></instanceState>"
+                "<launchTime>2026-01-01T12:00:00.000Z</launchTime>"
+                "<reason>User initiated (2026-01-01 12:00:07 GMT)</reason>"
+                "<stateReason><code>Client.UserInitiatedShutdown</code><message>m</message></stateReason></item>"
+                "<item><instanceId>i-3</instanceId><instanceState><code>48</code></instanceState>"
+                "<reason>Server.SpotInstanceTermination: Spot instance termination</reason>"
+                "<stateReason><code>Server.SpotInstanceTermination</code></stateReason></item>",
+                "<nextToken>abc=</nextToken>");
     assert_true(rb_ec2_decode_list(body, strlen(body), "us-east-1", &arena, &page, NULL));
     assert_int_equal(page.n, 3);
     assert_string_equal(page.next_page, "abc=");
@@ -83,11 +86,20 @@ static void listed_instances(void **state) {
     rb_arena_finish(&arena);
 }
 
-static void states_are_told_apart(void **state) {
+static void states_are_told_apart(void **state)
+{
     (void)state;
-    static const struct { int code, expected; } cases[] = {
-        {0, RB_INSTANCE_PENDING},   {16, RB_INSTANCE_RUNNING},  {32, RB_INSTANCE_STOPPING}, {48, RB_INSTANCE_TERMINATED},
-        {64, RB_INSTANCE_STOPPING}, {80, RB_INSTANCE_STOPPING}, {17, -1},                   {-1, -1},
+    static const struct {
+        int code, expected;
+    } cases[] = {
+        {0, RB_INSTANCE_PENDING},
+        {16, RB_INSTANCE_RUNNING},
+        {32, RB_INSTANCE_STOPPING},
+        {48, RB_INSTANCE_TERMINATED},
+        {64, RB_INSTANCE_STOPPING},
+        {80, RB_INSTANCE_STOPPING},
+        {17, -1},
+        {-1, -1},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct rb_arena arena = {0};
@@ -103,7 +115,8 @@ static void states_are_told_apart(void **state) {
     }
 }
 
-static void empty_lists_end(void **state) {
+static void empty_lists_end(void **state)
+{
     (void)state;
     static const char *const bodies[] = {
         "<DescribeInstancesResponse " NS "><reservationSet/></DescribeInstancesResponse>",
@@ -121,7 +134,8 @@ static void empty_lists_end(void **state) {
     }
 }
 
-static void expect_no_list(const char *body, const char *reason) {
+static void expect_no_list(const char *body, const char *reason)
+{
     struct rb_arena arena = {0};
     struct rb_ec2_instances page;
     struct rb_err err = {0};
@@ -131,13 +145,16 @@ static void expect_no_list(const char *body, const char *reason) {
     rb_arena_finish(&arena);
 }
 
-static void bad_lists_are_refused(void **state) {
+static void bad_lists_are_refused(void **state)
+{
     (void)state;
     expect_no_list("<RunInstancesResponse/>", "expected <DescribeInstancesResponse>, got <RunInstancesResponse>");
     expect_no_list("<DescribeInstancesResponse/>", "reservationSet");
     expect_no_list("<DescribeInstancesResponse><reservationSet><item>", "no element found");
 
-    static const struct { const char *item, *reason; } cases[] = {
+    static const struct {
+        const char *item, *reason;
+    } cases[] = {
         {"<item/>", "instanceId"},
         {"<item><instanceId>-oProxyCommand=x</instanceId><instanceState><code>0</code></instanceState></item>",
          "instanceId"},
@@ -145,11 +162,14 @@ static void bad_lists_are_refused(void **state) {
         {"<item><instanceId>i-1</instanceId></item>", "i-1: answer: instanceState/code"},
         {"<item><instanceId>i-1</instanceId><instanceState><code>x</code></instanceState></item>", "a number"},
         {"<item><instanceId>i-1</instanceId><instanceState><code>16</code></instanceState>"
-         "<ipAddress>-oProxyCommand=evil</ipAddress></item>", "ipAddress: expected a numeric IP address"},
+         "<ipAddress>-oProxyCommand=evil</ipAddress></item>",
+         "ipAddress: expected a numeric IP address"},
         {"<item><instanceId>i-1</instanceId><instanceState><code>16</code></instanceState>"
-         "<privateIpAddress>host.example</privateIpAddress></item>", "privateIpAddress"},
+         "<privateIpAddress>host.example</privateIpAddress></item>",
+         "privateIpAddress"},
         {"<item><instanceId>i-1</instanceId><instanceState><code>16</code></instanceState>"
-         "<launchTime>yesterday</launchTime></item>", "launchTime"},
+         "<launchTime>yesterday</launchTime></item>",
+         "launchTime"},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct rb_arena arena = {0};
@@ -158,7 +178,8 @@ static void bad_lists_are_refused(void **state) {
     }
 }
 
-static void a_launch_is_one_instance(void **state) {
+static void a_launch_is_one_instance(void **state)
+{
     (void)state;
     static const char *const bodies[] = {
         "<RunInstancesResponse><instancesSet/></RunInstancesResponse>",
@@ -175,9 +196,13 @@ static void a_launch_is_one_instance(void **state) {
     }
 }
 
-static void terminations(void **state) {
+static void terminations(void **state)
+{
     (void)state;
-    static const struct { const char *item; bool ok; } cases[] = {
+    static const struct {
+        const char *item;
+        bool ok;
+    } cases[] = {
         {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState></item>", true},
         {"<item><instanceId>i-1</instanceId><currentState><code>48</code></currentState></item>", true},
         {"<item><instanceId>i-1</instanceId><currentState><code>16</code></currentState></item>", false},
@@ -195,7 +220,8 @@ static void terminations(void **state) {
     }
 }
 
-static void images(void **state) {
+static void images(void **state)
+{
     (void)state;
     static const char body[] = "<DescribeImagesResponse><imagesSet><item><imageId>ami-1</imageId>"
                                "<rootDeviceName>/dev/xvda</rootDeviceName></item><item><imageId>ami-2</imageId></item>"
@@ -213,20 +239,21 @@ static void images(void **state) {
     rb_arena_finish(&arena);
 }
 
-#define TYPE(name, gpus) \
-    "<item><instanceType>" name "</instanceType><vCpuInfo><defaultVCpus>48</defaultVCpus></vCpuInfo>" \
+#define TYPE(name, gpus)                                                                                  \
+    "<item><instanceType>" name "</instanceType><vCpuInfo><defaultVCpus>48</defaultVCpus></vCpuInfo>"     \
     "<memoryInfo><sizeInMiB>196608</sizeInMiB></memoryInfo><supportedUsageClasses><item>on-demand</item>" \
     "<item>spot</item></supportedUsageClasses>" gpus "</item>"
-#define GPUS(name, count) \
+#define GPUS(name, count)                                                                                   \
     "<gpuInfo><gpus><item><name>" name "</name><manufacturer>NVIDIA</manufacturer><count>" count "</count>" \
     "<memoryInfo><sizeInMiB>24576</sizeInMiB></memoryInfo></item></gpus></gpuInfo>"
 
-static void machines(void **state) {
+static void machines(void **state)
+{
     (void)state;
     static const char body[] =
         "<DescribeInstanceTypesResponse " NS "><instanceTypeSet>" TYPE("g5.12xlarge", GPUS("A10G", "4"))
-        TYPE("c5.12xlarge", "") TYPE("p5e.48xlarge", GPUS("NVIDIA", "8")) TYPE("g6f.large", GPUS("L4", "0"))
-        "</instanceTypeSet></DescribeInstanceTypesResponse>";
+            TYPE("c5.12xlarge", "") TYPE("p5e.48xlarge", GPUS("NVIDIA", "8"))
+                TYPE("g6f.large", GPUS("L4", "0")) "</instanceTypeSet></DescribeInstanceTypesResponse>";
     struct rb_arena arena = {0};
     struct rb_ec2_machines page;
     assert_true(rb_ec2_decode_machines(body, sizeof body - 1, &arena, &page, NULL));
@@ -242,9 +269,13 @@ static void machines(void **state) {
     rb_arena_finish(&arena);
 }
 
-static void spot_prices(void **state) {
+static void spot_prices(void **state)
+{
     (void)state;
-    static const struct { const char *price; int64_t uusd; } cases[] = {
+    static const struct {
+        const char *price;
+        int64_t uusd;
+    } cases[] = {
         {"0.3510000", 351000}, {"0.3510001", 351001}, {"12", 12000000}, {"0", -1}, {"-1", -1}, {"cheap", -1}, {"", -1},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
@@ -263,13 +294,19 @@ static void spot_prices(void **state) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launched_instance),     cmocka_unit_test(listed_instances),
-        cmocka_unit_test(states_are_told_apart), cmocka_unit_test(empty_lists_end),
-        cmocka_unit_test(bad_lists_are_refused), cmocka_unit_test(a_launch_is_one_instance),
-        cmocka_unit_test(terminations),          cmocka_unit_test(images),
-        cmocka_unit_test(machines),              cmocka_unit_test(spot_prices),
+        cmocka_unit_test(launched_instance),
+        cmocka_unit_test(listed_instances),
+        cmocka_unit_test(states_are_told_apart),
+        cmocka_unit_test(empty_lists_end),
+        cmocka_unit_test(bad_lists_are_refused),
+        cmocka_unit_test(a_launch_is_one_instance),
+        cmocka_unit_test(terminations),
+        cmocka_unit_test(images),
+        cmocka_unit_test(machines),
+        cmocka_unit_test(spot_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,14 @@
 #include "providers/ec2_encode.h"
 #include "tests/base/check.h"
 
-static void expect(struct rb_buf *body, const char *expected) {
+static void expect(struct rb_buf *body, const char *expected)
+{
     assert_string_equal(rb_buf_str(body), expected);
     rb_buf_finish(body);
 }
 
-static void plain_launch(void **state) {
+static void plain_launch(void **state)
+{
     (void)state;
     struct rb_buf body = RB_BUF_INIT;
     rb_ec2_encode_run(&launch_plain, "ami-1", NULL, &body);
@@ -19,7 +21,8 @@ static void plain_launch(void **state) {
            "&MetadataOptions.HttpEndpoint=enabled&MetadataOptions.HttpPutResponseHopLimit=1");
 }
 
-static void full_launch(void **state) {
+static void full_launch(void **state)
+{
     (void)state;
     struct rb_buf body = RB_BUF_INIT;
     rb_ec2_encode_run(&launch_full, "ami-2", "/dev/sda1", &body);
@@ -45,7 +48,8 @@ static void full_launch(void **state) {
            "&UserData=IyEvYmluL3NoCg%3D%3D");
 }
 
-static void profile_by_arn(void **state) {
+static void profile_by_arn(void **state)
+{
     (void)state;
     struct rb_launch l = launch_plain;
     l.instance_profile = "arn:aws:iam::1:instance-profile/x";
@@ -55,7 +59,8 @@ static void profile_by_arn(void **state) {
     rb_buf_finish(&body);
 }
 
-static void questions(void **state) {
+static void questions(void **state)
+{
     (void)state;
     static const char *const types[] = {"g5.xlarge", "p3.2xlarge"};
     struct rb_buf body = RB_BUF_INIT;
@@ -78,7 +83,8 @@ static void questions(void **state) {
                   "&ProductDescription.1=Linux%2FUNIX&StartTime=2026-01-01T00%3A00%3A00Z&MaxResults=1000");
 }
 
-static void impossible_launches(void **state) {
+static void impossible_launches(void **state)
+{
     (void)state;
     static char long_token[66], long_data[RB_LIMIT_USER_DATA + 2];
     memset(long_token, 'a', sizeof long_token - 1);
@@ -105,7 +111,8 @@ static void impossible_launches(void **state) {
     assert_true(rb_ec2_check_launch(&bad[3], NULL));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_launch), cmocka_unit_test(full_launch),         cmocka_unit_test(profile_by_arn),
         cmocka_unit_test(questions),    cmocka_unit_test(impossible_launches),

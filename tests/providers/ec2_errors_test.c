@@ -3,7 +3,8 @@
 #include "providers/ec2_errors.h"
 #include "tests/base/check.h"
 
-static enum rb_aws_reaction judge(long status, const char *code, const char *message, struct rb_err *err) {
+static enum rb_aws_reaction judge(long status, const char *code, const char *message, struct rb_err *err)
+{
     struct rb_arena arena = {0};
     const char *body = rb_arena_printf(&arena,
                                        "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors>"
@@ -14,9 +15,14 @@ static enum rb_aws_reaction judge(long status, const char *code, const char *mes
     return reaction;
 }
 
-static void codes_decide(void **state) {
+static void codes_decide(void **state)
+{
     (void)state;
-    static const struct { const char *code; enum rb_err_code err; enum rb_aws_reaction reaction; } cases[] = {
+    static const struct {
+        const char *code;
+        enum rb_err_code err;
+        enum rb_aws_reaction reaction;
+    } cases[] = {
         {"InsufficientInstanceCapacity", RB_ERR_CAPACITY, RB_AWS_FAIL},
         {"Unsupported", RB_ERR_CAPACITY, RB_AWS_FAIL},
         {"SpotMaxPriceTooLow", RB_ERR_CAPACITY, RB_AWS_FAIL},
@@ -55,11 +61,15 @@ static void codes_decide(void **state) {
         }
 }
 
-static void messages_decide_where_codes_do_not(void **state) {
+static void messages_decide_where_codes_do_not(void **state)
+{
     (void)state;
     struct rb_err err;
-    assert_int_equal(judge(400, "InvalidParameterValue", "Value (rb) for parameter iamInstanceProfile.name is invalid. "
-                                                         "Invalid IAM Instance Profile name", &err), RB_AWS_SLOW_DOWN);
+    assert_int_equal(judge(400, "InvalidParameterValue",
+                           "Value (rb) for parameter iamInstanceProfile.name is invalid. "
+                           "Invalid IAM Instance Profile name",
+                           &err),
+                     RB_AWS_SLOW_DOWN);
     assert_int_equal(judge(400, "InvalidParameterValue", "Value (x) is invalid", &err), RB_AWS_FAIL);
     assert_int_equal(judge(403, "SignatureDoesNotMatch", "Signature expired: 2026 is now earlier than", &err),
                      RB_AWS_REFRESH);
@@ -67,9 +77,14 @@ static void messages_decide_where_codes_do_not(void **state) {
                      RB_AWS_FAIL);
 }
 
-static void unlisted_codes_go_by_status(void **state) {
+static void unlisted_codes_go_by_status(void **state)
+{
     (void)state;
-    static const struct { long status; enum rb_err_code err; enum rb_aws_reaction reaction; } cases[] = {
+    static const struct {
+        long status;
+        enum rb_err_code err;
+        enum rb_aws_reaction reaction;
+    } cases[] = {
         {400, RB_ERR_INVALID, RB_AWS_FAIL},          {403, RB_ERR_DENIED, RB_AWS_FAIL},
         {429, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},   {500, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
         {302, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
@@ -81,10 +96,15 @@ static void unlisted_codes_go_by_status(void **state) {
     }
 }
 
-static void strangers_answers_prove_nothing(void **state) {
+static void strangers_answers_prove_nothing(void **state)
+{
     (void)state;
-    static const char *const bodies[] = {"", "<html><body>502 Bad Gateway</body></html>", "<html>", "<Response/>",
-                                         "{\"error\":1}", "<Response><Errors><Error><Code/></Error></Errors></Response>"};
+    static const char *const bodies[] = {"",
+                                         "<html><body>502 Bad Gateway</body></html>",
+                                         "<html>",
+                                         "<Response/>",
+                                         "{\"error\":1}",
+                                         "<Response><Errors><Error><Code/></Error></Errors></Response>"};
     static const long statuses[] = {400, 403, 404, 429, 500, 502, 503};
     for (size_t b = 0; b < N_OF(bodies); b++)
         for (size_t s = 0; s < N_OF(statuses); s++) {
@@ -96,7 +116,8 @@ static void strangers_answers_prove_nothing(void **state) {
         }
 }
 
-static void messages_are_made_safe(void **state) {
+static void messages_are_made_safe(void **state)
+{
     (void)state;
     struct rb_err err = {0};
     judge(400, "Invalid&#10;Thing", "a&#10;b&#x9b;31m", &err);
@@ -109,7 +130,8 @@ static void messages_are_made_safe(void **state) {
     assert_true(strlen(err.message) < sizeof err.message - 100);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_decide),
         cmocka_unit_test(messages_decide_where_codes_do_not),

@@ -17,10 +17,10 @@
 #define INSTANCE(id, state) \
     "<item><instanceId>" id "</instanceId><instanceState><code>" state "</code></instanceState></item>"
 #define LAUNCHED "<RunInstancesResponse><instancesSet>" INSTANCE("i-1", "0") "</instancesSet></RunInstancesResponse>"
-#define LISTED(instances, rest) \
+#define LISTED(instances, rest)                                                 \
     "<DescribeInstancesResponse><reservationSet><item><instancesSet>" instances \
     "</instancesSet></item></reservationSet>" rest "</DescribeInstancesResponse>"
-#define ENDED \
+#define ENDED                                                                      \
     "<TerminateInstancesResponse><instancesSet><item><instanceId>i-1</instanceId>" \
     "<currentState><code>32</code></currentState></item></instancesSet></TerminateInstancesResponse>"
 
@@ -42,7 +42,8 @@ struct world {
     struct told told;
 };
 
-static void tell(struct told *t, const struct rb_err *err) {
+static void tell(struct told *t, const struct rb_err *err)
+{
     t->done = true;
     t->n_calls++;
     t->failed = err != NULL;
@@ -50,7 +51,8 @@ static void tell(struct told *t, const struct rb_err *err) {
         t->err = *err;
 }
 
-static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i) {
+static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
+{
     struct told *t = arg;
     tell(t, err);
     assert_int_equal(i == NULL, err != NULL);
@@ -58,7 +60,8 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
         snprintf(t->ids, sizeof t->ids, "%s", i->id);
 }
 
-static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
     struct told *t = arg;
     tell(t, err);
     t->n = n;
@@ -68,11 +71,13 @@ static void on_list(void *arg, const struct rb_err *err, const struct rb_instanc
         snprintf(t->ids + strlen(t->ids), sizeof t->ids - strlen(t->ids), "%s ", instances[i].id);
 }
 
-static void on_terminate(void *arg, const struct rb_err *err) {
+static void on_terminate(void *arg, const struct rb_err *err)
+{
     tell(arg, err);
 }
 
-static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog) {
+static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
     struct told *t = arg;
     tell(t, err);
     t->n = catalog ? catalog->n_offers : 0;
@@ -82,7 +87,8 @@ static void on_offers(void *arg, const struct rb_err *err, const struct rb_catal
     }
 }
 
-static void begin(struct world *w, const struct step *steps, int n) {
+static void begin(struct world *w, const struct step *steps, int n)
+{
     memset(w, 0, sizeof *w);
     test_loop_init(&w->loop);
     w->server = script_server_start(steps, n);
@@ -94,7 +100,8 @@ static void begin(struct world *w, const struct step *steps, int n) {
         fail_msg("%s", err.message);
 }
 
-static void finish(struct world *w) {
+static void finish(struct world *w)
+{
     w->provider.ops->destroy(&w->provider);
     rb_http_destroy(w->http);
     script_server_stop(w->server);
@@ -102,24 +109,28 @@ static void finish(struct world *w) {
     assert_int_equal(w->loop.n_watches, 0);
 }
 
-static void wait_for_answer(struct world *w) {
+static void wait_for_answer(struct world *w)
+{
     assert_false(w->told.done); // never from inside the call
     assert_true(test_loop_run(&w->loop, &w->told.done));
     assert_int_equal(w->told.n_calls, 1);
 }
 
-static void launch(struct world *w, const struct step *steps, int n, const struct rb_launch *l) {
+static void launch(struct world *w, const struct step *steps, int n, const struct rb_launch *l)
+{
     begin(w, steps, n);
     w->provider.ops->launch(&w->provider, l, on_launch, &w->told);
     wait_for_answer(w);
 }
 
-static const char *body_of(struct world *w, int i) {
+static const char *body_of(struct world *w, int i)
+{
     return strstr(script_server_request(w->server, i), "\r\n\r\n") + 4;
 }
 
 // Value of a header of the i-th request, into the arena.
-static const char *header_of(struct world *w, int i, const char *name, struct rb_arena *a) {
+static const char *header_of(struct world *w, int i, const char *name, struct rb_arena *a)
+{
     const char *line = strcasestr(script_server_request(w->server, i), rb_arena_printf(a, "\r\n%s:", name));
     if (!line)
         fail_msg("request %d has no %s", i, name);
@@ -127,7 +138,8 @@ static const char *header_of(struct world *w, int i, const char *name, struct rb
     return rb_arena_strndup(a, line, strcspn(line, "\r"));
 }
 
-static void launched(void **state) {
+static void launched(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {{.status = 200, .body = LAUNCHED}};
@@ -140,7 +152,8 @@ static void launched(void **state) {
 }
 
 // The signature is over the bytes that arrived, as a server would check it.
-static void requests_are_signed(void **state) {
+static void requests_are_signed(void **state)
+{
     (void)state;
     struct world w;
     struct rb_arena arena = {0};
@@ -158,8 +171,16 @@ static void requests_are_signed(void **state) {
     assert_string_equal(headers[2].value, "20260101T000000Z");
     assert_string_equal(headers[3].value, "TOKEN+/=");
     const struct rb_sigv4_request request = {
-        .method = "POST", .path = "/", .query = "", .headers = headers, .n_headers = 4, .body = body_of(&w, 0),
-        .body_len = strlen(body_of(&w, 0)), .amz_date = headers[2].value, .region = "us-east-1", .service = "ec2",
+        .method = "POST",
+        .path = "/",
+        .query = "",
+        .headers = headers,
+        .n_headers = 4,
+        .body = body_of(&w, 0),
+        .body_len = strlen(body_of(&w, 0)),
+        .amz_date = headers[2].value,
+        .region = "us-east-1",
+        .service = "ec2",
     };
     struct rb_buf expected = RB_BUF_INIT;
     rb_sigv4_authorization(&request, "test", "secret", &expected);
@@ -169,7 +190,8 @@ static void requests_are_signed(void **state) {
     finish(&w);
 }
 
-static void transient_failures_repeat_the_same_request(void **state) {
+static void transient_failures_repeat_the_same_request(void **state)
+{
     (void)state;
     struct world w;
     struct rb_arena arena = {0};
@@ -193,18 +215,21 @@ static void transient_failures_repeat_the_same_request(void **state) {
 }
 
 // What a launch that did not work out is called, and after how many requests.
-static void launch_failures(void **state) {
+static void launch_failures(void **state)
+{
     (void)state;
-    static const struct step
-        unknown = {.status = 500, .body = ERROR_BODY("InternalError")},
-        reset = {.how = RESET},
-        html = {.status = 200, .body = "<html>login</html>"},
-        throttled = {.status = 503, .body = ERROR_BODY("RequestLimitExceeded")},
-        empty = {.status = 500, .body = ERROR_BODY("InsufficientInstanceCapacity")},
-        denied = {.status = 403, .body = ERROR_BODY("UnauthorizedOperation")},
-        mismatch = {.status = 400, .body = ERROR_BODY("IdempotentParameterMismatch")},
-        invalid = {.status = 400, .body = ERROR_BODY("InvalidParameterValue")};
-    const struct { struct step steps[5]; int n; enum rb_err_code code; } cases[] = {
+    static const struct step unknown = {.status = 500, .body = ERROR_BODY("InternalError")}, reset = {.how = RESET},
+                             html = {.status = 200, .body = "<html>login</html>"},
+                             throttled = {.status = 503, .body = ERROR_BODY("RequestLimitExceeded")},
+                             empty = {.status = 500, .body = ERROR_BODY("InsufficientInstanceCapacity")},
+                             denied = {.status = 403, .body = ERROR_BODY("UnauthorizedOperation")},
+                             mismatch = {.status = 400, .body = ERROR_BODY("IdempotentParameterMismatch")},
+                             invalid = {.status = 400, .body = ERROR_BODY("InvalidParameterValue")};
+    const struct {
+        struct step steps[5];
+        int n;
+        enum rb_err_code code;
+    } cases[] = {
         {{empty}, 1, RB_ERR_CAPACITY},
         {{denied}, 1, RB_ERR_DENIED},
         {{invalid}, 1, RB_ERR_INVALID},
@@ -212,8 +237,8 @@ static void launch_failures(void **state) {
         {{throttled, throttled, throttled, throttled, throttled}, 5, RB_ERR_THROTTLED},
         {{unknown, unknown, unknown, unknown, unknown}, 5, RB_ERR_UNKNOWN_OUTCOME},
         {{html, html, html, html, html}, 5, RB_ERR_UNKNOWN_OUTCOME},
-        {{reset, empty}, 2, RB_ERR_CAPACITY},          // about this very token: nothing was launched
-        {{reset, denied}, 2, RB_ERR_UNKNOWN_OUTCOME},  // the first try may have launched
+        {{reset, empty}, 2, RB_ERR_CAPACITY},         // about this very token: nothing was launched
+        {{reset, denied}, 2, RB_ERR_UNKNOWN_OUTCOME}, // the first try may have launched
         {{reset, throttled, throttled, throttled, throttled}, 5, RB_ERR_UNKNOWN_OUTCOME},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
@@ -228,7 +253,8 @@ static void launch_failures(void **state) {
     }
 }
 
-static void nothing_sent_is_not_unknown(void **state) {
+static void nothing_sent_is_not_unknown(void **state)
+{
     (void)state;
     struct world w;
     begin(&w, NULL, 0);
@@ -240,7 +266,8 @@ static void nothing_sent_is_not_unknown(void **state) {
     finish(&w);
 }
 
-static void clocks_are_corrected(void **state) {
+static void clocks_are_corrected(void **state)
+{
     (void)state;
     struct world w;
     struct rb_arena arena = {0};
@@ -256,12 +283,14 @@ static void clocks_are_corrected(void **state) {
     finish(&w);
 }
 
-static void disks_are_sized_under_the_images_name(void **state) {
+static void disks_are_sized_under_the_images_name(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {
-        {.status = 200, .body = "<DescribeImagesResponse><imagesSet><item><imageId>ami-2</imageId>"
-                                "<rootDeviceName>/dev/xvda</rootDeviceName></item></imagesSet></DescribeImagesResponse>"},
+        {.status = 200,
+         .body = "<DescribeImagesResponse><imagesSet><item><imageId>ami-2</imageId>"
+                 "<rootDeviceName>/dev/xvda</rootDeviceName></item></imagesSet></DescribeImagesResponse>"},
         {.status = 200, .body = LAUNCHED},
     };
     launch(&w, steps, 2, &launch_full);
@@ -271,7 +300,8 @@ static void disks_are_sized_under_the_images_name(void **state) {
     finish(&w);
 }
 
-static void impossible_launches_cost_no_request(void **state) {
+static void impossible_launches_cost_no_request(void **state)
+{
     (void)state;
     struct rb_launch no_token = launch_plain, elsewhere = launch_plain;
     no_token.token = "";
@@ -287,7 +317,8 @@ static void impossible_launches_cost_no_request(void **state) {
 }
 
 // A mock cloud boots any image; a real one must be told which.
-static void images_are_needed_on_real_clouds(void **state) {
+static void images_are_needed_on_real_clouds(void **state)
+{
     (void)state;
     struct rb_launch no_image = launch_plain;
     no_image.image_id = NULL;
@@ -310,13 +341,15 @@ static void images_are_needed_on_real_clouds(void **state) {
     finish(&w);
 }
 
-static void list(struct world *w, const struct step *steps, int n, const char *run_id) {
+static void list(struct world *w, const struct step *steps, int n, const char *run_id)
+{
     begin(w, steps, n);
     w->provider.ops->list(&w->provider, run_id, on_list, &w->told);
     wait_for_answer(w);
 }
 
-static void lists_are_read_to_the_end(void **state) {
+static void lists_are_read_to_the_end(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {
@@ -333,7 +366,8 @@ static void lists_are_read_to_the_end(void **state) {
     finish(&w);
 }
 
-static void a_lost_page_makes_a_list_incomplete(void **state) {
+static void a_lost_page_makes_a_list_incomplete(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {
@@ -351,13 +385,15 @@ static void a_lost_page_makes_a_list_incomplete(void **state) {
     finish(&w);
 }
 
-static void terminate(struct world *w, const struct step *steps, int n) {
+static void terminate(struct world *w, const struct step *steps, int n)
+{
     begin(w, steps, n);
     w->provider.ops->terminate(&w->provider, "i-1", on_terminate, &w->told);
     wait_for_answer(w);
 }
 
-static void terminations(void **state) {
+static void terminations(void **state)
+{
     (void)state;
     struct world w;
     const struct step accepted[] = {{.how = RESET}, {.status = 200, .body = ENDED}};
@@ -372,27 +408,31 @@ static void terminations(void **state) {
     finish(&w);
 }
 
-#define MACHINE(name) \
+#define MACHINE(name)                                                                                \
     "<item><instanceType>" name "</instanceType><vCpuInfo><defaultVCpus>4</defaultVCpus></vCpuInfo>" \
-    "<memoryInfo><sizeInMiB>16384</sizeInMiB></memoryInfo><supportedUsageClasses><item>spot</item>" \
+    "<memoryInfo><sizeInMiB>16384</sizeInMiB></memoryInfo><supportedUsageClasses><item>spot</item>"  \
     "</supportedUsageClasses></item>"
-#define PRICE(type, zone, price) \
+#define PRICE(type, zone, price)                                                               \
     "<item><instanceType>" type "</instanceType><availabilityZone>" zone "</availabilityZone>" \
     "<spotPrice>" price "</spotPrice></item>"
 
-static void offers_join_machines_and_prices(void **state) {
+static void offers_join_machines_and_prices(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {
-        {.status = 200, .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" MACHINE("c5.xlarge")
-                                "</instanceTypeSet><nextToken>more</nextToken></DescribeInstanceTypesResponse>"},
-        {.status = 200, .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" MACHINE("c6.xlarge")
-                                "</instanceTypeSet></DescribeInstanceTypesResponse>"},
-        {.status = 200, .body = "<DescribeSpotPriceHistoryResponse><spotPriceHistorySet>"
-                                PRICE("c6.xlarge", "us-east-1b", "0.07") PRICE("c5.xlarge", "us-east-1b", "0.06")
-                                PRICE("c5.xlarge", "us-east-1a", "0.05") PRICE("c5.xlarge", "us-east-1a", "0.99")
-                                PRICE("x1.32xlarge", "us-east-1a", "3") "</spotPriceHistorySet>"
-                                "</DescribeSpotPriceHistoryResponse>"},
+        {.status = 200,
+         .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" MACHINE(
+             "c5.xlarge") "</instanceTypeSet><nextToken>more</nextToken></DescribeInstanceTypesResponse>"},
+        {.status = 200,
+         .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" MACHINE(
+             "c6.xlarge") "</instanceTypeSet></DescribeInstanceTypesResponse>"},
+        {.status = 200,
+         .body = "<DescribeSpotPriceHistoryResponse><spotPriceHistorySet>" PRICE("c6.xlarge", "us-east-1b", "0.07")
+             PRICE("c5.xlarge", "us-east-1b", "0.06") PRICE("c5.xlarge", "us-east-1a", "0.05")
+                 PRICE("c5.xlarge", "us-east-1a", "0.99")
+                     PRICE("x1.32xlarge", "us-east-1a", "3") "</spotPriceHistorySet>"
+                                                             "</DescribeSpotPriceHistoryResponse>"},
     };
     begin(&w, steps, 3);
     w.provider.ops->offers(&w.provider, NULL, 0, on_offers, &w.told);
@@ -408,12 +448,14 @@ static void offers_join_machines_and_prices(void **state) {
     finish(&w);
 }
 
-static void set_flag(void *flag) {
+static void set_flag(void *flag)
+{
     *(bool *)flag = true;
 }
 
 // Destroyed while a request is out, and while the next try waits: no callback, nothing leaked.
-static void destroying_drops_what_is_pending(void **state) {
+static void destroying_drops_what_is_pending(void **state)
+{
     (void)state;
     static const struct step cases[] = {
         {.how = DRIP, .status = 200, .body = LAUNCHED},
@@ -432,7 +474,8 @@ static void destroying_drops_what_is_pending(void **state) {
     }
 }
 
-static int set_up(void **state) {
+static int set_up(void **state)
+{
     (void)state;
     setenv("AWS_ACCESS_KEY_ID", "test", 1);
     setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
@@ -441,7 +484,8 @@ static int set_up(void **state) {
     return 0;
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launched),
         cmocka_unit_test(requests_are_signed),

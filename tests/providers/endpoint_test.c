@@ -5,19 +5,22 @@
 
 #include <stdlib.h>
 
-static int begin(void **state) {
+static int begin(void **state)
+{
     (void)state;
     home_begin();
     return 0;
 }
 
-static int end(void **state) {
+static int end(void **state)
+{
     (void)state;
     home_end();
     return 0;
 }
 
-static void expect(const char *service, const char *region, bool loopback_only, const char *url) {
+static void expect(const char *service, const char *region, bool loopback_only, const char *url)
+{
     char out[256];
     struct rb_err err;
     if (!rb_aws_endpoint(service, region, loopback_only, out, sizeof out, &err))
@@ -25,7 +28,8 @@ static void expect(const char *service, const char *region, bool loopback_only, 
     assert_string_equal(out, url);
 }
 
-static void expect_refused(const char *region, bool loopback_only, const char *reason) {
+static void expect_refused(const char *region, bool loopback_only, const char *reason)
+{
     char out[256] = "untouched";
     struct rb_err err = {0};
     if (rb_aws_endpoint("ec2", region, loopback_only, out, sizeof out, &err))
@@ -35,7 +39,8 @@ static void expect_refused(const char *region, bool loopback_only, const char *r
     assert_says(&err, reason);
 }
 
-static void public_hosts(void **state) {
+static void public_hosts(void **state)
+{
     (void)state;
     expect("ec2", "us-east-1", false, "https://ec2.us-east-1.amazonaws.com");
     expect("ssm", "eu-central-2", false, "https://ssm.eu-central-2.amazonaws.com");
@@ -43,10 +48,12 @@ static void public_hosts(void **state) {
     expect("ec2", "us-gov-west-1", false, "https://ec2.us-gov-west-1.amazonaws.com");
 }
 
-static void regions_cannot_smuggle_hosts(void **state) {
+static void regions_cannot_smuggle_hosts(void **state)
+{
     (void)state;
-    static const char *const regions[] = {"", "us-east-1.evil.com", "evil.com/us-east-1", "us-east-1/", "US-EAST-1",
-                                          "us-east", "us-east-1\n", "@evil-com-1", "xx-east-1", "us-east-1a"};
+    static const char *const regions[] = {
+        "",        "us-east-1.evil.com", "evil.com/us-east-1", "us-east-1/", "US-EAST-1",
+        "us-east", "us-east-1\n",        "@evil-com-1",        "xx-east-1",  "us-east-1a"};
     for (size_t i = 0; i < N_OF(regions); i++)
         expect_refused(regions[i], false, "expected a region such as us-east-1");
     setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1", 1);
@@ -54,7 +61,8 @@ static void regions_cannot_smuggle_hosts(void **state) {
     expect("ec2", "nowhere-7", true, "http://127.0.0.1:1"); // the mock cloud names its own regions
 }
 
-static void overrides_in_order(void **state) {
+static void overrides_in_order(void **state)
+{
     (void)state;
     home_write("config", "[default]\nendpoint_url = http://127.0.0.1:1\n", 0644);
     expect("ec2", "us-east-1", false, "http://127.0.0.1:1");
@@ -74,19 +82,26 @@ static void overrides_in_order(void **state) {
     expect_refused("us-east-1", true, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
 }
 
-static void profiles_can_ignore_overrides(void **state) {
+static void profiles_can_ignore_overrides(void **state)
+{
     (void)state;
     home_write("config", "[default]\nendpoint_url = http://127.0.0.1:1\nignore_configured_endpoint_urls = true\n",
                0644);
     expect("ec2", "us-east-1", false, "https://ec2.us-east-1.amazonaws.com");
 }
 
-static void unsafe_urls_are_refused(void **state) {
+static void unsafe_urls_are_refused(void **state)
+{
     (void)state;
-    static const struct { const char *url, *reason; } cases[] = {
-        {"http://ec2.us-east-1.amazonaws.com", "loopback"}, {"ftp://127.0.0.1", "https://"},
-        {"https://user@example.com", "expected https://"},  {"https://example.com/path", "no path"},
-        {"https://example.com/?a=b", "no path"},            {"127.0.0.1:4566", "AWS_ENDPOINT_URL"},
+    static const struct {
+        const char *url, *reason;
+    } cases[] = {
+        {"http://ec2.us-east-1.amazonaws.com", "loopback"},
+        {"ftp://127.0.0.1", "https://"},
+        {"https://user@example.com", "expected https://"},
+        {"https://example.com/path", "no path"},
+        {"https://example.com/?a=b", "no path"},
+        {"127.0.0.1:4566", "AWS_ENDPOINT_URL"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         setenv("AWS_ENDPOINT_URL", cases[i].url, 1);
@@ -94,7 +109,8 @@ static void unsafe_urls_are_refused(void **state) {
     }
 }
 
-static void mock_clouds_stay_on_loopback(void **state) {
+static void mock_clouds_stay_on_loopback(void **state)
+{
     (void)state;
     expect_refused("us-east-1", true, "start rbmock and set AWS_ENDPOINT_URL");
     setenv("AWS_ENDPOINT_URL", "https://ec2.us-east-1.amazonaws.com", 1);
@@ -105,10 +121,15 @@ static void mock_clouds_stay_on_loopback(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(public_hosts),       TEST(regions_cannot_smuggle_hosts), TEST(overrides_in_order),
-        TEST(profiles_can_ignore_overrides), TEST(unsafe_urls_are_refused), TEST(mock_clouds_stay_on_loopback),
+        TEST(public_hosts),
+        TEST(regions_cannot_smuggle_hosts),
+        TEST(overrides_in_order),
+        TEST(profiles_can_ignore_overrides),
+        TEST(unsafe_urls_are_refused),
+        TEST(mock_clouds_stay_on_loopback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

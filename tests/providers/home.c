@@ -14,7 +14,8 @@ static char directory[64];
 static char path[128];
 
 // From the start again after each, as unsetenv moves the rest.
-static void unset_aws_variables(void) {
+static void unset_aws_variables(void)
+{
     for (char **e = environ; *e;) {
         char name[128];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
@@ -27,12 +28,14 @@ static void unset_aws_variables(void) {
     }
 }
 
-const char *home_path(const char *name) {
+const char *home_path(const char *name)
+{
     snprintf(path, sizeof path, "%s/.aws/%s", directory, name);
     return path;
 }
 
-void home_begin(void) {
+void home_begin(void)
+{
     unset_aws_variables();
     strcpy(directory, "/tmp/rb-home-XXXXXX");
     if (!mkdtemp(directory))
@@ -42,12 +45,14 @@ void home_begin(void) {
     setenv("HOME", directory, 1);
 }
 
-void home_write(const char *name, const char *text, int mode) {
+void home_write(const char *name, const char *text, int mode)
+{
     if (!rb_write_file(home_path(name), text, strlen(text), NULL) || chmod(home_path(name), (mode_t)mode) != 0)
         abort();
 }
 
-void home_end(void) {
+void home_end(void)
+{
     static const char *const names[] = {"credentials", "config", "tool", "witness"};
     for (int i = 0; i < 4; i++)
         unlink(home_path(names[i]));

@@ -25,55 +25,67 @@ struct world {
     struct result result;
 };
 
-static void keep(char *out, size_t size, const char *text) {
+static void keep(char *out, size_t size, const char *text)
+{
     strncpy(out, text ? text : "", size - 1);
 }
 
-static void on_response(void *arg, const struct rb_http_response *r) {
+static void on_response(void *arg, const struct rb_http_response *r)
+{
     struct result *result = arg;
-    *result = (struct result){.done = true, .n_calls = result->n_calls + 1, .status = r->status, .sent = r->sent,
-                              .body_len = r->body_len};
+    *result = (struct result){
+        .done = true, .n_calls = result->n_calls + 1, .status = r->status, .sent = r->sent, .body_len = r->body_len};
     keep(result->body, sizeof result->body, r->body);
     keep(result->retry_after, sizeof result->retry_after, r->retry_after);
     keep(result->date, sizeof result->date, r->date);
     keep(result->reason, sizeof result->reason, r->transport_error);
 }
 
-static void begin(struct world *w, const struct step *steps, int n) {
+static void begin(struct world *w, const struct step *steps, int n)
+{
     memset(w, 0, sizeof *w);
     test_loop_init(&w->loop);
     assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
     w->server = script_server_start(steps, n);
 }
 
-static void end(struct world *w) {
+static void end(struct world *w)
+{
     rb_http_destroy(w->http);
     script_server_stop(w->server);
     assert_int_equal(w->loop.n_timers, 0);
     assert_int_equal(w->loop.n_watches, 0);
 }
 
-static void post(struct world *w, const char *url, const char *body, int64_t timeout_us) {
+static void post(struct world *w, const char *url, const char *body, int64_t timeout_us)
+{
     static const char *const headers[] = {"X-Test: yes"};
-    const struct rb_http_request request = {.method = "POST", .url = url, .headers = headers, .n_headers = 1,
-                                            .body = body, .body_len = strlen(body), .timeout_us = timeout_us};
+    const struct rb_http_request request = {.method = "POST",
+                                            .url = url,
+                                            .headers = headers,
+                                            .n_headers = 1,
+                                            .body = body,
+                                            .body_len = strlen(body),
+                                            .timeout_us = timeout_us};
     struct rb_err err;
     if (!rb_http_send(w->http, &request, on_response, &w->result, &err))
         fail_msg("%s", err.message);
     assert_false(w->result.done); // never from inside the call
 }
 
-static void play(struct world *w, const struct step *step, int64_t timeout_us) {
+static void play(struct world *w, const struct step *step, int64_t timeout_us)
+{
     begin(w, step, 1);
     post(w, script_server_url(w->server), "a=b", timeout_us);
     assert_true(test_loop_run(&w->loop, &w->result.done));
 }
 
-static void answers_come_whole(void **state) {
+static void answers_come_whole(void **state)
+{
     (void)state;
     struct world w;
-    const struct step step = {.status = 503, .headers = "retry-AFTER:  7 \r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n",
-                              .body = "hello"};
+    const struct step step = {
+        .status = 503, .headers = "retry-AFTER:  7 \r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n", .body = "hello"};
     play(&w, &step, 0);
     assert_int_equal(w.result.status, 503);
     assert_string_equal(w.result.body, "hello");
@@ -89,7 +101,8 @@ static void answers_come_whole(void **state) {
     end(&w);
 }
 
-static void redirects_are_answers(void **state) {
+static void redirects_are_answers(void **state)
+{
     (void)state;
     struct world w;
     const struct step step = {.status = 302, .headers = "Location: http://127.0.0.1:1/\r\n"};
@@ -98,9 +111,13 @@ static void redirects_are_answers(void **state) {
     end(&w);
 }
 
-static void broken_answers_are_none(void **state) {
+static void broken_answers_are_none(void **state)
+{
     (void)state;
-    static const struct { struct step step; const char *reason; } cases[] = {
+    static const struct {
+        struct step step;
+        const char *reason;
+    } cases[] = {
         {{.how = RESET}, "reset"},
         {{.how = BREAK_OFF, .status = 200, .body = "<half>"}, "bytes"},
         {{.how = DRIP, .status = 200, .body = "slow"}, "timed out"},
@@ -118,7 +135,8 @@ static void broken_answers_are_none(void **state) {
     }
 }
 
-static void refused_connection_sent_nothing(void **state) {
+static void refused_connection_sent_nothing(void **state)
+{
     (void)state;
     struct world w;
     begin(&w, NULL, 0);
@@ -136,7 +154,8 @@ static void refused_connection_sent_nothing(void **state) {
 }
 
 // TLS spoken to a peer that has none: the handshake fails before any of the request is out.
-static void tls_is_not_optional(void **state) {
+static void tls_is_not_optional(void **state)
+{
     (void)state;
     struct world w;
     const struct step step = {.status = 200};
@@ -151,7 +170,8 @@ static void tls_is_not_optional(void **state) {
     end(&w);
 }
 
-static void proxies_are_for_others(void **state) {
+static void proxies_are_for_others(void **state)
+{
     (void)state;
     struct world w;
     const struct step step = {.status = 200, .body = "direct"};
@@ -164,12 +184,22 @@ static void proxies_are_for_others(void **state) {
     end(&w);
 }
 
-static void unsafe_requests_are_refused(void **state) {
+static void unsafe_requests_are_refused(void **state)
+{
     (void)state;
     static const char *const urls[] = {
-        "http://example.com/",  "http://169.254.169.254/", "http://127.0.0.1@example.com/", "ftp://127.0.0.1/",
-        "file:///etc/passwd",   "http://localhost.example.com/", "http://[::2]/",           "http://128.0.0.1/",
-        "https://user:pw@example.com/", "not a url",       "",                              "http://0.0.0.0/",
+        "http://example.com/",
+        "http://169.254.169.254/",
+        "http://127.0.0.1@example.com/",
+        "ftp://127.0.0.1/",
+        "file:///etc/passwd",
+        "http://localhost.example.com/",
+        "http://[::2]/",
+        "http://128.0.0.1/",
+        "https://user:pw@example.com/",
+        "not a url",
+        "",
+        "http://0.0.0.0/",
     };
     struct world w;
     begin(&w, NULL, 0);
@@ -181,17 +211,21 @@ static void unsafe_requests_are_refused(void **state) {
         assert_int_equal(err.code, RB_ERR_INVALID);
     }
     const char *const injected[] = {"X-A: b\r\nX-C: d"};
-    const struct rb_http_request request = {.method = "GET", .url = script_server_url(w.server), .headers = injected,
-                                            .n_headers = 1};
+    const struct rb_http_request request = {
+        .method = "GET", .url = script_server_url(w.server), .headers = injected, .n_headers = 1};
     assert_false(rb_http_send(w.http, &request, on_response, &w.result, NULL));
     end(&w);
 }
 
-static void loopback_is_recognised(void **state) {
+static void loopback_is_recognised(void **state)
+{
     (void)state;
-    static const struct { const char *url; bool loopback; } cases[] = {
-        {"http://127.0.0.1:4566", true}, {"https://127.8.9.1", true},   {"http://localhost:80/", true},
-        {"http://[::1]:1/", true},       {"http://127.1", true},        {"http://localhost.", false},
+    static const struct {
+        const char *url;
+        bool loopback;
+    } cases[] = {
+        {"http://127.0.0.1:4566", true}, {"https://127.8.9.1", true},    {"http://localhost:80/", true},
+        {"http://[::1]:1/", true},       {"http://127.1", true},         {"http://localhost.", false},
         {"http://10.0.0.1", false},      {"https://example.com", false}, {"https://127.0.0.1.nip.io", false},
         {"ftp://127.0.0.1", false},      {"127.0.0.1", false},
     };
@@ -200,17 +234,20 @@ static void loopback_is_recognised(void **state) {
             fail_msg("%s", cases[i].url);
 }
 
-static void set_flag(void *flag) {
+static void set_flag(void *flag)
+{
     *(bool *)flag = true;
 }
 
-static void run_for(struct world *w, int64_t us) {
+static void run_for(struct world *w, int64_t us)
+{
     bool over = false;
     w->loop.loop.timer_start(&w->loop, us, set_flag, &over);
     assert_true(test_loop_run(&w->loop, &over));
 }
 
-static void cancelled_requests_stay_silent(void **state) {
+static void cancelled_requests_stay_silent(void **state)
+{
     (void)state;
     struct world w;
     const struct step steps[] = {{.how = DRIP, .status = 200, .body = "one"}, {.status = 200, .body = "two"}};
@@ -228,7 +265,8 @@ static void cancelled_requests_stay_silent(void **state) {
     end(&w);
 }
 
-static void destroying_ends_pending_requests(void **state) {
+static void destroying_ends_pending_requests(void **state)
+{
     (void)state;
     struct world w;
     const struct step step = {.how = DRIP, .status = 200};
@@ -240,7 +278,8 @@ static void destroying_ends_pending_requests(void **state) {
     assert_int_equal(w.result.n_calls, 0);
 }
 
-static void many_requests_share_the_client(void **state) {
+static void many_requests_share_the_client(void **state)
+{
     (void)state;
     struct world w;
     struct step steps[40];
@@ -259,12 +298,23 @@ static void many_requests_share_the_client(void **state) {
     end(&w);
 }
 
-static void retry_after_is_seconds_or_a_date(void **state) {
+static void retry_after_is_seconds_or_a_date(void **state)
+{
     (void)state;
-    static const struct { const char *text; int64_t us; } cases[] = {
-        {"0", 0}, {"120", 120000000}, {"Thu, 01 Jan 2026 00:00:10 GMT", 10000000},
-        {"Wed, 31 Dec 2025 23:59:59 GMT", 0}, {"soon", -1}, {"-5", -1}, {"1.5", -1}, {"", -1},
-        {"99999999999999999999", -1}, {NULL, -1},
+    static const struct {
+        const char *text;
+        int64_t us;
+    } cases[] = {
+        {"0", 0},
+        {"120", 120000000},
+        {"Thu, 01 Jan 2026 00:00:10 GMT", 10000000},
+        {"Wed, 31 Dec 2025 23:59:59 GMT", 0},
+        {"soon", -1},
+        {"-5", -1},
+        {"1.5", -1},
+        {"", -1},
+        {"99999999999999999999", -1},
+        {NULL, -1},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         const struct rb_http_response r = {.retry_after = cases[i].text};
@@ -275,7 +325,8 @@ static void retry_after_is_seconds_or_a_date(void **state) {
     assert_int_equal(rb_http_date_us(&(struct rb_http_response){.date = "nonsense"}), -1);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_come_whole),
         cmocka_unit_test(redirects_are_answers),

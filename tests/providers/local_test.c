@@ -15,12 +15,14 @@ struct told {
     bool free;
 };
 
-static void tell(struct told *t, const struct rb_err *err) {
+static void tell(struct told *t, const struct rb_err *err)
+{
     t->done = true;
     t->code = err ? err->code : RB_ERR_NONE;
 }
 
-static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i) {
+static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
+{
     struct told *t = arg;
     tell(t, err);
     if (i) {
@@ -29,7 +31,8 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
     }
 }
 
-static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
     struct told *t = arg;
     tell(t, err);
     assert_true(complete);
@@ -38,11 +41,13 @@ static void on_list(void *arg, const struct rb_err *err, const struct rb_instanc
         t->instance = instances[0];
 }
 
-static void on_terminate(void *arg, const struct rb_err *err) {
+static void on_terminate(void *arg, const struct rb_err *err)
+{
     tell(arg, err);
 }
 
-static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog) {
+static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
     struct told *t = arg;
     tell(t, err);
     assert_int_equal(catalog->n_offers, 1);
@@ -55,19 +60,22 @@ struct world {
     struct rb_provider provider;
 };
 
-static void begin(struct world *w) {
+static void begin(struct world *w)
+{
     test_loop_init(&w->loop);
     const struct rb_provider_config config = {.loop = &w->loop.loop, .local_slots = 4};
     assert_true(rb_provider_local.create(&config, &w->provider, NULL));
 }
 
-static struct told wait_for(struct world *w, struct told *t) {
+static struct told wait_for(struct world *w, struct told *t)
+{
     assert_false(t->done); // never from inside the call
     assert_true(test_loop_run(&w->loop, &t->done));
     return *t;
 }
 
-static struct told launch(struct world *w, const char *token, enum rb_market market) {
+static struct told launch(struct world *w, const char *token, enum rb_market market)
+{
     const struct rb_tag tags[] = {{"rb:run-id", "r-1"}, {"rb:owner", "ann"}};
     const struct rb_launch l = {.token = token, .instance_type = "local", .market = market, .tags = tags, .n_tags = 2};
     struct told t = {0};
@@ -75,19 +83,22 @@ static struct told launch(struct world *w, const char *token, enum rb_market mar
     return wait_for(w, &t);
 }
 
-static struct told list(struct world *w, const char *run_id) {
+static struct told list(struct world *w, const char *run_id)
+{
     struct told t = {0};
     w->provider.ops->list(&w->provider, run_id, on_list, &t);
     return wait_for(w, &t);
 }
 
-static struct told terminate(struct world *w, const char *id) {
+static struct told terminate(struct world *w, const char *id)
+{
     struct told t = {0};
     w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
     return wait_for(w, &t);
 }
 
-static void one_node_lives_and_ends(void **state) {
+static void one_node_lives_and_ends(void **state)
+{
     (void)state;
     struct world w;
     begin(&w);
@@ -110,7 +121,8 @@ static void one_node_lives_and_ends(void **state) {
     w.provider.ops->destroy(&w.provider);
 }
 
-static void tokens_are_idempotent(void **state) {
+static void tokens_are_idempotent(void **state)
+{
     (void)state;
     struct world w;
     begin(&w);
@@ -123,7 +135,8 @@ static void tokens_are_idempotent(void **state) {
     w.provider.ops->destroy(&w.provider);
 }
 
-static void the_offer_is_free(void **state) {
+static void the_offer_is_free(void **state)
+{
     (void)state;
     struct world w;
     struct told t = {0};
@@ -135,7 +148,8 @@ static void the_offer_is_free(void **state) {
     w.provider.ops->destroy(&w.provider);
 }
 
-static void destroying_drops_answers(void **state) {
+static void destroying_drops_answers(void **state)
+{
     (void)state;
     struct world w;
     struct told t = {0};
@@ -147,7 +161,8 @@ static void destroying_drops_answers(void **state) {
     assert_false(test_loop_run(&w.loop, &t.done));
 }
 
-static void slots_can_be_chosen(void **state) {
+static void slots_can_be_chosen(void **state)
+{
     (void)state;
     const char *accelerator = NULL;
     setenv("RB_LOCAL_SLOTS", "7", 1);
@@ -161,7 +176,8 @@ static void slots_can_be_chosen(void **state) {
     unsetenv("RB_LOCAL_SLOTS");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_node_lives_and_ends), cmocka_unit_test(tokens_are_idempotent),
         cmocka_unit_test(the_offer_is_free),       cmocka_unit_test(destroying_drops_answers),

@@ -4,12 +4,14 @@
 
 #include <stdio.h>
 
-static void print(struct rb_buf *body) {
+static void print(struct rb_buf *body)
+{
     puts(rb_buf_str(body));
     rb_buf_clear(body);
 }
 
-int main(void) {
+int main(void)
+{
     static const char *const types[] = {"g5.xlarge"};
     struct rb_launch by_arn = launch_full;
     by_arn.instance_profile = "arn:aws:iam::1:instance-profile/x";

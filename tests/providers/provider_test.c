@@ -2,11 +2,16 @@
 #include "providers/provider.h"
 #include "tests/base/check.h"
 
-static void found(void **state) {
+static void found(void **state)
+{
     (void)state;
-    static const struct { const char *infra, *name, *region; } cases[] = {
-        {"aws/us-east-1", "aws", "us-east-1"}, {"aws/us-east-1/us-east-1b", "aws", "us-east-1"},
-        {"mock/lab", "mock", "lab"},           {"local", "local", ""},
+    static const struct {
+        const char *infra, *name, *region;
+    } cases[] = {
+        {"aws/us-east-1", "aws", "us-east-1"},
+        {"aws/us-east-1/us-east-1b", "aws", "us-east-1"},
+        {"mock/lab", "mock", "lab"},
+        {"local", "local", ""},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         const struct rb_provider_ops *ops;
@@ -19,9 +24,12 @@ static void found(void **state) {
     }
 }
 
-static void refused(void **state) {
+static void refused(void **state)
+{
     (void)state;
-    static const struct { const char *infra, *reason; } cases[] = {
+    static const struct {
+        const char *infra, *reason;
+    } cases[] = {
         {"asw/us-east-1", "did you mean \"aws\"?"}, {"gcp/us-central1", "not supported yet"},
         {"slurm/gpu", "not supported yet"},         {"aws", "expected a region"},
         {"aws/us-east-1.evil.com", "not a region"}, {"", "expected provider"},
@@ -36,7 +44,8 @@ static void refused(void **state) {
     }
 }
 
-static void the_table_is_sorted_and_whole(void **state) {
+static void the_table_is_sorted_and_whole(void **state)
+{
     (void)state;
     for (const struct rb_provider_ops *const *p = rb_provider_table; *p; p++) {
         assert_true((*p)->create && (*p)->destroy && (*p)->launch && (*p)->list && (*p)->terminate);
@@ -45,9 +54,12 @@ static void the_table_is_sorted_and_whole(void **state) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found), cmocka_unit_test(refused), cmocka_unit_test(the_table_is_sorted_and_whole),
+        cmocka_unit_test(found),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(the_table_is_sorted_and_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ struct told {
     struct rb_offer offer;
 };
 
-static void start_mock(struct world *w) {
+static void start_mock(struct world *w)
+{
     char *argv[] = {getenv("RBMOCK"), "--ec2", "0", NULL}, line[256], url[128];
     int ends[2];
     posix_spawn_file_actions_t actions;
@@ -53,18 +54,20 @@ static void start_mock(struct world *w) {
     setenv("AWS_ENDPOINT_URL", url, 1);
 }
 
-static void create_provider(struct world *w) {
+static void create_provider(struct world *w)
+{
     const struct rb_provider_ops *ops;
     char region[64];
     struct rb_err err;
     assert_true(rb_provider_find("mock/us-east-1", &ops, region, NULL));
-    const struct rb_provider_config config = {.loop = rb_loop_uv_loop(w->uv), .http = w->http, .region = region,
-                                              .loopback_only = true};
+    const struct rb_provider_config config = {
+        .loop = rb_loop_uv_loop(w->uv), .http = w->http, .region = region, .loopback_only = true};
     if (!ops->create(&config, &w->provider, &err))
         fail_msg("%s", err.message);
 }
 
-static int begin(void **state) {
+static int begin(void **state)
+{
     struct world *w = rb_xcalloc(1, sizeof *w);
     home_begin();
     setenv("AWS_ACCESS_KEY_ID", "test", 1);
@@ -77,7 +80,8 @@ static int begin(void **state) {
     return 0;
 }
 
-static int end(void **state) {
+static int end(void **state)
+{
     struct world *w = *state;
     int status;
     w->provider.ops->destroy(&w->provider);
@@ -90,12 +94,14 @@ static int end(void **state) {
     return WIFEXITED(status) ? 0 : 1;
 }
 
-static void copy(char *out, size_t size, const char *text) {
+static void copy(char *out, size_t size, const char *text)
+{
     const int n = snprintf(out, size, "%s", text ? text : "");
     assert_true(n >= 0 && (size_t)n < size);
 }
 
-static void keep(struct told *t, const struct rb_instance *i) {
+static void keep(struct told *t, const struct rb_instance *i)
+{
     t->instance = *i; // its strings are gone after the callback, so they are copied
     copy(t->id, sizeof t->id, i->id);
     copy(t->address, sizeof t->address, i->address);
@@ -103,19 +109,22 @@ static void keep(struct told *t, const struct rb_instance *i) {
     copy(t->run_id, sizeof t->run_id, i->run_id);
 }
 
-static void tell(struct told *t, const struct rb_err *err) {
+static void tell(struct told *t, const struct rb_err *err)
+{
     t->code = err ? err->code : RB_ERR_NONE;
     copy(t->message, sizeof t->message, err ? err->message : "");
     rb_loop_uv_stop(t->w->uv);
 }
 
-static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i) {
+static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
+{
     tell(arg, err);
     if (i)
         keep(arg, i);
 }
 
-static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete) {
+static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
     struct told *t = arg;
     tell(t, err);
     t->n = n;
@@ -124,11 +133,13 @@ static void on_list(void *arg, const struct rb_err *err, const struct rb_instanc
         keep(t, &instances[0]);
 }
 
-static void on_terminate(void *arg, const struct rb_err *err) {
+static void on_terminate(void *arg, const struct rb_err *err)
+{
     tell(arg, err);
 }
 
-static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog) {
+static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
     struct told *t = arg;
     tell(t, err);
     t->n = catalog ? catalog->n_offers : 0;
@@ -136,17 +147,25 @@ static void on_offers(void *arg, const struct rb_err *err, const struct rb_catal
         t->offer = catalog->offers[0];
 }
 
-static struct told launch(struct world *w, const char *token, const char *type, enum rb_market market) {
+static struct told launch(struct world *w, const char *token, const char *type, enum rb_market market)
+{
     static const struct rb_tag tags[] = {{"rb:run-id", "r 1"}, {"rb:launch-id", "l-1"}, {"rb:owner", "ann"}};
-    const struct rb_launch l = {.token = token, .region = "us-east-1", .instance_type = type, .market = market,
-                                .user_data = "#!/bin/sh\ntrue\n", .disk_gb = 50, .tags = tags, .n_tags = 3};
+    const struct rb_launch l = {.token = token,
+                                .region = "us-east-1",
+                                .instance_type = type,
+                                .market = market,
+                                .user_data = "#!/bin/sh\ntrue\n",
+                                .disk_gb = 50,
+                                .tags = tags,
+                                .n_tags = 3};
     struct told t = {.w = w};
     w->provider.ops->launch(&w->provider, &l, on_launch, &t);
     rb_loop_uv_run(w->uv);
     return t;
 }
 
-static struct told list(struct world *w, const char *run_id) {
+static struct told list(struct world *w, const char *run_id)
+{
     struct told t = {.w = w};
     w->provider.ops->list(&w->provider, run_id, on_list, &t);
     rb_loop_uv_run(w->uv);
@@ -155,14 +174,16 @@ static struct told list(struct world *w, const char *run_id) {
     return t;
 }
 
-static struct told terminate(struct world *w, const char *id) {
+static struct told terminate(struct world *w, const char *id)
+{
     struct told t = {.w = w};
     w->provider.ops->terminate(&w->provider, id, on_terminate, &t);
     rb_loop_uv_run(w->uv);
     return t;
 }
 
-static void an_instance_lives_and_ends(void **state) {
+static void an_instance_lives_and_ends(void **state)
+{
     struct world *w = *state;
     assert_int_equal(list(w, "r 1").n, 0);
     const struct told first = launch(w, "token-1", "g5.xlarge", RB_MARKET_SPOT);
@@ -189,7 +210,8 @@ static void an_instance_lives_and_ends(void **state) {
     assert_int_equal(terminate(w, "i-00000000000000000").code, RB_ERR_NOT_FOUND);
 }
 
-static void refusals_are_told_apart(void **state) {
+static void refusals_are_told_apart(void **state)
+{
     struct world *w = *state;
     assert_int_equal(launch(w, "token-2", "no.such", RB_MARKET_ON_DEMAND).code, RB_ERR_INVALID);
     w->provider.ops->destroy(&w->provider);
@@ -198,7 +220,8 @@ static void refusals_are_told_apart(void **state) {
     assert_int_equal(launch(w, "token-3", "g5.xlarge", RB_MARKET_ON_DEMAND).code, RB_ERR_DENIED);
 }
 
-static void spot_offers_have_prices(void **state) {
+static void spot_offers_have_prices(void **state)
+{
     struct world *w = *state;
     static const char *const types[] = {"g5.xlarge"};
     struct told t = {.w = w};
@@ -214,7 +237,8 @@ static void spot_offers_have_prices(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         TEST(an_instance_lives_and_ends),
         TEST(refusals_are_told_apart),

@@ -29,7 +29,8 @@ struct script_server {
     int n_requests;
 };
 
-static bool is_whole(const struct rb_buf *request) {
+static bool is_whole(const struct rb_buf *request)
+{
     const char *end = strstr(rb_buf_str(request), "\r\n\r\n");
     if (!end)
         return false;
@@ -38,7 +39,8 @@ static bool is_whole(const struct rb_buf *request) {
     return request->len >= (size_t)(end + 4 - request->data) + body;
 }
 
-static void read_request(int fd, struct rb_buf *request) {
+static void read_request(int fd, struct rb_buf *request)
+{
     char chunk[4096];
     ssize_t n = 1;
     while (n > 0 && !is_whole(request)) {
@@ -49,7 +51,8 @@ static void read_request(int fd, struct rb_buf *request) {
 }
 
 // False: the client has gone.
-static bool send_all(int fd, const char *bytes, size_t n) {
+static bool send_all(int fd, const char *bytes, size_t n)
+{
     while (n > 0) {
         const ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
         if (sent <= 0)
@@ -60,7 +63,8 @@ static bool send_all(int fd, const char *bytes, size_t n) {
     return true;
 }
 
-static void drip(int fd, const struct rb_buf *answer) {
+static void drip(int fd, const struct rb_buf *answer)
+{
     for (size_t i = 0; i < answer->len; i++) {
         if (!send_all(fd, answer->data + i, 1))
             return;
@@ -70,7 +74,8 @@ static void drip(int fd, const struct rb_buf *answer) {
     }
 }
 
-static void flood(int fd) {
+static void flood(int fd)
+{
     char chunk[65536];
     memset(chunk, 'x', sizeof chunk);
     const char head[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
@@ -80,7 +85,8 @@ static void flood(int fd) {
     }
 }
 
-static void play(int fd, const struct step *step) {
+static void play(int fd, const struct step *step)
+{
     const char *body = step->body ? step->body : "";
     struct rb_buf answer = RB_BUF_INIT;
     rb_buf_printf(&answer, "HTTP/1.1 %d Status\r\nConnection: close\r\nContent-Length: %zu\r\n%s\r\n%s", step->status,
@@ -97,7 +103,8 @@ static void play(int fd, const struct step *step) {
     rb_buf_finish(&answer);
 }
 
-static void serve(struct script_server *s, int fd) {
+static void serve(struct script_server *s, int fd)
+{
     struct rb_buf request = RB_BUF_INIT;
     if (s->n_requests < s->n_steps)
         read_request(fd, &request);
@@ -112,14 +119,16 @@ static void serve(struct script_server *s, int fd) {
     close(fd);
 }
 
-static void *run(void *arg) {
+static void *run(void *arg)
+{
     struct script_server *s = arg;
     for (int fd; (fd = accept(s->fd, NULL, NULL)) >= 0;)
         serve(s, fd);
     return NULL;
 }
 
-struct script_server *script_server_start(const struct step *steps, int n_steps) {
+struct script_server *script_server_start(const struct step *steps, int n_steps)
+{
     struct script_server *s = rb_xcalloc(1, sizeof *s);
     s->steps = steps;
     s->n_steps = n_steps;
@@ -136,7 +145,8 @@ struct script_server *script_server_start(const struct step *steps, int n_steps)
     return s;
 }
 
-void script_server_stop(struct script_server *s) {
+void script_server_stop(struct script_server *s)
+{
     shutdown(s->fd, SHUT_RDWR); // accept returns
     pthread_join(s->thread, NULL);
     close(s->fd);
@@ -147,18 +157,21 @@ void script_server_stop(struct script_server *s) {
     free(s);
 }
 
-const char *script_server_url(const struct script_server *s) {
+const char *script_server_url(const struct script_server *s)
+{
     return s->url;
 }
 
-int script_server_n_requests(struct script_server *s) {
+int script_server_n_requests(struct script_server *s)
+{
     pthread_mutex_lock(&s->lock);
     const int n = s->n_requests;
     pthread_mutex_unlock(&s->lock);
     return n;
 }
 
-const char *script_server_request(struct script_server *s, int i) {
+const char *script_server_request(struct script_server *s, int i)
+{
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 10;

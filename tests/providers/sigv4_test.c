@@ -14,9 +14,16 @@ static const struct rb_sigv4_header form_headers[] = {
     {"X-Amz-Date", "20150830T123600Z"},
 };
 static const struct rb_sigv4_request form_request = {
-    .method = "POST", .path = "/", .query = "", .headers = form_headers, .n_headers = 3,
-    .body = "Param1=value1", .body_len = 13,
-    .amz_date = "20150830T123600Z", .region = "us-east-1", .service = "service",
+    .method = "POST",
+    .path = "/",
+    .query = "",
+    .headers = form_headers,
+    .n_headers = 3,
+    .body = "Param1=value1",
+    .body_len = 13,
+    .amz_date = "20150830T123600Z",
+    .region = "us-east-1",
+    .service = "service",
 };
 
 // AWS test suite: post-sts-header-before.
@@ -26,17 +33,25 @@ static const struct rb_sigv4_header sts_headers[] = {
     {"X-Amz-Security-Token",
      "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwt"
      "hAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVX"
-     "AkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA=="},
+     "AkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/"
+     "oLxBA=="},
 };
 static const struct rb_sigv4_request sts_request = {
-    .method = "POST", .path = "/", .query = "", .headers = sts_headers, .n_headers = 3,
-    .body = "", .body_len = 0,
-    .amz_date = "20150830T123600Z", .region = "us-east-1", .service = "service",
+    .method = "POST",
+    .path = "/",
+    .query = "",
+    .headers = sts_headers,
+    .n_headers = 3,
+    .body = "",
+    .body_len = 0,
+    .amz_date = "20150830T123600Z",
+    .region = "us-east-1",
+    .service = "service",
 };
 
 // The shape of our own calls; the expected hashes were computed with Python's hashlib and hmac.
-static const char ec2_body[] =
-    "Action=DescribeInstances&Version=2016-11-15&Filter.1.Name=tag%3Arb%3Arun-id&Filter.1.Value.1=r-01J&MaxResults=1000";
+static const char ec2_body[] = "Action=DescribeInstances&Version=2016-11-15&Filter.1.Name=tag%3Arb%3Arun-id&Filter.1."
+                               "Value.1=r-01J&MaxResults=1000";
 static const struct rb_sigv4_header ec2_headers[] = {
     {"Host", "ec2.us-west-2.amazonaws.com"},
     {"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"},
@@ -44,12 +59,20 @@ static const struct rb_sigv4_header ec2_headers[] = {
     {"X-Amz-Security-Token", "TOKEN+/=example"},
 };
 static const struct rb_sigv4_request ec2_request = {
-    .method = "POST", .path = "/", .query = "", .headers = ec2_headers, .n_headers = 4,
-    .body = ec2_body, .body_len = sizeof ec2_body - 1,
-    .amz_date = "20260101T000000Z", .region = "us-west-2", .service = "ec2",
+    .method = "POST",
+    .path = "/",
+    .query = "",
+    .headers = ec2_headers,
+    .n_headers = 4,
+    .body = ec2_body,
+    .body_len = sizeof ec2_body - 1,
+    .amz_date = "20260101T000000Z",
+    .region = "us-west-2",
+    .service = "ec2",
 };
 
-static void published_vectors(void **state) {
+static void published_vectors(void **state)
+{
     (void)state;
     char signature[65];
     rb_sigv4_signature(&form_request, secret_key, signature, NULL);
@@ -58,7 +81,8 @@ static void published_vectors(void **state) {
     assert_string_equal(signature, "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead");
 }
 
-static void intermediate_hashes(void **state) {
+static void intermediate_hashes(void **state)
+{
     (void)state;
     char body[65], signature[65], canonical[65];
     rb_digest_sha256(ec2_body, sizeof ec2_body - 1, body);
@@ -68,11 +92,13 @@ static void intermediate_hashes(void **state) {
     assert_string_equal(signature, "0735d9847460424bcf61153ecb6f4fea7614b88a30ff5aab50ca9e68b96b0038");
 }
 
-static void chain(uint8_t key[32], const char *text) {
+static void chain(uint8_t key[32], const char *text)
+{
     rb_digest_hmac_sha256(key, 32, text, strlen(text), key);
 }
 
-static void signing_key(void **state) {
+static void signing_key(void **state)
+{
     (void)state;
     static const char seed[] = "AWS4wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     uint8_t key[32];
@@ -85,25 +111,27 @@ static void signing_key(void **state) {
     assert_string_equal(hex, "5aa9cec7a694847a382eb86dab0391fe2b567bff424a8531cfe76dc37f9ec5ad");
 }
 
-static void authorization_header(void **state) {
+static void authorization_header(void **state)
+{
     (void)state;
     struct rb_buf out = RB_BUF_INIT;
     rb_sigv4_authorization(&ec2_request, access_key, secret_key, &out);
-    assert_string_equal(out.data,
-                        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/us-west-2/ec2/aws4_request, "
-                        "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, "
-                        "Signature=0735d9847460424bcf61153ecb6f4fea7614b88a30ff5aab50ca9e68b96b0038");
+    assert_string_equal(out.data, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/us-west-2/ec2/aws4_request, "
+                                  "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, "
+                                  "Signature=0735d9847460424bcf61153ecb6f4fea7614b88a30ff5aab50ca9e68b96b0038");
     rb_buf_finish(&out);
 }
 
-static void signature_of(const struct rb_sigv4_header *headers, int n, char out_hex[65]) {
+static void signature_of(const struct rb_sigv4_header *headers, int n, char out_hex[65])
+{
     struct rb_sigv4_request r = form_request;
     r.headers = headers;
     r.n_headers = n;
     rb_sigv4_signature(&r, secret_key, out_hex, NULL);
 }
 
-static void headers_are_normalised(void **state) {
+static void headers_are_normalised(void **state)
+{
     (void)state;
     static const struct rb_sigv4_header messy[] = {
         {"x-amz-date", "20150830T123600Z  "},
@@ -122,7 +150,8 @@ static void headers_are_normalised(void **state) {
     assert_string_equal(signature, expected);
 }
 
-static void every_part_matters(void **state) {
+static void every_part_matters(void **state)
+{
     (void)state;
     struct rb_sigv4_request changed[8];
     for (int i = 0; i < 8; i++)
@@ -142,7 +171,8 @@ static void every_part_matters(void **state) {
     }
 }
 
-static void percent_encoding(void **state) {
+static void percent_encoding(void **state)
+{
     (void)state;
     struct rb_buf out = RB_BUF_INIT;
     static const char text[] = "aZ09-_.~ +/=:\xc3\xa9\0x";
@@ -151,11 +181,15 @@ static void percent_encoding(void **state) {
     rb_buf_finish(&out);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors),   cmocka_unit_test(intermediate_hashes),
-        cmocka_unit_test(signing_key),         cmocka_unit_test(authorization_header),
-        cmocka_unit_test(headers_are_normalised), cmocka_unit_test(every_part_matters),
+        cmocka_unit_test(published_vectors),
+        cmocka_unit_test(intermediate_hashes),
+        cmocka_unit_test(signing_key),
+        cmocka_unit_test(authorization_header),
+        cmocka_unit_test(headers_are_normalised),
+        cmocka_unit_test(every_part_matters),
         cmocka_unit_test(percent_encoding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

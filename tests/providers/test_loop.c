@@ -7,15 +7,18 @@
 
 static const int64_t patience_us = 10000000;
 
-static int64_t now_us(void *ctx) {
+static int64_t now_us(void *ctx)
+{
     return rb_clock_monotonic_us() + ((struct test_loop *)ctx)->skipped_us;
 }
 
-static int64_t unix_us(void *ctx) {
+static int64_t unix_us(void *ctx)
+{
     return TEST_LOOP_START_UNIX_US + test_loop_elapsed_us(ctx);
 }
 
-static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *arg) {
+static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *arg)
+{
     struct test_loop *l = ctx;
     assert(l->n_timers < TEST_LOOP_MAX);
     const int i = l->n_timers++;
@@ -26,7 +29,8 @@ static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *a
     return l->last_id;
 }
 
-static void timer_cancel(void *ctx, uint64_t id) {
+static void timer_cancel(void *ctx, uint64_t id)
+{
     struct test_loop *l = ctx;
     for (int i = 0; i < l->n_timers; i++)
         if (l->timers[i].id == id) {
@@ -35,7 +39,8 @@ static void timer_cancel(void *ctx, uint64_t id) {
         }
 }
 
-static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg) {
+static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg)
+{
     struct test_loop *l = ctx;
     int i = 0;
     while (i < l->n_watches && l->watches[i].fd != fd)
@@ -54,16 +59,19 @@ static void watch(void *ctx, int fd, int events, rb_loop_fd_fn *fn, void *arg) {
     l->watches[i].arg = arg;
 }
 
-void test_loop_init(struct test_loop *l) {
+void test_loop_init(struct test_loop *l)
+{
     *l = (struct test_loop){.loop = {l, now_us, unix_us, timer_start, timer_cancel, watch}};
     l->start_us = now_us(l);
 }
 
-int64_t test_loop_elapsed_us(const struct test_loop *l) {
+int64_t test_loop_elapsed_us(const struct test_loop *l)
+{
     return rb_clock_monotonic_us() + l->skipped_us - l->start_us;
 }
 
-static int earliest_timer(const struct test_loop *l) {
+static int earliest_timer(const struct test_loop *l)
+{
     int best = -1;
     for (int i = 0; i < l->n_timers; i++)
         if (best < 0 || l->timers[i].due_us < l->timers[best].due_us ||
@@ -72,14 +80,16 @@ static int earliest_timer(const struct test_loop *l) {
     return best;
 }
 
-static void fire_timer(struct test_loop *l, int i) {
+static void fire_timer(struct test_loop *l, int i)
+{
     rb_loop_fn *fn = l->timers[i].fn;
     void *arg = l->timers[i].arg;
     l->timers[i] = l->timers[--l->n_timers];
     fn(arg);
 }
 
-static void wait_for_sockets(struct test_loop *l) {
+static void wait_for_sockets(struct test_loop *l)
+{
     struct pollfd p[TEST_LOOP_MAX];
     const int n = l->n_watches;
     for (int i = 0; i < n; i++)
@@ -100,7 +110,8 @@ static void wait_for_sockets(struct test_loop *l) {
     }
 }
 
-bool test_loop_run(struct test_loop *l, const bool *done) {
+bool test_loop_run(struct test_loop *l, const bool *done)
+{
     const int64_t give_up_us = rb_clock_monotonic_us() + patience_us;
     while (!*done && rb_clock_monotonic_us() < give_up_us) {
         const int next = earliest_timer(l);

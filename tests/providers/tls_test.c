@@ -29,7 +29,8 @@ struct answer {
 };
 
 // A certificate for the address 127.0.0.1 and for no name.
-static int make_certificate(void **state) {
+static int make_certificate(void **state)
+{
     (void)state;
     char command[512];
     if (!mkdtemp(directory))
@@ -43,16 +44,18 @@ static int make_certificate(void **state) {
     return system(command) == 0 ? 0 : 1;
 }
 
-static int remove_certificate(void **state) {
+static int remove_certificate(void **state)
+{
     (void)state;
     unlink(certificate);
     unlink(key);
     return rmdir(directory);
 }
 
-static void start(struct server *s, char *option) {
-    char *argv[] = {"openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate, "-key", key,
-                    "-cipher", "ALL:@SECLEVEL=0", option, NULL};
+static void start(struct server *s, char *option)
+{
+    char *argv[] = {"openssl", "s_server", "-accept", "127.0.0.1:0",     "-www", "-cert", certificate,
+                    "-key",    key,        "-cipher", "ALL:@SECLEVEL=0", option, NULL};
     char line[256];
     int ends[2];
     posix_spawn_file_actions_t actions;
@@ -69,19 +72,22 @@ static void start(struct server *s, char *option) {
     } while (sscanf(line, "ACCEPT 127.0.0.1:%d", &s->port) != 1);
 }
 
-static void stop(struct server *s) {
+static void stop(struct server *s)
+{
     kill(s->pid, SIGKILL);
     waitpid(s->pid, NULL, 0);
     fclose(s->out);
 }
 
-static void on_response(void *arg, const struct rb_http_response *r) {
+static void on_response(void *arg, const struct rb_http_response *r)
+{
     struct answer *a = arg;
     *a = (struct answer){.done = true, .sent = r->sent, .status = r->status};
     snprintf(a->reason, sizeof a->reason, "%s", r->transport_error ? r->transport_error : "");
 }
 
-static struct answer get(const char *host, int port) {
+static struct answer get(const char *host, int port)
+{
     struct test_loop loop;
     struct rb_http *http;
     struct answer a = {0};
@@ -96,14 +102,16 @@ static struct answer get(const char *host, int port) {
     return a;
 }
 
-static void expect_refused(struct answer a, const char *reason) {
+static void expect_refused(struct answer a, const char *reason)
+{
     assert_int_equal(a.status, 0);
     assert_false(a.sent);
     if (!strcasestr(a.reason, reason))
         fail_msg("expected \"%s\" in \"%s\"", reason, a.reason);
 }
 
-static void strangers_are_refused(void **state) {
+static void strangers_are_refused(void **state)
+{
     (void)state;
     struct server s;
     start(&s, NULL);
@@ -119,7 +127,8 @@ static void strangers_are_refused(void **state) {
     stop(&s);
 }
 
-static void old_protocols_are_refused(void **state) {
+static void old_protocols_are_refused(void **state)
+{
     (void)state;
     struct server s;
     setenv("AWS_CA_BUNDLE", certificate, 1);
@@ -131,7 +140,8 @@ static void old_protocols_are_refused(void **state) {
     stop(&s);
 }
 
-int main(void) {
+int main(void)
+{
     if (system("openssl version >/dev/null 2>&1") != 0) {
         puts("skipped: no openssl (Debian package openssl)");
         return 77;

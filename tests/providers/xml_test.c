@@ -4,7 +4,8 @@
 #include "providers/xml.h"
 #include "tests/base/check.h"
 
-static void trees_keep_names_and_text(void **state) {
+static void trees_keep_names_and_text(void **state)
+{
     (void)state;
     static const char text[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                "<R xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\">\n"
@@ -28,14 +29,16 @@ static void trees_keep_names_and_text(void **state) {
     rb_arena_finish(&arena);
 }
 
-static void nested(struct rb_buf *out, int depth) {
+static void nested(struct rb_buf *out, int depth)
+{
     for (int i = 0; i < depth; i++)
         rb_buf_puts(out, "<a>");
     for (int i = 0; i < depth; i++)
         rb_buf_puts(out, "</a>");
 }
 
-static bool parses(const char *text, size_t n, struct rb_err *err) {
+static bool parses(const char *text, size_t n, struct rb_err *err)
+{
     struct rb_arena arena = {0};
     const struct rb_xml *root;
     const bool ok = rb_xml_parse(text, n, &arena, &root, err);
@@ -43,9 +46,12 @@ static bool parses(const char *text, size_t n, struct rb_err *err) {
     return ok;
 }
 
-static void hostile_documents_are_refused(void **state) {
+static void hostile_documents_are_refused(void **state)
+{
     (void)state;
-    static const struct { const char *text, *reason; } cases[] = {
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
         {"", "no element found"},
         {"not xml", "line 1"},
         {"<a>\n<b></a>", "line 2: mismatched tag"},
@@ -65,7 +71,8 @@ static void hostile_documents_are_refused(void **state) {
     }
 }
 
-static void depth_is_limited(void **state) {
+static void depth_is_limited(void **state)
+{
     (void)state;
     struct rb_buf text = RB_BUF_INIT;
     struct rb_err err = {0};
@@ -78,14 +85,16 @@ static void depth_is_limited(void **state) {
     rb_buf_finish(&text);
 }
 
-static void size_is_limited(void **state) {
+static void size_is_limited(void **state)
+{
     (void)state;
     struct rb_err err = {0};
     assert_false(parses("", (size_t)RB_LIMIT_HTTP_BYTES + 1, &err)); // refused before a byte is read
     assert_says(&err, "RB_LIMIT_HTTP_BYTES");
 }
 
-static void text_is_copied_at_any_length(void **state) {
+static void text_is_copied_at_any_length(void **state)
+{
     (void)state;
     struct rb_buf text = RB_BUF_INIT;
     const int n = 300000; // longer than any buffer expat hands over at once
@@ -102,10 +111,13 @@ static void text_is_copied_at_any_length(void **state) {
     rb_buf_finish(&text);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees_keep_names_and_text), cmocka_unit_test(hostile_documents_are_refused),
-        cmocka_unit_test(depth_is_limited),          cmocka_unit_test(size_is_limited),
+        cmocka_unit_test(trees_keep_names_and_text),
+        cmocka_unit_test(hostile_documents_are_refused),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(size_is_limited),
         cmocka_unit_test(text_is_copied_at_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

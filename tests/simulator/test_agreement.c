@@ -28,7 +28,8 @@ struct watch {
     int64_t stage_end_us[RB_LIMIT_STAGES];
 };
 
-static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event,
+                    const struct rb_actions *actions)
 {
     struct watch *w = ctx;
     w->seen->lost += event->kind == RB_EVENT_NODE_LOST;
@@ -104,10 +105,11 @@ static void both_agree_on_every_replicate(void **state)
     } else {
         for (uint64_t seed = 1; seed <= N_PLANS; seed++)
             check_seed(seed, ws, &seen);
-        print_message("%d plans x %d replicates: %d gang starts, %d stages in waves, %d nodes lost, %d requests refused, "
-                      "%d early wake-ups, %d ties, %d without end\n",
-                      N_PLANS, N_REPLICATES, seen.gangs, seen.waves, seen.lost, seen.refused, seen.early, seen.ties,
-                      seen.infeasible);
+        print_message(
+            "%d plans x %d replicates: %d gang starts, %d stages in waves, %d nodes lost, %d requests refused, "
+            "%d early wake-ups, %d ties, %d without end\n",
+            N_PLANS, N_REPLICATES, seen.gangs, seen.waves, seen.lost, seen.refused, seen.early, seen.ties,
+            seen.infeasible);
         assert_true(seen.gangs > 1000 && seen.waves > 1000 && seen.lost > 1000 && seen.refused > 1000);
         assert_true(seen.early > 1000 && seen.ties > 1000 && seen.infeasible < N_PLANS / 100);
     }

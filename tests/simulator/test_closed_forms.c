@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define N 20000
+#define N      20000
 #define SIGMAS 4.5 // beyond it once in 100000 checks; seeds are fixed
 
 static void expect(struct small_scenario *s, double time_s, int64_t cost_uusd)

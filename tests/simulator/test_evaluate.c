@@ -187,12 +187,9 @@ static void a_plan_without_end_is_infeasible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_values_of_the_sample),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(an_estimate_is_its_replicates),
-        cmocka_unit_test(certainty_is_not_claimed),
-        cmocka_unit_test(what_cannot_be_simulated_is_refused),
-        cmocka_unit_test(a_plan_without_end_is_infeasible),
+        cmocka_unit_test(quantiles_are_values_of_the_sample),  cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(an_estimate_is_its_replicates),       cmocka_unit_test(certainty_is_not_claimed),
+        cmocka_unit_test(what_cannot_be_simulated_is_refused), cmocka_unit_test(a_plan_without_end_is_infeasible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
