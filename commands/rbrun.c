@@ -1,6 +1,7 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
         {"resume", rb_run_resume}, {"status", rb_run_status}, {"stop", rb_run_stop},
     };
     keep_private();
+    signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
     for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof *subcommands; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);

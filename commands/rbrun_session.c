@@ -26,8 +26,9 @@ enum {
     FAR_POLL_US = 5000000, // a real one: far below its request limits
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
-    CAPACITY_RETRIES = 10, // with back-off: two minutes
-    HARD_LIMIT_MIN = 60,   // a node that never hears from us ends itself
+    NEAR_CAPACITY_RETRIES = 6,
+    FAR_CAPACITY_RETRIES = 10, // with back-off: two minutes
+    HARD_LIMIT_MIN = 60,       // a node that never hears from us ends itself
     REDRAW_US = 500000,
 };
 
@@ -234,8 +235,8 @@ static void talk(void *ctx, const char *kind, const char *text)
 static void print_open_launch(void *ctx, const struct rb_launch_row *row)
 {
     (void)ctx;
-    rb_warn("  %s in %s (%s)", row->instance_id[0] ? row->instance_id : "launch without an answer",
-            row->infra, rb_launch_state_name(row->state));
+    rb_warn("  %s in %s (%s)", row->instance_id[0] ? row->instance_id : "launch without an answer", row->infra,
+            rb_launch_state_name(row->state));
 }
 
 static void interrupt(void *arg)
@@ -251,13 +252,11 @@ static void interrupt(void *arg)
     s->left = true;
     rb_warn("left before the end; instances that may be running:");
     rb_controller_each_open_launch(s->controller, print_open_launch, s);
-    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id,
-            s->files->run_id);
+    rb_warn("end them with: rbrun stop %s; or go on with: rbrun resume %s", s->files->run_id, s->files->run_id);
     rb_loop_uv_stop(s->uv);
 }
 
-static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason,
-                     const struct rb_err *err)
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
     struct session *s = ctx;
     s->finished = true;
@@ -300,7 +299,7 @@ static struct rb_controller_config controller_config(struct session *s)
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
         .boot_timeout_us = (s->near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S,
-        .capacity_retries = CAPACITY_RETRIES,
+        .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
         .observe = observe,
         .talk = talk,
@@ -410,8 +409,7 @@ bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal
                           const struct rb_session_options *options, int *out_code, struct rb_err *err)
 {
     struct session s = {.files = files, .journal = journal, .options = options, .events_fd = -1};
-    const char *dies =
-        getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
+    const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
     if (dies && atoll(dies) > 0)
         rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
     const bool ok = carry_out(&s, out_code, err);

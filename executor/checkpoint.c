@@ -59,6 +59,10 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         r->timer = t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
         return;
     }
+    if (code == 255) {
+        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+        return;
+    }
     if (code != 0)
         rb_err_set(&err, RB_ERR_IO, "the checkpoint of trial %d could not be saved (exit code %d): %s", t->trial, code,
                    stderr_tail);

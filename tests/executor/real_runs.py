@@ -1,0 +1,303 @@
+"""rbrun as a user meets it, on a mock cloud with real sshd nodes: interrupted, stopped, out of time or money, refused,
+robbed of a node, looked at while it runs. After every one the cloud itself is asked what is left."""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, "..", "crash"), os.path.join(here, "..", "cli")]
+import kill9  # noqa: E402
+from mock_cloud import MockCloud  # noqa: E402
+
+BIN = None
+SECRET = "xyzzy-hunter2"
+
+
+class RealRuns(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-real-")
+        cls.folder = cls.temporary.name
+        os.mkdir(os.path.join(cls.folder, "work"))
+        cls.cloud = MockCloud(BIN, cls.folder).__enter__()
+        cls.crash = kill9.Crash(BIN, cls.folder, cls.cloud)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cloud.__exit__()
+        cls.temporary.cleanup()
+
+    def setUp(self):
+        self.state = os.path.join(self.folder, self.id().split(".")[-1])
+        self.plan = self.crash.plan
+        self.older = {i["id"] for i in self.cloud.ledger()["instances"]}
+
+    def tearDown(self):
+        deadline = time.time() + 5
+        while self.alive() and time.time() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.alive(), [], "instances are left")
+
+    # --- tools
+
+    def alive(self):
+        return [i["id"] for i in self.cloud.ledger()["instances"]
+                if i["state"] in ("pending", "running") and i["id"] not in self.older]
+
+    def rbrun(self, *args, expect=0, **env):
+        return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
+
+    def start(self, *args, **env):
+        return subprocess.Popen([os.path.join(BIN, "rbrun"), *args, "--state-dir", self.state], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(self.crash.env, **env),
+                                cwd=self.folder)
+
+    def wait_for(self, process, text):
+        """Reads stderr until the text has come."""
+        seen = ""
+        while text not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, "ended before it said %r: %s" % (text, seen))
+            seen += line
+        return seen
+
+    def edited(self, name, edit):
+        path = os.path.join(self.folder, name + ".json")
+        with open(self.plan, encoding="utf-8") as f:
+            plan = json.load(f)
+        edit(plan)
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(plan, f)
+        return path
+
+    def planned(self, name, job):
+        with open(os.path.join(self.folder, "work", name + ".yaml"), "w", encoding="utf-8") as f:
+            f.write(job)
+        path = os.path.join(self.folder, name + ".json")
+        self.crash.run(["rbplan", os.path.join(self.folder, "work", name + ".yaml"), "--planner", "static",
+                        "--profile-file", os.path.join(self.folder, "work", "profile.yaml"), "--prices",
+                        self.cloud.prices, "-o", path])
+        return path
+
+    def report(self):
+        return json.loads(self.rbrun("report", "--json").stdout)
+
+    def resume_to_the_end(self, *args):
+        report = json.loads(self.rbrun("resume", "--json", *args).stdout.splitlines()[-1])
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(report["leak_check"]["instances_left"], 0)
+        return report
+
+    # --- ends
+
+    def test_ctrl_c_ends_the_instances_and_the_run_can_go_on(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "val_acc")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("rbrun resume", err)
+        self.assertIn("instances left: 0", out)
+        self.assertEqual(self.alive(), [])
+        self.resume_to_the_end()
+
+    def test_ctrl_c_twice_leaves_and_says_what_is_left(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "is ready")
+        process.send_signal(signal.SIGINT)
+        self.wait_for(process, "stopping")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertRegex(err, r"i-[0-9a-f]+ in mock/us-east-1")
+        self.assertIn("rbrun stop", err)
+        self.rbrun("stop", self.report()["run"])
+        self.assertEqual(self.alive(), [])
+
+    def test_stop_reaches_the_process_at_work(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "val_acc")
+        second = self.rbrun("resume", expect=2)
+        self.assertIn("process %d" % process.pid, second.stderr)
+        stopped = self.rbrun("stop", "crash")
+        self.assertIn("instances left: 0", stopped.stdout)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+
+    def test_a_missed_deadline_is_exit_4_and_more_time_helps(self):
+        plan = self.edited("late", lambda p: p.update(deadline_us=2500000))
+        done = self.rbrun(plan, expect=4)
+        self.assertIn("--deadline +1h", done.stderr)
+        self.assertEqual(self.report()["outcome"], "stopped: deadline")
+        nodes = len(self.report()["nodes"])
+        self.rbrun("resume", expect=4)  # no more time: nothing is rented
+        self.assertEqual(len(self.report()["nodes"]), nodes)
+        self.resume_to_the_end("--deadline", "+5m")
+
+    def test_a_budget_is_never_exceeded_and_more_money_helps(self):
+        plan = self.edited("poor", lambda p: p.update(budget_uusd=20000))
+        done = self.rbrun(plan, expect=4)
+        self.assertIn("--budget +10", done.stderr)
+        self.assertLessEqual(self.report()["cost_uusd"]["actual"], 20000)
+        self.resume_to_the_end("--budget", "+10")
+
+    def test_a_tighter_deadline_is_refused_before_anything_is_launched(self):
+        before = len(self.cloud.ledger()["instances"])
+        done = self.rbrun(self.plan, "--deadline", "1s", expect=3)
+        self.assertIn("no longer fits", done.stderr)
+        self.assertEqual(len(self.cloud.ledger()["instances"]), before)
+
+    # --- refusals
+
+    def test_sold_out_is_exit_6(self):
+        job = kill9.JOB.replace("two.gpus", "sold.out")
+        done = self.rbrun(self.planned("soldout", job), expect=6)
+        self.assertIn("sold.out", done.stderr)
+
+    def test_no_credentials_is_exit_5(self):
+        self.rbrun(self.plan, expect=5, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
+
+    def test_wrong_credentials_are_exit_5(self):
+        self.rbrun(self.plan, expect=5, AWS_SECRET_ACCESS_KEY="wrong")
+
+    def test_without_a_terminal_nothing_is_rented_unasked(self):
+        def real(plan):
+            for offer in plan["prices"]:
+                offer["infra"] = "aws/us-east-1"
+            for stage in plan["stages"]:
+                for nodes in stage["nodes"]:
+                    nodes["infra"] = "aws/us-east-1"
+        done = self.rbrun(self.edited("real", real), expect=2, AWS_ENDPOINT_URL="https://ec2.us-east-1.amazonaws.com")
+        self.assertIn("--yes", done.stderr)
+
+    def test_bad_plans_are_exit_2_and_leave_nothing(self):
+        with open(self.plan, encoding="utf-8") as f:
+            text = f.read()
+        for name, broken in (("truncated", text[:len(text) // 2]), ("empty", ""), ("list", "[]"),
+                             ("unknown", text.replace('"planner"', '"plannr"', 1))):
+            path = os.path.join(self.folder, name + ".json")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(broken)
+            self.rbrun(path, expect=2)
+        self.assertFalse(os.path.exists(self.state))
+
+    # --- secrets
+
+    def test_secrets_reach_the_trial_and_no_file(self):
+        job = kill9.JOB.replace("run: sh train.sh", "secrets: [MY_TOKEN]\nrun: test -n \"$MY_TOKEN\" && sh train.sh")
+        plan = self.planned("secret", job)
+        missing = self.rbrun(plan, expect=2)
+        self.assertIn("MY_TOKEN", missing.stderr)
+        self.rbrun(plan, MY_TOKEN=SECRET)
+        found = subprocess.run(["grep", "-rl", SECRET, self.state], capture_output=True, text=True, check=False)
+        self.assertEqual(found.stdout, "")
+
+    # --- accidents
+
+    def test_a_node_that_dies_is_replaced(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "val_acc")
+        victim = self.alive()[0]
+        urllib.request.urlopen(urllib.request.Request(
+            "%s/_rbmock/nodes/%s/poweroff" % (self.cloud.url, victim), method="POST"), timeout=10).close()
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, err)
+        report = self.report()
+        self.assertEqual(report["outcome"], "complete")
+        self.assertTrue(any(victim in f["text"] for f in report["faults"]), report["faults"])
+
+    def test_what_a_killed_controller_left_is_found_by_gc(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "is ready")
+        process.kill()
+        process.communicate()
+        left = self.alive()
+        self.assertTrue(left)
+        young = self.rbrun("gc")
+        self.assertIn("younger", young.stderr)
+        self.assertEqual(self.alive(), left)
+        found = json.loads(self.rbrun("gc", "--dry-run", "--older-than", "0s", "--json").stdout)
+        self.assertEqual({i["id"] for i in found["left_over"]} & set(left), set(left))
+        self.assertEqual(self.alive(), left)
+        self.rbrun("gc", "--older-than", "0s")
+        self.assertEqual(self.alive(), [])
+        self.resume_to_the_end()  # finds its nodes gone, and takes new ones
+
+    # --- looking
+
+    def test_everything_can_be_looked_at(self):
+        process = self.start(self.plan, "--json")
+        first = process.stdout.readline()
+        status = self.rbrun("status")
+        self.assertIn("process %d is at work" % process.pid, status.stdout)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, err)
+        lines = [json.loads(line) for line in [first] + out.splitlines()]
+        self.assertEqual(lines[0]["event"], "start")
+        self.assertEqual(lines[-1]["format"], "rb-report/1")
+        report = lines[-1]
+        with open(os.path.join(self.state, report["run"], "report.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f), report)
+        best = report["best"]["trial"]
+        self.assertIn("complete", self.rbrun("status").stdout)
+        self.assertEqual(json.loads(self.rbrun("list", "--json").stdout)[0]["cost_uusd"], report["cost_uusd"]["actual"])
+        self.assertIn("0 orders differ", self.rbrun("replay").stdout)
+        self.assertIn("epoch=4", self.rbrun("logs", report["run"], str(best)).stdout)
+        self.assertIn("in between?", self.rbrun("report").stdout)
+        model = os.path.join(self.folder, "model")
+        self.rbrun("fetch", report["run"], "--best", model)
+        with open(os.path.join(model, "epoch"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "4\n")
+        self.rbrun("fetch", report["run"], "--best", model, expect=1)  # never over what is there
+
+    def test_a_dry_run_launches_nothing(self):
+        before = len(self.cloud.ledger()["instances"])
+        lines = self.rbrun(self.plan, "--dry-run", "--json").stdout.splitlines()
+        self.assertEqual(json.loads(lines[0])["event"], "start")
+        self.assertEqual(json.loads(lines[-1])["format"], "rb-dry-run/1")
+        self.assertIn("nothing was launched", self.rbrun(self.plan, "--dry-run").stdout)
+        self.assertEqual(len(self.cloud.ledger()["instances"]), before)
+        self.assertFalse(os.path.exists(self.state))
+
+    # --- this machine
+
+    def test_this_machine_as_a_node_survives_a_kill(self):
+        job = kill9.JOB.replace("[mock/us-east-1]", "[local]").replace(", instance_types: [two.gpus], max_nodes: 2", "")
+        profile = os.path.join(self.folder, "work", "profile.yaml")
+        with open(profile, encoding="utf-8") as f:
+            text = f.read()
+        with open(profile, "w", encoding="utf-8") as f:
+            f.write(text.replace("accelerator: T4", "accelerator: CPU"))
+        try:
+            os.environ["RB_LOCAL_SLOTS"] = "2"
+            self.crash.env["RB_LOCAL_SLOTS"] = "2"
+            plan = self.planned("here", job)
+        finally:
+            with open(profile, "w", encoding="utf-8") as f:
+                f.write(text)
+        process = self.start(plan)
+        self.wait_for(process, "val_acc")
+        process.kill()
+        process.communicate()
+        report = self.resume_to_the_end()
+        self.assertEqual(report["cost_uusd"]["actual"], 0)
+        process = self.start(plan)
+        self.wait_for(process, "val_acc")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    options, rest = parser.parse_known_args()
+    BIN = os.path.abspath(options.bin)
+    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
