@@ -160,12 +160,12 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
+    const struct rb_loop *loop = t->l->config.loop;
     if (code == 255 && r->tries < RB_RECONNECTS) {
-        r->tries++;
-        spawn_load(r);
-        return;
-    }
-    if (code != 0) {
+        r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);
+    } else if (code == 255) {
+        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+    } else if (code != 0) {
         struct rb_buf text RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
         rb_buf_printf(&text, "rubberband: the checkpoint could not be brought to the node: %s", stderr_tail);
         t->l->config.events.line(t->l->config.events.ctx, t->trial, t->attempt, text.data, text.len);

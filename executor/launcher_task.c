@@ -365,14 +365,9 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
 
 // --- kill -------------------------------------------------------------------------------------------------------------
 
-static void on_killed(void *arg, int code, const char *stderr_tail)
+static void kill_ended(struct rb_rank *r)
 {
-    (void)stderr_tail;
-    struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
-    r->process = NULL;
-    if (code == 255 && r->tries++ < RB_RECONNECTS && spawn_kill(r, on_killed))
-        return;
     if (--t->n_busy > 0)
         return;
     struct rb_launcher_impl *l = t->l;
@@ -380,6 +375,30 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
     unlink_task(t);
     rb_launcher_drop_task(t);
     l->config.events.killed(l->config.events.ctx, trial, attempt);
+}
+
+static void on_killed(void *arg, int code, const char *stderr_tail);
+
+static void kill_again(void *arg)
+{
+    struct rb_rank *r = arg;
+    r->timer = 0;
+    if (!spawn_kill(r, on_killed))
+        kill_ended(r);
+}
+
+static void on_killed(void *arg, int code, const char *stderr_tail)
+{
+    (void)stderr_tail;
+    struct rb_rank *r = arg;
+    const struct rb_launcher_config *c = &r->task->l->config;
+    r->process = NULL;
+    if (code == 255 && r->tries < RB_RECONNECTS)
+        r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);
+    else if (code == 255) // nobody knows what still runs there
+        c->events.unreachable(c->events.ctx, r->node->spec.node);
+    else
+        kill_ended(r);
 }
 
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)

@@ -37,7 +37,7 @@ TRAIN = """epoch=0
 [ "$epoch" -eq "$RB_RESOURCE_START" ] || { echo "wrong checkpoint: $epoch, expected $RB_RESOURCE_START"; exit 9; }
 while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
     epoch=$((epoch + 1))
-    sleep 0.05
+    sleep "${EPOCH_S:-0.05}"
     echo "epoch=$epoch val_acc=0.$((1000 + (RB_TRIAL_ID * 2741 + epoch * 13) % 9000))"
 done
 echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"

@@ -86,6 +86,10 @@ class RealRuns(unittest.TestCase):
                         self.cloud.prices, "-o", path])
         return path
 
+    def slow_plan(self):
+        """A run that is still at work when something happens to it."""
+        return self.planned("slow", kill9.JOB + "envs: {EPOCH_S: \"0.4\"}\n")
+
     def report(self):
         return json.loads(self.rbrun("report", "--json").stdout)
 
@@ -98,7 +102,7 @@ class RealRuns(unittest.TestCase):
     # --- ends
 
     def test_ctrl_c_ends_the_instances_and_the_run_can_go_on(self):
-        process = self.start(self.plan)
+        process = self.start(self.slow_plan())
         self.wait_for(process, "val_acc")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -109,7 +113,7 @@ class RealRuns(unittest.TestCase):
         self.resume_to_the_end()
 
     def test_ctrl_c_twice_leaves_and_says_what_is_left(self):
-        process = self.start(self.plan)
+        process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
         process.send_signal(signal.SIGINT)
         self.wait_for(process, "stopping")
@@ -122,7 +126,7 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(self.alive(), [])
 
     def test_stop_reaches_the_process_at_work(self):
-        process = self.start(self.plan)
+        process = self.start(self.slow_plan())
         self.wait_for(process, "val_acc")
         second = self.rbrun("resume", expect=2)
         self.assertIn("process %d" % process.pid, second.stderr)
@@ -132,6 +136,7 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
 
     def test_a_missed_deadline_is_exit_4_and_more_time_helps(self):
+        self.plan = self.slow_plan()
         plan = self.edited("late", lambda p: p.update(deadline_us=2500000))
         done = self.rbrun(plan, expect=4)
         self.assertIn("--deadline +1h", done.stderr)
@@ -202,7 +207,7 @@ class RealRuns(unittest.TestCase):
     # --- accidents
 
     def test_a_node_that_dies_is_replaced(self):
-        process = self.start(self.plan)
+        process = self.start(self.slow_plan())
         self.wait_for(process, "val_acc")
         victim = self.alive()[0]
         urllib.request.urlopen(urllib.request.Request(
@@ -214,7 +219,7 @@ class RealRuns(unittest.TestCase):
         self.assertTrue(any(victim in f["text"] for f in report["faults"]), report["faults"])
 
     def test_what_a_killed_controller_left_is_found_by_gc(self):
-        process = self.start(self.plan)
+        process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
         process.kill()
         process.communicate()
@@ -233,7 +238,7 @@ class RealRuns(unittest.TestCase):
     # --- looking
 
     def test_everything_can_be_looked_at(self):
-        process = self.start(self.plan, "--json")
+        process = self.start(self.slow_plan(), "--json")
         first = process.stdout.readline()
         status = self.rbrun("status")
         self.assertIn("process %d is at work" % process.pid, status.stdout)
@@ -269,7 +274,8 @@ class RealRuns(unittest.TestCase):
     # --- this machine
 
     def test_this_machine_as_a_node_survives_a_kill(self):
-        job = kill9.JOB.replace("[mock/us-east-1]", "[local]").replace(", instance_types: [two.gpus], max_nodes: 2", "")
+        job = kill9.JOB + "envs: {EPOCH_S: \"0.2\"}\n"
+        job = job.replace("[mock/us-east-1]", "[local]").replace(", instance_types: [two.gpus], max_nodes: 2", "")
         profile = os.path.join(self.folder, "work", "profile.yaml")
         with open(profile, encoding="utf-8") as f:
             text = f.read()
