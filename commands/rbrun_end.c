@@ -290,10 +290,9 @@ static bool end_them(struct gc *gc, struct rb_err *err)
 
 static void gc_finish(struct gc *gc)
 {
-    if (gc->http)
-        rb_http_destroy(gc->http);
     for (int i = 0; i < gc->n_providers; i++)
         gc->providers[i].ops->destroy(&gc->providers[i]);
+    rb_http_destroy(gc->http);
     if (gc->uv)
         rb_loop_uv_destroy(gc->uv);
     free(gc->found);

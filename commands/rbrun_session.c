@@ -333,11 +333,10 @@ static bool start(struct session *s, struct rb_err *err)
 static void finish(struct session *s)
 {
     wipe_line(s);
-    if (s->http)
-        rb_http_destroy(s->http); // first: nobody must be called back any more
-    rb_controller_destroy(s->controller);
-    for (int i = 0; i < s->n_providers; i++)
+    for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped, nobody is told any more
         s->providers[i].ops->destroy(&s->providers[i]);
+    rb_http_destroy(s->http);
+    rb_controller_destroy(s->controller);
     if (s->uv)
         rb_loop_uv_destroy(s->uv);
     rb_ssh_leave_control_dir(s->files->dir);

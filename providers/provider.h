@@ -69,7 +69,7 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
-    void (*destroy)(struct rb_provider *p);
+    void (*destroy)(struct rb_provider *p); // before config.http; calls under way are dropped without an answer
     void (*launch)(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
     // Instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones included while visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
