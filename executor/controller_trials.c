@@ -144,9 +144,12 @@ void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_tas
     write_row(t);
 }
 
+// Processes may still live there. This machine outlives the node it was.
 static bool node_may_run(const struct rb_controller *c, int node)
 {
-    return c->nodes[node]->row.state == RB_LAUNCH_RUNNING || c->nodes[node]->row.state == RB_LAUNCH_READY;
+    const struct rb_controller_node *n = c->nodes[node];
+    return n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY ||
+           (n->row.state == RB_LAUNCH_TERMINATING && rb_controller_node_is_free(n));
 }
 
 // The last row of a task whose processes are known to be over.
@@ -192,12 +195,22 @@ void rb_controller_node_gone(struct rb_controller *c, int node)
 
 // Starting.
 
-static bool nodes_prepared(const struct rb_controller_task *t)
+// Slots whose nodes have not ended; all of them unless the task is what was left of a gang when we came back.
+static int living_slots(const struct rb_controller_task *t, struct rb_slot *out)
 {
+    int n = 0;
     for (int i = 0; i < t->row.n_slots; i++)
-        if (!t->c->nodes[t->row.slots[i].node]->prepared)
+        if (t->row.state != RB_TASK_KILLING || node_may_run(t->c, t->row.slots[i].node))
+            out[n++] = t->row.slots[i];
+    return n;
+}
+
+static bool nodes_prepared(const struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
+{
+    for (int i = 0; i < n_slots; i++)
+        if (!t->c->nodes[slots[i].node]->prepared)
             return false;
-    return true;
+    return n_slots > 0;
 }
 
 // Processes that must end still sit on one of its GPUs, or belong to the same trial.
@@ -271,7 +284,7 @@ static void wipe_env(const struct rb_key_value *env, int n)
         explicit_bzero((char *)(uintptr_t)env[i].value, strlen(env[i].value));
 }
 
-static void tell_start(struct rb_controller_task *t)
+static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots, int n_slots)
 {
     struct rb_controller *c = t->c;
     const struct rb_job *job = c->config.plan->job;
@@ -295,8 +308,8 @@ static void tell_start(struct rb_controller_task *t)
         .trial = t->row.trial,
         .attempt = t->row.start,
         .stage = t->row.stage,
-        .slots = t->row.slots,
-        .n_slots = t->row.n_slots,
+        .slots = slots,
+        .n_slots = n_slots,
         .command = job->run,
         .resume_from = resume_from(t, &arena),
         .checkpoint_uri = job->checkpoint_uri,
@@ -308,19 +321,24 @@ static void tell_start(struct rb_controller_task *t)
     expect_report(t);
 }
 
+// Tells the launcher of the task if it may start. After a restart of ours it must be told of old tasks as well, even of
+// those that are to end: a start said twice is followed, and only what is known can be killed.
+static void tell_if_possible(struct rb_controller_task *t)
+{
+    RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
+    const int n_slots = living_slots(t, slots);
+    const bool kill = t->row.state == RB_TASK_KILLING;
+    if (t->told || !nodes_prepared(t, slots, n_slots) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
+        return;
+    tell_start(t, slots, n_slots);
+    if (kill)
+        rb_controller_kill(t);
+}
+
 void rb_controller_pump(struct rb_controller *c)
 {
-    for (int i = 0; i < c->n_tasks && !c->dead; i++) {
-        struct rb_controller_task *t = c->tasks[i];
-        if (t->told || !nodes_prepared(t) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
-            continue;
-        // After a restart of ours the launcher must be told of old tasks as well: a start said twice is
-        // followed.
-        const bool kill = t->row.state == RB_TASK_KILLING;
-        tell_start(t);
-        if (kill)
-            rb_controller_kill(t);
-    }
+    for (int i = 0; i < c->n_tasks && !c->dead; i++)
+        tell_if_possible(c->tasks[i]);
 }
 
 void rb_controller_kill(struct rb_controller_task *t)

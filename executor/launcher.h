@@ -63,7 +63,8 @@ struct rb_launcher_ops {
     // to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
-    void (*forget)(struct rb_launcher *l, int node);  // the node is going or gone: close its connection, drop its tasks
+    // The node is going or gone: close its connection, drop its tasks; what a gang has elsewhere is killed.
+    void (*forget)(struct rb_launcher *l, int node);
     void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s); // refreshes the dead man's switch
     void (*destroy)(struct rb_launcher *l);           // closes connections; processes on nodes go on
 };

@@ -81,25 +81,6 @@ static void unlink_task(struct rb_launcher_task *task)
     *p = task->next;
 }
 
-void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node)
-{
-    struct rb_launcher_task *next;
-    for (struct rb_launcher_task *t = l->tasks; t; t = next) {
-        next = t->next;
-        bool here = false;
-        for (int i = 0; i < t->n_ranks; i++)
-            here |= t->ranks[i].node == node;
-        if (!here)
-            continue;
-        bool was_killing = t->killing;
-        int trial = t->trial, attempt = t->attempt;
-        unlink_task(t);
-        rb_launcher_drop_task(t);
-        if (was_killing) // the node is going: whatever ran there is dead
-            rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
-    }
-}
-
 // --- output ---------------------------------------------------------------------------------------------------------
 
 static void open_log(struct rb_rank *r)
@@ -401,6 +382,29 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
         kill_ended(r);
 }
 
+static void kill_gang(struct rb_launcher_task *t)
+{
+    t->killing = true;
+    t->n_busy = 0;
+    for (int i = 0; i < t->n_ranks; i++) {
+        struct rb_rank *r = &t->ranks[i];
+        if (!r->node)
+            continue; // left already
+        close_rank(r);
+        r->tries = 0;
+        t->n_busy += spawn_kill(r, on_killed);
+    }
+}
+
+static void bury_killed(struct rb_launcher_task *t)
+{
+    struct rb_launcher_impl *l = t->l;
+    int trial = t->trial, attempt = t->attempt;
+    unlink_task(t);
+    rb_launcher_drop_task(t);
+    rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
+}
+
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
@@ -411,17 +415,47 @@ void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt)
     }
     if (t->killing)
         return;
-    t->killing = true;
-    t->n_busy = 0;
-    for (int i = 0; i < t->n_ranks; i++) {
-        struct rb_rank *r = &t->ranks[i];
-        close_rank(r);
-        r->tries = 0;
-        t->n_busy += spawn_kill(r, on_killed);
-    }
-    if (t->n_busy == 0) {
-        unlink_task(t);
-        rb_launcher_drop_task(t);
-        rb_launcher_tell(l, RB_TELL_KILLED, trial, attempt);
+    kill_gang(t);
+    if (t->n_busy == 0)
+        bury_killed(t);
+}
+
+// --- a node leaves ----------------------------------------------------------------------------------------------------
+
+// Whatever ran there is dead, or will be with its node. Returns false if the rank is elsewhere.
+static bool leave(struct rb_rank *r, const struct rb_launcher_node *node)
+{
+    if (r->node != node)
+        return false;
+    const bool busy = r->process || r->timer;
+    close_rank(r);
+    r->ended = true;
+    r->node = NULL;
+    r->task->n_busy -= r->task->killing && busy;
+    return true;
+}
+
+void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node)
+{
+    struct rb_launcher_task *next;
+    for (struct rb_launcher_task *t = l->tasks; t; t = next) {
+        next = t->next;
+        int n_left = 0, n_elsewhere = 0;
+        for (int i = 0; i < t->n_ranks; i++) {
+            n_left += leave(&t->ranks[i], node);
+            n_elsewhere += t->ranks[i].node != NULL;
+        }
+        if (n_left == 0)
+            continue;
+        if (n_elsewhere > 0 && !t->killing)
+            kill_gang(t); // the rest of a gang does not outlive a part of it
+        if (n_elsewhere > 0 && t->n_busy > 0)
+            continue;
+        if (t->killing) {
+            bury_killed(t);
+        } else {
+            unlink_task(t);
+            rb_launcher_drop_task(t);
+        }
     }
 }

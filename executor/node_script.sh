@@ -21,8 +21,8 @@ task() {
 
 start() { # under the lock: the first to come starts it
     touch "$dir/out" "$dir/metrics"
-    setsid sh "$base/node" supervise "$1" "$2" "$3" </dev/null >/dev/null 2>&1 9>&- &
-    echo $! >"$dir/pid.new"
+    # Not our child, which becomes tail and would never reap it: tail would follow the dead for ever.
+    (setsid sh "$base/node" supervise "$1" "$2" "$3" </dev/null >/dev/null 2>&1 9>&- & echo $! >"$dir/pid.new")
     mv "$dir/pid.new" "$dir/pid"
 }
 

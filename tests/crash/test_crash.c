@@ -23,18 +23,25 @@ struct world {
     struct fake_faults faults;
     struct fake_training training; // only probabilities; times stay
     bool same_launches;            // nothing but deaths can change how many nodes are asked for
+    bool gangs;                    // trials over two nodes
+    int64_t stopped_at_us;         // by the user, once, and resumed at once; 0: never
 };
 
 static const struct world worlds[] = {
     {.name = "a well-behaved cloud", .same_launches = true},
     {.name = "slow listings, lost answers",
-     .faults =
-         {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.3, .visible_after_us = 20000000}},
+     .faults = {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.3, .visible_after_us = 20000000}},
     {.name = "refusals and failing trials",
      .faults = {.capacity = 0.4, .visible_after_us = 3000000},
      .training = {.fails = 0.15, .yields = 0.15, .hangs = 0.05, .save_fails = 0.1}},
-    {.name = "preemptions",
-     .faults = {.preemption_per_hour = 25, .lost_answer = 0.1, .visible_after_us = 3000000}},
+    {.name = "preemptions", .faults = {.preemption_per_hour = 25, .lost_answer = 0.1, .visible_after_us = 3000000}},
+    {.name = "gangs, preempted and failing",
+     .gangs = true,
+     .faults = {.preemption_per_hour = 10, .visible_after_us = 3000000},
+     .training = {.fails = 0.1, .hangs = 0.05}},
+    {.name = "stopped and resumed",
+     .faults = {.lost_answer = 0.1, .visible_after_us = 3000000},
+     .stopped_at_us = 45000000},
 };
 enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 9, LIMIT_US = 2000000000 };
 
@@ -60,16 +67,38 @@ static void init(struct fake_run *r, const struct world *w, uint64_t seed)
     r->machines.training = w->training;
     r->machines.training.unit_us = unit_us;
     r->machines.training.startup_us = startup_us;
+    r->go_on = w->stopped_at_us > 0;
+    if (w->gangs)
+        fake_run_make_gangs(r);
 }
 
-// Steps to the end; the controller stays open for questions.
+// Steps to the end of this controller, which stays open for questions.
 static void run_to_end(struct fake_run *r)
 {
-    const int64_t limit_us = r->v.now_us + LIMIT_US;
-    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
-        ;
+    fake_run_step_until(r, r->v.now_us + LIMIT_US);
     if (!r->finished)
         fail_msg("the run does not end; it said:\n%s", r->talk);
+}
+
+// One life of a controller that dies at write n (0: never), with the user's stop in it if the world has one and it has
+// not been yet. A stopped run is resumed by the same life, as its user would. Returns the writes it made.
+static int64_t live(struct fake_run *r, const struct world *w, int64_t n, enum rb_journal_death how)
+{
+    const bool will_stop = w->stopped_at_us > r->v.now_us;
+    fake_run_open_dying(r, n, how);
+    if (will_stop) {
+        fake_run_step_until(r, w->stopped_at_us);
+        if (!r->finished)
+            rb_controller_stop(r->controller, RB_STOP_USER);
+    }
+    run_to_end(r);
+    const int64_t n_writes = rb_journal_n_writes(r->journal);
+    if (r->err.code || r->outcome != RB_JOB_STOPPED)
+        return n_writes;
+    fake_run_close(r);
+    fake_run_open_dying(r, n > n_writes ? n - n_writes : 0, how);
+    run_to_end(r);
+    return n_writes + rb_journal_n_writes(r->journal);
 }
 
 static struct ending ending_of(struct fake_run *r)
@@ -129,8 +158,7 @@ static int count_report(const struct report_list *l, int trial, int attempt, int
 {
     int n = 0;
     for (int i = 0; i < l->n; i++)
-        n += l->items[i].trial == trial && l->items[i].attempt == attempt &&
-             l->items[i].resource == resource &&
+        n += l->items[i].trial == trial && l->items[i].attempt == attempt && l->items[i].resource == resource &&
              same_metric(l->items[i].metric, fake_metric(trial, resource));
     return n;
 }
@@ -178,7 +206,9 @@ static bool check_end(struct fake_run *r, const struct ending *expected, bool sa
     assert_int_equal(r->outcome, RB_JOB_COMPLETE);
     const struct ending end = ending_of(r);
     table[world].left += fake_cloud_alive(&r->cloud);
-    table[world].launched_twice += check_launches(r);
+    const int launched_twice = check_launches(r);
+    table[world].launched_twice += launched_twice;
+    assert_int_equal(launched_twice, 0);
     check_reports(r);
     assert_int_equal(fake_cloud_alive(&r->cloud), 0);
     if (same_launches)
@@ -195,8 +225,7 @@ static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death
     struct fake_run r;
     init(&r, w, seed);
     for (int life = 0;; life++) {
-        fake_run_open_dying(&r, dies_at[life], how);
-        run_to_end(&r);
+        live(&r, w, dies_at[life], how);
         if (dies_at[life] == 0 || !r.err.code)
             break;
         fake_run_close(&r);
@@ -217,17 +246,16 @@ static void every_point(int world, uint64_t seed)
     struct fake_run r;
     struct ending expected;
     init(&r, &worlds[world], seed);
-    fake_run_open(&r);
-    run_to_end(&r);
+    const int64_t n_writes = live(&r, &worlds[world], 0, RB_JOURNAL_DIES_AFTER);
     expected = ending_of(&r);
     assert_true(check_end(&r, &expected, true, world));
-    const int64_t n_writes = rb_journal_n_writes(r.journal);
     fake_run_finish(&r);
     assert_true(n_writes > 50);
     for (int64_t n = 1; n <= n_writes; n++) {
         one_point(world, seed, n, RB_JOURNAL_DIES_AFTER, 0, &expected);
         one_point(world, seed, n, RB_JOURNAL_DIES_AT, 0, &expected);
-        one_point(world, seed, n, RB_JOURNAL_DIES_AT, 1 + n % 11, &expected);
+        if (n % 3 == 0)
+            one_point(world, seed, n, RB_JOURNAL_DIES_AT, 1 + n % 11, &expected);
     }
 }
 
@@ -265,11 +293,23 @@ static void preemptions(void **state)
     every_seed(3);
 }
 
+static void gangs(void **state)
+{
+    (void)state;
+    every_seed(4);
+}
+
+static void stopped_and_resumed(void **state)
+{
+    (void)state;
+    every_seed(5);
+}
+
 static int print_table(void **state)
 {
     (void)state;
-    print_message("%-32s %12s %8s %10s %15s %15s\n", "world", "kill points", "resumes", "identical",
-                  "launched twice", "instances left");
+    print_message("%-32s %12s %8s %10s %15s %15s\n", "world", "kill points", "resumes", "identical", "launched twice",
+                  "instances left");
     for (int i = 0; i < N_WORLDS; i++)
         print_message("%-32s %12d %8d %10d %15d %15d\n", worlds[i].name, table[i].points, table[i].resumes,
                       table[i].identical, table[i].launched_twice, table[i].left);
@@ -279,10 +319,8 @@ static int print_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_behaved),
-        cmocka_unit_test(lost_answers),
-        cmocka_unit_test(refusals_and_failures),
-        cmocka_unit_test(preemptions),
+        cmocka_unit_test(well_behaved), cmocka_unit_test(lost_answers), cmocka_unit_test(refusals_and_failures),
+        cmocka_unit_test(preemptions),  cmocka_unit_test(gangs),        cmocka_unit_test(stopped_and_resumed),
     };
     return cmocka_run_group_tests(tests, NULL, print_table);
 }

@@ -74,8 +74,8 @@ static void completes(void **state)
     const struct rb_report report = report_of(&r);
     const struct rb_report_cost *by = &report.by;
     assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
-    assert_int_equal(by->train_uusd + by->boot_uusd + by->idle_barrier_uusd + by->minimum_uusd +
-                         by->lost_uusd + by->checkpoint_uusd,
+    assert_int_equal(by->train_uusd + by->boot_uusd + by->idle_barrier_uusd + by->minimum_uusd + by->lost_uusd +
+                         by->checkpoint_uusd,
                      report.cost_uusd);
     assert_true(by->train_uusd > by->boot_uusd && by->boot_uusd > 0 && by->checkpoint_uusd > 0);
     assert_int_equal(by->lost_uusd, 0);
@@ -178,8 +178,7 @@ static void never_spends_more_than_the_budget(void **state)
         finish_run(&r);
         const int64_t cost = fake_cloud_bill_uusd(&r.cloud, &r.billing);
         assert_true(cost <= budget_uusd);
-        assert_true(r.outcome == RB_JOB_COMPLETE ||
-                    (r.outcome == RB_JOB_STOPPED && r.reason == RB_STOP_BUDGET));
+        assert_true(r.outcome == RB_JOB_COMPLETE || (r.outcome == RB_JOB_STOPPED && r.reason == RB_STOP_BUDGET));
         if (budget_uusd < 60000) // not even one node's minimum
             assert_int_equal(r.cloud.n_instances, 0);
         fake_run_finish(&r);
@@ -289,6 +288,24 @@ static void ends_a_stranger_with_its_tag(void **state)
     fake_run_finish(&r);
 }
 
+// Every instance shows up in listings only after 30 s, and a termination before that is answered with "not found".
+static void does_not_believe_an_absence_before_an_end_was_accepted(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct fake_run r;
+        fake_run_init(&r, seed);
+        r.cloud.faults.visible_after_us = 60 * 1000000;
+        fake_run_open(&r);
+        fake_run_step_until(&r, 2 * 1000000);
+        rb_controller_stop(r.controller, RB_STOP_USER);
+        finish_run(&r);
+        assert_int_equal(r.err.code, RB_ERR_NONE);
+        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        fake_run_finish(&r);
+    }
+}
+
 static void believes_an_end_that_is_listed_no_more(void **state)
 {
     (void)state;
@@ -393,6 +410,7 @@ int main(void)
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),
         cmocka_unit_test(ends_a_stranger_with_its_tag),
+        cmocka_unit_test(does_not_believe_an_absence_before_an_end_was_accepted),
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),
         cmocka_unit_test(says_so_when_the_last_listing_is_partial),
         cmocka_unit_test(kills_and_restarts_what_hangs),

@@ -155,8 +155,7 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(notes[0].text, "it's gone");
     assert_true(rb_journal_meta(j, &arena, &m, &err));
     assert_string_equal(m.owner, "us@here");
-    assert_true(m.deadline_us == 1 && m.budget_uusd == 2 && m.leak_checked_at_us == 11 &&
-                m.instances_left == 0);
+    assert_true(m.deadline_us == 1 && m.budget_uusd == 2 && m.leak_checked_at_us == 11 && m.instances_left == 0);
     rb_journal_close(j);
 }
 
@@ -217,13 +216,12 @@ static void refuses_what_it_does_not_know(void **state)
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
     assert_false(rb_journal_open(p->path, &j, &err));
     assert_non_null(strstr(err.message, "newer rbrun"));
-    sqlite3_exec(db, "PRAGMA user_version=1; INSERT INTO event(json) VALUES ('{\"event\":\"surprise\"}')",
+    sqlite3_exec(db, "PRAGMA user_version=1; INSERT INTO event(json) VALUES ('{\"event\":\"surprise\"}')", NULL, NULL,
+                 NULL);
+    sqlite3_exec(db,
+                 "INSERT INTO launch(node, attempt, offer, state, launch_id, token, infra, instance_type, market,"
+                 " instance_id, address, private_address, host_key) VALUES (1,0,0,'odd','','','','','','','','','')",
                  NULL, NULL, NULL);
-    sqlite3_exec(
-        db,
-        "INSERT INTO launch(node, attempt, offer, state, launch_id, token, infra, instance_type, market,"
-        " instance_id, address, private_address, host_key) VALUES (1,0,0,'odd','','','','','','','','','')",
-        NULL, NULL, NULL);
     sqlite3_close(db);
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_launch_row *rows;

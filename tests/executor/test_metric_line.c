@@ -69,10 +69,9 @@ static void reads_lines(void **state)
         const bool is_report = cases[i].resource != ABSENT;
         bool same = line.is_report == is_report;
         if (same && is_report)
-            same =
-                line.resource == cases[i].resource &&
-                (isnan(cases[i].metric) ? isnan(line.metric)
-                                        : line.metric >= cases[i].metric && line.metric <= cases[i].metric);
+            same = line.resource == cases[i].resource &&
+                   (isnan(cases[i].metric) ? isnan(line.metric)
+                                           : line.metric >= cases[i].metric && line.metric <= cases[i].metric);
         if (!same)
             fail_msg("\"%s\": report %d, resource %lld, metric %g", cases[i].line, line.is_report,
                      (long long)line.resource, line.metric);
@@ -83,8 +82,7 @@ static void bytes_need_no_terminator_and_may_hold_zeros(void **state)
 {
     (void)state;
     struct rb_metric_line line;
-    static const char bytes[] = {'e', 'p', 'o', 'c', 'h', '=', '4', ' ', 'v',
-                                 'a', 'l', '_', 'a', 'c', 'c', '=', '7'};
+    static const char bytes[] = {'e', 'p', 'o', 'c', 'h', '=', '4', ' ', 'v', 'a', 'l', '_', 'a', 'c', 'c', '=', '7'};
     rb_metric_line_parse(bytes, sizeof bytes, "epoch", "val_acc", &line);
     assert_true(line.is_report && line.metric >= 7 && line.metric <= 7);
     static const char zero[] = "epoch=4\0 val_acc=7";

@@ -47,8 +47,7 @@ static void largest_remainders_first(void **state)
 }
 
 // A node of 2 GPUs, running at 0, ready at 20 s, ended at 100 s, at 1 $/s.
-static const struct rb_report_node node = {
-    .node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = 100 * S};
+static const struct rb_report_node node = {.node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = 100 * S};
 static const struct rb_billing billing = {.rate = {3600 * S}, .data_uusd = 7};
 
 static struct rb_report_cost split(const struct rb_task_row *tasks, int n)
@@ -111,9 +110,8 @@ static void the_minimum_is_named(void **state)
 static void stages_share_a_bill_by_time(void **state)
 {
     (void)state;
-    struct rb_report_stage stages[] = {{.start_us = 0, .end_us = 30 * S},
-                                       {.start_us = 30 * S, .end_us = 90 * S},
-                                       {.start_us = -1, .end_us = -1}};
+    struct rb_report_stage stages[] = {
+        {.start_us = 0, .end_us = 30 * S}, {.start_us = 30 * S, .end_us = 90 * S}, {.start_us = -1, .end_us = -1}};
     struct rb_report_node billed = node;
     billed.cost_uusd = 1000;
     rb_report_split_stages(&billed, 0, stages, 3); // the last 10 s count for the last stage that began

@@ -15,8 +15,8 @@ enum { ADDRESS_BASE = 1 };
 static double chance(struct fake_cloud *c)
 {
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){
-                           .seed = c->seed, .purpose = RB_DRAW_MOCK, .index = (uint32_t)c->n_draws++});
+    rb_stream_init(&s,
+                   &(struct rb_stream_key){.seed = c->seed, .purpose = RB_DRAW_MOCK, .index = (uint32_t)c->n_draws++});
     return rb_stream_uniform(&s);
 }
 
@@ -302,8 +302,7 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
     after(c, latency(c), answer_list, l);
 }
 
-static const struct rb_provider_ops ops = {
-    .name = "fake", .launch = launch, .list = list, .terminate = terminate};
+static const struct rb_provider_ops ops = {.name = "fake", .launch = launch, .list = list, .terminate = terminate};
 
 struct rb_provider fake_cloud_provider(struct fake_cloud *c)
 {
@@ -348,8 +347,7 @@ int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing
 
 void fake_cloud_add_stranger(struct fake_cloud *c, const char *run_id)
 {
-    struct fake_instance wanted = {
-        .token = "stranger", .launch_id = "stranger", .owner = "us", .name = "stranger"};
+    struct fake_instance wanted = {.token = "stranger", .launch_id = "stranger", .owner = "us", .name = "stranger"};
     copy(wanted.run_id, sizeof wanted.run_id, run_id);
     add_instance(c, &wanted);
 }

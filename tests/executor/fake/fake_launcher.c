@@ -15,8 +15,7 @@ double fake_metric(int trial, int64_t resource)
     struct rb_stream s;
     if (trial % 7 == 5)
         return NAN; // diverged
-    rb_stream_init(&s,
-                   &(struct rb_stream_key){.seed = 99, .purpose = RB_DRAW_CURVE, .index = (uint32_t)trial});
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = 99, .purpose = RB_DRAW_CURVE, .index = (uint32_t)trial});
     return floor(1e4 * (rb_stream_uniform(&s) + 0.02 * (double)resource)) / 1e4;
 }
 
@@ -87,8 +86,7 @@ static void prepared(void *arg)
 
 static void prepare(struct rb_launcher *base, const struct rb_launch_node *node)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     const struct fake_instance *i = fake_cloud_by_address(m->cloud, node->address);
     assert(!i || strcmp(i->id, node->instance_id) == 0);
     assert(m->n_nodes < 256 && instance_of(m, node->node) == -1);
@@ -99,18 +97,23 @@ static void prepare(struct rb_launcher *base, const struct rb_launch_node *node)
 
 static void forget(struct rb_launcher *base, int node)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     const int instance = instance_of(m, node);
     for (int i = 0; i < m->n_nodes; i++) {
         if (m->nodes[i].node == node)
             m->nodes[i--] = m->nodes[--m->n_nodes];
     }
     for (int i = 0; i < m->n_processes; i++) {
-        for (int k = 0; k < m->processes[i]->n_slots; k++) {
-            if (m->processes[i]->slots[k].instance == instance && m->processes[i]->followed == m->session)
-                m->processes[i]->followed = 0;
+        struct fake_process *p = m->processes[i];
+        bool here = false, elsewhere = false;
+        for (int k = 0; k < p->n_slots; k++) {
+            here = here || p->slots[k].instance == instance;
+            elsewhere = elsewhere || p->slots[k].instance != instance;
         }
+        if (here && p->followed == m->session && p->state == FAKE_RUNNING && elsewhere)
+            p->state = FAKE_KILLED; // the rest of the gang is killed; a kill is still answered
+        else if (here && p->followed == m->session && !elsewhere)
+            p->followed = 0;
     }
 }
 
@@ -141,8 +144,7 @@ static void instance_died(void *ctx, int instance)
 
 static void heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     assert(instance_of(m, node) >= 0 && shutdown_in_s > 0);
     m->n_heartbeats++;
 }
@@ -214,14 +216,12 @@ static void check_free(const struct fake_machines *m, const struct fake_process 
         assert(q->trial != p->trial);
         for (int a = 0; a < p->n_slots; a++) {
             for (int b = 0; b < q->n_slots; b++)
-                assert(p->slots[a].instance != q->slots[b].instance ||
-                       !(p->slots[a].gpus & q->slots[b].gpus));
+                assert(p->slots[a].instance != q->slots[b].instance || !(p->slots[a].gpus & q->slots[b].gpus));
         }
     }
 }
 
-static void check_checkpoint(const struct fake_machines *m, const struct rb_task *task,
-                             int64_t resource_start)
+static void check_checkpoint(const struct fake_machines *m, const struct rb_task *task, int64_t resource_start)
 {
     if (!task->resume_from) {
         assert(resource_start == 0);
@@ -249,8 +249,7 @@ static void draw_fate(struct fake_process *p, const struct fake_training *traini
     const double u = rb_stream_uniform(&s);
     p->unit_us = (int64_t)((0.7 + 0.6 * rb_stream_uniform(&s)) * (double)training->unit_us);
     p->stops_after = training->silent ? 0 : units;
-    p->hangs =
-        u >= training->fails + training->yields && u < training->fails + training->yields + training->hangs;
+    p->hangs = u >= training->fails + training->yields && u < training->fails + training->yields + training->hangs;
     if (u < training->fails) {
         p->exit_code = 1;
         p->stops_after = (int)rb_stream_below(&s, (uint64_t)units);
@@ -265,8 +264,7 @@ static void draw_fate(struct fake_process *p, const struct fake_training *traini
 static struct fake_process *create(struct fake_machines *m, const struct rb_task *task)
 {
     struct fake_process *p = rb_xcalloc(1, sizeof *p);
-    *p = (struct fake_process){
-        .machines = m, .trial = task->trial, .start = task->attempt, .stage = task->stage};
+    *p = (struct fake_process){.machines = m, .trial = task->trial, .start = task->attempt, .stage = task->stage};
     p->attempt = (int)env_int(task, "RB_ATTEMPT");
     p->resource_start = env_int(task, "RB_RESOURCE_START");
     p->resource_end = env_int(task, "RB_RESOURCE_END");
@@ -290,8 +288,7 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
 
 static void start(struct rb_launcher *base, const struct rb_task *task)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     struct fake_process *p = find(m, task->trial, task->attempt);
     if (!p)
         p = create(m, task);
@@ -308,8 +305,7 @@ static void killed(void *arg)
     struct later *l = arg;
     struct fake_process *p = find(l->m, l->trial, l->start);
     if (p && p->state == FAKE_RUNNING)
-        p->state =
-            FAKE_KILLED; // the order was sent: it arrives whether or not anyone is still there to hear of it
+        p->state = FAKE_KILLED; // the order was sent: it arrives whether or not anyone is still there to hear of it
     if (is_current(l) && p && p->followed == l->m->session) {
         p->followed = 0;
         l->m->events.killed(l->m->events.ctx, l->trial, l->start);
@@ -319,8 +315,7 @@ static void killed(void *arg)
 
 static void kill_task(struct rb_launcher *base, int trial, int start_number)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     struct later *l = later(m, 10000, killed);
     l->trial = trial;
     l->start = start_number;
@@ -332,9 +327,8 @@ static void saved(void *arg)
     struct fake_machines *m = l->m;
     struct fake_process *p = find(m, l->trial, l->start);
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){.seed = m->seed,
-                                               .purpose = RB_DRAW_CHECKPOINT,
-                                               .index = (uint32_t)m->cloud->n_draws++});
+    rb_stream_init(&s, &(struct rb_stream_key){
+                           .seed = m->seed, .purpose = RB_DRAW_CHECKPOINT, .index = (uint32_t)m->cloud->n_draws++});
     if (is_current(l) && p->followed == m->session) {
         if (!is_alive(m, p->slots[0].instance) || rb_stream_uniform(&s) < m->training.save_fails) {
             struct rb_err err;
@@ -343,8 +337,7 @@ static void saved(void *arg)
         } else {
             char path[sizeof l->path + 8];
             snprintf(path, sizeof path, "%s.tar", l->path);
-            m->checkpoints =
-                rb_xrealloc(m->checkpoints, (size_t)m->n_checkpoints + 1, sizeof *m->checkpoints);
+            m->checkpoints = rb_xrealloc(m->checkpoints, (size_t)m->n_checkpoints + 1, sizeof *m->checkpoints);
             struct fake_checkpoint *k = &m->checkpoints[m->n_checkpoints++];
             *k = (struct fake_checkpoint){.trial = p->trial, .resource = p->resource_start + p->n_lines};
             snprintf(k->path, sizeof k->path, "%.250s", path);
@@ -357,8 +350,7 @@ static void saved(void *arg)
 
 static void save(struct rb_launcher *base, int trial, int start_number, const char *dest)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     const struct fake_process *p = find(m, trial, start_number);
     assert(p && p->state == FAKE_EXITED);
     struct later *l = later(m, 20000, saved);
@@ -369,8 +361,7 @@ static void save(struct rb_launcher *base, int trial, int start_number, const ch
 
 static void destroy(struct rb_launcher *base)
 {
-    struct fake_machines *m =
-        (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     m->session++;
     m->n_nodes = 0;
 }

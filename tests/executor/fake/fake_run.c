@@ -10,23 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char job_yaml[] =
-    "name: fake\n"
-    "seed: 3\n"
-    "metric: {name: val_acc, goal: maximize}\n"
-    "parameters: {lr: {min: 0.1, max: 0.9}}\n"
-    "scheduler: {type: sha, num_trials: 9, min_resource: 1, max_resource: 9, eta: 3}\n"
-    "trial: {gpus: 2, timeout: 60s, max_restarts: 20}\n"
-    "run: python train.py $RB_ARGS\n"
-    "resources: {infra: [mock/here], instance_types: [box]}\n";
+static const char job_yaml[] = "name: fake\n"
+                               "seed: 3\n"
+                               "metric: {name: val_acc, goal: maximize}\n"
+                               "parameters: {lr: {min: 0.1, max: 0.9}}\n"
+                               "scheduler: {type: sha, num_trials: 9, min_resource: 1, max_resource: 9, eta: 3}\n"
+                               "trial: {gpus: 2, timeout: 60s, max_restarts: 20}\n"
+                               "run: python train.py $RB_ARGS\n"
+                               "resources: {infra: [mock/here], instance_types: [box]}\n";
 
 static const struct rb_offer offers[] = {
-    {.infra = "mock/here",
-     .instance_type = "box",
-     .accelerator = "A",
-     .gpus = 4,
-     .rate = {3600000},
-     .source = "test"},
+    {.infra = "mock/here", .instance_type = "box", .accelerator = "A", .gpus = 4, .rate = {3600000}, .source = "test"},
 };
 
 static void must(bool ok, const struct rb_err *err)
@@ -84,6 +78,19 @@ static struct rb_plan *make_plan(struct rb_arena *arena)
     return plan;
 }
 
+void fake_run_make_gangs(struct fake_run *r)
+{
+    struct rb_plan_stage *stages = rb_arena_array(&r->arena, (size_t)r->plan->n_stages, sizeof *stages);
+    for (int i = 0; i < r->plan->n_stages; i++) {
+        struct rb_plan_nodes *nodes = rb_arena_alloc(&r->arena, sizeof *nodes);
+        *nodes = (struct rb_plan_nodes){.offer = 0, .count = i == 0 ? 4 : 2};
+        stages[i] = r->plan->stages[i];
+        stages[i].gpus_per_trial = 8;
+        stages[i].nodes = nodes;
+    }
+    r->plan->stages = stages;
+}
+
 void fake_run_init(struct fake_run *r, uint64_t seed)
 {
     *r = (struct fake_run){.deadline_us = -1,
@@ -93,8 +100,7 @@ void fake_run_init(struct fake_run *r, uint64_t seed)
                            .capacity_retries = 1000,
                            .infra = "mock/here",
                            .billing = {.rate = {3600000}}};
-    const char *shm =
-        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; // thousands of journals: not on a disk
+    const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; // thousands of journals: not on a disk
     snprintf(r->dir, sizeof r->dir, "%s/rb-fake-XXXXXX", shm);
     if (!mkdtemp(r->dir))
         abort();
@@ -164,8 +170,7 @@ static void talk(void *ctx, const char *kind, const char *text)
         fprintf(stderr, "%10.3f %s: %s\n", (double)r->v.now_us / 1e6, kind, text);
 }
 
-static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason,
-                     const struct rb_err *err)
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
     struct fake_run *r = ctx;
     assert(!r->finished);

@@ -26,8 +26,7 @@ static uint64_t timer_start(void *ctx, int64_t delay_us, rb_loop_fn *fn, void *a
         v->cap = v->cap ? 2 * v->cap : 64;
         v->timers = rb_xrealloc(v->timers, (size_t)v->cap, sizeof *v->timers);
     }
-    v->timers[v->n++] =
-        (struct virtual_timer){v->next_id, v->now_us + (delay_us > 0 ? delay_us : 0), fn, arg};
+    v->timers[v->n++] = (struct virtual_timer){v->next_id, v->now_us + (delay_us > 0 ? delay_us : 0), fn, arg};
     return v->next_id++;
 }
 
@@ -45,11 +44,8 @@ static void timer_cancel(void *ctx, uint64_t id)
 void virtual_loop_init(struct virtual_loop *v)
 {
     *v = (struct virtual_loop){
-        .loop = {.ctx = v,
-                 .now_us = now,
-                 .unix_us = unix_now,
-                 .timer_start = timer_start,
-                 .timer_cancel = timer_cancel},
+        .loop =
+            {.ctx = v, .now_us = now, .unix_us = unix_now, .timer_start = timer_start, .timer_cancel = timer_cancel},
         .now_us = 1000000,
         .unix_base_us = INT64_C(1800000000000000),
         .next_id = 1,
