@@ -17,27 +17,6 @@ int64_t rb_controller_now_us(struct rb_controller *c)
     return now > c->last_event_us ? now : c->last_event_us;
 }
 
-void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg)
-{
-    const struct rb_loop *loop = c->config.loop;
-    rb_controller_disarm(c, timer);
-    *timer = loop->timer_start(loop->ctx, delay_us > 0 ? delay_us : 0, fn, arg);
-}
-
-void rb_controller_disarm(struct rb_controller *c, uint64_t *timer)
-{
-    if (*timer)
-        c->config.loop->timer_cancel(c->config.loop->ctx, *timer);
-    *timer = 0;
-}
-
-int64_t rb_controller_backoff_us(int tries)
-{
-    const int64_t cap = 30 * RB_US_PER_S;
-    const int64_t delay = tries < 16 ? INT64_C(200000) << tries : cap;
-    return delay < cap ? delay : cap;
-}
-
 // The end.
 
 bool rb_controller_running(const struct rb_controller *c)
@@ -101,8 +80,7 @@ void rb_controller_check_over(struct rb_controller *c)
 {
     if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
         return;
-    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) ||
-        !rb_controller_orphans_settled(c)) {
+    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) || !rb_controller_orphans_settled(c)) {
         c->closing = false;
         return;
     }
@@ -267,60 +245,7 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event)
     rb_controller_check_over(c);
 }
 
-// Wake-ups, deadline, budget, heartbeats.
-
-void rb_controller_add_wake(struct rb_controller *c, int64_t at_us)
-{
-    c->wakes = rb_xrealloc(c->wakes, (size_t)c->n_wakes + 1, sizeof *c->wakes);
-    c->wakes[c->n_wakes++] = at_us;
-}
-
-static void wake(void *arg)
-{
-    struct rb_controller *c = arg;
-    c->wake_timer = 0;
-    const int64_t now = rb_controller_now_us(c);
-    int kept = 0;
-    for (int i = 0; i < c->n_wakes; i++)
-        if (c->wakes[i] > now)
-            c->wakes[kept++] = c->wakes[i];
-    const bool due = kept < c->n_wakes;
-    c->n_wakes = kept;
-    if (due)
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_TIME});
-    rb_controller_arm_wake(c);
-}
-
-void rb_controller_arm_wake(struct rb_controller *c)
-{
-    int64_t first = INT64_MAX;
-    for (int i = 0; i < c->n_wakes; i++)
-        first = c->wakes[i] < first ? c->wakes[i] : first;
-    if (c->n_wakes > 0 && !c->over)
-        rb_controller_arm(c, &c->wake_timer, first - rb_controller_now_us(c), wake, c);
-}
-
-static void deadline(void *arg)
-{
-    struct rb_controller *c = arg;
-    c->deadline_timer = 0;
-    rb_controller_stop(c, RB_STOP_DEADLINE);
-}
-
-void rb_controller_arm_deadline(struct rb_controller *c)
-{
-    if (c->meta.deadline_us >= 0)
-        rb_controller_arm(c, &c->deadline_timer, c->meta.deadline_us - rb_controller_now_us(c), deadline, c);
-}
-
-static void heartbeat(void *arg)
-{
-    struct rb_controller *c = arg;
-    for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->prepared && c->nodes[i]->row.state == RB_LAUNCH_READY)
-            c->launcher->ops->heartbeat(c->launcher, i, RB_CONTROLLER_DEAD_MAN_S);
-    rb_controller_arm(c, &c->heartbeat_timer, RB_CONTROLLER_HEARTBEAT_S * RB_US_PER_S, heartbeat, c);
-}
+// Spending.
 
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
 {
@@ -330,8 +255,8 @@ void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd,
         const struct rb_controller_node *n = c->nodes[i];
         if (!n->has_row)
             continue;
-        spent += n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd
-                                                : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
+        spent +=
+            n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
         reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, now);
     }
     *out_spent_uusd = spent;
@@ -353,8 +278,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
     };
 }
 
-bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out,
-                          struct rb_err *err)
+bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err)
 {
     struct rb_controller *c = rb_xcalloc(1, sizeof *c);
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
@@ -366,8 +290,8 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->left = rb_xcalloc(n, sizeof *c->left);
     c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
     rb_arena_init(&c->arena);
-    if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) ||
-        !rb_engine_create(config->plan, &c->engine, err) || !rb_controller_replay(c, err)) {
+    if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) || !rb_engine_create(config->plan, &c->engine, err) ||
+        !rb_controller_replay(c, err)) {
         rb_controller_destroy(c);
         return false;
     }
@@ -389,7 +313,7 @@ void rb_controller_start(struct rb_controller *c)
 {
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
-    heartbeat(c);
+    rb_controller_beat(c);
     c->recovering = c->last_event_us >= 0;
     if (!c->recovering)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});

@@ -20,8 +20,7 @@ struct rb_controller_config {
     const char *const *infras;     // same order: "aws/us-east-1"
     int n_providers;
     // Made once the events are known; destroyed by the controller.
-    bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
-                     struct rb_err *err);
+    bool (*launcher)(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out, struct rb_err *err);
     void *launcher_ctx;
     // What a node is born with: user-data and the public half of its host key. NULL: nothing (local nodes).
     bool (*birth)(void *ctx, struct rb_buf *out_user_data, char out_host_key[static 128], struct rb_err *err);
@@ -33,7 +32,7 @@ struct rb_controller_config {
     int64_t poll_us;         // listing period: one paged listing per infra per tick
     int64_t boot_timeout_us; // not ready for this long after the request: lost
     int capacity_retries;    // refusals per node before the run stops with CAPACITY
-    bool go_on; // a run that was stopped goes on (`rbrun resume`) instead of just being cleaned up
+    bool go_on;              // a run that was stopped goes on (`rbrun resume`) instead of just being cleaned up
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
     // One line for the user about what went wrong or is waited for; journalled as a note of that kind. May be
@@ -42,8 +41,7 @@ struct rb_controller_config {
     // Called once, from the loop, when the run is over and no instance is left; or, err set, why it ended
     // otherwise. With an err of the journal's nothing more can be done: instances may be left, `rbrun resume`
     // takes care of them.
-    void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason,
-                     const struct rb_err *err);
+    void (*finished)(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err);
     void *ctx; // of observe, talk and finished
 };
 
@@ -51,8 +49,7 @@ struct rb_controller;
 
 // Fresh or resumed: replays the journal, then says again every order that has no outcome yet, and reconciles
 // with a listing of every infra ever named in the journal before anything new is launched.
-bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out,
-                          struct rb_err *err);
+bool rb_controller_create(const struct rb_controller_config *config, struct rb_controller **out, struct rb_err *err);
 void rb_controller_destroy(struct rb_controller *c); // providers must not call back any more
 void rb_controller_start(struct rb_controller *c);
 void rb_controller_stop(struct rb_controller *c,

@@ -46,20 +46,18 @@ static void make_token(struct rb_controller_node *n, const char *user_data)
     rb_buf_printf(&params, "%s|%s|%s|%" PRId64 "|%s", n->row.instance_type, n->row.market, image ? image : "",
                   n->c->config.plan->job->resources.disk_bytes, user_data);
     hex_digest(&params, digest);
-    rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra,
-                  digest);
+    rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
     hex_digest(&all, n->row.token);
 }
 
 // 0600, not in the journal: it holds the node's private host key until the launch was answered.
-static bool keep_user_data(const struct rb_controller_node *n, const struct rb_buf *user_data,
-                           struct rb_err *err)
+static bool keep_user_data(const struct rb_controller_node *n, const struct rb_buf *user_data, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     user_data_path(n, &path);
     const int fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    const bool ok = fd >= 0 && write(fd, rb_buf_str(user_data), user_data->len) == (ssize_t)user_data->len &&
-                    fsync(fd) == 0;
+    const bool ok =
+        fd >= 0 && write(fd, rb_buf_str(user_data), user_data->len) == (ssize_t)user_data->len && fsync(fd) == 0;
     if (!ok)
         rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
     if (fd >= 0)
@@ -124,9 +122,8 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
     }
     fill_row(n, a);
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
-    const bool born =
-        !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
-                             keep_user_data(n, &user_data, &err));
+    const bool born = !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
+                                           keep_user_data(n, &user_data, &err));
     make_token(n, rb_buf_str(&user_data));
     if (user_data.len)
         explicit_bzero(user_data.data, user_data.len);
@@ -171,9 +168,8 @@ static void unanswered(struct rb_controller_node *n, const struct rb_err *err)
         n->row.state = RB_LAUNCH_AMBIGUOUS;
         if (!rb_controller_write_node(n))
             return;
-        rb_controller_note(n->c, "warning",
-                           "node %d: its launch is undecided (%s); asking again with the same token", n->id,
-                           err->message);
+        rb_controller_note(n->c, "warning", "node %d: its launch is undecided (%s); asking again with the same token",
+                           n->id, err->message);
     }
     rb_controller_arm(n->c, &n->retry_timer, rb_controller_backoff_us(n->tries++), retry_launch, n);
 }
@@ -322,8 +318,8 @@ static void tell_refused(void *arg)
     struct rb_controller_node *n = arg;
     n->retry_timer = 0;
     if (rb_controller_node_wanted(n))
-        rb_controller_turn(
-            n->c, (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(n->c,
+                           (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
 }
 
 void rb_controller_refused(struct rb_controller_node *n)

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT_LISTED_US (10 * RB_US_PER_S) // a node that was listed is missed for this long: lost
-#define ABSENT_NEW_US    (60 * RB_US_PER_S) // clouds show a new instance late: tens of seconds were seen
-#define ABSENT_FORGOTTEN_US                                                                                  \
-    (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
+#define ABSENT_LISTED_US    (10 * RB_US_PER_S)  // a node that was listed is missed for this long: lost
+#define ABSENT_NEW_US       (60 * RB_US_PER_S)  // clouds show a new instance late: tens of seconds were seen
+#define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
 
 static void copy(char *out, size_t size, const char *text)
 {
@@ -47,8 +46,7 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
         c->orphans = rb_xrealloc(c->orphans, (size_t)c->n_orphans + 1, sizeof *c->orphans);
         c->orphans[c->n_orphans++] = (struct rb_controller_orphan){.infra = infra};
         copy(c->orphans[at].instance_id, sizeof c->orphans[at].instance_id, id);
-        rb_controller_note(c, "fault",
-                           "instance %s carries this run's tag but belongs to no launch: ending it", id);
+        rb_controller_note(c, "fault", "instance %s carries this run's tag but belongs to no launch: ending it", id);
     }
     c->orphans[at].ended = false;
     end_orphan(c, &c->orphans[at]);
@@ -78,12 +76,11 @@ static void seen_running(struct rb_controller_node *n, const struct rb_instance 
     if (n->row.state == RB_LAUNCH_ACKED) {
         n->row.state = RB_LAUNCH_RUNNING;
         n->row.running_us = rb_controller_now_us(c);
-        n->row.running_unix_us = instance->running_at_us >= 0 ? instance->running_at_us
-                                                              : c->config.loop->unix_us(c->config.loop->ctx);
+        n->row.running_unix_us =
+            instance->running_at_us >= 0 ? instance->running_at_us : c->config.loop->unix_us(c->config.loop->ctx);
         if (rb_controller_begin(c) && rb_controller_write_node(n))
             rb_controller_turn(
-                c,
-                (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
+                c, (struct rb_event){.kind = RB_EVENT_NODE_RUNNING, .node = n->id, .attempt = n->row.attempt});
     }
     if (n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY)
         rb_controller_prepare(n);
@@ -105,8 +102,7 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
         break;
     case RB_INSTANCE_STOPPING:
         if (rb_controller_node_exists(n)) {
-            n->row.running_unix_us =
-                n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
+            n->row.running_unix_us = n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
             rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
         }
         break;
@@ -115,8 +111,7 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
             n->row.running_unix_us = instance->running_at_us;
         if (instance->terminated_at_us >= 0)
             n->row.terminated_unix_us = instance->terminated_at_us;
-        rb_controller_gone(n,
-                           instance->state_reason ? instance->state_reason : "its instance was terminated");
+        rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
 }
@@ -137,21 +132,19 @@ static void missed(struct rb_controller_node *n)
         if (n->row.running_unix_us < 0) { // unknown is never free: billed from the request
             n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
             rb_controller_note(n->c, "warning",
-                               "node %d (%s): nobody knows when it began to run; billed from its request",
-                               n->id, n->row.instance_id);
+                               "node %d (%s): nobody knows when it began to run; billed from its request", n->id,
+                               n->row.instance_id);
         }
         rb_controller_gone(n, "it is listed no more");
     } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
         if (n->row.state == RB_LAUNCH_READY)
             rb_controller_lose(n, "it is listed no more");
         else
-            rb_controller_never_ready(n,
-                                      &(struct rb_err){.code = RB_ERR_IO, .message = "it is listed no more"});
+            rb_controller_never_ready(n, &(struct rb_err){.code = RB_ERR_IO, .message = "it is listed no more"});
     }
 }
 
-static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance,
-                           uint64_t number)
+static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
 {
     struct rb_controller_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
@@ -200,12 +193,10 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
     if (c->closing)
         c->leak_tries++;
     if (c->recovering && err && err->code == RB_ERR_DENIED)
-        rb_controller_journal_failed(
-            c, err); // without a listing nothing can be decided: leave everything as it is
+        rb_controller_journal_failed(c, err); // without a listing nothing can be decided: leave everything as it is
 }
 
-static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n,
-                   bool complete)
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;

@@ -19,8 +19,7 @@ struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int no
 
 bool rb_controller_node_wanted(const struct rb_controller_node *n)
 {
-    return n->id < rb_engine_n_nodes(n->c->engine) &&
-           rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
+    return n->id < rb_engine_n_nodes(n->c->engine) && rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
 }
 
 bool rb_controller_node_exists(const struct rb_controller_node *n)
@@ -108,8 +107,7 @@ static void boot_timeout(void *arg)
     struct rb_controller_node *n = arg;
     n->boot_timer = 0;
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING)
-        rb_controller_never_ready(n,
-                                  &(struct rb_err){.code = RB_ERR_IO, .message = "it was not ready in time"});
+        rb_controller_never_ready(n, &(struct rb_err){.code = RB_ERR_IO, .message = "it was not ready in time"});
 }
 
 void rb_controller_arm_boot(struct rb_controller_node *n)
@@ -144,8 +142,8 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
     if (c->dead || !n->preparing)
         return;
     n->preparing = false;
-    if (err && n->row.state ==
-                   RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
+    if (err &&
+        n->row.state == RB_LAUNCH_TERMINATING) { // processes that cannot be reached: they were local and are gone
         rb_controller_node_gone(c, n->id);
         rb_controller_end_node(n);
         return;
@@ -165,8 +163,7 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
     n->row.state = RB_LAUNCH_READY;
     n->row.ready_us = rb_controller_now_us(c);
     if (rb_controller_begin(c) && rb_controller_write_node(n))
-        rb_controller_turn(
-            c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_READY, .node = n->id, .attempt = n->row.attempt});
 }
 
 // End.
@@ -235,15 +232,13 @@ void rb_controller_end_node(struct rb_controller_node *n)
     if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
         return;
     if (rb_controller_node_is_free(n) && rb_controller_node_has_tasks(c, n->id)) {
-        rb_controller_prepare(
-            n); // it costs nothing: its processes end first, and killed() comes back to this
+        rb_controller_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
         return;
     }
     forget(n);
     n->ending = true;
     struct rb_provider *p = rb_controller_provider_of(n);
-    p->ops->terminate(p, n->row.instance_id, end_answered,
-                      rb_controller_new_call(c, n->id, n->row.attempt, -1));
+    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n->id, n->row.attempt, -1));
 }
 
 static void bill(struct rb_controller_node *n)
@@ -277,8 +272,7 @@ void rb_controller_gone(struct rb_controller_node *n, const char *why)
     rb_controller_note(c, "fault", "node %d (%s): lost: %s", n->id, n->row.instance_id, why);
     rb_controller_drop_node_tasks(c, n->id);
     if (rb_controller_write_node(n))
-        rb_controller_turn(
-            c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
 }
 
 void rb_controller_lose(struct rb_controller_node *n, const char *why)
@@ -290,8 +284,7 @@ void rb_controller_lose(struct rb_controller_node *n, const char *why)
     rb_controller_drop_node_tasks(c, n->id);
     if (!rb_controller_record_end(c, n))
         return;
-    rb_controller_turn(
-        c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
+    rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_NODE_LOST, .node = n->id, .attempt = n->row.attempt});
     rb_controller_end_node(n);
 }
 

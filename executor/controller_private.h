@@ -1,7 +1,13 @@
-// Inside the controller only. controller.c: turns and the end of a run; controller_launch.c: from the intent
-// to the instance; controller_nodes.c: boot and end of a node; controller_listing.c: what the clouds say
-// exists; controller_trials.c: starts, lines, exits, checkpoints; controller_recover.c: coming back from the
-// journal.
+// Inside the controller only.
+//   controller.c          turns and the end of a run
+//   controller_timers.c   wake-ups, deadline, heartbeats
+//   controller_launch.c   from the intent to the instance
+//   controller_nodes.c    boot and end of a node
+//   controller_listing.c  what the clouds say exists
+//   controller_tasks.c    processes that may exist
+//   controller_starts.c   handing trials to the launcher
+//   controller_trials.c   lines, exits, checkpoints
+//   controller_recover.c  coming back from the journal
 #ifndef RB_EXECUTOR_CONTROLLER_PRIVATE_H
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
 
@@ -25,13 +31,13 @@ struct rb_controller_node {
     bool has_row;
     struct rb_launch_row row; // as journalled
     struct rb_billing billing;
-    bool launching, ending;           // a call of the provider has not answered yet
-    bool repeated;                    // the request went out more than once: an earlier copy may still arrive
-    bool end_accepted, end_not_found; // what terminate answered last
-    bool preparing, prepared;         // this launcher reaches it
-    int tries;                        // repeats of the launch or of the termination
-    int refusals;                     // launches the provider had no capacity for, this one included
-    int absent;                       // complete listings in a row without it
+    bool launching, ending;            // a call of the provider has not answered yet
+    bool repeated;                     // the request went out more than once: an earlier copy may still arrive
+    bool end_accepted, end_not_found;  // what terminate answered last
+    bool preparing, prepared;          // this launcher reaches it
+    int tries;                         // repeats of the launch or of the termination
+    int refusals;                      // launches the provider had no capacity for, this one included
+    int absent;                        // complete listings in a row without it
     int64_t absent_since_us, acked_us; // this controller's time
     uint64_t listing;                  // number of the listing that showed it last
     uint64_t retry_timer, boot_timer;
@@ -132,26 +138,28 @@ void rb_controller_fail(struct rb_controller *c,
                         const struct rb_err *err);      // stops the run; it ends with this error
 void rb_controller_check_over(struct rb_controller *c); // the run may be over now
 void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
+
+// controller_timers.c
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
 void rb_controller_disarm(struct rb_controller *c, uint64_t *timer);
 int64_t rb_controller_backoff_us(int tries); // 0.2 s doubling to 30 s
 void rb_controller_add_wake(struct rb_controller *c, int64_t at_us);
 void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);
+void rb_controller_beat(void *arg); // now and from time to time
 
 // controller_launch.c
 bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a); // writes the intent
-void rb_controller_send_launch(
-    struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS: the identical request
+void rb_controller_send_launch(struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS: the identical request
 void rb_controller_settle_launch(struct rb_controller_node *n,
                                  const struct rb_instance *instance); // it exists
-void rb_controller_refused(struct rb_controller_node *n); // REFUSED: tell the engine after a while
+void rb_controller_refused(struct rb_controller_node *n);             // REFUSED: tell the engine after a while
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_nodes.c
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new
-bool rb_controller_node_wanted(const struct rb_controller_node *n); // the engine still owns it
-bool rb_controller_node_exists(const struct rb_controller_node *n); // an instance that nobody has told to end
+bool rb_controller_node_wanted(const struct rb_controller_node *n);                  // the engine still owns it
+bool rb_controller_node_exists(const struct rb_controller_node *n);  // an instance that nobody has told to end
 bool rb_controller_node_is_free(const struct rb_controller_node *n); // this machine: nobody else knows of it
 bool rb_controller_write_node(struct rb_controller_node *n);         // its row; false: the journal failed
 int rb_controller_infra_of(const struct rb_controller *c,
@@ -181,30 +189,37 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id);
 bool rb_controller_orphans_settled(const struct rb_controller *c);
 
-// controller_trials.c
+// controller_tasks.c
+struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial);            // made if new
+struct rb_controller_task *rb_controller_find_task(struct rb_controller *c, int trial, int start); // NULL: not open
+struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial); // not being killed; NULL
+bool rb_controller_task_is_live(const struct rb_controller_task *t); // neither over nor being killed
+struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row); // copies
+void rb_controller_close_task(struct rb_controller_task *t); // its processes are over; frees it
+bool rb_controller_write_task(struct rb_controller_task *t); // its row; false: the journal failed
 void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a);
 void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t);
-struct rb_controller_task *rb_controller_open_task(struct rb_controller *c,
-                                                   const struct rb_task_row *row); // adds, copies
-struct rb_controller_task *rb_controller_running_task(struct rb_controller *c,
-                                                      int trial); // not being killed; NULL
-void rb_controller_pump(struct rb_controller *c);                 // tells the launcher what it may start now
+void rb_controller_record_over(struct rb_controller_task *t, enum rb_task_state state);
 void rb_controller_kill(struct rb_controller_task *t);
-void rb_controller_drop_node_tasks(struct rb_controller *c,
-                                   int node);                    // its gangs are broken; inside a transaction
-void rb_controller_node_gone(struct rb_controller *c, int node); // nothing can run there any more
-void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
-void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
-void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 void rb_controller_killed(void *ctx, int trial, int start);
+bool rb_controller_node_may_run(const struct rb_controller *c, int node); // processes may still live there
+void rb_controller_drop_node_tasks(struct rb_controller *c, int node);    // its gangs are broken; inside a transaction
+void rb_controller_node_gone(struct rb_controller *c, int node);          // nothing can run there any more
 bool rb_controller_tasks_settled(const struct rb_controller *c);
 bool rb_controller_node_has_tasks(const struct rb_controller *c, int node);
 void rb_controller_free_tasks(struct rb_controller *c);
-struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial);
+
+// controller_starts.c
+void rb_controller_pump(struct rb_controller *c); // tells the launcher what it may start now
+
+// controller_trials.c
+void rb_controller_expect_report(struct rb_controller_task *t); // hung unless one comes in time
+void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
+void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
+void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // controller_recover.c
 bool rb_controller_replay(struct rb_controller *c, struct rb_err *err);
-void rb_controller_repeat_orders(
-    struct rb_controller *c); // every infra was listed: say again what has no outcome
+void rb_controller_repeat_orders(struct rb_controller *c); // every infra was listed: say again what has no outcome
 
 #endif

@@ -34,8 +34,7 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
     for (int i = 0; i < n_rows; i++) {
         if (rows[i].node < 0 || rows[i].node >= c->n_nodes || rows[i].offer < 0 ||
             rows[i].offer >= c->config.plan->n_offers || rb_controller_infra_of(c, rows[i].infra) < 0)
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "the journal names node %d on %s, which its events and plan do not",
+            return rb_err_set(err, RB_ERR_INVALID, "the journal names node %d on %s, which its events and plan do not",
                               rows[i].node, rows[i].infra);
         struct rb_controller_node *n = rb_controller_node_at(c, rows[i].node);
         n->row = rows[i];
@@ -45,8 +44,7 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
             return false;
         n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
     }
-    for (int i = 0; i < c->n_nodes;
-         i++) // asked again after a refusal, and not written down yet: that cannot be
+    for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
         if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
             rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
             c->nodes[i]->has_row = false; // the budget said no; it may say yes now
@@ -62,13 +60,12 @@ static bool load_tasks(struct rb_controller *c, struct rb_err *err)
     for (int i = 0; i < n_rows; i++) {
         const struct rb_task_row *row = &rows[i];
         if (row->trial < 0 || row->trial >= rb_engine_n_trials(c->engine))
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "the journal names trial %d, which its events and plan do not", row->trial);
+            return rb_err_set(err, RB_ERR_INVALID, "the journal names trial %d, which its events and plan do not",
+                              row->trial);
         for (int k = 0; k < row->n_slots; k++)
             if (row->slots[k].node < 0 || row->slots[k].node >= c->n_nodes)
-                return rb_err_set(err, RB_ERR_INVALID,
-                                  "the journal puts trial %d on node %d, which does not exist", row->trial,
-                                  row->slots[k].node);
+                return rb_err_set(err, RB_ERR_INVALID, "the journal puts trial %d on node %d, which does not exist",
+                                  row->trial, row->slots[k].node);
         struct rb_controller_trial *trial = rb_controller_trial_at(c, row->trial);
         trial->n_starts = row->start + 1;
         if (row->state == RB_TASK_SAVED)
@@ -92,8 +89,8 @@ static bool load_notes(struct rb_controller *c, struct rb_err *err)
 
 bool rb_controller_replay(struct rb_controller *c, struct rb_err *err)
 {
-    return rb_journal_each_event(c->journal, replay_event, c, err) && load_launches(c, err) &&
-           load_tasks(c, err) && load_notes(c, err);
+    return rb_journal_each_event(c->journal, replay_event, c, err) && load_launches(c, err) && load_tasks(c, err) &&
+           load_notes(c, err);
 }
 
 // The engine asked for this node, but the intent was never written: the budget had forbidden it.
@@ -168,8 +165,7 @@ static void go_on(struct rb_controller *c)
     if (rb_engine_outcome(c->engine, &reason) != RB_JOB_STOPPED)
         return;
     if (c->meta.deadline_us >= 0 && c->meta.deadline_us <= rb_controller_now_us(c)) {
-        rb_controller_note(c, "warning",
-                           "the deadline has passed: the run does not go on; say --deadline +1h");
+        rb_controller_note(c, "warning", "the deadline has passed: the run does not go on; say --deadline +1h");
     } else if (!rb_controller_within_budget(c, 0)) {
         rb_controller_note(c, "warning", "the budget is spent: the run does not go on; say --budget +10");
     } else {

@@ -91,29 +91,25 @@ void rb_journal_close(struct rb_journal *j);     // NULL is fine
 // Pid of the controller that holds the journal's lock, 0: nobody does.
 bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err);
 
-bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out,
-                     struct rb_err *err);
+bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err);
 
 // Every write is one committed transaction unless between begin and commit. Nothing is written after a failed
 // one.
 bool rb_journal_begin(struct rb_journal *j, struct rb_err *err);
 bool rb_journal_commit(struct rb_journal *j, struct rb_err *err);
-bool rb_journal_set_limits(struct rb_journal *j, int64_t deadline_us, int64_t budget_uusd,
-                           struct rb_err *err);
+bool rb_journal_set_limits(struct rb_journal *j, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err);
 bool rb_journal_leak_check(struct rb_journal *j, int64_t at_us, int instances_left, struct rb_err *err);
 bool rb_journal_event(struct rb_journal *j, const struct rb_event *e, struct rb_err *err);
 bool rb_journal_launch(struct rb_journal *j, const struct rb_launch_row *row,
                        struct rb_err *err); // insert or replace
 bool rb_journal_task(struct rb_journal *j, const struct rb_task_row *row,
                      struct rb_err *err); // insert or replace
-bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text,
-                     struct rb_err *err);
+bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, const char *text, struct rb_err *err);
 
 // Reading. Events and notes in order of writing, launches by (node, attempt), tasks by (trial, start). The
 // callback returns false to stop with its error.
-bool rb_journal_each_event(struct rb_journal *j,
-                           bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err), void *ctx,
-                           struct rb_err *err);
+bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),
+                           void *ctx, struct rb_err *err);
 bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb_launch_row **out, int *out_n,
                          struct rb_err *err);
 bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_task_row **out, int *out_n,
