@@ -6,6 +6,7 @@
 
 #include "simulator/evaluate.h"
 #include "simulator/scenario.h"
+#include "simulator/stage_time.h"
 
 struct rb_plan_request {
     const struct rb_job *job;
@@ -20,6 +21,10 @@ struct rb_plan_request {
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     void *out_of_time_ctx;
+    struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
+                                      // for this one
+    const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]
+    int n_hints;
     // Every candidate considered and why it lost; NULL: silent. `text` is one line.
     void (*explain)(void *ctx, const char *text);
     void *explain_ctx;

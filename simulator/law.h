@@ -1,0 +1,58 @@
+// The law of a duration in numbers: its distribution function on an even grid, below and above kept apart so that both
+// tails are accurate relative to themselves. What the closed forms compute with. A value; its arrays live in an arena.
+// Source of the method: order statistics (David and Nagaraja, "Order Statistics", chapter 2); characteristic functions by
+// the trapezoid rule, which is spectrally accurate for smooth integrands (Trefethen and Weideman, SIAM Review 56, 2014).
+#ifndef RB_SIMULATOR_LAW_H
+#define RB_SIMULATOR_LAW_H
+
+#include "base/arena.h"
+#include "profiles/dist.h"
+
+#define RB_LAW_POINTS 512 // most points of a grid: 25 standard deviations at a twentieth each
+
+struct rb_law {
+    double low_s, step_s;       // point i lies at low_s + i * step_s
+    int n;                      // points; 1: a constant at low_s
+    const double *below;        // [n] P(X <= x_i), never falls; last 1 to 1e-12
+    const double *above;        // [n] P(X > x_i), 1 - below but accurate where it is tiny
+    double mean_s, variance_s2; // of the exact law, not of the grid, where a formula exists
+    double error;               // no |P(X <= x)| is further from the truth than this: numerics, and sampling at 99.9 %
+    double jump;                // largest step of the distribution function (atoms); 0: smooth
+};
+
+// Errors of all functions below: none; what cannot be represented raises `error`.
+struct rb_law rb_law_constant(double seconds);
+struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena);
+// Sum of independent durations; a times a factor >= 0; the largest of k independent ones, k >= 1; mixture
+// weight * a + (1 - weight) * b.
+struct rb_law rb_law_plus(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena);
+struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena);
+struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena); // X * Y, independent
+struct rb_law rb_law_largest_of(const struct rb_law *a, int k, struct rb_arena *arena);
+struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct rb_law *b, struct rb_arena *arena);
+// Sum of k independent copies, k >= 1 and possibly many thousands.
+struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena);
+// Values need not be sorted; error is the Dvoretzky-Kiefer-Wolfowitz bound at 99.9 %.
+struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *arena);
+
+double rb_law_below(const struct rb_law *law, double seconds);    // P(X <= x), cubic between points, monotone
+double rb_law_above(const struct rb_law *law, double seconds);    // P(X > x)
+double rb_law_density(const struct rb_law *law, double seconds);  // its derivative
+double rb_law_quantile(const struct rb_law *law, double u);       // smallest x with P(X <= x) >= u; 0 < u < 1
+
+// Characteristic function E exp(i j omega X), j = 0..n-1, into re and im. omega in 1/s.
+void rb_law_transform(const struct rb_law *law, double omega, int n, double *out_re, double *out_im);
+
+// Sum of independent laws without sampling: all transforms multiplied, inverted by the cosine series.
+struct rb_law_sum {
+    double horizon_s; // the series holds on [0, horizon_s]
+    int n_terms;
+    double *re, *im;  // [n_terms] product so far
+    double mean_s, variance_s2, low_s, high_s, error;
+};
+// Takes up to n laws; error includes what the finite series leaves out and the errors of the parts.
+struct rb_law_sum rb_law_sum_create(const struct rb_law *const *laws, int n, struct rb_arena *arena);
+double rb_law_sum_below(const struct rb_law_sum *sum, double seconds);
+double rb_law_sum_quantile(const struct rb_law_sum *sum, double u);
+
+#endif

@@ -1,0 +1,41 @@
+// The fast per-trial sampler: a whole plan, trial by trial, with every latency one look-up in a quantile table, several
+// replicates at a time. Same model as simulator/evaluate.h and the same law, but not the same draws: a trial's time is one
+// draw of its whole law instead of startup, between, within and checkpoint one by one. Results are the same bytes for any
+// number of threads and for either instruction set. Draws are counter-based (base/stream.h's generator, vectorised): a
+// replicate depends on its number and the seed only.
+#ifndef RB_SIMULATOR_SAMPLER_H
+#define RB_SIMULATOR_SAMPLER_H
+
+#include "simulator/scenario.h"
+
+enum rb_waves {
+    RB_WAVES_DYNAMIC, // the first free slot takes the next trial: what an executor does; the project's model
+    RB_WAVES_CHAINS,  // trial i starts when trial i - R ends
+    RB_WAVES_BARRIER, // a barrier after every wave
+};
+
+enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
+
+struct rb_sampler_options {
+    enum rb_waves waves;
+    enum rb_sampler_isa isa;
+    bool wait_for_all;  // the stage starts only when all new nodes are ready (the planning study's model); off
+    int threads;
+    uint64_t seed;
+};
+struct rb_sampler_options rb_sampler_defaults(void);
+
+struct rb_sampler;
+
+// Compiles a plan: tables of every law, slots, billing. NULL and err: a plan that does not fit the scenario, an offer that
+// may lose nodes, early requests, a market that has a measurement error (use rb_evaluate for these), AVX2 asked for where
+// there is none.
+struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                                     const struct rb_sampler_options *opt, struct rb_err *err);
+void rb_sampler_destroy(struct rb_sampler *sampler);
+
+// Replicates first .. first + n - 1: seconds and dollars (billing as rb_bill_node, in floating point: seconds rounded up,
+// 60 s minimum). out_cost may be NULL: then no cost is computed.
+void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd);
+
+#endif

@@ -1,0 +1,57 @@
+// Stage-time objects: what one stage takes, as a law, made once for everything it depends on and shared by every plan,
+// deadline, price and what-if. Closed form where the model allows, the exact dynamic schedule where not, pilot samples of
+// the schedule elsewhere; the choice is made here and told.
+#ifndef RB_SIMULATOR_STAGE_TIME_H
+#define RB_SIMULATOR_STAGE_TIME_H
+
+#include "simulator/law.h"
+#include "simulator/scenario.h"
+
+enum rb_stage_method {
+    RB_STAGE_ONE_WAVE, // every trial has a slot when the stage starts: the largest of n durations
+    RB_STAGE_SCHEDULE, // simulator/list_schedule.h
+    RB_STAGE_PILOT,    // sampled: gangs that wait for new nodes, laws with atoms
+};
+const char *rb_stage_method_name(enum rb_stage_method method); // "one wave", "dynamic schedule", "pilot samples"
+
+struct rb_stage_time {
+    struct rb_law law;           // from the stage's start to its last trial's end
+    enum rb_stage_method method;
+    const char *why;             // not a closed form because ...; NULL
+    double unready;              // bound on P(a requested node is still not ready when the stage ends): there, and only
+                                 // there, stages depend on each other
+    double short_lived;          // bound on P(a node requested for this stage and ended with it lives less than 60 s): there
+                                 // the billing minimum, and only it, keeps mean cost from being linear in mean time
+    double queue_mean_s;         // of one new node, from request to running
+};
+
+// What a stage time depends on, and nothing else: not on prices, deadlines or the stage's number.
+struct rb_stage_work {
+    int stage;          // of the scenario: trials and units come from its rung
+    int offer, gpus;    // GPUs per trial
+    int nodes, kept;    // owned; of these ready at the start. The others are requested then
+};
+
+struct rb_stage_times;
+
+// `pilot` samples where samples are needed. May outlive a scenario and serve others with the same profile object
+// (compared by address: training and provisioning entries). Not thread-safe.
+struct rb_stage_times *rb_stage_times_create(int pilot);
+void rb_stage_times_destroy(struct rb_stage_times *times); // NULL is fine
+int64_t rb_stage_times_made(const struct rb_stage_times *times, enum rb_stage_method method); // objects so far
+
+// Borrowed until destroy; made at the first request. NULL on error (a layout that may not be asked, no room for one
+// trial). The offer must not lose nodes (preemption) and must have no measurement error: rb_stage_times_apply.
+const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
+                                               const struct rb_stage_work *work, double accuracy, struct rb_err *err);
+
+// A law that is stochastically not above the stage's time for any number of kept nodes, in microseconds of computing:
+// the largest of n, and the work shared by all slots, whichever is larger in the mean. For bounds.
+const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const struct rb_scenario *s,
+                                          const struct rb_stage_work *work, struct rb_err *err);
+
+// Do stage times of this offer exist as independent laws? else *out_why ("nodes may be taken back", "the measured speed is
+// uncertain: all stages share its error").
+bool rb_stage_times_apply(const struct rb_scenario *s, int offer, const char **out_why);
+
+#endif
