@@ -14,6 +14,12 @@ struct rb_quantiles {
     int64_t mean, p5, p50, p95, p99; // all microseconds or all micro-dollars
 };
 
+enum rb_estimate_method {
+    RB_ESTIMATE_REPLICATES, // every latency drawn, replicate by replicate (simulator/evaluate.h)
+    RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage_time.h)
+    RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler.h)
+};
+
 struct rb_estimate {
     struct rb_quantiles time_us, cost_uusd;
     double p_deadline, p_budget, p_both; // an absent constraint has probability 1
@@ -21,7 +27,12 @@ struct rb_estimate {
     struct {
         int64_t time_mean_us, cost_mean_uusd;
         double p_deadline, p_budget, p_both;
-    } stderr_;                           // written as "stderr"
+    } stderr_;                           // written as "stderr": standard errors; 0 where nothing was sampled
+    enum rb_estimate_method time_method, cost_method; // cost_method also stands for p_budget and p_both
+    struct {
+        int64_t time_mean_us, cost_mean_uusd;
+        double p_deadline, p_budget, p_both;
+    } error;                             // no figure is further off than this: numerics, and sampling at 99.9 %
 };
 
 struct rb_plan_nodes {
@@ -54,10 +65,11 @@ struct rb_plan_baseline {
 };
 
 struct rb_plan_bound {
-    bool present;
+    bool present;           // false: no bound is claimed, only nodes_explored and why_not count
     int64_t cost_uusd;      // proven lower bound over the search space
     double gap;             // (cost - bound) / bound
-    bool proved;
+    bool proved;            // no plan of the space is cheaper by more than the errors of the estimates
+    const char *why_not;    // not proved, or no bound at all, because ...; NULL where proved
     int64_t nodes_explored;
     const char *const *relaxations;
     int n_relaxations;
