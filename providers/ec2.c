@@ -50,9 +50,9 @@ struct ending {
     void *arg;
 };
 
-static struct rb_aws_call new_call(const char *name, bool mutating, void *arg)
+static struct rb_api_call new_call(const char *name, bool mutating, void *arg)
 {
-    return (struct rb_aws_call){
+    return (struct rb_api_call){
         .name = name,
         .content_type = RB_EC2_CONTENT_TYPE,
         .mutating = mutating,
@@ -111,7 +111,7 @@ static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *
 
 static void run_instances(struct launch *l)
 {
-    struct rb_aws_call call = new_call("RunInstances", true, l);
+    struct rb_api_call call = new_call("RunInstances", true, l);
     rb_ec2_encode_run(&l->what, l->image_id, l->root_device, &call.body);
     call.decode = decode_launch;
     call.done = launch_done;
@@ -137,7 +137,7 @@ static void image_known(void *arg, const struct rb_err *err)
 // Only the image knows under which name its root disk is attached; another name would add a disk instead of sizing it.
 static void describe_image(struct launch *l)
 {
-    struct rb_aws_call call = new_call("DescribeImages", false, l);
+    struct rb_api_call call = new_call("DescribeImages", false, l);
     rb_ec2_encode_image(l->image_id, &call.body);
     call.decode = decode_image;
     call.done = image_known;
@@ -157,7 +157,7 @@ static bool check_launch(const struct launch *l, struct rb_err *err)
     return true;
 }
 
-static void refuse(struct ec2 *ec2, struct rb_aws_call *call, const struct rb_err *err,
+static void refuse(struct ec2 *ec2, struct rb_api_call *call, const struct rb_err *err,
                    void (*done)(void *, const struct rb_err *), void (*drop)(void *))
 {
     call->done = done;
@@ -178,7 +178,7 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
         l->image_id = loopback_image;
     struct rb_err err = {0};
     if (!check_launch(l, &err)) {
-        struct rb_aws_call call = new_call("RunInstances", false, l);
+        struct rb_api_call call = new_call("RunInstances", false, l);
         refuse(ec2, &call, &err, launch_done, launch_destroy);
     } else if (l->what.disk_gb > 0) {
         describe_image(l);
@@ -235,7 +235,7 @@ static void page_done(void *arg, const struct rb_err *failed)
 
 static void ask_page(struct listing *l, const char *page)
 {
-    struct rb_aws_call call = new_call("DescribeInstances", false, l);
+    struct rb_api_call call = new_call("DescribeInstances", false, l);
     rb_ec2_encode_list(l->run_id, page, &call.body);
     call.decode = decode_page;
     call.done = page_done;
@@ -281,7 +281,7 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     e->id = rb_arena_strdup(&e->arena, id);
     e->fn = fn;
     e->arg = arg;
-    struct rb_aws_call call = new_call("TerminateInstances", true, e);
+    struct rb_api_call call = new_call("TerminateInstances", true, e);
     rb_ec2_encode_terminate(id, &call.body);
     call.decode = decode_ending;
     call.done = ending_done;

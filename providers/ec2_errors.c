@@ -11,87 +11,87 @@
 static const struct row {
     const char *code, *text;
     enum rb_err_code err;
-    enum rb_aws_reaction reaction;
+    enum rb_api_reaction reaction;
 } rows[] = {
     // The pool is empty: try another one, not this one again.
-    {"InsufficientInstanceCapacity", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"InsufficientCapacity", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"InsufficientHostCapacity", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"InsufficientReservedInstanceCapacity", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"ReservationCapacityExceeded", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"UnfulfillableCapacity", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"MaxFleetCountExceeded", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"SpotMaxPriceTooLow", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"InsufficientFreeAddressesInSubnet", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL},
-    {"Unsupported", NULL, RB_ERR_CAPACITY, RB_AWS_FAIL}, // this type is not sold in this zone
+    {"InsufficientInstanceCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"InsufficientCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"InsufficientHostCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"InsufficientReservedInstanceCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"ReservationCapacityExceeded", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"UnfulfillableCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"MaxFleetCountExceeded", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"SpotMaxPriceTooLow", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"InsufficientFreeAddressesInSubnet", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
+    {"Unsupported", NULL, RB_ERR_CAPACITY, RB_API_FAIL}, // this type is not sold in this zone
 
     // Quotas.
-    {"MaxSpotInstanceCountExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"VcpuLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"InstanceLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"VolumeLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"MaxIOPSLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"TagLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"PrivateIpAddressLimitExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"ResourceCountExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"RequestResourceCountExceeded", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
+    {"MaxSpotInstanceCountExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"VcpuLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"InstanceLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"VolumeLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"MaxIOPSLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"TagLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"PrivateIpAddressLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"ResourceCountExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"RequestResourceCountExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
 
     // Asked to slow down: nothing happened yet.
-    {"RequestLimitExceeded", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"Throttling", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"ThrottlingException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"ThrottledException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"RequestThrottled", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"RequestThrottledException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"TooManyRequestsException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"EC2ThrottledException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"BandwidthLimitExceeded", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"LimitExceededException", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"SlowDown", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"PriorRequestNotComplete", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-    {"ConcurrentTagAccess", NULL, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
+    {"RequestLimitExceeded", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"Throttling", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"ThrottlingException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"ThrottledException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"RequestThrottled", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"RequestThrottledException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"TooManyRequestsException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"EC2ThrottledException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"BandwidthLimitExceeded", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"LimitExceededException", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"SlowDown", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"PriorRequestNotComplete", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+    {"ConcurrentTagAccess", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
 
     // The service failed, possibly after it had acted.
-    {"InternalError", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"InternalFailure", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"ServerInternal", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"ServiceUnavailable", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"Unavailable", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"RequestTimeout", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-    {"RequestTimeoutException", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
+    {"InternalError", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"InternalFailure", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"ServerInternal", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"ServiceUnavailable", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"Unavailable", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"RequestTimeout", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"RequestTimeoutException", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
     // The token already stands for other parameters, and perhaps for an instance: to be looked up, not repeated.
-    {"IdempotentParameterMismatch", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_FAIL},
+    {"IdempotentParameterMismatch", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL},
 
     // Who we are, and when.
-    {"RequestExpired", NULL, RB_ERR_DENIED, RB_AWS_REFRESH},
-    {"ExpiredToken", NULL, RB_ERR_DENIED, RB_AWS_REFRESH},
-    {"ExpiredTokenException", NULL, RB_ERR_DENIED, RB_AWS_REFRESH},
-    {"SignatureDoesNotMatch", "expired", RB_ERR_DENIED, RB_AWS_REFRESH},
-    {"SignatureDoesNotMatch", "not yet current", RB_ERR_DENIED, RB_AWS_REFRESH},
-    {"SignatureDoesNotMatch", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"UnauthorizedOperation", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"AuthFailure*", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"InvalidClientTokenId", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"MissingAuthenticationToken", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"IncompleteSignature", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"OptInRequired", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"PendingVerification", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"Blocked", NULL, RB_ERR_DENIED, RB_AWS_FAIL},
-    {"OperationNotPermitted", NULL, RB_ERR_DENIED, RB_AWS_FAIL}, // such as termination protection
+    {"RequestExpired", NULL, RB_ERR_DENIED, RB_API_REFRESH},
+    {"ExpiredToken", NULL, RB_ERR_DENIED, RB_API_REFRESH},
+    {"ExpiredTokenException", NULL, RB_ERR_DENIED, RB_API_REFRESH},
+    {"SignatureDoesNotMatch", "expired", RB_ERR_DENIED, RB_API_REFRESH},
+    {"SignatureDoesNotMatch", "not yet current", RB_ERR_DENIED, RB_API_REFRESH},
+    {"SignatureDoesNotMatch", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"UnauthorizedOperation", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"AuthFailure*", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"InvalidClientTokenId", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"MissingAuthenticationToken", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"IncompleteSignature", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"OptInRequired", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"PendingVerification", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"Blocked", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"OperationNotPermitted", NULL, RB_ERR_DENIED, RB_API_FAIL}, // such as termination protection
 
     // Instances. Not found does not mean not there: a listing decides.
-    {"InvalidInstanceID.NotFound", NULL, RB_ERR_NOT_FOUND, RB_AWS_FAIL},
-    {"IncorrectInstanceState", NULL, RB_ERR_IO, RB_AWS_RETRY},
-    {"IncorrectState", NULL, RB_ERR_IO, RB_AWS_RETRY},
+    {"InvalidInstanceID.NotFound", NULL, RB_ERR_NOT_FOUND, RB_API_FAIL},
+    {"IncorrectInstanceState", NULL, RB_ERR_IO, RB_API_RETRY},
+    {"IncorrectState", NULL, RB_ERR_IO, RB_API_RETRY},
 
     // A profile made a moment ago takes seconds to be known everywhere.
-    {"InvalidParameterValue", "Invalid IAM Instance Profile", RB_ERR_INVALID, RB_AWS_SLOW_DOWN},
-    {"InvalidParameter*", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
-    {"Invalid*", NULL, RB_ERR_INVALID, RB_AWS_FAIL}, // InvalidAMIID.NotFound, InvalidSubnetID.NotFound, ...
-    {"Missing*", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
-    {"Unknown*", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
-    {"UnsupportedOperation", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
-    {"Malformed*", NULL, RB_ERR_INVALID, RB_AWS_FAIL},
+    {"InvalidParameterValue", "Invalid IAM Instance Profile", RB_ERR_INVALID, RB_API_SLOW_DOWN},
+    {"InvalidParameter*", NULL, RB_ERR_INVALID, RB_API_FAIL},
+    {"Invalid*", NULL, RB_ERR_INVALID, RB_API_FAIL}, // InvalidAMIID.NotFound, InvalidSubnetID.NotFound, ...
+    {"Missing*", NULL, RB_ERR_INVALID, RB_API_FAIL},
+    {"Unknown*", NULL, RB_ERR_INVALID, RB_API_FAIL},
+    {"UnsupportedOperation", NULL, RB_ERR_INVALID, RB_API_FAIL},
+    {"Malformed*", NULL, RB_ERR_INVALID, RB_API_FAIL},
 };
 
 static bool matches(const struct row *row, const char *code, const char *message)
@@ -105,12 +105,12 @@ static bool matches(const struct row *row, const char *code, const char *message
 static struct row unlisted(long status)
 {
     if (status == 429)
-        return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_AWS_SLOW_DOWN};
+        return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_API_SLOW_DOWN};
     if (status == 401 || status == 403)
-        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_AWS_FAIL};
+        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_API_FAIL};
     if (status >= 400 && status < 500)
-        return (struct row){.err = RB_ERR_INVALID, .reaction = RB_AWS_FAIL};
-    return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_AWS_RETRY};
+        return (struct row){.err = RB_ERR_INVALID, .reaction = RB_API_FAIL};
+    return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_RETRY};
 }
 
 static struct row classify(long status, const char *code, const char *message)
@@ -122,14 +122,14 @@ static struct row classify(long status, const char *code, const char *message)
 }
 
 // Some other machine in between answered (a proxy, a load balancer): what happened behind it, nobody knows.
-static enum rb_aws_reaction not_ours(long status, struct rb_err *err)
+static enum rb_api_reaction not_ours(long status, struct rb_err *err)
 {
     rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not EC2's; is a proxy in between?",
                status);
-    return status == 429 || status == 503 ? RB_AWS_SLOW_DOWN : RB_AWS_RETRY;
+    return status == 429 || status == 503 ? RB_API_SLOW_DOWN : RB_API_RETRY;
 }
 
-enum rb_aws_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err)
+enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_xml *root;

@@ -3,9 +3,9 @@
 #ifndef RB_PROVIDERS_EC2_ERRORS_H
 #define RB_PROVIDERS_EC2_ERRORS_H
 
-#include "providers/aws_client.h"
+#include "providers/api_call.h"
 
-// An rb_aws_judge_fn. A body that is not EC2's error envelope leaves the outcome unknown.
-enum rb_aws_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err);
+// An rb_api_judge_fn. A body that is not EC2's error envelope leaves the outcome unknown.
+enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err);
 
 #endif

@@ -69,9 +69,9 @@ static bool too_many_pages(struct survey *s, const char *name)
     return true;
 }
 
-static struct rb_aws_call new_call(const char *name, struct survey *s)
+static struct rb_api_call new_call(const char *name, struct survey *s)
 {
-    return (struct rb_aws_call){
+    return (struct rb_api_call){
         .name = name, .content_type = RB_EC2_CONTENT_TYPE, .max_tries = TRIES, .arg = s, .drop = survey_destroy};
 }
 
@@ -139,7 +139,7 @@ static void prices_done(void *arg, const struct rb_err *err)
 
 static void ask_prices(struct survey *s, const char *page)
 {
-    struct rb_aws_call call = new_call("DescribeSpotPriceHistory", s);
+    struct rb_api_call call = new_call("DescribeSpotPriceHistory", s);
     rb_ec2_encode_spot_prices(s->types, s->n_types, s->asked_unix_us, page, &call.body);
     call.decode = decode_prices;
     call.done = prices_done;
@@ -175,7 +175,7 @@ static void machines_done(void *arg, const struct rb_err *err)
 
 static void ask_machines(struct survey *s, const char *page)
 {
-    struct rb_aws_call call = new_call("DescribeInstanceTypes", s);
+    struct rb_api_call call = new_call("DescribeInstanceTypes", s);
     rb_ec2_encode_machines(s->types, s->n_types, page, &call.body);
     call.decode = decode_machines;
     call.done = machines_done;
@@ -192,7 +192,7 @@ static void refuse(struct survey *s, int n_types)
     struct rb_err err;
     rb_err_set(&err, RB_ERR_INVALID, "%s: %d instance types in one question, expected at most %d", s->infra, n_types,
                RB_EC2_MAX_TYPES);
-    struct rb_aws_call call = new_call("DescribeInstanceTypes", s);
+    struct rb_api_call call = new_call("DescribeInstanceTypes", s);
     call.done = refuse_done;
     rb_aws_refuse(s->client, &call, &err);
 }

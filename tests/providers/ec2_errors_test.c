@@ -3,14 +3,14 @@
 #include "providers/ec2_errors.h"
 #include "tests/base/check.h"
 
-static enum rb_aws_reaction judge(long status, const char *code, const char *message, struct rb_err *err)
+static enum rb_api_reaction judge(long status, const char *code, const char *message, struct rb_err *err)
 {
     struct rb_arena arena = {0};
     const char *body = rb_arena_printf(&arena,
                                        "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors>"
                                        "<RequestID>ea96</RequestID></Response>",
                                        code, message);
-    const enum rb_aws_reaction reaction = rb_ec2_judge(status, body, strlen(body), err);
+    const enum rb_api_reaction reaction = rb_ec2_judge(status, body, strlen(body), err);
     rb_arena_finish(&arena);
     return reaction;
 }
@@ -21,38 +21,38 @@ static void codes_decide(void **state)
     static const struct {
         const char *code;
         enum rb_err_code err;
-        enum rb_aws_reaction reaction;
+        enum rb_api_reaction reaction;
     } cases[] = {
-        {"InsufficientInstanceCapacity", RB_ERR_CAPACITY, RB_AWS_FAIL},
-        {"Unsupported", RB_ERR_CAPACITY, RB_AWS_FAIL},
-        {"SpotMaxPriceTooLow", RB_ERR_CAPACITY, RB_AWS_FAIL},
-        {"InsufficientFreeAddressesInSubnet", RB_ERR_CAPACITY, RB_AWS_FAIL},
-        {"VcpuLimitExceeded", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"MaxSpotInstanceCountExceeded", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"RequestLimitExceeded", RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-        {"Throttling", RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
-        {"InternalError", RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-        {"Unavailable", RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-        {"IdempotentParameterMismatch", RB_ERR_UNKNOWN_OUTCOME, RB_AWS_FAIL},
-        {"UnauthorizedOperation", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"AuthFailure", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"RequestExpired", RB_ERR_DENIED, RB_AWS_REFRESH},
-        {"InvalidInstanceID.NotFound", RB_ERR_NOT_FOUND, RB_AWS_FAIL},
-        {"InvalidInstanceID.Malformed", RB_ERR_INVALID, RB_AWS_FAIL},
-        {"InvalidAMIID.NotFound", RB_ERR_INVALID, RB_AWS_FAIL},
-        {"InvalidParameterCombination", RB_ERR_INVALID, RB_AWS_FAIL},
-        {"MissingParameter", RB_ERR_INVALID, RB_AWS_FAIL},
-        {"UnsupportedOperation", RB_ERR_INVALID, RB_AWS_FAIL},
-        {"IncorrectInstanceState", RB_ERR_IO, RB_AWS_RETRY},
-        {"OperationNotPermitted", RB_ERR_DENIED, RB_AWS_FAIL},
-        {"ConcurrentTagAccess", RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},
+        {"InsufficientInstanceCapacity", RB_ERR_CAPACITY, RB_API_FAIL},
+        {"Unsupported", RB_ERR_CAPACITY, RB_API_FAIL},
+        {"SpotMaxPriceTooLow", RB_ERR_CAPACITY, RB_API_FAIL},
+        {"InsufficientFreeAddressesInSubnet", RB_ERR_CAPACITY, RB_API_FAIL},
+        {"VcpuLimitExceeded", RB_ERR_DENIED, RB_API_FAIL},
+        {"MaxSpotInstanceCountExceeded", RB_ERR_DENIED, RB_API_FAIL},
+        {"RequestLimitExceeded", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+        {"Throttling", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+        {"InternalError", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+        {"Unavailable", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+        {"IdempotentParameterMismatch", RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL},
+        {"UnauthorizedOperation", RB_ERR_DENIED, RB_API_FAIL},
+        {"AuthFailure", RB_ERR_DENIED, RB_API_FAIL},
+        {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", RB_ERR_DENIED, RB_API_FAIL},
+        {"RequestExpired", RB_ERR_DENIED, RB_API_REFRESH},
+        {"InvalidInstanceID.NotFound", RB_ERR_NOT_FOUND, RB_API_FAIL},
+        {"InvalidInstanceID.Malformed", RB_ERR_INVALID, RB_API_FAIL},
+        {"InvalidAMIID.NotFound", RB_ERR_INVALID, RB_API_FAIL},
+        {"InvalidParameterCombination", RB_ERR_INVALID, RB_API_FAIL},
+        {"MissingParameter", RB_ERR_INVALID, RB_API_FAIL},
+        {"UnsupportedOperation", RB_ERR_INVALID, RB_API_FAIL},
+        {"IncorrectInstanceState", RB_ERR_IO, RB_API_RETRY},
+        {"OperationNotPermitted", RB_ERR_DENIED, RB_API_FAIL},
+        {"ConcurrentTagAccess", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
     };
     static const long statuses[] = {400, 500, 503};
     for (size_t c = 0; c < N_OF(cases); c++)
         for (size_t s = 0; s < N_OF(statuses); s++) {
             struct rb_err err = {0};
-            const enum rb_aws_reaction reaction = judge(statuses[s], cases[c].code, "why", &err);
+            const enum rb_api_reaction reaction = judge(statuses[s], cases[c].code, "why", &err);
             if (reaction != cases[c].reaction || err.code != cases[c].err)
                 fail_msg("%s with %ld: reaction %d, %s", cases[c].code, statuses[s], reaction,
                          rb_err_code_name(err.code));
@@ -69,12 +69,12 @@ static void messages_decide_where_codes_do_not(void **state)
                            "Value (rb) for parameter iamInstanceProfile.name is invalid. "
                            "Invalid IAM Instance Profile name",
                            &err),
-                     RB_AWS_SLOW_DOWN);
-    assert_int_equal(judge(400, "InvalidParameterValue", "Value (x) is invalid", &err), RB_AWS_FAIL);
+                     RB_API_SLOW_DOWN);
+    assert_int_equal(judge(400, "InvalidParameterValue", "Value (x) is invalid", &err), RB_API_FAIL);
     assert_int_equal(judge(403, "SignatureDoesNotMatch", "Signature expired: 2026 is now earlier than", &err),
-                     RB_AWS_REFRESH);
+                     RB_API_REFRESH);
     assert_int_equal(judge(403, "SignatureDoesNotMatch", "The request signature we calculated does not match", &err),
-                     RB_AWS_FAIL);
+                     RB_API_FAIL);
 }
 
 static void unlisted_codes_go_by_status(void **state)
@@ -83,11 +83,11 @@ static void unlisted_codes_go_by_status(void **state)
     static const struct {
         long status;
         enum rb_err_code err;
-        enum rb_aws_reaction reaction;
+        enum rb_api_reaction reaction;
     } cases[] = {
-        {400, RB_ERR_INVALID, RB_AWS_FAIL},          {403, RB_ERR_DENIED, RB_AWS_FAIL},
-        {429, RB_ERR_THROTTLED, RB_AWS_SLOW_DOWN},   {500, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
-        {302, RB_ERR_UNKNOWN_OUTCOME, RB_AWS_RETRY},
+        {400, RB_ERR_INVALID, RB_API_FAIL},          {403, RB_ERR_DENIED, RB_API_FAIL},
+        {429, RB_ERR_THROTTLED, RB_API_SLOW_DOWN},   {500, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+        {302, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
         struct rb_err err = {0};
@@ -109,8 +109,8 @@ static void strangers_answers_prove_nothing(void **state)
     for (size_t b = 0; b < N_OF(bodies); b++)
         for (size_t s = 0; s < N_OF(statuses); s++) {
             struct rb_err err = {0};
-            const enum rb_aws_reaction reaction = rb_ec2_judge(statuses[s], bodies[b], strlen(bodies[b]), &err);
-            assert_true(reaction == RB_AWS_RETRY || reaction == RB_AWS_SLOW_DOWN);
+            const enum rb_api_reaction reaction = rb_ec2_judge(statuses[s], bodies[b], strlen(bodies[b]), &err);
+            assert_true(reaction == RB_API_RETRY || reaction == RB_API_SLOW_DOWN);
             assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
             assert_says(&err, "not EC2's");
         }
@@ -126,7 +126,7 @@ static void messages_are_made_safe(void **state)
     char long_message[3000];
     memset(long_message, 'x', sizeof long_message - 1);
     long_message[sizeof long_message - 1] = '\0';
-    assert_int_equal(judge(500, "InsufficientInstanceCapacity", long_message, &err), RB_AWS_FAIL);
+    assert_int_equal(judge(500, "InsufficientInstanceCapacity", long_message, &err), RB_API_FAIL);
     assert_true(strlen(err.message) < sizeof err.message - 100);
 }
 
