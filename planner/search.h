@@ -15,6 +15,10 @@ struct rb_search {
     const struct rb_plan_request *req;
     const struct rb_scenario *scenario;
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
+    bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
+    const char *why_not_by_laws;      // else; NULL
+    struct rb_stage_times *times;     // the request's, or own; by_laws only
+    struct rb_on_time *on_time;       // by_laws with a deadline
     struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
     bool *has_result;
     struct rb_static_best {           // [n_offers], the best fixed cluster of each offer, found once

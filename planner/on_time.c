@@ -1,0 +1,194 @@
+#include "planner/on_time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL       1e-9 // a transform below this changes no probability that is told
+#define DECAY       6.0  // frequencies up to 6 standard deviations: a normal law has died out to 1e-8 there
+#define LANES       8    // sums run side by side, in an order that no compiler may change
+#define FIRST_SLOTS 256
+
+struct slot {
+    const struct rb_law *law; // NULL: empty
+    struct rb_transform transform;
+};
+
+struct rb_on_time {
+    double window_s;
+    double omega; // of the first frequency; the k-th is (2 k + 1) omega
+    struct rb_limit_weights deadline;
+    int n;
+    struct slot *slots;
+    size_t n_slots, n_used;
+    struct rb_arena arena;
+    double *re, *im; // scratch [2 n]
+};
+
+struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s)
+{
+    struct rb_on_time *o = rb_xcalloc(1, sizeof *o);
+    double terms = deviation_s > 0 ? ceil(DECAY * deadline_s / (2 * acos(-1) * deviation_s)) : RB_ON_TIME_TERMS;
+    o->n = terms < RB_ON_TIME_TERMS ? (int)terms : RB_ON_TIME_TERMS;
+    o->n = (o->n + LANES) / LANES * LANES;
+    o->window_s = deadline_s;
+    o->omega = acos(-1) / deadline_s;
+    o->n_slots = FIRST_SLOTS;
+    o->slots = rb_xcalloc(o->n_slots, sizeof *o->slots);
+    o->re = rb_xcalloc(2 * (size_t)o->n, sizeof *o->re);
+    o->im = rb_xcalloc(2 * (size_t)o->n, sizeof *o->im);
+    rb_arena_init(&o->arena);
+    o->deadline = rb_on_time_weights(o, deadline_s);
+    return o;
+}
+
+void rb_on_time_destroy(struct rb_on_time *o)
+{
+    if (!o)
+        return;
+    rb_arena_finish(&o->arena);
+    free(o->slots);
+    free(o->re);
+    free(o->im);
+    free(o);
+}
+
+int rb_on_time_terms(const struct rb_on_time *o)
+{
+    return o->n;
+}
+
+double rb_on_time_window_s(const struct rb_on_time *o)
+{
+    return o->window_s;
+}
+
+struct rb_limit_weights rb_on_time_deadline(const struct rb_on_time *o)
+{
+    return o->deadline;
+}
+
+// --- transforms, by the address of their law
+
+static struct slot *find(struct slot *slots, size_t n_slots, const struct rb_law *law)
+{
+    size_t i = (size_t)(((uint64_t)(uintptr_t)law * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_slots - 1);
+    while (slots[i].law && slots[i].law != law)
+        i = (i + 1) & (n_slots - 1);
+    return &slots[i];
+}
+
+static void grow(struct rb_on_time *o)
+{
+    struct slot *slots = rb_xcalloc(2 * o->n_slots, sizeof *slots);
+    for (size_t i = 0; i < o->n_slots; i++) {
+        if (o->slots[i].law)
+            *find(slots, 2 * o->n_slots, o->slots[i].law) = o->slots[i];
+    }
+    free(o->slots);
+    o->slots = slots;
+    o->n_slots *= 2;
+}
+
+static struct rb_transform transform(struct rb_on_time *o, const struct rb_law *law)
+{
+    rb_law_transform(law, o->omega, 2 * o->n, o->re, o->im);
+    int n = o->n;
+    while (n > LANES && fabs(o->re[2 * n - 1]) < SMALL && fabs(o->im[2 * n - 1]) < SMALL)
+        n--;
+    n = (n + LANES - 1) / LANES * LANES;
+    double *re = rb_arena_array(&o->arena, (size_t)n, sizeof *re);
+    double *im = rb_arena_array(&o->arena, (size_t)n, sizeof *im);
+    for (int k = 0; k < n; k++) {
+        re[k] = o->re[2 * k + 1];
+        im[k] = o->im[2 * k + 1];
+    }
+    return (struct rb_transform){n, re, im};
+}
+
+const struct rb_transform *rb_on_time_transform(struct rb_on_time *o, const struct rb_law *law)
+{
+    struct slot *s = find(o->slots, o->n_slots, law);
+    if (!s->law) {
+        if (4 * (o->n_used + 1) > 3 * o->n_slots) {
+            grow(o);
+            s = find(o->slots, o->n_slots, law);
+        }
+        *s = (struct slot){law, transform(o, law)};
+        o->n_used++;
+    }
+    return &s->transform;
+}
+
+// --- products
+
+void rb_product_begin(struct rb_product *p, int n_terms)
+{
+    p->n = n_terms;
+    for (int k = 0; k < n_terms; k++) {
+        p->re[k] = 1;
+        p->im[k] = 0;
+    }
+}
+
+void rb_product_multiply(struct rb_product *out, const struct rb_product *a, const struct rb_transform *b)
+{
+    out->n = a->n < b->n ? a->n : b->n;
+    for (int k = 0; k < out->n; k++) {
+        double re = a->re[k] * b->re[k] - a->im[k] * b->im[k];
+        out->im[k] = a->re[k] * b->im[k] + a->im[k] * b->re[k];
+        out->re[k] = re;
+    }
+}
+
+struct rb_limit_weights rb_on_time_weights(struct rb_on_time *o, double limit_s)
+{
+    double *re = rb_arena_array(&o->arena, (size_t)o->n, sizeof *re);
+    double *im = rb_arena_array(&o->arena, (size_t)o->n, sizeof *im);
+    for (int k = 0; k < o->n; k++) {
+        double angle = (2 * k + 1) * o->omega * limit_s, scale = 2 / (acos(-1) * (2 * k + 1));
+        re[k] = scale * sin(angle);
+        im[k] = -scale * cos(angle);
+    }
+    return (struct rb_limit_weights){re, im};
+}
+
+static double total(const double *lanes)
+{
+    double sum = 0.5;
+    for (int i = 0; i < LANES; i++)
+        sum += lanes[i];
+    return sum < 0 ? 0 : sum > 1 ? 1 : sum;
+}
+
+double rb_product_below(const struct rb_product *p, const struct rb_limit_weights *w)
+{
+    double lanes[LANES] = {0};
+    for (int k = 0; k < p->n; k += LANES) {
+        for (int i = 0; i < LANES; i++)
+            lanes[i] += w->re[k + i] * p->re[k + i] + w->im[k + i] * p->im[k + i];
+    }
+    return total(lanes);
+}
+
+double rb_product_below_with(const struct rb_product *a, const struct rb_transform *b, const struct rb_limit_weights *w)
+{
+    double lanes[LANES] = {0};
+    int n = a->n < b->n ? a->n : b->n;
+    for (int k = 0; k < n; k += LANES) {
+        for (int i = 0; i < LANES; i++) {
+            double re = a->re[k + i] * b->re[k + i] - a->im[k + i] * b->im[k + i];
+            double im = a->re[k + i] * b->im[k + i] + a->im[k + i] * b->re[k + i];
+            lanes[i] += w->re[k + i] * re + w->im[k + i] * im;
+        }
+    }
+    return total(lanes);
+}
+
+double rb_product_leftover(const struct rb_product *p, const struct rb_on_time *o)
+{
+    if (p->n < o->n || p->n < 1)
+        return 0;
+    double last = hypot(p->re[p->n - 1], p->im[p->n - 1]);
+    return last < SMALL ? 0 : fmin(1, last);
+}

@@ -1,0 +1,140 @@
+#include "planner/score.h"
+
+#include "planner/on_time.h"
+#include "planner/stage_samples.h"
+
+#include <math.h>
+
+#define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
+#define SETTLED        1e-6 // leftover frequencies that no longer matter
+
+// Micro-dollars a second of one node, machine and disk.
+static double rate_uusd(const struct rb_billing *b)
+{
+    return ((double)b->rate.uusd_per_hour + (double)b->disk_rate.uusd_per_hour * (double)b->disk_gb) / RB_S_PER_HOUR;
+}
+
+double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
+                               const struct rb_stage_time *time)
+{
+    const struct rb_billing *b = &s->sim_offers[choice->offer].billing;
+    int requested = choice->nodes - kept;
+    double node_s = choice->nodes * time->law.mean_s - requested * (time->queue_mean_s - 0.5);
+    return rate_uusd(b) * node_s + requested * (double)b->data_uusd;
+}
+
+bool rb_score_applies(const struct rb_search *search, const char **out_why)
+{
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        if (search->sizes[offer].n > 0 && !rb_stage_times_apply(search->scenario, offer, out_why))
+            return false;
+    }
+    return true;
+}
+
+// How far the mean of a law may be off.
+static double mean_error_s(const struct rb_stage_time *t)
+{
+    if (t->method == RB_STAGE_PILOT)
+        return SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
+    return t->law.error * t->law.step_s * (t->law.n - 1);
+}
+
+// Rounding up costs half a second on average where the end of a stage is spread over seconds. A constant may cost from
+// nothing to a whole second.
+static double rounding_error_s(const struct rb_stage_time *t)
+{
+    return t->law.jump > 0 ? 0.5 : 0;
+}
+
+double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
+                                const struct rb_stage_time *time)
+{
+    int requested = choice->nodes - kept;
+    double minimum_s = 60 * time->short_lived + rounding_error_s(time);
+    double late_s = time->unready * time->law.mean_s; // billed in the next stage instead, or not at all
+    return rate_uusd(&s->sim_offers[choice->offer].billing) *
+           (choice->nodes * mean_error_s(time) + requested * (minimum_s + late_s));
+}
+
+static const struct rb_stage_time *stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
+                                              double accuracy, int *out_kept, struct rb_err *err)
+{
+    const struct rb_choice *choice = &c->stages[stage];
+    *out_kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
+    struct rb_stage_work work = {stage, choice->offer, choice->gpus, choice->nodes, *out_kept};
+    return rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
+}
+
+// P(sum <= limit) from the laws alone, on a grid of their own: what always works.
+static double below_by_sum(const struct rb_law *const *laws, int n, double limit_s, double *out_error)
+{
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    struct rb_law_sum sum = rb_law_sum_create(laws, n, &arena);
+    double p = rb_law_sum_below(&sum, limit_s);
+    *out_error = sum.error;
+    rb_arena_finish(&arena);
+    return p;
+}
+
+// P(sum > limit) is at most the sum of P(each > its share of the room there is above the means).
+static double above_at_most(const struct rb_law *const *laws, int n, double limit_s)
+{
+    double room_s = limit_s, deviations_s = 0, p = 0;
+    for (int i = 0; i < n; i++) {
+        room_s -= laws[i]->mean_s;
+        deviations_s += sqrt(laws[i]->variance_s2);
+    }
+    if (room_s <= 0)
+        return 1;
+    for (int i = 0; i < n && deviations_s > 0; i++)
+        p += rb_law_above(laws[i], laws[i]->mean_s + room_s * sqrt(laws[i]->variance_s2) / deviations_s);
+    return fmin(1, p);
+}
+
+// P(sum <= deadline) on the frequencies of the request, where they tell these times apart.
+static double below_deadline(struct rb_search *search, const struct rb_law *const *laws, int n, double *out_error)
+{
+    double re[RB_ON_TIME_TERMS + 8], im[RB_ON_TIME_TERMS + 8];
+    double deadline_s = (double)search->req->deadline_us / 1e6;
+    if (!search->on_time)
+        return below_by_sum(laws, n, deadline_s, out_error);
+    struct rb_product product = {.re = re, .im = im};
+    rb_product_begin(&product, rb_on_time_terms(search->on_time));
+    double wrapped = above_at_most(laws, n, deadline_s + rb_on_time_window_s(search->on_time));
+    *out_error = 0;
+    for (int i = 0; i < n; i++) {
+        rb_product_multiply(&product, &product, rb_on_time_transform(search->on_time, laws[i]));
+        *out_error += laws[i]->error;
+    }
+    double lost = rb_product_leftover(&product, search->on_time) + wrapped;
+    if (lost > SETTLED)
+        return below_by_sum(laws, n, deadline_s, out_error);
+    *out_error += lost;
+    struct rb_limit_weights weights = rb_on_time_deadline(search->on_time);
+    return rb_product_below(&product, &weights);
+}
+
+bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                        struct rb_score *out, struct rb_err *err)
+{
+    const struct rb_law *laws[RB_LIMIT_STAGES];
+    struct rb_score score = {.p_deadline = 1};
+    for (int i = 0; i < candidate->n_stages; i++) {
+        int kept;
+        const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
+        if (!t)
+            return false;
+        laws[i] = &t->law;
+        score.time_mean_us += t->law.mean_s * 1e6;
+        score.cost_mean_uusd += rb_stage_cost_mean_uusd(search->scenario, &candidate->stages[i], kept, t);
+        score.cost_error_uusd += rb_stage_cost_error_uusd(search->scenario, &candidate->stages[i], kept, t);
+        score.unready += i + 1 < candidate->n_stages ? t->unready : 0;
+    }
+    if (search->req->deadline_us >= 0)
+        score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
+    score.p_error = fmin(1, score.p_error + score.unready);
+    *out = score;
+    return true;
+}
