@@ -1,0 +1,377 @@
+// P(end > t). Most of the time goes into raising a slot's factor to the number of slots, on each point of the circle; the
+// loops over four lanes are what a compiler puts into vectors, without changing a bit.
+#include "simulator/list_schedule_tail.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LANES RB_CIRCLE_LANES
+
+struct block { // complex numbers at LANES neighbouring roots
+    double re[LANES], im[LANES];
+};
+
+// Weights of a sum that ends at a point where the integrand does not vanish (Gregory's formula), from the end inwards.
+static const double end_weights[5] = {251 / 720.0, 299 / 240.0, 211 / 240.0, 739 / 720.0, 1};
+
+static double end_weight(int distance)
+{
+    return distance < 4 ? end_weights[distance] : 1;
+}
+
+static void multiply(struct block *a, const struct block *b)
+{
+    for (int i = 0; i < LANES; i++) {
+        const double re = a->re[i] * b->re[i] - a->im[i] * b->im[i];
+        a->im[i] = a->re[i] * b->im[i] + a->im[i] * b->re[i];
+        a->re[i] = re;
+    }
+}
+
+static struct block power(struct block base, int exponent)
+{
+    struct block out = {.re = {1, 1, 1, 1}};
+    bool empty = true;
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1) {
+            if (empty)
+                out = base;
+            else
+                multiply(&out, &base);
+            empty = false;
+        }
+        if (exponent > 1)
+            multiply(&base, &base);
+    }
+    return out;
+}
+
+static double real_power(double base, int exponent)
+{
+    double out = 1;
+    for (; exponent > 0; exponent >>= 1, base *= base) {
+        if (exponent & 1)
+            out *= base;
+    }
+    return out;
+}
+
+// ---- a slot's factor
+
+struct slot { // chances of one (age, time left), trimmed
+    const double *p;
+    int from, to;       // k - min_k
+    double total, mean; // w(1), and w'(1) / w(1)
+};
+
+static struct slot slot_of(const struct rb_trial_lattice *trial, const double *p)
+{
+    struct slot s = {.p = p, .to = trial->max_k - trial->min_k};
+    while (s.to > 0 && p[s.to] < 1e-13)
+        s.to--;
+    while (s.from < s.to && p[s.from] < 1e-13)
+        s.from++;
+    double starts = 0;
+    for (int k = s.from; k <= s.to; k++) {
+        s.total += p[k];
+        starts += p[k] * (k + trial->min_k + 1);
+    }
+    s.mean = s.total > 0 ? starts / s.total : 0;
+    return s;
+}
+
+static struct block slot_block(const struct slot *s, const struct rb_schedule_circle *circle, int block)
+{
+    struct block w = {.re = {0}};
+    for (int k = s->from; k <= s->to; k++) {
+        const double *z = circle->powers + ((size_t)k * circle->blocks + block) * 2 * LANES, p = s->p[k];
+        for (int i = 0; i < LANES; i++) {
+            w.re[i] += p * z[i];
+            w.im[i] += p * z[LANES + i];
+        }
+    }
+    return w;
+}
+
+// ---- new nodes
+
+static void sample_openings(struct rb_schedule_tail *e, struct rb_arena *arena)
+{
+    const int ages = e->trial->max_age + 1;
+    e->opening = rb_arena_array(arena, (size_t)ages, sizeof *e->opening);
+    e->unopened = rb_arena_array(arena, (size_t)ages, sizeof *e->unopened);
+    e->first_o = ages;
+    e->last_o = -1;
+    for (int o = 0; o < ages; o++) {
+        double below, density;
+        rb_lattice_sample(e->s->arrival, o * e->trial->step_s, &below, &e->unopened[o], &density);
+        e->opening[o] = density * e->trial->step_s;
+        if (e->opening[o] > 1e-13) {
+            e->first_o = o < e->first_o ? o : e->first_o;
+            e->last_o = o;
+        }
+    }
+}
+
+static void fill_row_entry(const struct rb_schedule_tail *e, int y, int age, const double *p)
+{
+    struct rb_schedule_row *row = &e->rows[y];
+    const struct slot s = slot_of(e->trial, p);
+    const int c = e->s->slots_per_node, ages = e->trial->max_age + 1;
+    row->at_one[age] = real_power(s.total, c);
+    row->slope[age] = c * s.mean * row->at_one[age];
+    for (int b = 0; b < e->circle.blocks; b++) {
+        const struct block v = power(slot_block(&s, &e->circle, b), c);
+        memcpy(row->lanes + ((size_t)b * ages + age) * 2 * LANES, &v, sizeof v);
+    }
+}
+
+static void fill_rows(struct rb_schedule_tail *e, struct rb_arena *arena)
+{
+    const int ages = e->trial->max_age + 1;
+    e->rows = rb_arena_array(arena, (size_t)e->last_y + 1, sizeof *e->rows);
+    for (int y = e->first_y; y <= e->last_y; y++) {
+        struct rb_schedule_row *row = &e->rows[y];
+        row->at_one = rb_arena_array(arena, (size_t)ages, sizeof *row->at_one);
+        row->slope = rb_arena_array(arena, (size_t)ages, sizeof *row->slope);
+        row->lanes = rb_arena_array(arena, (size_t)ages * e->circle.blocks * 2 * LANES, sizeof *row->lanes);
+    }
+    for (int t = e->first_y; t < ages + e->last_y; t++) {
+        const int from = t > e->last_y ? t - e->last_y : 0, to = t - e->first_y < ages ? t - e->first_y : ages - 1;
+        rb_trial_lattice_chances(e->trial, t, from, to, e->chances, e->stride);
+        for (int a = from; a <= to; a++)
+            fill_row_entry(e, t - a, a, e->chances + (size_t)(a - from) * e->stride);
+    }
+}
+
+struct node { // b(z; x, y): a node's factor averaged over its opening
+    double total, mean;
+};
+
+static struct node node_at_one(const struct rb_schedule_tail *e, int x, int y)
+{
+    const struct rb_schedule_row *row = &e->rows[y];
+    double total = e->unopened[x], slope = 0;
+    const int last = x < e->last_o ? x : e->last_o;
+    for (int o = e->first_o; o <= last; o++) {
+        const double g = e->opening[o] * end_weight(x - o);
+        total += g * row->at_one[x - o];
+        slope += g * row->slope[x - o];
+    }
+    return (struct node){.total = total, .mean = total > 0 ? slope / total : 0};
+}
+
+static struct block node_block(const struct rb_schedule_tail *e, int x, int y, int block)
+{
+    const double *lanes = e->rows[y].lanes + (size_t)block * (e->trial->max_age + 1) * 2 * LANES;
+    struct block b = {.re = {0}};
+    for (int i = 0; i < LANES; i++)
+        b.re[i] = e->unopened[x];
+    const int last = x < e->last_o ? x : e->last_o;
+    for (int o = e->first_o; o <= last; o++) {
+        const double g = e->opening[o] * end_weight(x - o);
+        const double *v = lanes + (size_t)(x - o) * 2 * LANES;
+        for (int i = 0; i < LANES; i++) {
+            b.re[i] += g * v[i];
+            b.im[i] += g * v[LANES + i];
+        }
+    }
+    return b;
+}
+
+void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance)
+{
+    double mean, variance;
+    rb_trial_lattice_starts(e->trial, x, &mean, &variance);
+    *out_mean = e->s->open_slots * mean;
+    *out_variance = e->s->open_slots * variance;
+    if (e->s->new_nodes == 0)
+        return;
+    const double c = e->s->slots_per_node;
+    double first = 0, second = 0;
+    for (int o = e->first_o; o <= x && o <= e->last_o; o++) {
+        rb_trial_lattice_starts(e->trial, x - o, &mean, &variance);
+        first += e->opening[o] * c * mean;
+        second += e->opening[o] * (c * variance + c * c * mean * mean);
+    }
+    *out_mean += e->s->new_nodes * first;
+    *out_variance += e->s->new_nodes * (second - first * first);
+}
+
+// ---- the coefficient
+
+// Sum over m = first..first+points-1, m < n, of (n - m) F^(n-m-1) [z^m] W. The window is where W has its mass, so that
+// what the circle folds onto it is dust.
+struct window {
+    int n, first; // q = n - 1 - m runs from q0 to q1
+    int q0, q1;
+    double f; // F(y)
+    double f_q0, f_q1;
+};
+
+static struct window window_at(const struct rb_schedule_tail *e, double mean, double f)
+{
+    const int points = e->circle.points;
+    struct window w = {.n = e->s->n_trials, .f = f};
+    w.first = (int)floor(mean + 0.5) - points / 2;
+    if (w.first < 0)
+        w.first = 0;
+    w.q1 = w.n - 1 - w.first;
+    w.q0 = w.q1 - points + 1 > 0 ? w.q1 - points + 1 : 0;
+    if (w.q1 >= 0) {
+        w.f_q0 = real_power(f, w.q0);
+        w.f_q1 = w.f_q0 * real_power(f, w.q1 + 1 - w.q0);
+    }
+    return w;
+}
+
+static double weights_at_one(const struct window *w)
+{
+    double total = 0, power_f = w->f_q0;
+    for (int q = w->q0; q <= w->q1; q++, power_f *= w->f)
+        total += (q + 1) * power_f;
+    return total;
+}
+
+// Sum over q of (q + 1) (F z)^q, times z^-(n-1), at root l: a geometric sum and its derivative in closed form.
+static void weights_at(const struct window *w, const struct rb_schedule_circle *c, int l, double *re, double *im)
+{
+    const double u_re = w->f * c->re[l], u_im = w->f * c->im[l];
+    const int n = c->points;
+    const int at0 = (int)((int64_t)l * (w->q0 + (int64_t)n * 4 - (w->n - 1) % n) % n);
+    const int at1 = (int)((int64_t)l * (w->q1 + 1 + (int64_t)n * 4 - (w->n - 1) % n) % n);
+    // (q (1 - u) + u) at both ends
+    const double a = w->q0 + 1, b = w->q1 + 2;
+    const double a_re = a * (1 - u_re) + u_re, a_im = (1 - a) * u_im;
+    const double b_re = b * (1 - u_re) + u_re, b_im = (1 - b) * u_im;
+    const double n_re =
+        w->f_q0 * (a_re * c->re[at0] - a_im * c->im[at0]) - w->f_q1 * (b_re * c->re[at1] - b_im * c->im[at1]);
+    const double n_im =
+        w->f_q0 * (a_re * c->im[at0] + a_im * c->re[at0]) - w->f_q1 * (b_re * c->im[at1] + b_im * c->re[at1]);
+    const double d_re = (1 - u_re) * (1 - u_re) - u_im * u_im, d_im = -2 * (1 - u_re) * u_im;
+    const double size = d_re * d_re + d_im * d_im;
+    *re = (n_re * d_re + n_im * d_im) / size;
+    *im = (n_im * d_re - n_re * d_im) / size;
+}
+
+static double coefficient(const struct rb_schedule_tail *e, const struct window *w, const struct slot *slot, int x,
+                          int y, double total)
+{
+    const struct rb_schedule_circle *c = &e->circle;
+    double sum = total * weights_at_one(w);
+    const double dust = total * 1e-9;
+    for (int b = 0; b < c->blocks; b++) {
+        struct block v = {.re = {1, 1, 1, 1}};
+        if (e->s->open_slots > 0)
+            v = power(slot_block(slot, c, b), e->s->open_slots);
+        if (e->s->new_nodes > 0) {
+            const struct block node = power(node_block(e, x, y, b), e->s->new_nodes);
+            multiply(&v, &node);
+        }
+        bool all_dust = true;
+        for (int i = 0; i < LANES; i++) {
+            const int l = b * LANES + i;
+            if (l == 0 || l >= c->kept)
+                continue;
+            double re, im;
+            weights_at(w, c, l, &re, &im);
+            sum += (2 * l == c->points ? 1 : 2) * (v.re[i] * re - v.im[i] * im);
+            all_dust &= fabs(v.re[i]) < dust && fabs(v.im[i]) < dust;
+        }
+        if (all_dust)
+            break;
+    }
+    return sum / c->points;
+}
+
+// The largest weight (q + 1) F^q with q >= least.
+static double largest_weight(double below, double above, int least)
+{
+    const double q = above > 0 ? 1 / above : 1e18;
+    return least >= q ? (least + 1) * exp(least * log(below)) : q < 2 ? 1 : q;
+}
+
+static double integrand(const struct rb_schedule_tail *e, const struct slot *slot, int x, int y)
+{
+    const double below = e->trial->below[y], above = e->trial->above[y];
+    double total = 1, mean = 0;
+    if (e->s->open_slots > 0) {
+        total = real_power(slot->total, e->s->open_slots);
+        mean = e->s->open_slots * slot->mean;
+    }
+    double scale = e->trial->density[y] * e->trial->step_s;
+    const double n = e->s->n_trials;
+    double most = largest_weight(below, above, 0);
+    if (scale * total * (most < n ? most : n) < e->negligible)
+        return 0;
+    if (e->s->new_nodes > 0) {
+        const struct node node = node_at_one(e, x, y);
+        total *= real_power(node.total, e->s->new_nodes);
+        mean += e->s->new_nodes * node.mean;
+    }
+    const struct window w = window_at(e, mean, below);
+    if (w.q1 < 0)
+        return 0;
+    most = largest_weight(below, above, w.q0);
+    if (scale * total * (most < n ? most : n) < e->negligible)
+        return 0;
+    return scale * coefficient(e, &w, slot, x, y, total);
+}
+
+double rb_schedule_tail_above(const struct rb_schedule_tail *e, int t)
+{
+    const struct rb_trial_lattice *l = e->trial;
+    const int n = e->s->n_trials, from = t - e->last_y > l->min_age ? t - e->last_y : l->min_age;
+    const int to = t - e->first_y < l->max_age ? t - e->first_y : l->max_age;
+    const double above = rb_trial_lattice_above(l, t);
+    double p = above >= 1 ? 1 : -expm1(n * log1p(-above));
+    if (to < from)
+        return p;
+    if (e->s->open_slots > 0)
+        rb_trial_lattice_chances(l, t, from, to, e->chances, e->stride);
+    for (int x = from; x <= to; x++) {
+        struct slot slot = {.total = 0};
+        if (e->s->open_slots > 0)
+            slot = slot_of(l, e->chances + (size_t)(x - from) * e->stride);
+        p += end_weight(x) * integrand(e, &slot, x, t - x);
+    }
+    return p;
+}
+
+// ---- making one
+
+void rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, double negligible,
+                           struct rb_arena *arena, struct rb_schedule_tail *out)
+{
+    *out = (struct rb_schedule_tail){.s = s, .trial = trial, .negligible = negligible};
+    out->first_y = trial->first > 0 ? trial->first : 1;
+    out->last_y = trial->last;
+    out->stride = trial->max_k - trial->min_k + 1;
+    const size_t ages = (size_t)(trial->max_age < trial->last ? trial->last : trial->max_age) + 1;
+    out->chances = rb_arena_array(arena, ages * (size_t)out->stride, sizeof *out->chances);
+    if (s->new_nodes > 0)
+        sample_openings(out, arena);
+}
+
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept, struct rb_arena *arena)
+{
+    struct rb_schedule_circle c = {.points = points, .kept = kept, .blocks = (kept + LANES - 1) / LANES};
+    c.re = rb_arena_array(arena, (size_t)points, sizeof *c.re);
+    c.im = rb_arena_array(arena, (size_t)points, sizeof *c.im);
+    for (int l = 0; l < points; l++) {
+        c.re[l] = cos(2 * 3.14159265358979323846 * l / points);
+        c.im[l] = sin(2 * 3.14159265358979323846 * l / points);
+    }
+    c.powers = rb_arena_array(arena, (size_t)e->stride * c.blocks * 2 * LANES, sizeof *c.powers);
+    for (int k = 0; k < e->stride; k++) {
+        for (int l = 0; l < c.blocks * LANES; l++) {
+            double *z = c.powers + ((size_t)k * c.blocks + l / LANES) * 2 * LANES + l % LANES;
+            const int at = (int)((int64_t)l * (k + e->trial->min_k + 1) % points);
+            z[0] = c.re[at];
+            z[LANES] = c.im[at];
+        }
+    }
+    e->circle = c;
+    if (e->s->new_nodes > 0)
+        fill_rows(e, arena);
+}
