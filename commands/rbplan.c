@@ -2,7 +2,6 @@
 #include "commands/rbplan.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "planner/planner.h"
 
@@ -33,7 +32,7 @@ static const struct rb_option plan_options[] = {
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
     {"time-limit", 0, RB_OPT_DURATION, false, "T", "cut the search after T; the plan may then differ between runs", 0, 0},
-    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "not supported yet", 0, 0},
+    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "plan that as well, e.g. price=-20% or deadline=3h,spot=allow", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -46,6 +45,7 @@ static const struct rb_command plan_command = {
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
                 "  rbplan --planner greedy --explain job.yaml\n"
                 "  rbplan --pareto frontier.json job.yaml\n"
+                "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
                 "  rbplan --check job.yaml\n"
                 "  rbplan explain plan.json\n",
     .options = plan_options,
@@ -54,6 +54,15 @@ static const struct rb_command plan_command = {
 };
 
 // --- carrying a command out
+
+static bool is_given(const struct rb_args *args, const char *name)
+{
+    for (int i = 0; i < args->n_given; i++) {
+        if (strcmp(args->given[i].option->name, name) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool asks_for_json(int argc, char **argv)
 {
@@ -153,22 +162,41 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
     };
 }
 
-static bool write_pareto(const struct rb_plan_request *req, const char *path, struct rb_err *err)
+// --- the command
+
+// --pareto and --what-if make many plans and keep none: options that are about one plan mean nothing beside them.
+static bool check_alone(const struct rb_args *args, const char *option, struct rb_err *err)
 {
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    size_t n = strlen(path);
-    if (n < 5 || strcmp(path + n - 5, ".json") != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --pareto %s: only FILE.json can be written", path);
-    rb_json_init(&j, &out, true);
-    bool ok = rb_pareto_write(req, &j, err);
-    rb_buf_putc(&out, '\n');
-    ok = ok && rb_write_file(path, rb_buf_str(&out), out.len, err);
-    rb_buf_finish(&out);
-    return ok;
+    static const char *const of_one_plan[] = {"output", "verify", "explain"};
+    for (size_t i = 0; i < sizeof of_one_plan / sizeof of_one_plan[0]; i++) {
+        if (is_given(args, of_one_plan[i]))
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "--%s is about one plan, and --%s makes many: run rbplan twice, once without --%s",
+                              of_one_plan[i], option, option);
+    }
+    return true;
 }
 
-// --- the command
+static bool check_options(const struct rb_args *args, struct rb_err *err)
+{
+    bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
+    if (pareto && what_if)
+        return rb_err_set(err, RB_ERR_INVALID, "--pareto and --what-if answer different questions: run rbplan twice");
+    if (pareto && is_given(args, "planner"))
+        return rb_err_set(err, RB_ERR_INVALID, "--pareto shows every planner: leave --planner out");
+    return (!pareto || check_alone(args, "pareto", err)) && (!what_if || check_alone(args, "what-if", err));
+}
+
+// Without a single request there is no nearest one either: infeasible is an error like any other.
+static bool compare(bool (*run)(const struct rb_args *, const struct rb_plan_request *, struct rb_err *),
+                    const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
+{
+    if (run(args, req, err))
+        return true;
+    if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json"))
+        rb_err_print(err, "rbplan", true);
+    return false;
+}
 
 static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
 {
@@ -178,13 +206,10 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (!rb_job_check_supported(&in->job, err) || !rb_plan_inputs_find(in, args, err))
         return false;
     struct rb_plan_request req = request(args, in, &watch);
-    const char *pareto = rb_args_string(args, "pareto", NULL);
-    if (pareto) {
-        bool ok = write_pareto(&req, pareto, err);
-        if (!ok && err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json"))
-            rb_err_print(err, "rbplan", true); // no single request was asked for: there is no nearest one
-        return ok;
-    }
+    if (rb_args_string(args, "pareto", NULL))
+        return compare(rb_plan_pareto, args, &req, err);
+    if (rb_args_nth(args, "what-if", 0))
+        return compare(rb_plan_what_if, args, &req, err);
     if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_plan_print_infeasible(&result, &io))
@@ -197,9 +222,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
 
 static bool run(const struct rb_args *args, struct rb_err *err)
 {
-    if (rb_args_nth(args, "what-if", 0))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --what-if; change the job with --set and compare "
-                                               "two plans with `rbplan diff`");
+    if (!check_options(args, err))
+        return false;
     RB_AUTO(rb_plan_inputs_finish) struct rb_plan_inputs in = {0};
     if (!rb_plan_inputs_job(&in, args, err))
         return false;

@@ -25,6 +25,11 @@ bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, stru
 // appends how far that is from the estimate in standard errors.
 bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err);
 
+// --pareto FILE.json: the frontier, saved there and printed as a table, or as it is with --json.
+bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
+// --what-if K=V[,K=V], each a row beside the request as it is.
+bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
+
 // How stdout wants its text. print: everything to stdout; frees.
 struct rb_text_style rb_plan_style(void);
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err);

@@ -90,7 +90,4 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
 // Order among feasible candidates: objective mean, then the other mean, then canonical order of stages. <0: a first.
 int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate *b, enum rb_objective objective);
 
-// Cost against deadline at the confidence asked, for every planner: rb-pareto/1.
-bool rb_pareto_write(const struct rb_plan_request *req, struct rb_json *j, struct rb_err *err);
-
 #endif

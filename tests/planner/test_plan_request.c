@@ -133,43 +133,6 @@ static void node_limit_cuts_and_says_so(void **state)
     assert_true(n_cut > 0);
 }
 
-static void pareto_costs_fall_with_the_deadline(void **state)
-{
-    struct rb_case c;
-    struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    struct rb_doc doc;
-    struct rb_err err = {0};
-    int64_t before = INT64_MAX;
-    int n_points = 0;
-    (void)state;
-    case_random(&c, 5);
-    rb_json_init(&j, &text, true);
-    assert_true(rb_pareto_write(&c.req, &j, &err));
-    assert_true(rb_doc_parse_json(&doc, "pareto.json", rb_buf_str(&text), text.len, &err));
-    struct rb_map root;
-    const struct rb_node *points;
-    assert_true(rb_map_begin(&root, doc.root, &err));
-    assert_string_equal(rb_map_get(&root, "format")->text, "rb-pareto/1");
-    assert_true(rb_map_need(&root, "points", &points, &err));
-    for (const struct rb_node *p = points->first; p; p = p->next) {
-        struct rb_map point;
-        struct rb_estimate estimate;
-        assert_true(rb_map_begin(&point, p, &err));
-        assert_true(rb_estimate_read(rb_map_get(&point, "estimate"), &estimate, &err));
-        assert_true(estimate.p_deadline >= c.req.confidence);
-        if (strcmp(rb_map_get(&point, "planner")->text, "optimal") != 0)
-            continue;
-        assert_true(estimate.cost_uusd.mean <= before);
-        before = estimate.cost_uusd.mean;
-        n_points++;
-    }
-    assert_true(n_points >= 5);
-    rb_doc_finish(&doc);
-    rb_buf_finish(&text);
-    case_finish(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,7 +140,6 @@ int main(void)
         cmocka_unit_test(stages_follow_the_rungs),
         cmocka_unit_test(unknown_planner_is_refused),
         cmocka_unit_test(node_limit_cuts_and_says_so),
-        cmocka_unit_test(pareto_costs_fall_with_the_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

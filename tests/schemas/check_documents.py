@@ -81,6 +81,10 @@ def planned(p):
     yield "infeasible", "confidence", p.json("rbplan %s --deadline 35m --json" % bert, 3)
     p.run("rbplan %s --pareto pareto.json" % bert)
     yield "pareto", "pareto.json", p.file("pareto.json")
+    yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
+    scenarios = "--what-if price=-20% --what-if price.g4dn.xlarge=+5%,spot=allow --what-if deadline=10m"
+    yield "what-if", "scenarios", p.json("rbplan %s %s --json" % (bert, scenarios))
+    yield "what-if", "an infeasible base", p.json("rbplan %s --deadline 10m %s --json" % (bert, scenarios))
     yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
     *events, last = p.lines("rbrun plan.json --dry-run --json")
     yield from (("event", "dry run", e) for e in events)

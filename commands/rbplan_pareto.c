@@ -1,0 +1,152 @@
+// rbplan --pareto: the frontier into a file, and as a table with what more or less time is worth.
+#include "commands/rbplan.h"
+
+#include "base/file.h"
+#include "planner/pareto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const planners[] = {"optimal", "greedy", "static", "naive"};
+#define N_PLANNERS (sizeof planners / sizeof planners[0])
+
+static bool is_json(const char *path)
+{
+    size_t n = strlen(path);
+    return n >= 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, pretty);
+    rb_pareto_write(pareto, &j);
+    rb_buf_putc(out, '\n');
+}
+
+static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err *err)
+{
+    struct rb_buf text = RB_BUF_INIT;
+    write_json(pareto, true, &text);
+    bool ok = rb_write_file(path, rb_buf_str(&text), text.len, err);
+    rb_buf_finish(&text);
+    return ok;
+}
+
+// --- as text
+
+static void add_row(const struct rb_pareto *pareto, int64_t deadline_us, bool asked, struct rb_text_table *t)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s%s", asked ? "> " : "", rb_format_duration(deadline_us, text));
+    for (size_t i = 0; i < N_PLANNERS; i++) {
+        const struct rb_pareto_point *p = rb_pareto_at(pareto, deadline_us, planners[i]);
+        rb_text_table_cell(t, "%s", p ? rb_format_money(p->estimate.cost_uusd.mean, text) : "-");
+    }
+}
+
+static void write_table(const struct rb_pareto *pareto, int64_t asked_us, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[] = {
+        {"deadline", true, 0}, {"optimal", true, 0}, {"greedy", true, 0}, {"static", true, 0}, {"naive", true, 0}};
+    struct rb_text_style style = rb_plan_style();
+    struct rb_text_table t;
+    int64_t before_us = -1;
+    rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
+    for (int i = 0; i < pareto->n_points; i++) {
+        int64_t deadline_us = pareto->points[i].deadline_us;
+        if (deadline_us != before_us)
+            add_row(pareto, deadline_us, deadline_us == asked_us, &t);
+        before_us = deadline_us;
+    }
+    rb_text_table_write(&t, &style, out);
+    rb_text_table_finish(&t);
+}
+
+// "10 minutes", "1 hour"
+static void step_text(int64_t us, struct rb_buf *out)
+{
+    static const struct {
+        int64_t us;
+        const char *name;
+    } units[] = {{3600 * RB_US_PER_S, "hour"}, {60 * RB_US_PER_S, "minute"}, {RB_US_PER_S, "second"}};
+    size_t i = 0;
+    while (i < 2 && us < units[i].us)
+        i++;
+    int64_t n = us / units[i].us;
+    rb_buf_printf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
+}
+
+// "$3.20", then what follows, then "($0.32 a minute)"
+static void change_text(const struct rb_marginal *m, int64_t change_uusd, const char *what, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_printf(out, "%s%s", rb_format_money(llabs(change_uusd), text), what);
+    rb_buf_printf(out, " (%s a minute)", rb_format_money(llabs(rb_marginal_per_minute(m, change_uusd)), text));
+}
+
+// "10 minutes more would save $3.20 ($0.32 a minute)"
+static void write_more(const struct rb_marginal *m, struct rb_buf *out)
+{
+    step_text(m->step_us, out);
+    rb_buf_puts(out, " more would save ");
+    if (m->more_uusd < 0)
+        change_text(m, m->more_uusd, "", out);
+    else
+        rb_buf_puts(out, "nothing");
+}
+
+// "10 minutes less would cost $1.10 more ($0.11 a minute)"
+static void write_less(const struct rb_marginal *m, struct rb_buf *out)
+{
+    if (!m->has_less)
+        rb_buf_puts(out, "no plan keeps ");
+    step_text(m->step_us, out);
+    if (!m->has_less)
+        rb_buf_puts(out, " less");
+    else if (m->less_uusd == 0)
+        rb_buf_puts(out, " less would cost nothing more");
+    else {
+        rb_buf_puts(out, " less would cost ");
+        change_text(m, m->less_uusd, " more", out);
+    }
+}
+
+static void write_text(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %g\n\n", req->job->name, pareto->confidence);
+    write_table(pareto, req->deadline_us, out);
+    rb_buf_putc(out, '\n');
+    if (pareto->marginal.exists) {
+        rb_buf_printf(out, "at %s: ", rb_format_duration(req->deadline_us, text));
+        write_more(&pareto->marginal, out);
+        rb_buf_puts(out, ", ");
+        write_less(&pareto->marginal, out);
+        rb_buf_putc(out, '\n');
+    } else if (req->deadline_us >= 0) {
+        rb_buf_printf(out, "no plan keeps %s; ", rb_format_duration(req->deadline_us, text));
+        rb_buf_printf(out, "the tightest deadline that one keeps is %s\n",
+                      rb_format_duration(pareto->tightest_us, text));
+    } else {
+        rb_buf_puts(out, "no deadline was asked for: add --deadline D to see what more or less time is worth\n");
+    }
+}
+
+bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
+{
+    const char *path = rb_args_string(args, "pareto", NULL);
+    if (!is_json(path))
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --pareto %s: only FILE.json can be written", path);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_pareto pareto;
+    rb_arena_init(&arena);
+    if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
+        return false;
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(args, "json"))
+        write_json(&pareto, false, &out);
+    else
+        write_text(req, &pareto, &out);
+    return rb_plan_print(&out, err);
+}

@@ -1,0 +1,84 @@
+// rb-what-if/1, docs/formats/json.md.
+#include "planner/what_if.h"
+
+#include <math.h>
+
+static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
+{
+    rb_json_key(j, key);
+    if (v < 0)
+        rb_json_null(j);
+    else
+        rb_json_int(j, v);
+}
+
+static void write_nearest(const struct rb_what_if_row *row, struct rb_json *j)
+{
+    rb_json_key(j, "nearest");
+    if (row->feasible) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    kint_or_null(j, "deadline_us", row->result.nearest_deadline_us);
+    kint_or_null(j, "budget_uusd", row->result.nearest_budget_uusd);
+    rb_json_key(j, "confidence");
+    if (isnan(row->result.nearest_confidence))
+        rb_json_null(j);
+    else
+        rb_json_double(j, row->result.nearest_confidence);
+    rb_json_end_object(j);
+}
+
+static void write_estimate(const struct rb_what_if_row *row, const char *key, struct rb_json *j)
+{
+    rb_json_key(j, key);
+    if (row->feasible)
+        rb_estimate_write(&row->estimate, j);
+    else
+        rb_json_null(j);
+}
+
+static void write_changes(const struct rb_what_if *scenario, struct rb_json *j)
+{
+    rb_json_key(j, "changes");
+    rb_json_begin_object(j);
+    for (int i = 0; i < scenario->n_changes; i++)
+        rb_json_kstring(j, scenario->changes[i].key, scenario->changes[i].value);
+    rb_json_end_object(j);
+}
+
+static void write_difference(const struct rb_what_if_row *base, const struct rb_what_if_row *row, struct rb_json *j)
+{
+    rb_json_key(j, "difference");
+    if (!base->feasible || !row->feasible) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "cost_uusd", row->estimate.cost_uusd.mean - base->estimate.cost_uusd.mean);
+    rb_json_kint(j, "time_us", row->estimate.time_us.mean - base->estimate.time_us.mean);
+    rb_json_end_object(j);
+}
+
+void rb_what_if_write(const struct rb_what_if_table *table, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "format", "rb-what-if/1");
+    write_estimate(&table->base, "base", j);
+    write_nearest(&table->base, j);
+    rb_json_key(j, "scenarios");
+    rb_json_begin_array(j);
+    for (int i = 0; i < table->n; i++) {
+        const struct rb_what_if_row *row = &table->rows[i];
+        rb_json_begin_object(j);
+        write_changes(&table->scenarios[i], j);
+        rb_json_kbool(j, "feasible", row->feasible);
+        write_estimate(row, "estimate", j);
+        write_difference(&table->base, row, j);
+        write_nearest(row, j);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}

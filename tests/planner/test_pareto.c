@@ -1,0 +1,211 @@
+// The frontier: every point keeps its deadline, the best plan never costs more when given more time, the marginal is the
+// difference of two of its points, and a point is what planning at that deadline alone gives.
+#include "case.h"
+
+#include "planner/pareto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_CASES 12
+
+static struct rb_pareto find(struct rb_case *c)
+{
+    struct rb_pareto pareto;
+    struct rb_err err = {0};
+    if (!rb_pareto_find(&c->req, &c->arena, &pareto, &err))
+        fail_msg("%s", err.message);
+    return pareto;
+}
+
+// A deadline that some plan keeps and that is not the loosest.
+static int64_t middle_deadline_us(struct rb_case *c)
+{
+    struct rb_pareto pareto = find(c);
+    return pareto.points[pareto.n_points / 2].deadline_us;
+}
+
+static void points_keep_their_deadline_and_fall(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        int64_t before_uusd = INT64_MAX, before_us = -1;
+        int n_optimal = 0;
+        case_random(&c, i);
+        struct rb_pareto pareto = find(&c);
+        for (int k = 0; k < pareto.n_points; k++) {
+            const struct rb_pareto_point *p = &pareto.points[k];
+            assert_true(p->estimate.p_deadline >= c.req.confidence);
+            assert_true(p->deadline_us >= pareto.tightest_us && p->deadline_us >= before_us);
+            before_us = p->deadline_us;
+            const struct rb_pareto_point *best = rb_pareto_at(&pareto, p->deadline_us, "optimal");
+            assert_non_null(best);
+            assert_true(best->estimate.cost_uusd.mean <= p->estimate.cost_uusd.mean);
+            if (p != best)
+                continue;
+            assert_true(p->estimate.cost_uusd.mean <= before_uusd);
+            before_uusd = p->estimate.cost_uusd.mean;
+            n_optimal++;
+        }
+        assert_true(n_optimal >= 5);
+        assert_false(pareto.marginal.exists); // no deadline was asked for
+        case_finish(&c);
+    }
+}
+
+static void a_point_is_the_plan_of_its_deadline(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        case_random(&c, i);
+        c.req.deadline_us = middle_deadline_us(&c);
+        struct rb_pareto pareto = find(&c);
+        const struct rb_pareto_point *p = rb_pareto_at(&pareto, c.req.deadline_us, "optimal");
+        assert_non_null(p);
+        assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
+        assert_int_equal(p->estimate.cost_uusd.mean, plan.estimate.cost_uusd.mean);
+        for (int b = 0; b < plan.n_baselines; b++) {
+            p = rb_pareto_at(&pareto, c.req.deadline_us, plan.baselines[b].name);
+            assert_int_equal(p != NULL, plan.baselines[b].exists);
+            if (p)
+                assert_int_equal(p->estimate.cost_uusd.mean, plan.baselines[b].estimate.cost_uusd.mean);
+        }
+        case_finish(&c);
+    }
+}
+
+static void marginal_is_a_difference_of_points(void **state)
+{
+    int n_falls = 0;
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        case_random(&c, i);
+        c.req.deadline_us = middle_deadline_us(&c);
+        struct rb_pareto pareto = find(&c);
+        const struct rb_marginal *m = &pareto.marginal;
+        assert_true(m->exists);
+        assert_int_equal(m->deadline_us, c.req.deadline_us);
+        assert_true(m->step_us == RB_US_PER_S || m->step_us <= c.req.deadline_us / 10);
+        const struct rb_pareto_point *at = rb_pareto_at(&pareto, m->deadline_us, "optimal");
+        const struct rb_pareto_point *more = rb_pareto_at(&pareto, m->deadline_us + m->step_us, "optimal");
+        const struct rb_pareto_point *less = rb_pareto_at(&pareto, m->deadline_us - m->step_us, "optimal");
+        assert_int_equal(m->more_uusd, more->estimate.cost_uusd.mean - at->estimate.cost_uusd.mean);
+        assert_int_equal(m->has_less, less != NULL);
+        if (less)
+            assert_int_equal(m->less_uusd, less->estimate.cost_uusd.mean - at->estimate.cost_uusd.mean);
+        n_falls += m->more_uusd < 0 || m->less_uusd > 0;
+        case_finish(&c);
+    }
+    assert_true(n_falls > 0);
+}
+
+static void per_minute_is_over_the_step(void **state)
+{
+    const struct rb_marginal m = {.exists = true, .step_us = 30 * RB_US_PER_S};
+    (void)state;
+    assert_int_equal(rb_marginal_per_minute(&m, -100), -200);
+    assert_int_equal(rb_marginal_per_minute(&m, 7), 14);
+}
+
+// Too tight a deadline has no marginal, and the tightest is told.
+static void a_deadline_that_no_plan_keeps(void **state)
+{
+    struct rb_case c;
+    (void)state;
+    case_random(&c, 5);
+    c.req.deadline_us = 1;
+    struct rb_pareto pareto = find(&c);
+    assert_false(pareto.marginal.exists);
+    assert_true(pareto.n_points > 0 && pareto.tightest_us > 1);
+    case_finish(&c);
+}
+
+static void a_budget_that_nothing_keeps_is_infeasible(void **state)
+{
+    struct rb_case c;
+    struct rb_pareto pareto;
+    struct rb_err err = {0};
+    (void)state;
+    case_random(&c, 5);
+    c.req.budget_uusd = 1;
+    assert_false(rb_pareto_find(&c.req, &c.arena, &pareto, &err));
+    assert_int_equal(err.code, RB_ERR_INFEASIBLE);
+    case_finish(&c);
+}
+
+// Cut after one node, every search is poor; the cost still never rises.
+static void cut_searches_do_not_rise(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        int64_t before_uusd = INT64_MAX;
+        case_random(&c, i);
+        c.req.node_limit = 1;
+        struct rb_pareto pareto = find(&c);
+        for (int k = 0; k < pareto.n_points; k++) {
+            const struct rb_pareto_point *p = &pareto.points[k];
+            if (strcmp(p->planner, "optimal") != 0)
+                continue;
+            assert_true(p->estimate.cost_uusd.mean <= before_uusd);
+            before_uusd = p->estimate.cost_uusd.mean;
+        }
+        case_finish(&c);
+    }
+}
+
+static void document(void **state)
+{
+    struct rb_case c;
+    struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    struct rb_doc doc;
+    struct rb_map root, marginal;
+    struct rb_err err = {0};
+    int n = 0;
+    (void)state;
+    case_random(&c, 5);
+    c.req.deadline_us = middle_deadline_us(&c);
+    struct rb_pareto pareto = find(&c);
+    rb_json_init(&j, &text, true);
+    rb_pareto_write(&pareto, &j);
+    assert_true(rb_doc_parse_json(&doc, "pareto.json", rb_buf_str(&text), text.len, &err));
+    assert_true(rb_map_begin(&root, doc.root, &err));
+    assert_string_equal(rb_map_get(&root, "format")->text, "rb-pareto/1");
+    for (const struct rb_node *p = rb_map_get(&root, "points")->first; p; p = p->next) {
+        struct rb_map point;
+        struct rb_estimate estimate;
+        assert_true(rb_map_begin(&point, p, &err));
+        assert_true(rb_estimate_read(rb_map_get(&point, "estimate"), &estimate, &err));
+        assert_int_equal(estimate.cost_uusd.mean, pareto.points[n].estimate.cost_uusd.mean);
+        assert_string_equal(rb_map_get(&point, "planner")->text, pareto.points[n].planner);
+        n++;
+    }
+    assert_int_equal(n, pareto.n_points);
+    assert_true(rb_map_begin(&marginal, rb_map_get(&root, "marginal"), &err));
+    assert_int_equal(rb_map_get(&marginal, "deadline_us")->integer, c.req.deadline_us);
+    rb_doc_finish(&doc);
+    rb_buf_finish(&text);
+    case_finish(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_keep_their_deadline_and_fall),
+        cmocka_unit_test(a_point_is_the_plan_of_its_deadline),
+        cmocka_unit_test(marginal_is_a_difference_of_points),
+        cmocka_unit_test(per_minute_is_over_the_step),
+        cmocka_unit_test(a_deadline_that_no_plan_keeps),
+        cmocka_unit_test(a_budget_that_nothing_keeps_is_infeasible),
+        cmocka_unit_test(cut_searches_do_not_rise),
+        cmocka_unit_test(document),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
