@@ -3,22 +3,13 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "planner/nearest.h"
 #include "providers/digest.h"
 #include "views/plan_table.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
-{
-    rb_json_key(j, key);
-    if (v < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, v);
-}
 
 bool rb_plan_print_infeasible(const struct rb_plan_result *result, struct rb_err *err)
 {
@@ -27,16 +18,7 @@ bool rb_plan_print_infeasible(const struct rb_plan_result *result, struct rb_err
     rb_json_init(&j, &out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-infeasible/1");
-    rb_json_key(&j, "nearest");
-    rb_json_begin_object(&j);
-    kint_or_null(&j, "deadline_us", result->nearest_deadline_us);
-    kint_or_null(&j, "budget_uusd", result->nearest_budget_uusd);
-    rb_json_key(&j, "confidence");
-    if (isnan(result->nearest_confidence))
-        rb_json_null(&j);
-    else
-        rb_json_double(&j, result->nearest_confidence);
-    rb_json_end_object(&j);
+    rb_nearest_write(result, &j);
     rb_json_key(&j, "best");
     rb_estimate_write(&result->best.estimate, &j);
     rb_json_end_object(&j);

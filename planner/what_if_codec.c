@@ -1,33 +1,15 @@
 // rb-what-if/1, docs/formats/json.md.
+#include "planner/nearest.h"
 #include "planner/what_if.h"
-
-#include <math.h>
-
-static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
-{
-    rb_json_key(j, key);
-    if (v < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, v);
-}
 
 static void write_nearest(const struct rb_what_if_row *row, struct rb_json *j)
 {
-    rb_json_key(j, "nearest");
-    if (row->feasible) {
-        rb_json_null(j);
+    if (!row->feasible) {
+        rb_nearest_write(&row->result, j);
         return;
     }
-    rb_json_begin_object(j);
-    kint_or_null(j, "deadline_us", row->result.nearest_deadline_us);
-    kint_or_null(j, "budget_uusd", row->result.nearest_budget_uusd);
-    rb_json_key(j, "confidence");
-    if (isnan(row->result.nearest_confidence))
-        rb_json_null(j);
-    else
-        rb_json_double(j, row->result.nearest_confidence);
-    rb_json_end_object(j);
+    rb_json_key(j, "nearest");
+    rb_json_null(j);
 }
 
 static void write_estimate(const struct rb_what_if_row *row, const char *key, struct rb_json *j)
