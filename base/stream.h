@@ -22,6 +22,7 @@ enum rb_purpose {
     RB_DRAW_MOCK = 12,      // the mock cloud's own delays
     RB_DRAW_SEARCH = 13,    // randomised search, tests
     RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
+    RB_DRAW_BLOCK = 15, // state of the generator of a block of sampled replicates: simulator/sampler_lanes.h
 };
 
 struct rb_stream_key {

@@ -1,8 +1,7 @@
-// The fast per-trial sampler: a whole plan, trial by trial, with every latency one look-up in a quantile table, several
-// replicates at a time. Same model as simulator/evaluate.h and the same law, but not the same draws: a trial's time is one
-// draw of its whole law instead of startup, between, within and checkpoint one by one. Results are the same bytes for any
-// number of threads and for either instruction set. Draws are counter-based (base/stream.h's generator, vectorised): a
-// replicate depends on its number and the seed only.
+// The fast per-trial sampler: a whole plan, trial by trial, with every latency one look-up in a quantile table, eight
+// replicates at a time. Same model as simulator/evaluate.h and the same law, but not the same draws: a trial's time is
+// one draw of its whole law instead of startup, between, within and checkpoint one by one. Results are the same bytes
+// for any number of threads and for either instruction set; a replicate depends on its number and the seed only.
 #ifndef RB_SIMULATOR_SAMPLER_H
 #define RB_SIMULATOR_SAMPLER_H
 
@@ -19,7 +18,7 @@ enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
 struct rb_sampler_options {
     enum rb_waves waves;
     enum rb_sampler_isa isa;
-    bool wait_for_all;  // the stage starts only when all new nodes are ready (the planning study's model); off
+    bool wait_for_all; // trials start only when all new nodes are ready; an executor does not wait: off
     int threads;
     uint64_t seed;
 };
@@ -27,15 +26,15 @@ struct rb_sampler_options rb_sampler_defaults(void);
 
 struct rb_sampler;
 
-// Compiles a plan: tables of every law, slots, billing. NULL and err: a plan that does not fit the scenario, an offer that
-// may lose nodes, early requests, a market that has a measurement error (use rb_evaluate for these), AVX2 asked for where
-// there is none.
+// Compiles a plan: tables of every law, slots, billing. The scenario and the stages are not needed afterwards. NULL
+// and err: a plan that does not fit the scenario, an offer that may lose nodes, early requests, a profile with a
+// measurement error (use rb_evaluate for these), AVX2 asked for where there is none.
 struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                                      const struct rb_sampler_options *opt, struct rb_err *err);
 void rb_sampler_destroy(struct rb_sampler *sampler);
 
-// Replicates first .. first + n - 1: seconds and dollars (billing as rb_bill_node, in floating point: seconds rounded up,
-// 60 s minimum). out_cost may be NULL: then no cost is computed.
+// Replicates first .. first + n - 1: seconds and dollars (billing as rb_bill_node, in floating point: seconds rounded
+// up, 60 s minimum). out_cost_usd may be NULL: then no cost is computed.
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd);
 
 #endif

@@ -1,0 +1,421 @@
+// A plan becomes a program: who lives from which stage to which, and a table for every law. Blocks of replicates are
+// cut into one piece a thread and written where they belong.
+#include "simulator/sampler.h"
+
+#include "simulator/program.h"
+#include "simulator/sampler_program.h"
+#include "simulator/trial_law.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_THREADS 64
+
+struct rb_sampler {
+    struct rb_sampler_program program;
+    rb_sampler_block_fn *run_block;
+    int threads;
+    struct rb_sampler_table *trial_tables;     // [n_stages]
+    struct rb_sampler_table **queues, **inits; // [n_offers] or NULL where not used yet
+    int n_offers;
+};
+
+struct rb_sampler_options rb_sampler_defaults(void)
+{
+    return (struct rb_sampler_options){.waves = RB_WAVES_DYNAMIC, .isa = RB_SAMPLER_AUTO, .threads = 1, .seed = 1};
+}
+
+// ---- which kernel
+
+static bool has_avx2(void)
+{
+#ifdef RB_SAMPLER_HAS_AVX2
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, struct rb_err *err)
+{
+    *out = rb_sampler_block_scalar;
+    if (isa == RB_SAMPLER_SCALAR)
+        return true;
+    if (isa == RB_SAMPLER_AVX2 && !has_avx2())
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "this processor, or this build, has no AVX2: ask for the scalar sampler");
+#ifdef RB_SAMPLER_HAS_AVX2
+    if (has_avx2())
+        *out = rb_sampler_block_avx2;
+#endif
+    return true;
+}
+
+// ---- tables
+
+static double dist_quantile(const void *ctx, double u)
+{
+    return rb_dist_quantile(ctx, u);
+}
+
+static void fill_from_dist(struct rb_sampler_table *table, const struct rb_dist *d)
+{
+    if (d->kind == RB_DIST_CONSTANT)
+        rb_sampler_table_constant(table, d->mean);
+    else
+        rb_sampler_table_fill(table, dist_quantile, d);
+}
+
+static double law_quantile(const void *ctx, double u)
+{
+    return rb_law_quantile(ctx, u);
+}
+
+// Only `between` varies: the law of a trial is that distribution on another scale, and no grid comes between.
+struct scaled_dist {
+    const struct rb_dist *between;
+    double fixed_s, factor;
+};
+
+static double scaled_quantile(const void *ctx, double u)
+{
+    const struct scaled_dist *scaled = ctx;
+    return scaled->fixed_s + scaled->factor * rb_dist_quantile(scaled->between, u);
+}
+
+static void fill_trial_table(struct rb_sampler_table *table, const struct rb_profile *profile,
+                             const struct rb_stage_program *stage)
+{
+    const bool is_scaled = profile->startup_s.kind == RB_DIST_CONSTANT &&
+                           profile->checkpoint_s.kind == RB_DIST_CONSTANT && profile->within.kind == RB_DIST_CONSTANT;
+    const struct scaled_dist scaled = {
+        .between = &profile->between,
+        .fixed_s = profile->startup_s.mean + profile->checkpoint_s.mean,
+        .factor = stage->unit_s * (double)stage->units * profile->within.mean,
+    };
+    if (is_scaled && profile->between.kind == RB_DIST_CONSTANT) {
+        rb_sampler_table_constant(table, scaled.fixed_s + scaled.factor * profile->between.mean);
+    } else if (is_scaled) {
+        rb_sampler_table_fill(table, scaled_quantile, &scaled);
+    } else {
+        struct rb_arena arena;
+        rb_arena_init(&arena);
+        const struct rb_law law = rb_trial_law(profile, stage->units, stage->unit_s, &arena);
+        rb_sampler_table_fill(table, law_quantile, &law);
+        rb_arena_finish(&arena);
+    }
+}
+
+static const struct rb_sampler_table *table_of_offer(struct rb_sampler_table **tables, int offer,
+                                                     const struct rb_dist *d)
+{
+    if (!tables[offer]) {
+        tables[offer] = rb_xcalloc(1, sizeof **tables);
+        fill_from_dist(tables[offer], d);
+    }
+    return tables[offer];
+}
+
+// ---- who lives from which stage to which
+
+struct owned_node {
+    int number, offer, from;
+};
+
+struct ownership {
+    struct owned_node *owned; // ascending numbers
+    int n_owned, cap;
+    struct rb_sampler_program *program;
+    const struct rb_scenario *scenario;
+    int spans_cap;
+};
+
+static double usd_per_second(const struct rb_billing *billing)
+{
+    const double uusd_per_hour =
+        (double)billing->rate.uusd_per_hour + (double)billing->disk_rate.uusd_per_hour * (double)billing->disk_gb;
+    return uusd_per_hour / (double)RB_UUSD / (double)RB_S_PER_HOUR;
+}
+
+// Nodes that end together are told one after the other, so that those of one request make a span.
+static void add_life(struct ownership *o, const struct owned_node *node, int to)
+{
+    struct rb_sampler_program *p = o->program;
+    const struct rb_billing *billing = &o->scenario->sim_offers[node->offer].billing;
+    struct rb_sampler_span *last = p->n_spans > 0 ? &p->spans[p->n_spans - 1] : NULL;
+    const struct rb_sampler_span span = {
+        .first = node->number,
+        .n = 1,
+        .from = node->from,
+        .to = to,
+        .usd_per_s = usd_per_second(billing),
+        .usd_per_node = (double)billing->data_uusd / (double)RB_UUSD,
+        .offer = node->offer,
+    };
+    if (last && last->to == to && last->from == node->from && last->offer == node->offer &&
+        last->first + last->n == node->number) {
+        last->n++;
+        return;
+    }
+    if (p->n_spans == o->spans_cap) {
+        o->spans_cap = o->spans_cap ? 2 * o->spans_cap : 16;
+        p->spans = rb_xrealloc(p->spans, (size_t)o->spans_cap, sizeof *p->spans);
+    }
+    p->spans[p->n_spans++] = span;
+}
+
+static bool take_one(int *missing, const struct rb_plan_stage *plan, int offer)
+{
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i].offer == offer && missing[i] > 0) {
+            missing[i]--;
+            return true;
+        }
+    }
+    return false;
+}
+
+// As simulator/cluster.c does it replicate by replicate: lowest numbers are kept, and what is missing is requested in
+// the order of the stage's entries. Without preemption and early requests no draw has a say in it.
+static void allocate(struct ownership *o, const struct rb_plan_stage *plan, int s, int *missing)
+{
+    int kept = 0;
+    for (int i = 0; i < plan->n_nodes; i++)
+        missing[i] = plan->nodes[i].count;
+    for (int i = 0; i < o->n_owned; i++) {
+        if (take_one(missing, plan, o->owned[i].offer))
+            o->owned[kept++] = o->owned[i];
+        else
+            add_life(o, &o->owned[i], s);
+    }
+    o->n_owned = kept;
+    o->program->stages[s].n_kept = kept;
+}
+
+static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, int n, int s, struct rb_err *err)
+{
+    struct rb_sampler_program *p = o->program;
+    const struct rb_provisioning *provisioning = o->scenario->sim_offers[offer].provisioning;
+    if (n > RB_LIMIT_NODES - p->n_nodes)
+        return rb_err_set(err, RB_ERR_INVALID, "stages[%d]: more than %d nodes are requested in one run", s,
+                          RB_LIMIT_NODES);
+    if (o->n_owned + n > o->cap) {
+        o->cap = 2 * (o->n_owned + n);
+        o->owned = rb_xrealloc(o->owned, (size_t)o->cap, sizeof *o->owned);
+    }
+    for (int k = 0; k < n; k++)
+        o->owned[o->n_owned++] = (struct owned_node){.number = p->n_nodes + k, .offer = offer, .from = s};
+    p->requests = rb_xrealloc(p->requests, (size_t)p->n_requests + 1, sizeof *p->requests);
+    p->requests[p->n_requests++] = (struct rb_sampler_request){
+        .first = p->n_nodes,
+        .n = n,
+        .queue = table_of_offer(sampler->queues, offer, &provisioning->queue_s),
+        .init = table_of_offer(sampler->inits, offer, &provisioning->init_s),
+        .refused = (uint32_t)(provisioning->capacity_failure * 0x1p31),
+    };
+    p->n_nodes += n;
+    p->stages[s].n_requests++;
+    p->stages[s].n_new += n;
+    return true;
+}
+
+static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, const struct rb_plan_stage *plan, int s,
+                           struct rb_err *err)
+{
+    struct rb_sampler_stage *stage = &o->program->stages[s];
+    RB_AUTO(rb_auto_free) int *missing = rb_xcalloc((size_t)plan->n_nodes, sizeof *missing);
+    stage->first_request = o->program->n_requests;
+    stage->first_new = o->program->n_nodes;
+    allocate(o, plan, s, missing);
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (missing[i] > 0 && !request(o, sampler, plan->nodes[i].offer, missing[i], s, err))
+            return false;
+    }
+    return true;
+}
+
+// ---- a plan becomes a program
+
+static bool check_stage(const struct rb_scenario *s, const struct rb_plan_stage *plan, int index, struct rb_err *err)
+{
+    if (plan->n_early > 0)
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "stages[%d]: nodes requested early are not sampled from tables; use rb_evaluate", index);
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (s->sim_offers[plan->nodes[i].offer].measurement.kind != RB_DIST_CONSTANT)
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "stages[%d]: its profile has training.relative_error, which all trials of a replicate "
+                              "share: that is not sampled from tables; use rb_evaluate",
+                              index);
+    }
+    return true;
+}
+
+static int64_t min_count(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_slots(struct rb_sampler_stage *stage, const struct rb_stage_program *from)
+{
+    const int n_nodes = stage->n_kept + stage->n_new;
+    stage->n_trials = from->n_trials;
+    stage->slots_per_node = from->trials_per_node > 0 ? from->trials_per_node : 1;
+    stage->nodes_per_slot = from->nodes_per_trial;
+    stage->n_slots = (int)min_count((int64_t)n_nodes * stage->slots_per_node / stage->nodes_per_slot, stage->n_trials);
+}
+
+static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const struct rb_program *from,
+                        struct rb_err *err)
+{
+    struct rb_sampler_program *p = &sampler->program;
+    for (int s = 0; s < p->n_stages; s++) {
+        const struct rb_stage_program *stage = &from->stages[s];
+        if (!check_stage(from->scenario, stage->plan, s, err) || !allocate_stage(o, sampler, stage->plan, s, err))
+            return false;
+        set_slots(&p->stages[s], stage);
+        if (p->stages[s].n_slots > p->max_slots)
+            p->max_slots = p->stages[s].n_slots;
+        fill_trial_table(&sampler->trial_tables[s], from->scenario->profile, stage);
+        p->stages[s].trial = &sampler->trial_tables[s];
+    }
+    for (int i = 0; i < o->n_owned; i++)
+        add_life(o, &o->owned[i], p->n_stages);
+    return true;
+}
+
+static bool fill(struct rb_sampler *sampler, const struct rb_scenario *s, const struct rb_program *from,
+                 struct rb_err *err)
+{
+    struct ownership o = {.program = &sampler->program, .scenario = s};
+    const bool ok = fill_stages(sampler, &o, from, err);
+    free(o.owned);
+    return ok;
+}
+
+struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                                     const struct rb_sampler_options *opt, struct rb_err *err)
+{
+    struct rb_program from;
+    rb_sampler_block_fn *run_block;
+    if (!choose_kernel(opt->isa, &run_block, err) || !rb_program_compile(s, stages, n_stages, &from, err))
+        return NULL;
+    if (from.loses_nodes) {
+        rb_err_set(err, RB_ERR_INVALID, "nodes may be taken back: that is not sampled from tables; use rb_evaluate");
+        return NULL;
+    }
+    struct rb_sampler *sampler = rb_xcalloc(1, sizeof *sampler);
+    *sampler = (struct rb_sampler){
+        .program = {.seed = opt->seed, .waves = opt->waves, .wait_for_all = opt->wait_for_all, .n_stages = n_stages},
+        .run_block = run_block,
+        .threads = opt->threads,
+        .trial_tables = rb_xcalloc((size_t)n_stages, sizeof *sampler->trial_tables),
+        .queues = rb_xcalloc((size_t)s->n_offers, sizeof *sampler->queues),
+        .inits = rb_xcalloc((size_t)s->n_offers, sizeof *sampler->inits),
+        .n_offers = s->n_offers,
+    };
+    if (fill(sampler, s, &from, err))
+        return sampler;
+    rb_sampler_destroy(sampler);
+    return NULL;
+}
+
+void rb_sampler_destroy(struct rb_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    for (int i = 0; i < sampler->n_offers; i++) {
+        free(sampler->queues[i]);
+        free(sampler->inits[i]);
+    }
+    free(sampler->queues);
+    free(sampler->inits);
+    free(sampler->trial_tables);
+    free(sampler->program.requests);
+    free(sampler->program.spans);
+    free(sampler);
+}
+
+// ---- replicates
+
+struct piece {
+    const struct rb_sampler *sampler;
+    uint32_t first; // replicate that stands at [0]
+    int begin, end; // positions
+    double *time_s, *cost_usd;
+};
+
+// Rows of lanes begin on cache lines' halves: no row lies across two.
+static void *alloc_rows(size_t n_float_rows, size_t n_double_rows)
+{
+    const size_t row = RB_SAMPLER_LANES * (n_float_rows * sizeof(float) + n_double_rows * sizeof(double));
+    void *memory = aligned_alloc(64, (row + 63) / 64 * 64);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void run_block_in_part(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block)
+{
+    double time_s[RB_SAMPLER_LANES], cost_usd[RB_SAMPLER_LANES];
+    piece->sampler->run_block(&piece->sampler->program, scratch, block, time_s, piece->cost_usd ? cost_usd : NULL);
+    const int64_t first = (int64_t)block * RB_SAMPLER_LANES - piece->first;
+    for (int lane = 0; lane < RB_SAMPLER_LANES; lane++) {
+        const int64_t at = first + lane;
+        if (at < piece->begin || at >= piece->end)
+            continue;
+        piece->time_s[at] = time_s[lane];
+        if (piece->cost_usd)
+            piece->cost_usd[at] = cost_usd[lane];
+    }
+}
+
+static void *run_piece(void *arg)
+{
+    const struct piece *piece = arg;
+    const struct rb_sampler_program *p = &piece->sampler->program;
+    const size_t n_nodes = (size_t)p->n_nodes, n_slots = (size_t)p->max_slots, n_stages = (size_t)p->n_stages;
+    double *memory = alloc_rows(n_slots + 3 * n_nodes, n_stages + 1);
+    float *rows = (float *)(memory + (n_stages + 1) * RB_SAMPLER_LANES);
+    const struct rb_sampler_scratch scratch = {
+        .stage_start_s = memory,
+        .free_s = rows,
+        .running_s = rows + n_slots * RB_SAMPLER_LANES,
+        .ready_s = rows + (n_slots + n_nodes) * RB_SAMPLER_LANES,
+        .openings_s = rows + (n_slots + 2 * n_nodes) * RB_SAMPLER_LANES,
+    };
+    const int64_t begin = (int64_t)piece->first + piece->begin, end = (int64_t)piece->first + piece->end;
+    for (int64_t block = begin / RB_SAMPLER_LANES; block * RB_SAMPLER_LANES < end; block++)
+        run_block_in_part(piece, &scratch, (uint32_t)block);
+    free(memory);
+    return NULL;
+}
+
+// A thread that cannot be started does its piece here. A block that two pieces share is run by both: it is the same.
+void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
+{
+    struct piece pieces[MAX_THREADS];
+    pthread_t ids[MAX_THREADS];
+    bool started[MAX_THREADS] = {0};
+    const int wanted = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, MAX_THREADS);
+    const int n_pieces = (int)min_count(wanted, (n + RB_SAMPLER_LANES - 1) / RB_SAMPLER_LANES);
+    for (int i = 0; i < n_pieces; i++)
+        pieces[i] = (struct piece){.sampler = sampler,
+                                   .first = first,
+                                   .begin = (int)((int64_t)n * i / n_pieces),
+                                   .end = (int)((int64_t)n * (i + 1) / n_pieces),
+                                   .time_s = out_time_s,
+                                   .cost_usd = out_cost_usd};
+    for (int i = 1; i < n_pieces; i++)
+        started[i] = pthread_create(&ids[i], NULL, run_piece, &pieces[i]) == 0;
+    for (int i = 0; i < n_pieces; i++) {
+        if (!started[i])
+            run_piece(&pieces[i]);
+    }
+    for (int i = 1; i < n_pieces; i++) {
+        if (started[i])
+            pthread_join(ids[i], NULL);
+    }
+}

@@ -1,0 +1,8 @@
+// The kernel on plain arrays.
+#include "simulator/sampler_block.h"
+
+void rb_sampler_block_scalar(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
+                             uint32_t block, double *time_s, double *cost_usd)
+{
+    run_block(p, scratch, block, time_s, cost_usd);
+}

@@ -1,0 +1,30 @@
+// The quantile function of a law as straight lines over cells that halve towards both tails: a draw is one look-up.
+//
+// A uniform word of 32 bits is a probability p = y / 2^32 in the lower half, 1 - y / 2^32 in the upper, y odd and below
+// 2^31. Converted to float, y's exponent and first mantissa bits are the number of its cell: 32 cells an octave, 31
+// octaves a side, so both tails are resolved to 2^-32. Against the quantile function itself, the lines are off by less
+// than 1e-4 of a standard deviation for the families of profiles/dist.h between the 1st and the 99th percentile.
+#ifndef RB_SIMULATOR_SAMPLER_TABLE_H
+#define RB_SIMULATOR_SAMPLER_TABLE_H
+
+#include <stdbool.h>
+
+#define RB_TABLE_CELL_BITS 5                                     // 32 cells an octave
+#define RB_TABLE_SIDE      ((31 << RB_TABLE_CELL_BITS) + 1 + 31) // a cell for y rounded up to 2^31, and to a whole line
+
+// seconds = base + slope * y; one load of 64 bits.
+struct rb_table_cell {
+    float base, slope;
+};
+
+struct rb_sampler_table {
+    struct rb_table_cell cells[2 * RB_TABLE_SIDE]; // lower side, upper side
+    bool is_constant; // no word is drawn for it
+    float constant_s;
+};
+
+typedef double rb_quantile_fn(const void *ctx, double u); // 2^-32 <= u <= 1 - 2^-32; never falls
+void rb_sampler_table_fill(struct rb_sampler_table *table, rb_quantile_fn *quantile, const void *ctx);
+void rb_sampler_table_constant(struct rb_sampler_table *table, double seconds);
+
+#endif
