@@ -7,18 +7,19 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_TIMES       160 // times evaluated: 30 in the body, the rest in a long tail
+#define MAX_TIMES       256 // times evaluated: 20 for a smooth law
 #define MAX_REFINEMENTS 4
-#define LOW_LOGIT       -23.0 // 1e-10: where the table begins
-#define HIGH_LOGIT      28.0  // 1e-12: where it ends
+#define HIGH_SCORE      28.0 // 1e-12: where it ends
 
 struct problem {
     const struct rb_list_schedule *s;
-    double accuracy, mean, sd; // of a trial
-    double last_start_s;       // when all trials have started, in the mean
-    double edge_s;             // and its spread, roughly
-    double reach;              // standard deviations to be covered
-    bool rough;                // the trial's density does not vanish smoothly at its lower end
+    double accuracy;
+    double dust;         // error of P(end <= t) where it is small
+    double mean, sd;     // of a trial
+    double last_start_s; // when all trials have started, in the mean
+    double edge_s;       // and its spread, roughly
+    double reach;        // standard deviations to be covered
+    bool rough;          // the trial's density does not vanish smoothly at its lower end
 };
 
 struct level { // one resolution
@@ -77,7 +78,7 @@ static bool all_started(const struct problem *p, const struct level *l)
     return mean - p->reach * sqrt(variance > 0 ? variance : 0) - late + 1e-6 >= p->s->n_trials;
 }
 
-static void choose_circle(const struct problem *p, struct level *l, double larger, struct rb_arena *arena)
+static void choose_circle(const struct problem *p, struct level *l, double larger)
 {
     double most = 0;
     for (int i = 0; i <= 8; i++) { // the spread waxes and wanes with the waves
@@ -102,7 +103,7 @@ static void choose_circle(const struct problem *p, struct level *l, double large
         kept = enough < kept ? (int)enough : kept;
     }
     l->sd_starts = sqrt(most);
-    rb_schedule_tail_set_circle(&l->tail, points, kept, arena);
+    rb_schedule_tail_set_circle(&l->tail, points, kept);
 }
 
 static bool make_level(const struct problem *p, double step_s, double larger_circle, struct rb_arena *arena,
@@ -117,9 +118,9 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int min_age = p->s->new_nodes > 0 || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_trial_lattice_make(p->s->trial, step_s, min_age, max_age, tail, arena, &l->trial, out_why))
             return false;
-        rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 1e-4, arena, &l->tail);
+        rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 5e-5, arena, &l->tail);
         if (all_started(p, l)) {
-            choose_circle(p, l, larger_circle, arena);
+            choose_circle(p, l, larger_circle);
             return true;
         }
     }
@@ -132,28 +133,47 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
 struct times { // ascending
     int n;
     int at[MAX_TIMES];
-    double logit[MAX_TIMES]; // log(P(end <= t) / P(end > t))
+    double score[MAX_TIMES]; // score_of(P(end > t))
 };
 
-static double logit_of(double above)
+struct middle { // a lattice time near the median, and the standard deviation in steps
+    int at;
+    double sd;
+};
+
+static void add_time(struct times *times, int t, double score)
 {
-    return above <= 0 ? HIGH_LOGIT + 5 : above >= 1 ? LOW_LOGIT - 5 : log((1 - above) / above);
+    times->at[times->n] = t;
+    times->score[times->n++] = score;
 }
 
-static double logit_at(const struct level *l, int t)
+// Scores rise nearly straight with time, so few of them tell the law. P(end <= t) is a difference, known to the accuracy
+// and no better: `dust` is added to it lest its errors be magnified.
+static double score_of(double above, double dust)
 {
-    return logit_of(rb_schedule_tail_above(&l->tail, t));
+    const double below = above < 1 ? 1 - above : 0;
+    return above <= 0 ? HIGH_SCORE : log((below + dust) / above);
 }
 
-// A time near the median and the steps per standard deviation there.
-static int find_middle(const struct problem *p, const struct level *l, double *out_sd)
+static double above_of(double score, double dust)
+{
+    const double above = (1 + dust) / (1 + exp(score));
+    return above > 1 ? 1 : above;
+}
+
+static double score_at(struct level *l, int t)
+{
+    return score_of(rb_schedule_tail_above(&l->tail, t), 1e-6);
+}
+
+static struct middle find_middle(const struct problem *p, struct level *l)
 {
     int low = (int)(p->last_start_s / l->trial.step_s), stride = 1 + (int)(2 * p->sd / l->trial.step_s);
-    while (low > 0 && logit_at(l, low) > -1)
+    while (low > 0 && score_at(l, low) > -1)
         low = low > stride ? low - stride : 0;
     int high = low + stride;
-    double at_low = logit_at(l, low), at_high;
-    while ((at_high = logit_at(l, high)) < 1) {
+    double at_low = score_at(l, low), at_high;
+    while ((at_high = score_at(l, high)) < 1) {
         if (at_high < -1) {
             low = high;
             at_low = at_high;
@@ -162,7 +182,7 @@ static int find_middle(const struct problem *p, const struct level *l, double *o
     }
     while (high - low > 1 && at_high - at_low > 4) {
         const int middle = (low + high) / 2;
-        const double at = logit_at(l, middle);
+        const double at = score_at(l, middle);
         if (at < 0) {
             low = middle;
             at_low = at;
@@ -171,63 +191,55 @@ static int find_middle(const struct problem *p, const struct level *l, double *o
             at_high = at;
         }
     }
-    *out_sd = 1.8 * (high - low) / (at_high - at_low);
-    return at_high < -at_low ? high : low;
+    return (struct middle){.at = at_high < -at_low ? high : low, .sd = 1.8 * (high - low) / (at_high - at_low)};
 }
 
-static void find_times(const struct problem *p, const struct level *l, int middle, double sd, struct times *out)
+// Coarse times from the middle outwards, until what is left is dust or no longer law but error.
+static void lay_out(const struct problem *p, struct level *l, const struct middle *middle, struct times *out)
 {
-    const double least = p->accuracy * 1e-2, stride = sd * (p->accuracy < 5e-4 ? 0.5 : 0.7);
-    int down[MAX_TIMES];
-    double values[MAX_TIMES];
-    int n = 0;
-    double t = middle, step = stride < 1 ? 1 : stride;
-    while (n < MAX_TIMES / 2) {
-        t -= step;
-        if (t < 1)
+    const double high_end = p->s->new_nodes > 0 ? p->accuracy * 0.03 : 1e-9;
+    const int stride = 2 * (int)fmax(1, 0.7 * middle->sd + 0.5);
+    struct times down = {.n = 0};
+    double above = 0, score;
+    for (int t = middle->at - stride; t > 0 && 1 - above > p->accuracy * 1e-2 && down.n < MAX_TIMES / 4; t -= stride) {
+        above = rb_schedule_tail_above(&l->tail, t);
+        score = score_of(above, p->dust);
+        if (down.n > 0 && score >= down.score[down.n - 1])
             break;
-        down[n] = (int)t;
-        values[n] = rb_schedule_tail_above(&l->tail, down[n]);
-        if (1 - values[n] < least || (n > 0 && values[n] <= values[n - 1])) // dust, and what is not law but error
-            break;
-        n++;
+        add_time(&down, t, score);
     }
     out->n = 0;
-    for (int i = n - 1; i >= 0; i--, out->n++) {
-        out->at[out->n] = down[i];
-        out->logit[out->n] = logit_of(values[i]);
-    }
-    const double end = p->s->new_nodes > 0 ? p->accuracy * 1e-2 : 1e-9;
-    for (t = middle; out->n < MAX_TIMES; t += step) {
-        const double above = rb_schedule_tail_above(&l->tail, (int)t);
-        const double logit = logit_of(above);
-        if (above < end || (out->n > 0 && logit <= out->logit[out->n - 1]))
+    for (int i = down.n - 1; i >= 0; i--)
+        add_time(out, down.at[i], down.score[i]);
+    double step = stride;
+    above = 1;
+    for (double t = middle->at; above > high_end && out->n < MAX_TIMES / 4; t += step) {
+        above = rb_schedule_tail_above(&l->tail, (int)t);
+        score = score_of(above, p->dust);
+        if (above <= 0 || (out->n > 0 && score <= out->score[out->n - 1]))
             break;
-        out->at[out->n] = (int)t;
-        out->logit[out->n++] = logit;
+        add_time(out, (int)t, score);
         if (above < 0.01)
-            step *= 1.1;
+            step *= 1.2;
     }
 }
 
-// ---- the table
-
 // Degree-5 interpolation among the six nearest times; straight beyond the outermost.
-static double logit_between(const struct times *times, double t)
+static double score_between(const struct times *times, double t)
 {
     const int n = times->n, most = n < 6 ? n : 6;
     const int *at = times->at;
     if (t < at[0])
-        return times->logit[0] + (t - at[0]) * (times->logit[1] - times->logit[0]) / (at[1] - at[0]);
+        return times->score[0] + (t - at[0]) * (times->score[1] - times->score[0]) / (at[1] - at[0]);
     if (t > at[n - 1])
-        return times->logit[n - 1] +
-               (t - at[n - 1]) * (times->logit[n - 1] - times->logit[n - 2]) / (at[n - 1] - at[n - 2]);
+        return times->score[n - 1] +
+               (t - at[n - 1]) * (times->score[n - 1] - times->score[n - 2]) / (at[n - 1] - at[n - 2]);
     int first = 0;
-    while (first + most < n && t > (at[first + most / 2 - 1] + at[first + most / 2]) / 2.0 && at[first + most / 2] < t)
+    while (first + most < n && at[first + most / 2] < t)
         first++;
     double v[6];
     for (int i = 0; i < most; i++)
-        v[i] = times->logit[first + i];
+        v[i] = times->score[first + i];
     for (int width = 1; width < most; width++) { // Neville
         for (int i = 0; i + width < most; i++) {
             const double a = at[first + i], b = at[first + i + width];
@@ -237,15 +249,64 @@ static double logit_between(const struct times *times, double t)
     return v[0];
 }
 
-static void tabulate(const struct times *times, double lattice_s, struct rb_arena *arena, struct rb_law *out)
+// Halves the intervals in which interpolation is not yet sure; false where they cannot be halved. Halving a step divides
+// the error of the interpolation by up to 64; an eighth of what was found is what we claim.
+static bool refine(const struct problem *p, struct level *l, struct times *times, bool *unsure, double *out_error)
+{
+    struct times finer = {.n = 0};
+    bool next[MAX_TIMES] = {false};
+    double worst = 0;
+    for (int i = 0; i < times->n; i++) {
+        add_time(&finer, times->at[i], times->score[i]);
+        if (i + 1 == times->n || !unsure[i] || times->at[i + 1] - times->at[i] < 2)
+            continue;
+        const int t = (times->at[i] + times->at[i + 1]) / 2;
+        if (finer.n + times->n - i >= MAX_TIMES)
+            return false;
+        const double above = rb_schedule_tail_above(&l->tail, t), guess = above_of(score_between(times, t), p->dust);
+        const double miss = fabs(above - guess);
+        worst = fmax(worst, miss / 8);
+        if (miss > 2 * p->accuracy && finer.n > 0) {
+            for (int j = finer.n - 2; j <= finer.n + 1; j++)
+                next[j < 0 ? 0 : j] = true;
+        }
+        add_time(&finer, t, score_of(above, p->dust));
+    }
+    memcpy(unsure, next, sizeof next);
+    *times = finer;
+    *out_error = worst;
+    return true;
+}
+
+static bool find_times(const struct problem *p, struct level *l, const struct middle *middle, struct times *out,
+                       double *out_error)
+{
+    bool unsure[MAX_TIMES];
+    lay_out(p, l, middle, out);
+    for (int i = 0; i < MAX_TIMES; i++)
+        unsure[i] = true;
+    for (int passes = 0; passes < 6; passes++) {
+        bool any = false;
+        for (int i = 0; i + 1 < out->n; i++)
+            any |= unsure[i];
+        if (!any)
+            break;
+        if (!refine(p, l, out, unsure, out_error))
+            return false;
+    }
+    while (out->n > 6 && out->score[out->n - 1] <= out->score[out->n - 2])
+        out->n--; // no longer law but error
+    return out->n >= 6 && out->score[out->n - 1] > out->score[out->n - 2] && *out_error <= p->accuracy;
+}
+
+// ---- the table
+
+static void tabulate(const struct problem *p, const struct times *times, double lattice_s, struct rb_arena *arena,
+                     struct rb_law *out)
 {
     const int n = times->n;
-    const double low_slope = (times->logit[1] - times->logit[0]) / (times->at[1] - times->at[0]);
-    const double high_slope = (times->logit[n - 1] - times->logit[n - 2]) / (times->at[n - 1] - times->at[n - 2]);
-    double low = times->at[0] - (times->logit[0] - LOW_LOGIT) / low_slope;
-    const double high = times->at[n - 1] + fmax(0, HIGH_LOGIT - times->logit[n - 1]) / high_slope;
-    if (low < 0)
-        low = 0;
+    const double slope = (times->score[n - 1] - times->score[n - 2]) / (times->at[n - 1] - times->at[n - 2]);
+    const double low = times->at[0], high = times->at[n - 1] + fmax(0, HIGH_SCORE - times->score[n - 1]) / slope;
     out->n = RB_LAW_POINTS;
     out->low_s = low * lattice_s;
     out->step_s = (high - low) * lattice_s / (out->n - 1);
@@ -253,9 +314,9 @@ static void tabulate(const struct times *times, double lattice_s, struct rb_aren
     double *above = rb_arena_array(arena, (size_t)out->n, sizeof *above);
     double highest = -1e9;
     for (int i = 0; i < out->n; i++) {
-        highest = fmax(highest, logit_between(times, low + i * (high - low) / (out->n - 1)));
-        below[i] = 1 / (1 + exp(-highest));
-        above[i] = 1 / (1 + exp(highest));
+        highest = fmax(highest, score_between(times, low + i * (high - low) / (out->n - 1)));
+        above[i] = above_of(highest, p->dust);
+        below[i] = 1 - above[i];
     }
     double mean = 0, square = 0; // of what lies above low: integrals of P(X > x) and 2 x P(X > x)
     for (int i = 0; i < out->n; i++) {
@@ -274,42 +335,37 @@ static void tabulate(const struct times *times, double lattice_s, struct rb_aren
 
 // The difference to a lattice half as coarse again and another circle: what the coarser one errs by, and more than this
 // one does, because errors fall with the step by at least its first power.
-static double difference(const struct problem *p, const struct level *fine, const struct level *coarse, int middle,
-                         double sd)
+static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle)
 {
     double most = 0;
     for (int i = -1; i <= 1; i++) {
-        const int t = (int)(middle + i * sd) / 3;
+        const int t = (int)(middle->at + i * middle->sd) / 3;
         const double a = rb_schedule_tail_above(&fine->tail, 3 * t), b = rb_schedule_tail_above(&coarse->tail, 2 * t);
         most = fmax(most, fabs(a - b));
     }
     return p->rough ? 2 * most : most;
 }
 
-// Refines until two levels agree; *out_error is what is then left.
-static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *out, int *out_middle,
-                  double *out_sd, double *out_error, const char **out_why)
+// Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
+static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *levels,
+                  struct middle *out, double *out_error, int *out_at, const char **out_why)
 {
-    struct level coarse;
     double circle = 1;
-    if (!make_level(p, step_s * 1.5, 1.5, scratch, &coarse, out_why))
+    if (!make_level(p, step_s * 1.5, 1.5, scratch, &levels[0], out_why))
         return false;
-    for (int refined = 0; refined <= MAX_REFINEMENTS; refined++, step_s /= 1.5, circle *= 1.4) {
-        if (!make_level(p, step_s, circle, scratch, out, out_why))
+    *out = find_middle(p, &levels[0]);
+    for (int i = 1; i <= MAX_REFINEMENTS; i++, step_s /= 1.5, circle *= 1.4) {
+        if (!make_level(p, step_s, circle, scratch, &levels[i], out_why))
             return false;
-        *out_middle = find_middle(p, out, out_sd);
-        *out_error = difference(p, out, &coarse, *out_middle, *out_sd);
-        if (*out_error <= p->accuracy && *out_sd >= 1.5)
+        out->at = (int)(out->at * 1.5);
+        out->sd *= 1.5;
+        *out_error = difference(p, &levels[i], &levels[i - 1], out);
+        *out_at = i;
+        if (*out_error <= p->accuracy && out->sd >= 1.5)
             return true;
-        coarse = *out;
     }
     *out_why = "the accuracy was not reached";
     return false;
-}
-
-static bool trial_is_rough(const struct rb_law *trial)
-{
-    return trial->below[1] > 1e-4 * trial->step_s / sqrt(trial->variance_s2);
 }
 
 static bool refused(const struct rb_list_schedule *s, const char **out_why)
@@ -330,24 +386,25 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
         return true;
     }
     struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
+    p.dust = accuracy / 10;
     p.reach = sqrt(2 * log(100 / accuracy));
     guess_last_start(&p);
-    p.rough = trial_is_rough(s->trial);
+    p.rough = rb_lattice_rough(s->trial) || (s->new_nodes > 0 && rb_lattice_rough(s->arrival));
     struct rb_arena scratch;
-    struct level level;
+    struct level levels[MAX_REFINEMENTS + 1];
     struct times times;
-    int middle;
-    double sd, error;
+    struct middle middle;
+    double error, between = 0;
+    int at;
     rb_arena_init(&scratch);
-    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), &scratch, &level, &middle, &sd, &error, out_why);
+    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), &scratch, levels, &middle, &error, &at, out_why);
     if (ok) {
-        find_times(&p, &level, middle, sd, &times);
-        ok = times.n >= 6;
+        ok = find_times(&p, &levels[at], &middle, &times, &between);
         *out_why = ok ? NULL : "the law could not be tabulated";
     }
     if (ok) {
-        tabulate(&times, level.trial.step_s, arena, out);
-        out->error = error + s->n_trials * s->trial->error;
+        tabulate(&p, &times, levels[at].trial.step_s, arena, out);
+        out->error = error + between + s->n_trials * s->trial->error;
         if (s->new_nodes > 0)
             out->error += s->new_nodes * s->arrival->error;
     }

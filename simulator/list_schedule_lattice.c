@@ -7,7 +7,7 @@
 
 #define MAX_POINTS 4096  // of a window: beyond it a call would take longer than sampling
 #define MAX_SUMS   256   // completions between the youngest and the oldest age of interest
-#define DUST       1e-14 // mass per step that is not kept
+#define DUST       1e-13 // mass per step that is not kept
 #define PAD        4     // arrays are read up to here beyond their end
 
 // ---- a law at any point
@@ -32,15 +32,15 @@ static double interpolate(const double *v, double u, double *out_slope)
     return value;
 }
 
-void rb_lattice_sample(const struct rb_law *law, double x, double *out_below, double *out_above, double *out_density)
+struct point {
+    double below, above, density;
+};
+
+static struct point sample(const struct rb_law *law, double x)
 {
     const double u = (x - law->low_s) / law->step_s;
-    if (u <= 0 || u >= law->n - 1) {
-        *out_below = u <= 0 ? 0 : 1;
-        *out_above = 1 - *out_below;
-        *out_density = 0;
-        return;
-    }
+    if (u <= 0 || u >= law->n - 1)
+        return (struct point){.below = u <= 0 ? 0 : 1, .above = u <= 0 ? 1 : 0};
     int i = (int)u - 2;
     if (i > law->n - 6)
         i = law->n - 6;
@@ -51,9 +51,56 @@ void rb_lattice_sample(const struct rb_law *law, double x, double *out_below, do
     double part = interpolate((lower ? law->below : law->above) + i, u - i, &slope);
     part = part < 0 ? 0 : part > 1 ? 1 : part;
     slope = (lower ? slope : -slope) / law->step_s;
-    *out_below = lower ? part : 1 - part;
-    *out_above = lower ? 1 - part : part;
-    *out_density = slope < 0 ? 0 : slope;
+    return (struct point){
+        .below = lower ? part : 1 - part, .above = lower ? 1 - part : part, .density = slope < 0 ? 0 : slope};
+}
+
+bool rb_lattice_rough(const struct rb_law *law)
+{
+    return law->below[1] > 1e-4 * law->step_s / sqrt(law->variance_s2);
+}
+
+// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell, and the law's own cells inside.
+static void integrate(const struct rb_law *law, double step_s, int from, int n, double *out)
+{
+    double sum = 0, x = from * step_s, below = sample(law, x).below;
+    for (int i = 0; i < n; i++) {
+        out[i] = sum;
+        const double end = (from + i + 1) * step_s;
+        const int parts = 1 + (int)(step_s / law->step_s);
+        const double begin = x, h = (end - begin) / parts;
+        for (int j = 1; j <= parts; j++) {
+            const double next = sample(law, begin + j * h).below;
+            sum += h / 6 * (below + 4 * sample(law, begin + (j - 0.5) * h).below + next);
+            below = next;
+        }
+        x = end;
+    }
+}
+
+static void project(const struct rb_law *law, double step_s, int n, double *out, struct rb_arena *arena)
+{
+    double *first = rb_arena_array(arena, (size_t)n + 4, sizeof *first); // points -2..n+1
+    double *hat = rb_arena_array(arena, (size_t)n + 2, sizeof *hat);     // points -1..n
+    integrate(law, step_s, -2, n + 4, first);
+    for (int i = 0; i < n + 2; i++)
+        hat[i] = (first[i + 2] - 2 * first[i + 1] + first[i]) / (step_s * step_s);
+    for (int i = 0; i < n; i++)
+        out[i] = hat[i + 1] - (hat[i + 2] - 2 * hat[i + 1] + hat[i]) / 12;
+    out[0] -= hat[0] / 12; // what falls on point -1 belongs to 0
+}
+
+void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
+                       double *out_density, struct rb_arena *arena)
+{
+    for (int i = 0; i < n; i++) {
+        const struct point p = sample(law, i * step_s);
+        out_below[i] = p.below;
+        out_above[i] = p.above;
+        out_density[i] = p.density;
+    }
+    if (rb_lattice_rough(law))
+        project(law, step_s, n, out_density, arena);
 }
 
 double rb_trial_lattice_below(const struct rb_trial_lattice *l, int point)
@@ -81,9 +128,8 @@ static bool sample_trial(const struct rb_law *trial, double tail, struct rb_aren
     l->below = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->below);
     l->above = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->above);
     l->density = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->density);
-    for (int i = 0; i <= l->last; i++)
-        rb_lattice_sample(trial, i * l->step_s, &l->below[i], &l->above[i], &l->density[i]);
-    for (l->first = 0; l->first < l->last && l->density[l->first] * l->step_s < DUST;)
+    rb_lattice_sample(trial, l->step_s, l->last + 1, l->below, l->above, l->density, arena);
+    for (l->first = 0; l->first < l->last && fabs(l->density[l->first]) * l->step_s < DUST;)
         l->first++;
     return true;
 }
@@ -113,9 +159,9 @@ static struct rb_trial_sum sum_of(const struct rb_trial_lattice *l, const struct
     convolve(a->density, n_a, b->density, n_b, l->step_s, s.density);
     if (s.last > limit)
         s.last = limit;
-    while (s.last >= s.first && s.density[s.last - s.first] * l->step_s < DUST)
+    while (s.last >= s.first && fabs(s.density[s.last - s.first]) * l->step_s < DUST)
         s.last--;
-    while (s.first < s.last && s.density[0] * l->step_s < DUST) {
+    while (s.first < s.last && fabs(s.density[0]) * l->step_s < DUST) {
         s.first++;
         s.density++;
     }

@@ -21,8 +21,11 @@ struct rb_trial_lattice {
     double *products;               // scratch
 };
 
-// Density, P(X <= x), P(X > x) of a law at x: degree-5 interpolation of the smaller of the two.
-void rb_lattice_sample(const struct rb_law *law, double x, double *out_below, double *out_above, double *out_density);
+// P(X <= x), P(X > x) and density at i * step, i = 0..n-1; degree-5 interpolation. The density of a law that starts
+// abruptly (rough) is spread over the points so that mass, mean, variance and third moment stay what they are.
+void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
+                       double *out_density, struct rb_arena *arena);
+bool rb_lattice_rough(const struct rb_law *law);
 
 // Ages min_age..max_age (points). `tail`: mass of the trial's law that may be cut off above. All arrays in `arena`.
 bool rb_trial_lattice_make(const struct rb_law *trial, double step_s, int min_age, int max_age, double tail,

@@ -64,12 +64,12 @@ struct slot { // chances of one (age, time left), trimmed
     double total, mean; // w(1), and w'(1) / w(1)
 };
 
-static struct slot slot_of(const struct rb_trial_lattice *trial, const double *p)
+static struct slot slot_of(const struct rb_trial_lattice *trial, const double *p, double dust)
 {
     struct slot s = {.p = p, .to = trial->max_k - trial->min_k};
-    while (s.to > 0 && p[s.to] < 1e-13)
+    while (s.to > 0 && p[s.to] < dust)
         s.to--;
-    while (s.from < s.to && p[s.from] < 1e-13)
+    while (s.from < s.to && p[s.from] < dust)
         s.from++;
     double starts = 0;
     for (int k = s.from; k <= s.to; k++) {
@@ -95,52 +95,63 @@ static struct block slot_block(const struct slot *s, const struct rb_schedule_ci
 
 // ---- new nodes
 
-static void sample_openings(struct rb_schedule_tail *e, struct rb_arena *arena)
+static void sample_openings(struct rb_schedule_tail *e)
 {
     const int ages = e->trial->max_age + 1;
-    e->opening = rb_arena_array(arena, (size_t)ages, sizeof *e->opening);
-    e->unopened = rb_arena_array(arena, (size_t)ages, sizeof *e->unopened);
+    e->opening = rb_arena_array(e->arena, (size_t)ages, sizeof *e->opening);
+    e->unopened = rb_arena_array(e->arena, (size_t)ages, sizeof *e->unopened);
+    double *below = rb_arena_array(e->arena, (size_t)ages, sizeof *below);
+    rb_lattice_sample(e->s->arrival, e->trial->step_s, ages, below, e->unopened, e->opening, e->arena);
     e->first_o = ages;
     e->last_o = -1;
     for (int o = 0; o < ages; o++) {
-        double below, density;
-        rb_lattice_sample(e->s->arrival, o * e->trial->step_s, &below, &e->unopened[o], &density);
-        e->opening[o] = density * e->trial->step_s;
-        if (e->opening[o] > 1e-13) {
+        e->opening[o] *= e->trial->step_s;
+        if (fabs(e->opening[o]) > e->dust) {
             e->first_o = o < e->first_o ? o : e->first_o;
             e->last_o = o;
         }
     }
 }
 
-static void fill_row_entry(const struct rb_schedule_tail *e, int y, int age, const double *p)
+static void make_row_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row)
 {
-    struct rb_schedule_row *row = &e->rows[y];
-    const struct slot s = slot_of(e->trial, p);
-    const int c = e->s->slots_per_node, ages = e->trial->max_age + 1;
-    row->at_one[age] = real_power(s.total, c);
-    row->slope[age] = c * s.mean * row->at_one[age];
-    for (int b = 0; b < e->circle.blocks; b++) {
-        const struct block v = power(slot_block(&s, &e->circle, b), c);
-        memcpy(row->lanes + ((size_t)b * ages + age) * 2 * LANES, &v, sizeof v);
+    const int ages = e->trial->max_age + 1, c = e->s->slots_per_node;
+    row->at_one = rb_arena_array(e->arena, (size_t)ages, sizeof *row->at_one);
+    row->slope = rb_arena_array(e->arena, (size_t)ages, sizeof *row->slope);
+    for (int a = 0; a < ages; a++) {
+        const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
+        row->at_one[a] = real_power(s.total, c);
+        row->slope[a] = c * s.mean * row->at_one[a];
     }
 }
 
-static void fill_rows(struct rb_schedule_tail *e, struct rb_arena *arena)
+static double *make_row_block(struct rb_schedule_tail *e, const struct rb_schedule_row *row, int block)
 {
     const int ages = e->trial->max_age + 1;
-    e->rows = rb_arena_array(arena, (size_t)e->last_y + 1, sizeof *e->rows);
+    double *lanes = rb_arena_array(e->arena, (size_t)ages * 2 * LANES, sizeof *lanes);
+    for (int a = 0; a < ages; a++) {
+        const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
+        const struct block v = power(slot_block(&s, &e->circle, block), e->s->slots_per_node);
+        memcpy(lanes + (size_t)a * 2 * LANES, &v, sizeof v);
+    }
+    return lanes;
+}
+
+// Chances of all (y, age): the lattice gives them by t = age + y.
+static void make_rows(struct rb_schedule_tail *e)
+{
+    const int ages = e->trial->max_age + 1;
+    e->rows = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->rows);
     for (int y = e->first_y; y <= e->last_y; y++) {
-        struct rb_schedule_row *row = &e->rows[y];
-        row->at_one = rb_arena_array(arena, (size_t)ages, sizeof *row->at_one);
-        row->slope = rb_arena_array(arena, (size_t)ages, sizeof *row->slope);
-        row->lanes = rb_arena_array(arena, (size_t)ages * e->circle.blocks * 2 * LANES, sizeof *row->lanes);
+        e->rows[y].chances = rb_arena_array(e->arena, (size_t)ages * e->stride, sizeof *e->rows[y].chances);
+        e->rows[y].lanes = rb_arena_array(e->arena, (size_t)e->circle.blocks, sizeof *e->rows[y].lanes);
     }
     for (int t = e->first_y; t < ages + e->last_y; t++) {
         const int from = t > e->last_y ? t - e->last_y : 0, to = t - e->first_y < ages ? t - e->first_y : ages - 1;
         rb_trial_lattice_chances(e->trial, t, from, to, e->chances, e->stride);
         for (int a = from; a <= to; a++)
-            fill_row_entry(e, t - a, a, e->chances + (size_t)(a - from) * e->stride);
+            memcpy(e->rows[t - a].chances + (size_t)a * e->stride, e->chances + (size_t)(a - from) * e->stride,
+                   (size_t)e->stride * sizeof *e->chances);
     }
 }
 
@@ -148,9 +159,11 @@ struct node { // b(z; x, y): a node's factor averaged over its opening
     double total, mean;
 };
 
-static struct node node_at_one(const struct rb_schedule_tail *e, int x, int y)
+static struct node node_at_one(struct rb_schedule_tail *e, int x, int y)
 {
-    const struct rb_schedule_row *row = &e->rows[y];
+    struct rb_schedule_row *row = &e->rows[y];
+    if (!row->at_one)
+        make_row_at_one(e, row);
     double total = e->unopened[x], slope = 0;
     const int last = x < e->last_o ? x : e->last_o;
     for (int o = e->first_o; o <= last; o++) {
@@ -161,9 +174,12 @@ static struct node node_at_one(const struct rb_schedule_tail *e, int x, int y)
     return (struct node){.total = total, .mean = total > 0 ? slope / total : 0};
 }
 
-static struct block node_block(const struct rb_schedule_tail *e, int x, int y, int block)
+static struct block node_block(struct rb_schedule_tail *e, int x, int y, int block)
 {
-    const double *lanes = e->rows[y].lanes + (size_t)block * (e->trial->max_age + 1) * 2 * LANES;
+    struct rb_schedule_row *row = &e->rows[y];
+    if (!row->lanes[block])
+        row->lanes[block] = make_row_block(e, row, block);
+    const double *lanes = row->lanes[block];
     struct block b = {.re = {0}};
     for (int i = 0; i < LANES; i++)
         b.re[i] = e->unopened[x];
@@ -254,32 +270,41 @@ static void weights_at(const struct window *w, const struct rb_schedule_circle *
     *im = (n_im * d_re - n_re * d_im) / size;
 }
 
-static double coefficient(const struct rb_schedule_tail *e, const struct window *w, const struct slot *slot, int x,
-                          int y, double total)
+static struct block block_at(struct rb_schedule_tail *e, const struct slot *slot, int x, int y, int b)
+{
+    struct block v = {.re = {1, 1, 1, 1}};
+    if (e->s->open_slots > 0)
+        v = power(slot_block(slot, &e->circle, b), e->s->open_slots);
+    if (e->s->new_nodes > 0) {
+        const struct block node = power(node_block(e, x, y, b), e->s->new_nodes);
+        multiply(&v, &node);
+    }
+    return v;
+}
+
+static double coefficient(struct rb_schedule_tail *e, const struct window *w, const struct slot *slot, int x, int y,
+                          double total)
 {
     const struct rb_schedule_circle *c = &e->circle;
+    const double dust = total * 10 * e->negligible; // of the whole: a thousandth of the accuracy
     double sum = total * weights_at_one(w);
-    const double dust = total * 1e-9;
+    bool faded = false;
     for (int b = 0; b < c->blocks; b++) {
-        struct block v = {.re = {1, 1, 1, 1}};
-        if (e->s->open_slots > 0)
-            v = power(slot_block(slot, c, b), e->s->open_slots);
-        if (e->s->new_nodes > 0) {
-            const struct block node = power(node_block(e, x, y, b), e->s->new_nodes);
-            multiply(&v, &node);
-        }
-        bool all_dust = true;
+        if (faded && !c->peaks[b])
+            continue;
+        const struct block v = block_at(e, slot, x, y, b);
+        faded = true;
         for (int i = 0; i < LANES; i++) {
             const int l = b * LANES + i;
-            if (l == 0 || l >= c->kept)
+            if (l >= c->kept)
+                break;
+            faded &= fabs(v.re[i]) < dust && fabs(v.im[i]) < dust;
+            if (l == 0)
                 continue;
             double re, im;
             weights_at(w, c, l, &re, &im);
             sum += (2 * l == c->points ? 1 : 2) * (v.re[i] * re - v.im[i] * im);
-            all_dust &= fabs(v.re[i]) < dust && fabs(v.im[i]) < dust;
         }
-        if (all_dust)
-            break;
     }
     return sum / c->points;
 }
@@ -291,7 +316,7 @@ static double largest_weight(double below, double above, int least)
     return least >= q ? (least + 1) * exp(least * log(below)) : q < 2 ? 1 : q;
 }
 
-static double integrand(const struct rb_schedule_tail *e, const struct slot *slot, int x, int y)
+static double integrand(struct rb_schedule_tail *e, const struct slot *slot, int x, int y)
 {
     const double below = e->trial->below[y], above = e->trial->above[y];
     double total = 1, mean = 0;
@@ -318,7 +343,7 @@ static double integrand(const struct rb_schedule_tail *e, const struct slot *slo
     return scale * coefficient(e, &w, slot, x, y, total);
 }
 
-double rb_schedule_tail_above(const struct rb_schedule_tail *e, int t)
+double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
 {
     const struct rb_trial_lattice *l = e->trial;
     const int n = e->s->n_trials, from = t - e->last_y > l->min_age ? t - e->last_y : l->min_age;
@@ -332,7 +357,7 @@ double rb_schedule_tail_above(const struct rb_schedule_tail *e, int t)
     for (int x = from; x <= to; x++) {
         struct slot slot = {.total = 0};
         if (e->s->open_slots > 0)
-            slot = slot_of(l, e->chances + (size_t)(x - from) * e->stride);
+            slot = slot_of(l, e->chances + (size_t)(x - from) * e->stride, e->dust);
         p += end_weight(x) * integrand(e, &slot, x, t - x);
     }
     return p;
@@ -343,26 +368,27 @@ double rb_schedule_tail_above(const struct rb_schedule_tail *e, int t)
 void rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, double negligible,
                            struct rb_arena *arena, struct rb_schedule_tail *out)
 {
-    *out = (struct rb_schedule_tail){.s = s, .trial = trial, .negligible = negligible};
+    *out = (struct rb_schedule_tail){
+        .s = s, .trial = trial, .negligible = negligible, .dust = negligible * 1e-3, .arena = arena};
     out->first_y = trial->first > 0 ? trial->first : 1;
     out->last_y = trial->last;
     out->stride = trial->max_k - trial->min_k + 1;
     const size_t ages = (size_t)(trial->max_age < trial->last ? trial->last : trial->max_age) + 1;
     out->chances = rb_arena_array(arena, ages * (size_t)out->stride, sizeof *out->chances);
     if (s->new_nodes > 0)
-        sample_openings(out, arena);
+        sample_openings(out);
 }
 
-void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept, struct rb_arena *arena)
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
 {
     struct rb_schedule_circle c = {.points = points, .kept = kept, .blocks = (kept + LANES - 1) / LANES};
-    c.re = rb_arena_array(arena, (size_t)points, sizeof *c.re);
-    c.im = rb_arena_array(arena, (size_t)points, sizeof *c.im);
+    c.re = rb_arena_array(e->arena, (size_t)points, sizeof *c.re);
+    c.im = rb_arena_array(e->arena, (size_t)points, sizeof *c.im);
     for (int l = 0; l < points; l++) {
         c.re[l] = cos(2 * 3.14159265358979323846 * l / points);
         c.im[l] = sin(2 * 3.14159265358979323846 * l / points);
     }
-    c.powers = rb_arena_array(arena, (size_t)e->stride * c.blocks * 2 * LANES, sizeof *c.powers);
+    c.powers = rb_arena_array(e->arena, (size_t)e->stride * c.blocks * 2 * LANES, sizeof *c.powers);
     for (int k = 0; k < e->stride; k++) {
         for (int l = 0; l < c.blocks * LANES; l++) {
             double *z = c.powers + ((size_t)k * c.blocks + l / LANES) * 2 * LANES + l % LANES;
@@ -371,7 +397,15 @@ void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kep
             z[LANES] = c.im[at];
         }
     }
+    c.peaks = rb_arena_array(e->arena, (size_t)c.blocks, sizeof *c.peaks);
+    for (int j = 0; j < e->s->slots_per_node && e->s->new_nodes > 0; j++) {
+        const int at = (int)((int64_t)j * points / e->s->slots_per_node);
+        for (int l = at - 2; l <= at + 3; l++) {
+            if (l >= 0 && l < kept)
+                c.peaks[l / LANES] = true;
+        }
+    }
     e->circle = c;
     if (e->s->new_nodes > 0)
-        fill_rows(e, arena);
+        make_rows(e);
 }

@@ -9,13 +9,15 @@
 struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 0..kept-1; the others are conjugates or dust
     int points, kept, blocks; // blocks of RB_CIRCLE_LANES
     double *re, *im;          // [points] all roots
-    double *powers;           // [max_k + 2 - min_k][blocks]: z_l^(k+1), lanes of re, then of im
+    double *powers;           // [max_k + 1 - min_k][blocks]: z_l^(k+1), lanes of re, then of im
+    bool *peaks;              // [blocks] may count though the blocks before have faded: slots of a node start together
 };
 #define RB_CIRCLE_LANES 4
 
 struct rb_schedule_row { // of one y: a node's factor by its age, w(z; a, y)^c
     double *at_one, *slope; // [ages] at z = 1, and its derivative there
-    double *lanes;          // [blocks][ages]: re, then im
+    double *chances;        // [ages][stride]
+    double **lanes;         // [blocks][ages]: re, then im; a block is made when it is first needed
 };
 
 struct rb_schedule_tail {
@@ -23,6 +25,8 @@ struct rb_schedule_tail {
     const struct rb_trial_lattice *trial;
     struct rb_schedule_circle circle;
     double negligible;     // contributions to P below it are left out
+    double dust;           // and chances below this
+    struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
     int first_o, last_o;   // openings of a node: points with mass
     double *opening;       // [last_o + 1] density times step
@@ -35,12 +39,12 @@ struct rb_schedule_tail {
 // Mean and variance of all starts by point x if trials never ran out.
 void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance);
 
-// Step one: what needs no circle. The lattice must outlive *out.
+// Step one: what needs no circle. The lattice and the arena must outlive *out.
 void rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, double negligible,
                            struct rb_arena *arena, struct rb_schedule_tail *out);
 // Step two: `points` roots, of which the first `kept` carry the coefficients.
-void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept, struct rb_arena *arena);
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept);
 
-double rb_schedule_tail_above(const struct rb_schedule_tail *e, int t); // P(end > t * step)
+double rb_schedule_tail_above(struct rb_schedule_tail *e, int t); // P(end > t * step)
 
 #endif
