@@ -19,20 +19,21 @@ enum rb_estimate_method {
     RB_ESTIMATE_LAWS,       // computed from the laws of the stages, nothing drawn (simulator/stage_time.h)
     RB_ESTIMATE_TABLES,     // one draw a trial from the table of its law (simulator/sampler.h)
 };
+const char *rb_estimate_method_name(enum rb_estimate_method method); // "replicates", "laws", "tables"
+
+// How far off the figures of an estimate are.
+struct rb_estimate_margin {
+    int64_t time_mean_us, cost_mean_uusd;
+    double p_deadline, p_budget, p_both;
+};
 
 struct rb_estimate {
     struct rb_quantiles time_us, cost_uusd;
     double p_deadline, p_budget, p_both; // an absent constraint has probability 1
     int64_t samples;
-    struct {
-        int64_t time_mean_us, cost_mean_uusd;
-        double p_deadline, p_budget, p_both;
-    } stderr_;                           // written as "stderr": standard errors; 0 where nothing was sampled
+    struct rb_estimate_margin stderr_;   // written as "stderr": standard errors; 0 where nothing was sampled
     enum rb_estimate_method time_method, cost_method; // cost_method also stands for p_budget and p_both
-    struct {
-        int64_t time_mean_us, cost_mean_uusd;
-        double p_deadline, p_budget, p_both;
-    } error;                             // no figure is further off than this: numerics, and sampling at 99.9 %
+    struct rb_estimate_margin error;     // no figure is further off than this: numerics, and sampling at 99.9 %
 };
 
 struct rb_plan_nodes {

@@ -1,110 +1,8 @@
-// Writing rb-plan/1, and estimates both ways. Reading a plan is in plan_read.c.
+// Writing rb-plan/1. Reading it is in plan_read.c, estimates both ways in estimate_codec.c.
 #include "engine/plan.h"
 
 #include <math.h>
 #include <string.h>
-
-// ---- estimates
-
-struct quantile_field {
-    const char *key;
-    size_t offset;
-};
-
-static const struct quantile_field quantile_fields[] = {
-    {"mean", offsetof(struct rb_quantiles, mean)}, {"p5", offsetof(struct rb_quantiles, p5)},
-    {"p50", offsetof(struct rb_quantiles, p50)},   {"p95", offsetof(struct rb_quantiles, p95)},
-    {"p99", offsetof(struct rb_quantiles, p99)},
-};
-#define N_QUANTILE_FIELDS (sizeof quantile_fields / sizeof quantile_fields[0])
-
-static void write_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
-{
-    rb_json_key(j, key);
-    rb_json_begin_object(j);
-    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++)
-        rb_json_kint(j, quantile_fields[i].key, *(const int64_t *)((const char *)q + quantile_fields[i].offset));
-    rb_json_end_object(j);
-}
-
-void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
-{
-    rb_json_begin_object(j);
-    write_quantiles(j, "time_us", &e->time_us);
-    write_quantiles(j, "cost_uusd", &e->cost_uusd);
-    rb_json_kdouble(j, "p_deadline", e->p_deadline);
-    rb_json_kdouble(j, "p_budget", e->p_budget);
-    rb_json_kdouble(j, "p_both", e->p_both);
-    rb_json_kint(j, "samples", e->samples);
-    rb_json_key(j, "stderr");
-    rb_json_begin_object(j);
-    rb_json_kint(j, "time_mean_us", e->stderr_.time_mean_us);
-    rb_json_kint(j, "cost_mean_uusd", e->stderr_.cost_mean_uusd);
-    rb_json_kdouble(j, "p_deadline", e->stderr_.p_deadline);
-    rb_json_kdouble(j, "p_budget", e->stderr_.p_budget);
-    rb_json_kdouble(j, "p_both", e->stderr_.p_both);
-    rb_json_end_object(j);
-    rb_json_end_object(j);
-}
-
-static bool need_amount(struct rb_map *m, const char *key, int64_t *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, INT64_MAX, out, err);
-}
-
-static bool need_probability(struct rb_map *m, const char *key, double *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    return rb_map_need(m, key, &node, err) && rb_node_double(node, 0, 1, out, err);
-}
-
-static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_quantiles *out, struct rb_err *err)
-{
-    const struct rb_node *node;
-    struct rb_map m;
-    struct rb_quantiles q;
-    if (!rb_map_need(parent, key, &node, err) || !rb_map_begin(&m, node, err))
-        return false;
-    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++) {
-        if (!need_amount(&m, quantile_fields[i].key, (int64_t *)((char *)&q + quantile_fields[i].offset), err))
-            return false;
-    }
-    if (!rb_map_end(&m, err))
-        return false;
-    if (q.p5 > q.p50 || q.p50 > q.p95 || q.p95 > q.p99)
-        return rb_node_error(node, err, "expected p5, p50, p95, p99 in ascending order");
-    *out = q;
-    return true;
-}
-
-static bool read_stderr(struct rb_map *parent, struct rb_estimate *e, struct rb_err *err)
-{
-    const struct rb_node *node;
-    struct rb_map m;
-    return rb_map_need(parent, "stderr", &node, err) && rb_map_begin(&m, node, err) &&
-           need_amount(&m, "time_mean_us", &e->stderr_.time_mean_us, err) &&
-           need_amount(&m, "cost_mean_uusd", &e->stderr_.cost_mean_uusd, err) &&
-           need_probability(&m, "p_deadline", &e->stderr_.p_deadline, err) &&
-           need_probability(&m, "p_budget", &e->stderr_.p_budget, err) &&
-           need_probability(&m, "p_both", &e->stderr_.p_both, err) && rb_map_end(&m, err);
-}
-
-bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err)
-{
-    struct rb_map m;
-    struct rb_estimate e = {0};
-    if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
-        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) ||
-        !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
-        !need_probability(&m, "p_budget", &e.p_budget, err) || !need_probability(&m, "p_both", &e.p_both, err) ||
-        !need_amount(&m, "samples", &e.samples, err) || !read_stderr(&m, &e, err) || !rb_map_end(&m, err))
-        return false;
-    *out = e;
-    return true;
-}
-
-// ---- writing a plan
 
 static void write_limit(struct rb_json *j, const char *key, int64_t limit)
 {
@@ -170,23 +68,21 @@ static void write_constraints(const struct rb_plan *plan, struct rb_json *j)
     rb_json_kdouble(j, "confidence", plan->confidence);
 }
 
+// Without a bound both figures are null; a bound of 0 has no relative gap.
 static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
 {
     rb_json_key(j, "bound");
-    if (!b->present) {
-        rb_json_null(j);
-        return;
-    }
     rb_json_begin_object(j);
-    rb_json_kint(j, "cost_uusd", b->cost_uusd);
+    write_limit(j, "cost_uusd", b->present ? b->cost_uusd : -1);
     rb_json_key(j, "gap");
-    if (isfinite(b->gap))
+    if (b->present && isfinite(b->gap))
         rb_json_double(j, b->gap);
     else
-        rb_json_null(j); // a bound of 0 has no relative gap
+        rb_json_null(j);
     rb_json_kbool(j, "proved", b->proved);
     rb_json_kint(j, "nodes_explored", b->nodes_explored);
     write_strings(j, "relaxations", b->relaxations, b->n_relaxations);
+    rb_json_kstring(j, "why_not", b->why_not);
     rb_json_end_object(j);
 }
 

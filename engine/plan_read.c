@@ -198,20 +198,42 @@ static bool read_gap(struct rb_map *m, double *out, struct rb_err *err)
     return true;
 }
 
+// null: NULL.
+static bool read_why_not(struct reader *r, struct rb_map *m, const char **out)
+{
+    const struct rb_node *node;
+    if (!rb_map_need(m, "why_not", &node, r->err))
+        return false;
+    *out = NULL;
+    return node->kind == RB_NODE_NULL || rb_plan_need_string(m, "why_not", r->arena, out, r->err);
+}
+
+static bool check_bound(const struct rb_plan_bound *b, const struct rb_node *node, struct rb_err *err)
+{
+    if (!b->present && isfinite(b->gap))
+        return rb_node_error(node, err, "expected gap null where cost_uusd is: no bound, no distance from it");
+    if (b->proved && !b->present)
+        return rb_node_error(node, err, "expected cost_uusd where proved is true: the bound that proves the plan");
+    if (b->proved && b->why_not)
+        return rb_node_error(node, err, "expected why_not null where proved is true");
+    return true;
+}
+
 static bool read_bound(struct reader *r, const struct rb_node *node)
 {
     struct rb_plan_bound *b = &r->plan.bound;
     const struct rb_node *proved, *relaxations;
     struct rb_map m;
-    if (node->kind == RB_NODE_NULL)
-        return true;
-    b->present = true;
-    return rb_map_begin(&m, node, r->err) && rb_plan_need_int(&m, "cost_uusd", 0, INT64_MAX, &b->cost_uusd, r->err) &&
-           read_gap(&m, &b->gap, r->err) && rb_map_need(&m, "proved", &proved, r->err) &&
-           rb_node_bool(proved, &b->proved, r->err) &&
-           rb_plan_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) &&
-           rb_map_need(&m, "relaxations", &relaxations, r->err) &&
-           read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) && rb_map_end(&m, r->err);
+    if (!rb_map_begin(&m, node, r->err) || !need_limit(&m, "cost_uusd", &b->cost_uusd, r->err) ||
+        !read_gap(&m, &b->gap, r->err) || !rb_map_need(&m, "proved", &proved, r->err) ||
+        !rb_node_bool(proved, &b->proved, r->err) ||
+        !rb_plan_need_int(&m, "nodes_explored", 0, INT64_MAX, &b->nodes_explored, r->err) ||
+        !rb_map_need(&m, "relaxations", &relaxations, r->err) ||
+        !read_strings(relaxations, r->arena, &b->relaxations, &b->n_relaxations, r->err) ||
+        !read_why_not(r, &m, &b->why_not) || !rb_map_end(&m, r->err))
+        return false;
+    b->present = b->cost_uusd >= 0;
+    return check_bound(b, node, r->err);
 }
 
 static bool read_baselines(struct reader *r, const struct rb_node *node)

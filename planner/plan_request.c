@@ -49,7 +49,12 @@ static bool fill_stages(struct assembly *a, const struct rb_candidate *best, str
     struct rb_plan_stage *stages = rb_arena_array(a->arena, n, sizeof *stages);
     struct rb_plan_nodes *nodes = rb_arena_array(a->arena, n, sizeof *nodes);
     rb_candidate_stages(a->search->scenario, best, stages, nodes);
-    struct rb_evaluate_options opt = {req->samples, req->deadline_us, req->budget_uusd, req->threads};
+    struct rb_evaluate_options opt = {
+        .samples = req->samples,
+        .deadline_us = req->deadline_us,
+        .budget_uusd = req->budget_uusd,
+        .threads = req->threads,
+    };
     if (!rb_evaluate(a->search->scenario, stages, best->n_stages, &opt, &plan->estimate, stages, err))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -192,6 +197,16 @@ static void fill_request(const struct rb_search *search, const char *planner, st
     };
 }
 
+// Only some planners prove anything; the others say nothing about it.
+static struct rb_plan_bound bound_or_why_not(const struct rb_plan_result *result, const char *planner,
+                                             struct rb_arena *arena)
+{
+    struct rb_plan_bound bound = result->bound;
+    if (!bound.proved && !bound.why_not)
+        bound.why_not = rb_arena_printf(arena, "planner %s computes no bound", planner);
+    return bound;
+}
+
 static bool assemble(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
@@ -206,7 +221,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    plan.bound = result->bound;
+    plan.bound = bound_or_why_not(result, planner->name, arena);
     if (!fill_stages(&a, &result->best, &plan, err) || !fill_baselines(search, arena, &plan, err))
         return false;
     fill_fallbacks(&a);

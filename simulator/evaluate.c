@@ -1,13 +1,10 @@
-// Statistics over replicates. Replicates are cut into one piece a thread and written where they belong, so that the
+// Many replicates of a plan. They are cut into one piece a thread and written where they belong, so that the
 // result is the same for any number of threads.
 #include "simulator/workspace.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-__extension__ typedef __int128 wide;
 
 #define MAX_THREADS 64
 
@@ -19,6 +16,7 @@ struct rb_evaluate_options rb_evaluate_defaults(void)
 // ---- samples
 
 struct samples {
+    uint32_t first; // replicate of samples[0]
     int n, n_stages;
     int64_t *time_us, *cost_uusd;             // [n]
     int64_t *stage_time_us, *stage_cost_uusd; // [n_stages][n], NULL: not wanted
@@ -27,7 +25,7 @@ struct samples {
 struct piece {
     const struct rb_program *program;
     struct samples *samples;
-    int first, end; // replicates
+    int first, end; // samples
     int failed_at;  // -1: none
     struct rb_err err;
 };
@@ -39,7 +37,7 @@ static void *run_piece(void *arg)
     struct rb_workspace *ws = rb_workspace_create();
     struct rb_replicate replicate;
     for (int r = p->first; r < p->end; r++) {
-        if (!rb_sim_run(ws, p->program, (uint32_t)r, &replicate, &p->err)) {
+        if (!rb_sim_run(ws, p->program, s->first + (uint32_t)r, &replicate, &p->err)) {
             p->failed_at = r;
             break;
         }
@@ -93,86 +91,16 @@ static bool run_all(const struct rb_program *program, struct samples *s, int thr
     return true;
 }
 
-// ---- statistics
+// ---- estimates
 
-static int compare_times(const void *pa, const void *pb)
+bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                      const struct rb_evaluate_options *opt, int64_t *out_time_us, int64_t *out_cost_uusd,
+                      struct rb_err *err)
 {
-    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
-}
-
-static int64_t mean_of(const int64_t *values, int n)
-{
-    wide sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += values[i];
-    return (int64_t)((sum + n / 2) / n);
-}
-
-// Smallest value with at least `percent` of the sample at or below it.
-static int64_t percentile(const int64_t *sorted, int n, int percent)
-{
-    const int64_t rank = ((int64_t)n * percent + 99) / 100;
-    return sorted[rank - 1];
-}
-
-struct rb_quantiles rb_quantiles_of(int64_t *values, int n)
-{
-    const int64_t mean = mean_of(values, n);
-    qsort(values, (size_t)n, sizeof *values, compare_times);
-    return (struct rb_quantiles){
-        .mean = mean,
-        .p5 = percentile(values, n, 5),
-        .p50 = percentile(values, n, 50),
-        .p95 = percentile(values, n, 95),
-        .p99 = percentile(values, n, 99),
-    };
-}
-
-static int64_t stderr_of_mean(const int64_t *values, int n)
-{
-    const int64_t mean = mean_of(values, n);
-    double squares = 0;
-    for (int i = 0; i < n; i++)
-        squares += (double)(values[i] - mean) * (double)(values[i] - mean);
-    return n < 2 ? 0 : (int64_t)llrint(sqrt(squares / (n - 1) / n));
-}
-
-// Binomial. A sample without a single hit or miss has not shown that there is none: then by Laplace's rule.
-static double stderr_of_probability(int hits, int n)
-{
-    const double p = hits == 0 || hits == n ? (hits + 1.0) / (n + 2.0) : (double)hits / n;
-    return sqrt(p * (1 - p) / n);
-}
-
-static void count_hits(const struct samples *s, const struct rb_evaluate_options *opt, struct rb_estimate *out)
-{
-    const bool timed = opt->deadline_us >= 0, costed = opt->budget_uusd >= 0;
-    int in_time = 0, in_budget = 0, both = 0;
-    for (int i = 0; i < s->n; i++) {
-        const bool time_kept = !timed || s->time_us[i] <= opt->deadline_us;
-        const bool budget_kept = !costed || s->cost_uusd[i] <= opt->budget_uusd;
-        in_time += time_kept;
-        in_budget += budget_kept;
-        both += time_kept && budget_kept;
-    }
-    out->p_deadline = (double)in_time / s->n;
-    out->p_budget = (double)in_budget / s->n;
-    out->p_both = (double)both / s->n;
-    out->stderr_.p_deadline = timed ? stderr_of_probability(in_time, s->n) : 0;
-    out->stderr_.p_budget = costed ? stderr_of_probability(in_budget, s->n) : 0;
-    out->stderr_.p_both = timed || costed ? stderr_of_probability(both, s->n) : 0;
-}
-
-static void summarise(struct samples *s, const struct rb_evaluate_options *opt, struct rb_estimate *out)
-{
-    struct rb_estimate e = {.samples = s->n};
-    count_hits(s, opt, &e);
-    e.stderr_.time_mean_us = stderr_of_mean(s->time_us, s->n);
-    e.stderr_.cost_mean_uusd = stderr_of_mean(s->cost_uusd, s->n);
-    e.time_us = rb_quantiles_of(s->time_us, s->n);
-    e.cost_uusd = rb_quantiles_of(s->cost_uusd, s->n);
-    *out = e;
+    struct rb_program program;
+    struct samples samples = {
+        .first = opt->first, .n = opt->samples, .time_us = out_time_us, .cost_uusd = out_cost_uusd};
+    return rb_program_compile(s, stages, n_stages, &program, err) && run_all(&program, &samples, opt->threads, err);
 }
 
 bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
@@ -187,6 +115,7 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
     const size_t n = (size_t)opt->samples, n_staged = out_stages ? n * (size_t)n_stages : 0;
     RB_AUTO(rb_auto_free) int64_t *memory = rb_xcalloc(2 * (n + n_staged), sizeof *memory);
     struct samples samples = {
+        .first = opt->first,
         .n = opt->samples,
         .n_stages = n_stages,
         .time_us = memory,
@@ -200,6 +129,6 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
         out_stages[i].time_us = rb_quantiles_of(samples.stage_time_us + (size_t)i * n, opt->samples);
         out_stages[i].cost_uusd = rb_quantiles_of(samples.stage_cost_uusd + (size_t)i * n, opt->samples);
     }
-    summarise(&samples, opt, out);
+    *out = rb_estimate_of_runs(samples.time_us, samples.cost_uusd, opt->samples, opt->deadline_us, opt->budget_uusd);
     return true;
 }

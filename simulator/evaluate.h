@@ -4,6 +4,7 @@
 #define RB_SIMULATOR_EVALUATE_H
 
 #include "simulator/scenario.h"
+#include "simulator/summary.h"
 
 struct rb_replicate {
     int64_t time_us, cost_uusd;
@@ -21,19 +22,21 @@ bool rb_replicate_run(const struct rb_scenario *s, const struct rb_plan_stage *s
                       uint32_t replicate, struct rb_workspace *ws, struct rb_replicate *out, struct rb_err *err);
 
 struct rb_evaluate_options {
-    int samples;               // replicates, keys 0..samples-1
+    int samples;               // replicates, keys first..first+samples-1
     int64_t deadline_us, budget_uusd; // -1: none
     int threads;               // result does not depend on it
+    uint32_t first;            // replicates that another estimate has not seen: beyond its samples
 };
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread
+
+// Times and costs of the replicates as they are, [opt->samples] each, >= 1.
+bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                      const struct rb_evaluate_options *opt, int64_t *out_time_us, int64_t *out_cost_uusd,
+                      struct rb_err *err);
 
 // Estimate of a plan; per-stage quantiles into stages[i].time_us, cost_uusd if out_stages is not NULL ([n_stages]).
 bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                  const struct rb_evaluate_options *opt, struct rb_estimate *out, struct rb_plan_stage *out_stages,
                  struct rb_err *err);
-
-// Statistics of samples, as every estimate uses them: quantile q is the smallest value with at least q of the sample
-// at or below it. Sorts in place.
-struct rb_quantiles rb_quantiles_of(int64_t *values, int n);
 
 #endif

@@ -1,5 +1,6 @@
 #include "views/plan_table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,14 +107,18 @@ static void explain_baselines(const struct rb_plan *plan, const struct rb_text_s
 static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
-    if (!plan->bound.present) {
-        rb_buf_puts(out, "no lower bound was proved for this plan\n");
-        return;
+    const struct rb_plan_bound *b = &plan->bound;
+    if (b->present) {
+        rb_buf_printf(out, "lower bound %s", rb_format_money(b->cost_uusd, text));
+        if (isfinite(b->gap))
+            rb_buf_printf(out, ", gap %.2f %%", 100 * b->gap);
+    } else {
+        rb_buf_puts(out, "no lower bound");
     }
-    rb_buf_printf(out, "lower bound %s, gap %.2f %%%s\n", rb_format_money(plan->bound.cost_uusd, text),
-                  100 * plan->bound.gap, plan->bound.proved ? ", proved" : ", not proved");
-    for (int i = 0; i < plan->bound.n_relaxations; i++)
-        rb_buf_printf(out, "   %s\n", plan->bound.relaxations[i]);
+    rb_buf_printf(out, ", %s", b->proved ? "proved" : "not proved");
+    rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
+    for (int i = 0; i < b->n_relaxations; i++)
+        rb_buf_printf(out, "   %s\n", b->relaxations[i]);
 }
 
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)

@@ -56,7 +56,32 @@ static struct rb_estimate some_estimate(struct rb_stream *s)
         .p_both = rb_stream_uniform(s),
         .samples = 4096,
         .stderr_ = {12, 34, rb_stream_uniform(s) / 100, 0, rb_stream_uniform(s) / 100},
+        .time_method = rb_stream_below(s, 2) ? RB_ESTIMATE_LAWS : RB_ESTIMATE_REPLICATES,
+        .cost_method = rb_stream_below(s, 2) ? RB_ESTIMATE_TABLES : RB_ESTIMATE_REPLICATES,
+        .error = {56, 78, rb_stream_uniform(s) / 10, 0, rb_stream_uniform(s) / 10},
     };
+}
+
+// None, one of 0, which has no gap, and a proof.
+static struct rb_plan_bound some_bound(uint64_t seed)
+{
+    static const char *const relaxations[] = {"stages are independent", "nodes are divisible"};
+    struct rb_plan_bound b = {.nodes_explored = 1234, .relaxations = relaxations, .n_relaxations = 2};
+    switch (seed % 3) {
+    case 0:
+        b.why_not = "stages share the error of what was measured";
+        break;
+    case 1:
+        b.present = true;
+        b.gap = INFINITY;
+        b.why_not = "the search was cut at its time limit";
+        break;
+    default:
+        b.present = b.proved = true;
+        b.cost_uusd = 18400000;
+        b.gap = 0.004;
+    }
+    return b;
 }
 
 static void seal(struct rb_plan *plan)
@@ -75,7 +100,6 @@ static void seal(struct rb_plan *plan)
 
 static void complete(struct random_plan *p, uint64_t seed)
 {
-    static const char *const relaxations[] = {"stages are independent", "nodes are divisible"};
     static const char *const warnings[] = {"public IPv4 is not \"modelled\""};
     static const struct rb_key_value images[] = {{"aws/us-east-1", "ami-123"}};
     static const int fallbacks[] = {1, 0};
@@ -92,13 +116,7 @@ static void complete(struct random_plan *p, uint64_t seed)
     p->plan.baselines = baselines;
     p->plan.n_baselines = 3;
     p->plan.estimate = some_estimate(&s);
-    p->plan.bound = (struct rb_plan_bound){.present = seed % 3 > 0,
-                                           .cost_uusd = (int64_t)(seed % 3) - 1,
-                                           .gap = seed % 3 == 1 ? INFINITY : 0.004,
-                                           .proved = true,
-                                           .nodes_explored = 1234,
-                                           .relaxations = relaxations,
-                                           .n_relaxations = 2};
+    p->plan.bound = some_bound(seed);
     p->plan.images = images;
     p->plan.n_images = (int)(seed % 2);
     p->plan.fallbacks = fallbacks;
@@ -131,6 +149,9 @@ static void what_is_written_is_read_back(void **state)
         assert_string_equal(rb_buf_str(&once), rb_buf_str(&twice));
         assert_int_equal(back.n_offers, p.plan.n_offers);
         assert_int_equal(back.bound.present, p.plan.bound.present);
+        assert_int_equal(back.estimate.time_method, p.plan.estimate.time_method);
+        assert_int_equal(back.estimate.cost_method, p.plan.estimate.cost_method);
+        assert_int_equal(back.estimate.error.cost_mean_uusd, p.plan.estimate.error.cost_mean_uusd);
         assert_int_equal(back.deadline_at_us, p.plan.deadline_at_us);
         rb_arena_finish(&arena);
     }
@@ -171,6 +192,14 @@ static void a_changed_plan_is_refused(void **state)
         {"\"confidence\": 0.95,\n  \"estimate\"", "0.95", "1.5", "confidence"},
         {"\"estimate\"", "\"p_deadline\"", "\"p_dead\"", "p_deadline"},
         {"\"estimate\"", "\"samples\": 4096", "\"samples\": 4096.5", "samples"},
+        {"\"estimate\"", "\"method\"", "\"methods\"", "method"},
+        {"\"method\"", "\"time\": \"", "\"time\": \"il", "laws"},
+        {"\"error\"", "\"cost_mean_uusd\": ", "\"cost_mean_uusd\": -", "error.cost_mean_uusd"},
+        {"\"bound\"", "\"cost_uusd\": 18400000", "\"cost_uusd\": null", "no bound, no distance"},
+        {"\"bound\"", "\"cost_uusd\": 18400000,\n    \"gap\": 0.004", "\"cost_uusd\": null,\n    \"gap\": null",
+         "the bound that proves"},
+        {"\"bound\"", "\"why_not\": null", "\"why_not\": \"tired\"", "why_not null"},
+        {"\"bound\"", "\"why_not\": null", "\"why\": null", "why"},
         {"\"stages\"", "\"stage\": 0", "\"stage\": 1", "stages[0].stage"},
         {"\"stages\"", "\"stage\": 1", "\"stage\": 0", "stages[1].stage"},
         {"\"stages\"", "\"trials\": ", "\"trials\": 1", "scheduler"},
@@ -195,7 +224,7 @@ static void a_changed_plan_is_refused(void **state)
     uint64_t seed = 1;
     do
         random_plan_make(&p, seed++);
-    while (p.plan.n_stages < 2);
+    while (p.plan.n_stages < 2 || seed % 3 < 2); // some_bound: proved
     complete(&p, seed);
     write_plan(&p.plan, &text);
     for (size_t i = 0; i < N_OF(cases); i++) {

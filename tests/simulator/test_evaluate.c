@@ -184,12 +184,43 @@ static void a_plan_without_end_is_infeasible(void **state)
     small_scenario_finish(&s);
 }
 
+static void runs_begin_where_they_are_asked_to(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 40, FIRST = 17 };
+    struct small_scenario s;
+    small_scenario_make(&s);
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.3);
+    small_scenario_compile(&s, 9);
+    struct rb_evaluate_options opt = {.samples = SAMPLES, .deadline_us = -1, .budget_uusd = -1, .threads = 1};
+    int64_t time_us[2][SAMPLES], cost_uusd[2][SAMPLES];
+    assert_true(rb_evaluate_runs(&s.scenario, s.p.stages, 3, &opt, time_us[0], cost_uusd[0], NULL));
+    opt.first = FIRST;
+    opt.threads = 3;
+    assert_true(rb_evaluate_runs(&s.scenario, s.p.stages, 3, &opt, time_us[1], cost_uusd[1], NULL));
+    assert_memory_equal(&time_us[0][FIRST], time_us[1], (SAMPLES - FIRST) * sizeof(int64_t));
+    assert_memory_equal(&cost_uusd[0][FIRST], cost_uusd[1], (SAMPLES - FIRST) * sizeof(int64_t));
+    assert_true(time_us[0][0] != time_us[1][0]);
+}
+
+// P(no hit in n) = (1 - p)^n: the error of a share of 0 must cover every p that makes that likelier than 1 in 1000.
+static void a_share_is_not_further_off_than_its_error(void **state)
+{
+    (void)state;
+    assert_true(pow(1 - rb_share_error(0, 4096), 4096) < 1e-3);
+    assert_true(fabs(rb_share_error(1, 4096) - rb_share_error(0, 4096)) < 1e-12);
+    assert_true(fabs(rb_share_error(0.5, 1000000) - RB_SURE_SIGMA * 0.5 / 1000) < 1e-6);
+    assert_true(rb_share_error(0.3, 1) <= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_values_of_the_sample),  cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(an_estimate_is_its_replicates),       cmocka_unit_test(certainty_is_not_claimed),
         cmocka_unit_test(what_cannot_be_simulated_is_refused), cmocka_unit_test(a_plan_without_end_is_infeasible),
+        cmocka_unit_test(runs_begin_where_they_are_asked_to),
+        cmocka_unit_test(a_share_is_not_further_off_than_its_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

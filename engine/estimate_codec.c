@@ -1,0 +1,143 @@
+// Estimates as JSON, both ways: in rb-plan/1, rb-pareto/1, rb-infeasible/1 and what-if tables.
+#include "engine/plan.h"
+
+static const char *const method_names[] = {
+    [RB_ESTIMATE_REPLICATES] = "replicates",
+    [RB_ESTIMATE_LAWS] = "laws",
+    [RB_ESTIMATE_TABLES] = "tables",
+};
+#define N_METHODS ((int)(sizeof method_names / sizeof method_names[0]))
+
+const char *rb_estimate_method_name(enum rb_estimate_method method)
+{
+    return method_names[method];
+}
+
+struct quantile_field {
+    const char *key;
+    size_t offset;
+};
+
+static const struct quantile_field quantile_fields[] = {
+    {"mean", offsetof(struct rb_quantiles, mean)}, {"p5", offsetof(struct rb_quantiles, p5)},
+    {"p50", offsetof(struct rb_quantiles, p50)},   {"p95", offsetof(struct rb_quantiles, p95)},
+    {"p99", offsetof(struct rb_quantiles, p99)},
+};
+#define N_QUANTILE_FIELDS (sizeof quantile_fields / sizeof quantile_fields[0])
+
+static void write_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
+{
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++)
+        rb_json_kint(j, quantile_fields[i].key, *(const int64_t *)((const char *)q + quantile_fields[i].offset));
+    rb_json_end_object(j);
+}
+
+static void write_margin(struct rb_json *j, const char *key, const struct rb_estimate_margin *m)
+{
+    rb_json_key(j, key);
+    rb_json_begin_object(j);
+    rb_json_kint(j, "time_mean_us", m->time_mean_us);
+    rb_json_kint(j, "cost_mean_uusd", m->cost_mean_uusd);
+    rb_json_kdouble(j, "p_deadline", m->p_deadline);
+    rb_json_kdouble(j, "p_budget", m->p_budget);
+    rb_json_kdouble(j, "p_both", m->p_both);
+    rb_json_end_object(j);
+}
+
+void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    write_quantiles(j, "time_us", &e->time_us);
+    write_quantiles(j, "cost_uusd", &e->cost_uusd);
+    rb_json_kdouble(j, "p_deadline", e->p_deadline);
+    rb_json_kdouble(j, "p_budget", e->p_budget);
+    rb_json_kdouble(j, "p_both", e->p_both);
+    rb_json_kint(j, "samples", e->samples);
+    write_margin(j, "stderr", &e->stderr_);
+    rb_json_key(j, "method");
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "time", rb_estimate_method_name(e->time_method));
+    rb_json_kstring(j, "cost", rb_estimate_method_name(e->cost_method));
+    rb_json_end_object(j);
+    write_margin(j, "error", &e->error);
+    rb_json_end_object(j);
+}
+
+static bool need_amount(struct rb_map *m, const char *key, int64_t *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_int(node, 0, INT64_MAX, out, err);
+}
+
+static bool need_probability(struct rb_map *m, const char *key, double *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    return rb_map_need(m, key, &node, err) && rb_node_double(node, 0, 1, out, err);
+}
+
+static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_quantiles *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_map m;
+    struct rb_quantiles q;
+    if (!rb_map_need(parent, key, &node, err) || !rb_map_begin(&m, node, err))
+        return false;
+    for (size_t i = 0; i < N_QUANTILE_FIELDS; i++) {
+        if (!need_amount(&m, quantile_fields[i].key, (int64_t *)((char *)&q + quantile_fields[i].offset), err))
+            return false;
+    }
+    if (!rb_map_end(&m, err))
+        return false;
+    if (q.p5 > q.p50 || q.p50 > q.p95 || q.p95 > q.p99)
+        return rb_node_error(node, err, "expected p5, p50, p95, p99 in ascending order");
+    *out = q;
+    return true;
+}
+
+static bool read_margin(struct rb_map *parent, const char *key, struct rb_estimate_margin *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_map m;
+    return rb_map_need(parent, key, &node, err) && rb_map_begin(&m, node, err) &&
+           need_amount(&m, "time_mean_us", &out->time_mean_us, err) &&
+           need_amount(&m, "cost_mean_uusd", &out->cost_mean_uusd, err) &&
+           need_probability(&m, "p_deadline", &out->p_deadline, err) &&
+           need_probability(&m, "p_budget", &out->p_budget, err) &&
+           need_probability(&m, "p_both", &out->p_both, err) && rb_map_end(&m, err);
+}
+
+static bool need_method(struct rb_map *m, const char *key, enum rb_estimate_method *out, struct rb_err *err)
+{
+    const struct rb_node *node;
+    int method;
+    if (!rb_map_need(m, key, &node, err) || !rb_node_choice(node, method_names, N_METHODS, &method, err))
+        return false;
+    *out = (enum rb_estimate_method)method;
+    return true;
+}
+
+static bool read_methods(struct rb_map *parent, struct rb_estimate *e, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_map m;
+    return rb_map_need(parent, "method", &node, err) && rb_map_begin(&m, node, err) &&
+           need_method(&m, "time", &e->time_method, err) && need_method(&m, "cost", &e->cost_method, err) &&
+           rb_map_end(&m, err);
+}
+
+bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struct rb_err *err)
+{
+    struct rb_map m;
+    struct rb_estimate e = {0};
+    if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
+        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) ||
+        !need_probability(&m, "p_deadline", &e.p_deadline, err) ||
+        !need_probability(&m, "p_budget", &e.p_budget, err) || !need_probability(&m, "p_both", &e.p_both, err) ||
+        !need_amount(&m, "samples", &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
+        !read_methods(&m, &e, err) || !read_margin(&m, "error", &e.error, err) || !rb_map_end(&m, err))
+        return false;
+    *out = e;
+    return true;
+}

@@ -1,0 +1,21 @@
+// Statistics of simulated runs, as every estimate that was sampled uses them.
+#ifndef RB_SIMULATOR_SUMMARY_H
+#define RB_SIMULATOR_SUMMARY_H
+
+#include "engine/plan.h"
+
+// Quantile q is the smallest value with at least q of the sample at or below it. Sorts in place.
+struct rb_quantiles rb_quantiles_of(int64_t *values, int n);
+
+// Estimate of n runs, samples = n: quantiles, probabilities, standard errors, and errors at 99.9 %. -1: no such limit.
+// The methods are left to the caller. Sorts both arrays.
+struct rb_estimate rb_estimate_of_runs(int64_t *time_us, int64_t *cost_uusd, int n, int64_t deadline_us,
+                                       int64_t budget_uusd);
+
+// The share of n independent runs is not further than this from its probability, at 99.9 % (Wilson's interval: holds where
+// all runs or none hit, too).
+double rb_share_error(double share, int64_t n);
+// A mean is not further off than this many of its standard errors, at 99.9 %.
+#define RB_SURE_SIGMA 3.2905267314919255
+
+#endif
