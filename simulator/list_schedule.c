@@ -197,11 +197,12 @@ static struct middle find_middle(const struct problem *p, struct level *l)
 // Coarse times from the middle outwards, until what is left is dust or no longer law but error.
 static void lay_out(const struct problem *p, struct level *l, const struct middle *middle, struct times *out)
 {
-    const double high_end = p->s->new_nodes > 0 ? p->accuracy * 0.03 : 1e-9;
+    const double high_end = p->accuracy * 0.02;
     const int stride = 2 * (int)fmax(1, 0.7 * middle->sd + 0.5);
     struct times down = {.n = 0};
     double above = 0, score;
-    for (int t = middle->at - stride; t > 0 && 1 - above > p->accuracy * 1e-2 && down.n < MAX_TIMES / 4; t -= stride) {
+    for (int t = middle->at; t > 1 && 1 - above > p->accuracy * 1e-2 && down.n < MAX_TIMES / 4;) {
+        t = t > stride ? t - stride : t / 2;
         above = rb_schedule_tail_above(&l->tail, t);
         score = score_of(above, p->dust);
         if (down.n > 0 && score >= down.score[down.n - 1])
@@ -306,7 +307,8 @@ static void tabulate(const struct problem *p, const struct times *times, double 
 {
     const int n = times->n;
     const double slope = (times->score[n - 1] - times->score[n - 2]) / (times->at[n - 1] - times->at[n - 2]);
-    const double low = times->at[0], high = times->at[n - 1] + fmax(0, HIGH_SCORE - times->score[n - 1]) / slope;
+    const double low = times->at[0], span = times->at[n - 1] - low;
+    const double high = times->at[n - 1] + fmin(fmax(0, HIGH_SCORE - times->score[n - 1]) / slope, span);
     out->n = RB_LAW_POINTS;
     out->low_s = low * lattice_s;
     out->step_s = (high - low) * lattice_s / (out->n - 1);

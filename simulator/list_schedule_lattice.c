@@ -87,7 +87,7 @@ static void project(const struct rb_law *law, double step_s, int n, double *out,
         hat[i] = (first[i + 2] - 2 * first[i + 1] + first[i]) / (step_s * step_s);
     for (int i = 0; i < n; i++)
         out[i] = hat[i + 1] - (hat[i + 2] - 2 * hat[i + 1] + hat[i]) / 12;
-    out[0] -= hat[0] / 12; // what falls on point -1 belongs to 0
+    out[0] -= hat[1] / 12; // what falls on point -1 belongs to 0
 }
 
 void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
