@@ -357,11 +357,22 @@ static void *alloc_rows(size_t n_float_rows, size_t n_double_rows)
     return memory;
 }
 
-static void run_block_in_part(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block)
+static void run_block(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block,
+                      double *time_s, double *cost_usd)
+{
+    piece->sampler->run_block(&piece->sampler->program, scratch, block, time_s, piece->cost_usd ? cost_usd : NULL);
+}
+
+// Of a block that reaches beyond the piece, what lies in it is copied.
+static void run_block_at(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block)
 {
     double time_s[RB_SAMPLER_LANES], cost_usd[RB_SAMPLER_LANES];
-    piece->sampler->run_block(&piece->sampler->program, scratch, block, time_s, piece->cost_usd ? cost_usd : NULL);
     const int64_t first = (int64_t)block * RB_SAMPLER_LANES - piece->first;
+    if (first >= piece->begin && first + RB_SAMPLER_LANES <= piece->end) {
+        run_block(piece, scratch, block, piece->time_s + first, piece->cost_usd ? piece->cost_usd + first : NULL);
+        return;
+    }
+    run_block(piece, scratch, block, time_s, cost_usd);
     for (int lane = 0; lane < RB_SAMPLER_LANES; lane++) {
         const int64_t at = first + lane;
         if (at < piece->begin || at >= piece->end)
@@ -388,7 +399,7 @@ static void *run_piece(void *arg)
     };
     const int64_t begin = (int64_t)piece->first + piece->begin, end = (int64_t)piece->first + piece->end;
     for (int64_t block = begin / RB_SAMPLER_LANES; block * RB_SAMPLER_LANES < end; block++)
-        run_block_in_part(piece, &scratch, (uint32_t)block);
+        run_block_at(piece, &scratch, (uint32_t)block);
     free(memory);
     return NULL;
 }

@@ -10,6 +10,7 @@
 #include "profiles/billing.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MINIMUM_S ((float)(RB_BILLING_MINIMUM_US / RB_US_PER_S))
 #define WHOLE_SECOND (1 - 0x1p-20F)
@@ -31,6 +32,8 @@ static inline float *row(float *rows, int i)
     return rows + (size_t)i * LANES;
 }
 
+// The generator is copied out of the block for a loop of draws and back, so that it stays in registers.
+
 // ---- nodes
 
 // Requests that are refused at the end of their queueing delay are made again at once.
@@ -49,14 +52,16 @@ static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sam
 
 static inline void request_nodes(struct block *b, const struct rb_sampler_stage *stage)
 {
+    struct lane_stream g = b->stream;
     for (int i = 0; i < stage->n_requests; i++) {
         const struct rb_sampler_request *request = &b->p->requests[stage->first_request + i];
         for (int node = request->first; node < request->first + request->n; node++) {
-            const struct lanes running = draw_queue(&b->stream, request);
+            const struct lanes running = draw_queue(&g, request);
             lanes_store(row(b->scratch->running_s, node), running);
-            lanes_store(row(b->scratch->ready_s, node), lanes_add(running, draw_lanes(&b->stream, request->init)));
+            lanes_store(row(b->scratch->ready_s, node), lanes_add(running, draw_lanes(&g, request->init)));
         }
     }
+    b->stream = g;
 }
 
 static inline bool is_owned(const struct rb_sampler_span *span, int s)
@@ -99,27 +104,31 @@ static inline void carry_late_nodes(struct block *b, int s, struct lanes stage_s
 
 // ---- bills
 
+static inline void bill_data(struct block *b, const struct rb_sampler_span *span, struct lanes alive)
+{
+    struct lanes n_ran = lanes_all(0);
+    for (int node = span->first; node < span->first + span->n; node++) {
+        const struct lanes life = lanes_sub(alive, lanes_load(row(b->scratch->running_s, node)));
+        n_ran = lanes_add(n_ran, lanes_if_not_negative(life, lanes_all(1)));
+    }
+    add_to_doubles(b->cost_usd, n_ran, span->usd_per_node);
+}
+
 // A node whose request is withdrawn before it runs costs nothing. A life that is over a whole second by a millionth of
 // itself is float's rounding of that second: where all latencies but the queueing delay are constants, many are.
 static inline void bill_span(struct block *b, const struct rb_sampler_span *span, int s)
 {
-    float alive_s[LANES], billed_s[LANES], ran[LANES];
-    for (int lane = 0; lane < LANES; lane++)
-        alive_s[lane] = (float)(b->scratch->stage_start_s[s * LANES + lane] -
-                                b->scratch->stage_start_s[span->from * LANES + lane]);
-    const struct lanes alive = lanes_load(alive_s);
-    struct lanes billed = lanes_all(0), count = lanes_all(0);
+    const double *start_s = b->scratch->stage_start_s;
+    const struct lanes alive = difference_of_doubles(start_s + s * LANES, start_s + span->from * LANES);
+    struct lanes billed = lanes_all(0);
     for (int node = span->first; node < span->first + span->n; node++) {
         const struct lanes life = lanes_sub(alive, lanes_load(row(b->scratch->running_s, node)));
         const struct lanes whole = lanes_ceil(lanes_times(life, WHOLE_SECOND));
-        const struct lanes at_least = lanes_max(whole, lanes_all(MINIMUM_S));
-        billed = lanes_add(billed, lanes_if_not_negative(life, at_least));
-        count = lanes_add(count, lanes_if_not_negative(life, lanes_all(1)));
+        billed = lanes_add(billed, lanes_if_not_negative(life, lanes_max(whole, lanes_all(MINIMUM_S))));
     }
-    lanes_store(billed_s, billed);
-    lanes_store(ran, count);
-    for (int lane = 0; lane < LANES; lane++)
-        b->cost_usd[lane] += (double)billed_s[lane] * span->usd_per_s + (double)ran[lane] * span->usd_per_node;
+    add_to_doubles(b->cost_usd, billed, span->usd_per_s);
+    if (span->usd_per_node > 0)
+        bill_data(b, span, alive);
 }
 
 static inline void bill_ended(struct block *b, int s)
@@ -184,6 +193,30 @@ static inline struct lanes run_barriers(struct block *b, const struct slots *slo
     return end;
 }
 
+// The last end of slots that open at 0, each with n_trials one after the other.
+static inline struct lanes run_equal_chains(struct lane_stream *from, const struct rb_sampler_table *trial, int n_slots,
+                                            int n_trials)
+{
+    struct lane_stream g = *from;
+    struct lanes end = lanes_all(0);
+    for (int slot = 0; slot < n_slots; slot++) {
+        struct lanes at = draw_lanes(&g, trial);
+        for (int k = 1; k < n_trials; k++)
+            at = lanes_add(at, draw_lanes(&g, trial));
+        end = lanes_max(end, at);
+    }
+    *from = g;
+    return end;
+}
+
+// Slots from this one on that open together: a node's, or all that are open at the start.
+static inline int n_slots_opening_with(const struct slots *slots, int slot)
+{
+    const int n_open = n_slots_of_nodes(slots->stage, slots->n_open_nodes);
+    const int per_node = slots->stage->slots_per_node;
+    return slot < n_open ? n_open - slot : per_node - slot % per_node;
+}
+
 static inline struct lanes run_chains(struct block *b, const struct slots *slots)
 {
     const struct rb_sampler_stage *stage = slots->stage;
@@ -191,11 +224,12 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
     if (stage->n_trials == stage->n_slots)
         return run_one_wave(b, slots);
     struct lanes end = lanes_all(0);
-    for (int slot = 0; slot < stage->n_slots; slot++) {
-        struct lanes at = slot_opening(slots, slot);
-        for (int k = n_full + (slot < n_longer); k > 0; k--)
-            at = lanes_add(at, draw_lanes(&b->stream, stage->trial));
-        end = lanes_max(end, at);
+    for (int slot = 0, n; slot < stage->n_slots; slot += n) {
+        const bool is_longer = slot < n_longer;
+        const int until = is_longer ? n_longer : stage->n_slots, together = n_slots_opening_with(slots, slot);
+        n = together < until - slot ? together : until - slot;
+        const struct lanes chains = run_equal_chains(&b->stream, stage->trial, n, n_full + is_longer);
+        end = lanes_max(end, lanes_add(slot_opening(slots, slot), chains));
     }
     return end;
 }
@@ -207,6 +241,7 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
 static inline int start_batch(struct block *b, const struct rb_sampler_stage *stage, int n,
                               struct lanes *out_last)
 {
+    struct lane_stream g = b->stream;
     struct lanes first_end = lanes_all(INFINITY), last_end = lanes_all(0);
     int k = 0;
     for (; k < n; k++) {
@@ -214,11 +249,12 @@ static inline int start_batch(struct block *b, const struct rb_sampler_stage *st
         const struct lanes start = lanes_load(slot);
         if (lanes_any_above(start, first_end))
             break;
-        const struct lanes done = lanes_add(start, draw_lanes(&b->stream, stage->trial));
+        const struct lanes done = lanes_add(start, draw_lanes(&g, stage->trial));
         first_end = lanes_min(first_end, done);
         last_end = lanes_max(last_end, done);
         lanes_store(slot, done);
     }
+    b->stream = g;
     *out_last = last_end;
     return k;
 }
@@ -348,21 +384,16 @@ static inline void run_block(const struct rb_sampler_program *p, const struct rb
     struct block b = {
         .p = p, .scratch = scratch, .stream = lane_stream_of(p->seed, number), .cost_usd = cost_usd};
     double *start_s = scratch->stage_start_s;
-    for (int lane = 0; lane < LANES; lane++) {
-        start_s[lane] = 0;
-        if (cost_usd)
-            cost_usd[lane] = 0;
-    }
+    memset(start_s, 0, LANES * sizeof *start_s);
+    if (cost_usd)
+        memset(cost_usd, 0, LANES * sizeof *cost_usd);
     for (int s = 0; s < p->n_stages; s++, start_s += LANES) {
-        float stage_s[LANES];
         bill_ended(&b, s);
-        lanes_store(stage_s, run_stage(&b, s));
-        for (int lane = 0; lane < LANES; lane++)
-            start_s[LANES + lane] = start_s[lane] + (double)stage_s[lane];
+        memcpy(start_s + LANES, start_s, LANES * sizeof *start_s);
+        add_to_doubles(start_s + LANES, run_stage(&b, s), 1);
     }
     bill_ended(&b, p->n_stages);
-    for (int lane = 0; lane < LANES; lane++)
-        time_s[lane] = start_s[lane];
+    memcpy(time_s, start_s, LANES * sizeof *time_s);
 }
 
 #endif

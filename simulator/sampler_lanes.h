@@ -76,6 +76,23 @@ static inline struct lanes lanes_if_not_negative(struct lanes a, struct lanes x)
     return (struct lanes){_mm256_and_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_GE_OQ), x.v)};
 }
 
+// Sums are in double: at[lane] += a * factor.
+static inline void add_to_doubles(double *at, struct lanes a, double factor)
+{
+    const __m256d by = _mm256_set1_pd(factor);
+    const __m256d low = _mm256_mul_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(a.v)), by);
+    const __m256d high = _mm256_mul_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1)), by);
+    _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), low));
+    _mm256_storeu_pd(at + 4, _mm256_add_pd(_mm256_loadu_pd(at + 4), high));
+}
+
+static inline struct lanes difference_of_doubles(const double *a, const double *b)
+{
+    const __m128 low = _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(b)));
+    const __m128 high = _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_loadu_pd(a + 4), _mm256_loadu_pd(b + 4)));
+    return (struct lanes){_mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1)};
+}
+
 static inline struct words words_all(uint32_t x)
 {
     return (struct words){_mm256_set1_epi32((int32_t)x)};
@@ -270,6 +287,19 @@ static inline struct lanes lanes_if_not_negative(struct lanes a, struct lanes x)
     return x;
 }
 
+// Sums are in double: at[lane] += a * factor.
+static inline void add_to_doubles(double *at, struct lanes a, double factor)
+{
+    EACH_LANE at[lane] += (double)a.v[lane] * factor;
+}
+
+static inline struct lanes difference_of_doubles(const double *a, const double *b)
+{
+    struct lanes out;
+    EACH_LANE out.v[lane] = (float)(a[lane] - b[lane]);
+    return out;
+}
+
 static inline struct words words_all(uint32_t x)
 {
     struct words out;
@@ -384,13 +414,15 @@ static inline struct lanes draw_lanes(struct lane_stream *g, const struct rb_sam
 }
 
 // The largest of n draws is the draw of the largest word: quantile functions rise.
-static inline struct lanes draw_largest(struct lane_stream *g, const struct rb_sampler_table *table, int n)
+static inline struct lanes draw_largest(struct lane_stream *from, const struct rb_sampler_table *table, int n)
 {
     if (table->is_constant)
         return lanes_all(table->constant_s);
-    struct words largest = next_words(g);
+    struct lane_stream g = *from;
+    struct words largest = next_words(&g);
     for (int i = 1; i < n; i++)
-        largest = words_larger(largest, next_words(g));
+        largest = words_larger(largest, next_words(&g));
+    *from = g;
     return table_look_up(table, largest);
 }
 
