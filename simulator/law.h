@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "profiles/dist.h"
 
-#define RB_LAW_POINTS 512 // most points of a grid: 25 standard deviations at a twentieth each
+#define RB_LAW_POINTS       512  // of a usual grid: 25 standard deviations at a twentieth each
+#define RB_LAW_POINTS_HEAVY 2048 // most points: a law with a heavy tail needs them
 
 struct rb_law {
     double low_s, step_s;       // point i lies at low_s + i * step_s
@@ -17,6 +18,7 @@ struct rb_law {
     const double *above;        // [n] P(X > x_i), 1 - below but accurate where it is tiny
     double mean_s, variance_s2; // of the exact law, not of the grid, where a formula exists
     double error;               // no |P(X <= x)| is further from the truth than this: numerics, and sampling at 99.9 %
+    double tail_error;          // the part of it that is no smaller in the tails: what the largest of k inherits k times
     double jump;                // largest step of the distribution function (atoms); 0: smooth
 };
 

@@ -1,0 +1,257 @@
+// Laws from what is given, and what can be read off one law: probabilities, quantiles, its transform.
+#include "simulator/law.h"
+
+#include "simulator/law_grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_PER_DEVIATION 16
+
+// ---- from what is given
+
+struct rb_law rb_law_constant(double seconds)
+{
+    static const double one = 1, zero = 0;
+    return (struct rb_law){
+        .low_s = seconds,
+        .step_s = 1,
+        .n = 1,
+        .below = &one,
+        .above = &zero,
+        .mean_s = seconds,
+        .jump = 1,
+    };
+}
+
+// The scale on which the distribution function bends: its standard deviation, but that of the nearer half if that is
+// smaller, since a heavy tail widens the former.
+static double bend_of(const struct rb_dist *d)
+{
+    const double median = rb_dist_quantile(d, 0.5);
+    const double left = (median - rb_dist_quantile(d, 0.05)) / 1.645, right = (rb_dist_quantile(d, 0.95) - median) / 1.645;
+    double bend = sqrt(rb_dist_variance(d));
+    bend = left > 0 ? fmin(bend, left) : bend;
+    return right > 0 ? fmin(bend, right) : bend;
+}
+
+// The largest share of equal values: quantiles are linear between neighbours, so m equal ones are m - 1 steps.
+static double largest_atom(const double *sorted, int n)
+{
+    int most = 0;
+    for (int i = 1, run = 0; i < n; i++) {
+        run = sorted[i] > sorted[i - 1] ? 0 : run + 1;
+        most = run > most ? run : most;
+    }
+    return n > 1 ? (double)most / (n - 1) : 1;
+}
+
+struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
+{
+    if (!(rb_dist_variance(d) > 0))
+        return rb_law_constant(rb_dist_mean(d));
+    const bool empirical = d->kind == RB_DIST_EMPIRICAL;
+    double low = empirical ? d->values[0] : rb_dist_quantile(d, RB_LAW_BELOW);
+    const double high = empirical ? d->values[d->n_values - 1] : rb_dist_quantile(d, 1 - RB_LAW_ABOVE);
+    const double step = bend_of(d) / STEPS_PER_DEVIATION;
+    if (low < step) // the density may jump there, and a jump at a point of the grid does no harm
+        low = 0;
+    struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
+    for (int i = 0; i < grid.n; i++) {
+        grid.below[i] = rb_dist_cdf(d, grid.low_s + i * grid.step_s);
+        grid.above[i] = 1 - grid.below[i];
+    }
+    return rb_law_grid_finish(&grid, rb_dist_mean(d), rb_dist_variance(d),
+                              empirical ? largest_atom(d->values, d->n_values) : 0, 0, 0);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Between order statistics the distribution function is linear, i/n at the i-th.
+static double share_below(const double *sorted, int n, double x, int *at)
+{
+    while (*at < n && sorted[*at] <= x)
+        ++*at;
+    if (*at == 0 || *at == n)
+        return *at == 0 ? 0 : 1;
+    const double from = sorted[*at - 1], to = sorted[*at];
+    return (*at - 1 + (x - from) / (to - from)) / (n - 1);
+}
+
+struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *arena)
+{
+    double *sorted = rb_xcalloc((size_t)n, sizeof *sorted), mean = 0, variance = 0;
+    memcpy(sorted, seconds, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    for (int i = 0; i < n; i++)
+        mean += sorted[i] / n;
+    for (int i = 0; i < n; i++)
+        variance += (sorted[i] - mean) * (sorted[i] - mean) / (n > 1 ? n - 1 : 1);
+    const double error = fmin(1, sqrt(log(2 / 0.001) / (2.0 * n)));
+    const double low = sorted[0], high = sorted[n - 1];
+    struct rb_law law;
+    if (high > low) {
+        struct rb_law_grid grid = rb_law_grid_make(low, high, (high - low) / 199, arena);
+        for (int i = 0, at = 0; i < grid.n; i++) {
+            grid.below[i] = share_below(sorted, n, grid.low_s + i * grid.step_s, &at);
+            grid.above[i] = 1 - grid.below[i];
+        }
+        const double atom = largest_atom(sorted, n); // a tie or two are rounding to microseconds
+        law = rb_law_grid_finish(&grid, mean, variance, atom > 2.0 / n ? atom : 0, error, error);
+    } else {
+        law = rb_law_constant(low);
+        law.error = law.tail_error = error;
+    }
+    free(sorted);
+    return law;
+}
+
+// ---- reading
+
+static double interpolate(const struct rb_law *law, const double *values, double sign, int i, double w)
+{
+    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1), rise = values[i + 1] - values[i];
+    return values[i] + w * (from + w * (3 * rise - 2 * from - to + w * (from + to - 2 * rise)));
+}
+
+double rb_law_below(const struct rb_law *law, double seconds)
+{
+    const double at = (seconds - law->low_s) / law->step_s;
+    if (!(at >= 0))
+        return 0;
+    if (at >= law->n - 1)
+        return 1;
+    const int i = (int)at;
+    return law->below[i] < 0.5 ? interpolate(law, law->below, 1, i, at - i)
+                               : 1 - interpolate(law, law->above, -1, i, at - i);
+}
+
+double rb_law_above(const struct rb_law *law, double seconds)
+{
+    const double at = (seconds - law->low_s) / law->step_s;
+    if (!(at >= 0))
+        return 1;
+    if (at >= law->n - 1)
+        return 0;
+    const int i = (int)at;
+    return law->below[i] < 0.5 ? 1 - interpolate(law, law->below, 1, i, at - i)
+                               : interpolate(law, law->above, -1, i, at - i);
+}
+
+double rb_law_density(const struct rb_law *law, double seconds)
+{
+    const double at = (seconds - law->low_s) / law->step_s;
+    if (!(at >= 0) || at >= law->n - 1)
+        return 0;
+    const int i = (int)at;
+    const bool lower = law->below[i] < 0.5;
+    const double from = rb_law_slope(law, i), to = rb_law_slope(law, i + 1), w = at - i;
+    const double rise = lower ? law->below[i + 1] - law->below[i] : law->above[i] - law->above[i + 1];
+    return fmax(0, from + w * (6 * rise - 4 * from - 2 * to + 3 * w * (from + to - 2 * rise))) / law->step_s;
+}
+
+// In the cell above point i, where the cubic rises from below[i] < u: bisection, since it may be flat.
+static double invert_cell(const struct rb_law *law, int i, double u)
+{
+    const bool lower = law->below[i] < 0.5;
+    const double *values = lower ? law->below : law->above;
+    const double sign = lower ? 1 : -1, wanted = lower ? u : 1 - u;
+    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1), rise = values[i + 1] - values[i];
+    double left = 0, right = 1, w = (wanted - values[i]) / rise;
+    for (int step = 0; step < 60 && right - left > 1e-15; step++) {
+        if (!(w > left && w < right))
+            w = (left + right) / 2;
+        const double cubic = 3 * rise - 2 * from - to, top = from + to - 2 * rise;
+        const double miss = values[i] + w * (from + w * (cubic + w * top)) - wanted;
+        if (sign * miss < 0)
+            left = w;
+        else
+            right = w;
+        const double newton = w - miss / (from + w * (2 * cubic + 3 * w * top));
+        if (fabs(newton - w) < 1e-14)
+            break;
+        w = newton;
+    }
+    return fmax(left, fmin(right, w));
+}
+
+double rb_law_quantile(const struct rb_law *law, double u)
+{
+    int low = -1, high = law->n - 1; // below[low] < u <= below[high]
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        const bool reached = u < 0.5 ? law->below[middle] >= u : law->above[middle] <= 1 - u;
+        *(reached ? &high : &low) = middle;
+    }
+    return law->low_s + law->step_s * (low < 0 ? 0 : low + invert_cell(law, low, u));
+}
+
+// ---- transforms
+
+#define LANES 8 // frequencies at a time, so that the compiler can use vectors
+
+// Sum over cells of what lies in each times exp(i theta (k + 1/2)), for `LANES` angles theta.
+static void sum_cells(const struct rb_law *law, const double *angle, double *out_re, double *out_im)
+{
+    double re[LANES] = {0}, im[LANES] = {0}, c[LANES], s[LANES], turn_c[LANES], turn_s[LANES];
+    for (int l = 0; l < LANES; l++) {
+        c[l] = cos(angle[l] / 2);
+        s[l] = sin(angle[l] / 2);
+        turn_c[l] = cos(angle[l]);
+        turn_s[l] = sin(angle[l]);
+    }
+    for (int k = 0; k + 1 < law->n; k++) {
+        const double mass = law->below[k] < 0.5 ? law->below[k + 1] - law->below[k] : law->above[k] - law->above[k + 1];
+        for (int l = 0; l < LANES; l++) {
+            re[l] += mass * c[l];
+            im[l] += mass * s[l];
+            const double turned = c[l] * turn_c[l] - s[l] * turn_s[l];
+            s[l] = s[l] * turn_c[l] + c[l] * turn_s[l];
+            c[l] = turned;
+        }
+    }
+    memcpy(out_re, re, sizeof re);
+    memcpy(out_im, im, sizeof im);
+}
+
+// From the sum over cells to the transform, docs/MODEL.md "Laws": the sum is that of a density averaged over a cell and
+// repeated at every multiple of 2 pi / step. The average is divided out; of the repetitions only those matter that come
+// from a jump of the density at the law's lower end, and they have a closed form.
+static void put_right(double angle, double start, double *re, double *im)
+{
+    const double u = angle / 2;
+    if (u < 1e-4) // both corrections are of second order
+        return;
+    const double sine = sin(u), scale = u / sine;
+    *re *= scale;
+    *im *= scale;
+    *im -= start * u / 2 * (1 / (sine * sine) - 1 / (u * u));
+}
+
+void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im)
+{
+    const double start = law->n > 1 ? rb_law_slope(law, 0) : 0;
+    for (int j = 0; j < n; j += LANES) {
+        double angle[LANES], re[LANES], im[LANES];
+        for (int l = 0; l < LANES; l++)
+            angle[l] = (from + j + l) * omega * law->step_s;
+        sum_cells(law, angle, re, im);
+        for (int l = 0; l < LANES && j + l < n; l++) {
+            put_right(angle[l], start, &re[l], &im[l]);
+            re[l] += law->below[0]; // what lies at the lowest point
+            const double turn = (from + j + l) * omega * law->low_s, c = cos(turn), s = sin(turn);
+            out_re[j + l] = re[l] * c - im[l] * s;
+            out_im[j + l] = re[l] * s + im[l] * c;
+        }
+    }
+}
+
+void rb_law_transform(const struct rb_law *law, double omega, int n, double *out_re, double *out_im)
+{
+    rb_law_transform_from(law, omega, 0, n, out_re, out_im);
+}

@@ -1,0 +1,239 @@
+// Laws from laws: sums, products, mixtures, the largest of many. Sums and products are mixtures: the wider law, moved or
+// stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
+#include "simulator/law_grid.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+
+#define NODES_REACH 7.5    // normal scores of the outermost nodes: 3e-14 lies beyond
+#define COARSEST    0.5    // normal scores between nodes
+#define FINEST      0.03125
+#define GOOD_ENOUGH 1e-11
+#define PROBES      24     // where two sets of nodes are compared
+#define CROWDED     24     // points per standard deviation: every second one will do
+
+struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena)
+{
+    (void)arena;
+    if (!(factor > 0))
+        return rb_law_constant(0);
+    struct rb_law law = *a;
+    law.low_s *= factor;
+    law.step_s *= a->n > 1 ? factor : 1;
+    law.mean_s *= factor;
+    law.variance_s2 *= factor * factor;
+    return law;
+}
+
+static struct rb_law moved(const struct rb_law *a, double seconds)
+{
+    struct rb_law law = *a;
+    law.low_s += seconds;
+    law.mean_s += seconds;
+    return law;
+}
+
+// ---- nodes
+
+struct nodes { // a law as points with weights: the trapezoid rule over its quantile function of normal scores
+    int n;
+    double *value, *weight;
+};
+
+static struct nodes nodes_of(const struct rb_law *law, double apart, double offset, struct rb_arena *scratch)
+{
+    const int half = (int)(NODES_REACH / apart);
+    struct nodes nodes = {.n = 2 * half + 1};
+    nodes.value = rb_arena_array(scratch, (size_t)nodes.n, sizeof *nodes.value);
+    nodes.weight = rb_arena_array(scratch, (size_t)nodes.n, sizeof *nodes.weight);
+    double sum = 0;
+    for (int i = 0; i < nodes.n; i++) {
+        const double z = (i - half + offset) * apart;
+        nodes.weight[i] = exp(-z * z / 2);
+        nodes.value[i] = rb_law_quantile(law, gsl_cdf_ugaussian_P(z));
+        sum += nodes.weight[i];
+    }
+    for (int i = 0; i < nodes.n; i++)
+        nodes.weight[i] /= sum;
+    return nodes;
+}
+
+enum operation { SUM, PRODUCT };
+
+// Where the wider law is asked when the result is asked at `seconds` and the narrower is `value`.
+static double wider_at(enum operation op, double seconds, double value)
+{
+    if (op == SUM)
+        return seconds - value;
+    return value > 0 ? seconds / value : seconds >= 0 ? INFINITY : -INFINITY;
+}
+
+static double mixed(enum operation op, const struct rb_law_curve *wide, const struct nodes *nodes, double seconds,
+                    bool upper)
+{
+    double sum = 0;
+    for (int j = 0; j < nodes->n; j++) {
+        const double at = wider_at(op, seconds, nodes->value[j]);
+        sum += nodes->weight[j] * (upper ? rb_law_curve_above(wide, at) : rb_law_curve_below(wide, at));
+    }
+    return sum;
+}
+
+// The same rule with its nodes moved by half of what is between them errs by as much the other way.
+static double disagreement(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
+                           const struct nodes *nodes, double apart, const struct rb_law_grid *grid,
+                           struct rb_arena *scratch)
+{
+    const struct nodes between = nodes_of(narrow, apart, 0.5, scratch);
+    double most = 0;
+    for (int i = 1; i < PROBES; i++) {
+        const double at = grid->low_s + grid->step_s * (grid->n - 1) * i * i / (PROBES * PROBES);
+        most = fmax(most, fabs(mixed(op, wide, nodes, at, false) - mixed(op, wide, &between, at, false)));
+    }
+    return most / 2;
+}
+
+// Where half of the result lies, roughly: below it the lower tail is summed, above it the upper one.
+static void fill(enum operation op, const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s,
+                 struct rb_law_grid *grid)
+{
+    for (int i = 0; i < grid->n; i++) {
+        const double at = grid->low_s + i * grid->step_s;
+        const bool upper = at > middle_s;
+        const double p = mixed(op, wide, nodes, at, upper);
+        grid->below[i] = upper ? 1 - p : p;
+        grid->above[i] = upper ? p : 1 - p;
+    }
+}
+
+// A density that jumps where its law begins: mixing over it is smooth, moving it about is not.
+static bool begins_with_a_jump(const struct rb_law *law)
+{
+    return rb_law_slope(law, 0) > 1e-4 * law->step_s / sqrt(law->variance_s2);
+}
+
+static bool mixes_better(enum operation op, const struct rb_law *a, const struct rb_law *b)
+{
+    const double by_a = sqrt(a->variance_s2) / (op == SUM ? 1 : a->mean_s);
+    const double by_b = sqrt(b->variance_s2) / (op == SUM ? 1 : b->mean_s);
+    const bool rough_a = a->jump > 0 || begins_with_a_jump(a), rough_b = b->jump > 0 || begins_with_a_jump(b);
+    return rough_a != rough_b ? rough_a : by_a < by_b;
+}
+
+struct moments {
+    double mean, variance;
+};
+
+static struct rb_law mix(enum operation op, const struct rb_law *a, const struct rb_law *b, struct moments m,
+                         struct rb_arena *arena)
+{
+    const bool over_a = mixes_better(op, a, b);
+    const struct rb_law *narrow = over_a ? a : b, *wide = over_a ? b : a;
+    const double a_high = a->low_s + a->step_s * (a->n - 1), b_high = b->low_s + b->step_s * (b->n - 1);
+    const double low = op == SUM ? a->low_s + b->low_s : a->low_s * b->low_s;
+    const double high = op == SUM ? a_high + b_high : a_high * b_high;
+    double step = op == SUM ? wide->step_s : wide->step_s * fmax(narrow->mean_s, narrow->low_s);
+    const double deviation = sqrt(m.variance);
+    while (deviation / step >= CROWDED)
+        step *= 2;
+    struct rb_arena scratch;
+    rb_arena_init(&scratch);
+    struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
+    const struct rb_law_curve curve = rb_law_curve_make(wide, &scratch);
+    double apart = COARSEST, error;
+    struct nodes nodes = nodes_of(narrow, apart, 0, &scratch);
+    while ((error = disagreement(op, &curve, narrow, &nodes, apart, &grid, &scratch)) > GOOD_ENOUGH && apart > FINEST) {
+        apart /= 2;
+        nodes = nodes_of(narrow, apart, 0, &scratch);
+    }
+    fill(op, &curve, &nodes, m.mean, &grid);
+    rb_arena_finish(&scratch);
+    const double jump = fmin(a->jump, b->jump);
+    return rb_law_grid_finish(&grid, m.mean, m.variance, jump, error + a->error + b->error,
+                              a->tail_error + b->tail_error);
+}
+
+struct rb_law rb_law_plus(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena)
+{
+    if (a->n == 1)
+        return moved(b, a->low_s);
+    if (b->n == 1)
+        return moved(a, b->low_s);
+    return mix(SUM, a, b, (struct moments){a->mean_s + b->mean_s, a->variance_s2 + b->variance_s2}, arena);
+}
+
+struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena)
+{
+    if (a->n == 1)
+        return rb_law_times(b, a->low_s, arena);
+    if (b->n == 1)
+        return rb_law_times(a, b->low_s, arena);
+    const double squares = a->mean_s * a->mean_s * b->variance_s2 + b->mean_s * b->mean_s * a->variance_s2;
+    return mix(PRODUCT, a, b,
+               (struct moments){a->mean_s * b->mean_s, squares + a->variance_s2 * b->variance_s2}, arena);
+}
+
+// ---- the largest, mixtures
+
+// On every `1/finer`-th of the law's own points: k laws at once are narrower than one.
+static struct rb_law largest_on(const struct rb_law *a, int k, int first, int finer, struct rb_arena *arena)
+{
+    const double step = a->step_s / finer;
+    struct rb_law_grid grid = {a->low_s + first * a->step_s, step, (a->n - 1 - first) * finer + 1, NULL, NULL};
+    grid.below = rb_arena_array(arena, (size_t)grid.n, sizeof *grid.below);
+    grid.above = rb_arena_array(arena, (size_t)grid.n, sizeof *grid.above);
+    for (int i = 0; i < grid.n; i++) {
+        const int at = first + i / finer;
+        const double x = grid.low_s + i * step;
+        const double above = i % finer == 0 ? a->above[at] : rb_law_above(a, x);
+        const double ln_below = above < 0.5 ? log1p(-above) : log(i % finer == 0 ? a->below[at] : rb_law_below(a, x));
+        grid.below[i] = exp(k * ln_below);
+        grid.above[i] = -expm1(k * ln_below);
+    }
+    const double jump = a->jump > 0 ? -expm1(k * log1p(-fmin(a->jump, 1))) : 0;
+    // An error relative to the upper tail moves F^k most where k (1 - F) is 1: by less than the error in the body does.
+    return rb_law_grid_finish(&grid, NAN, NAN, jump, 2 * (a->error - a->tail_error), k * a->tail_error);
+}
+
+struct rb_law rb_law_largest_of(const struct rb_law *a, int k, struct rb_arena *arena)
+{
+    if (k <= 1)
+        return *a;
+    if (a->n == 1) {
+        struct rb_law law = *a;
+        law.error = law.tail_error = fmin(1, k * a->error);
+        return law;
+    }
+    const double least = exp(log(RB_LAW_BELOW) / k);
+    int first = 0;
+    while (first + RB_LAW_LEAST_POINTS < a->n && a->below[first + 1] < least)
+        first++;
+    const double span = (rb_law_quantile(a, exp(log(0.84) / k)) - rb_law_quantile(a, exp(log(0.16) / k))) / 2;
+    const int finer = span > 6 * a->step_s ? 1 : span > 3 * a->step_s ? 2 : 4;
+    return largest_on(a, k, first, finer, arena);
+}
+
+struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct rb_law *b, struct rb_arena *arena)
+{
+    if (weight >= 1)
+        return *a;
+    if (weight <= 0)
+        return *b;
+    const double rest = 1 - weight, apart = a->mean_s - b->mean_s;
+    const double a_high = a->low_s + a->step_s * (a->n - 1), b_high = b->low_s + b->step_s * (b->n - 1);
+    const double low = fmin(a->low_s, b->low_s), high = fmax(a_high, b_high);
+    if (a->n == 1 && b->n == 1 && !(high > low))
+        return *a;
+    const double step = a->n == 1 ? b->n == 1 ? (high - low) / RB_LAW_LEAST_POINTS : b->step_s
+                        : b->n == 1 ? a->step_s : fmin(a->step_s, b->step_s);
+    struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
+    for (int i = 0; i < grid.n; i++) {
+        const double at = grid.low_s + i * grid.step_s;
+        grid.below[i] = weight * rb_law_below(a, at) + rest * rb_law_below(b, at);
+        grid.above[i] = weight * rb_law_above(a, at) + rest * rb_law_above(b, at);
+    }
+    return rb_law_grid_finish(&grid, weight * a->mean_s + rest * b->mean_s,
+                              weight * a->variance_s2 + rest * b->variance_s2 + weight * rest * apart * apart,
+                              fmax(weight * a->jump, rest * b->jump), weight * a->error + rest * b->error,
+                              weight * a->tail_error + rest * b->tail_error);
+}

@@ -1,0 +1,99 @@
+#include "simulator/trial_law.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define REFUSALS_LEFT 1e-12 // probability of more refusals than are computed
+#define MOST_REFUSALS 400
+
+// ---- one trial
+
+// Families that are closed under sums of independent copies. A truncated normal is one as long as nothing is cut off.
+static bool sum_in_family(const struct rb_dist *d, int64_t k, struct rb_dist *out)
+{
+    struct rb_dist sum = *d;
+    const bool nothing_cut = d->kind == RB_DIST_NORMAL && d->b < 1e-16;
+    if (k == 1 || !(rb_dist_variance(d) > 0)) {
+        if (k > 1)
+            sum = rb_dist_constant(rb_dist_mean(d) * (double)k);
+    } else if (d->kind == RB_DIST_GAMMA || d->kind == RB_DIST_EXPONENTIAL || nothing_cut) {
+        sum.kind = nothing_cut ? RB_DIST_NORMAL : RB_DIST_GAMMA;
+        sum.mean = d->mean * (double)k;
+        sum.cv = d->cv / sqrt((double)k);
+        if (!rb_dist_prepare(&sum, NULL)) // beyond the largest mean
+            return false;
+    } else {
+        return false;
+    }
+    *out = sum;
+    return true;
+}
+
+static bool product_in_family(const struct rb_dist *a, const struct rb_dist *b, struct rb_dist *out)
+{
+    if (a->kind != RB_DIST_LOGNORMAL || b->kind != RB_DIST_LOGNORMAL || !(a->cv > 0 && b->cv > 0))
+        return false;
+    struct rb_dist product = {.kind = RB_DIST_LOGNORMAL, .mean = a->mean * b->mean};
+    product.cv = sqrt((1 + a->cv * a->cv) * (1 + b->cv * b->cv) - 1);
+    if (!rb_dist_prepare(&product, NULL))
+        return false;
+    *out = product;
+    return true;
+}
+
+// between * (sum of `units` times within)
+static struct rb_law work_law(const struct rb_profile *p, int64_t units, struct rb_arena *arena)
+{
+    struct rb_dist sum, product;
+    const bool closed = sum_in_family(&p->within, units, &sum);
+    if (closed && product_in_family(&p->between, &sum, &product))
+        return rb_law_of_dist(&product, arena);
+    struct rb_law within = rb_law_of_dist(closed ? &sum : &p->within, arena);
+    if (!closed)
+        within = rb_law_sum_of(&within, units, arena);
+    const struct rb_law between = rb_law_of_dist(&p->between, arena);
+    return rb_law_product(&between, &within, arena);
+}
+
+struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, double unit_s, struct rb_arena *arena)
+{
+    assert(units >= 1 && unit_s >= 0);
+    const struct rb_law startup = rb_law_of_dist(&profile->startup_s, arena);
+    const struct rb_law checkpoint = rb_law_of_dist(&profile->checkpoint_s, arena);
+    const struct rb_law work = work_law(profile, units, arena), train = rb_law_times(&work, unit_s, arena);
+    const struct rb_law trained = rb_law_plus(&train, &checkpoint, arena);
+    return rb_law_plus(&trained, &startup, arena);
+}
+
+// ---- one node
+
+// The total queueing delay: after every refusal the request queues again.
+static struct rb_law queue_law(const struct rb_provisioning *p, struct rb_arena *arena)
+{
+    const struct rb_law once = rb_law_of_dist(&p->queue_s, arena);
+    const double again = p->capacity_failure;
+    if (!(again > 0))
+        return once;
+    int most = (int)fmin(MOST_REFUSALS, ceil(log(REFUSALS_LEFT) / log(again)));
+    // From the last: T_k = Q + (1 - again: 0, again: T_k+1), as a mixture of Q and Q + T_k+1.
+    struct rb_law total = once;
+    for (int i = 0; i < most; i++) {
+        const struct rb_law longer = rb_law_plus(&once, &total, arena);
+        total = rb_law_mixture(&once, 1 - again, &longer, arena);
+    }
+    total.mean_s = once.mean_s / (1 - again);
+    total.variance_s2 = once.variance_s2 / (1 - again) + once.mean_s * once.mean_s * again / ((1 - again) * (1 - again));
+    total.error = fmin(1, total.error + pow(again, most));
+    return total;
+}
+
+struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena)
+{
+    const struct rb_law queue = queue_law(p, arena), init = rb_law_of_dist(&p->init_s, arena);
+    return rb_law_plus(&queue, &init, arena);
+}
+
+double rb_queue_mean_s(const struct rb_provisioning *p)
+{
+    return rb_dist_mean(&p->queue_s) / (1 - p->capacity_failure);
+}
