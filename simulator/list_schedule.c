@@ -9,6 +9,7 @@
 
 #define MAX_TIMES       256 // times evaluated: 20 for a smooth law
 #define MAX_REFINEMENTS 4
+#define MOST_WORK       3e7  // a few tens of milliseconds; beyond it sampling is faster
 #define HIGH_SCORE      28.0 // 1e-12: where it ends
 
 struct problem {
@@ -106,6 +107,14 @@ static void choose_circle(const struct problem *p, struct level *l, double large
     rb_schedule_tail_set_circle(&l->tail, points, kept);
 }
 
+// Roughly, the numbers that make up the factors of a new node.
+static double work_of(const struct problem *p, const struct level *l, double larger)
+{
+    const double ages = l->trial.max_age, times = l->tail.last_y - l->tail.first_y + 1;
+    const double starts = p->s->new_nodes > 0 ? p->s->slots_per_node * p->last_start_s / p->mean + 10 : 0;
+    return p->s->new_nodes > 0 ? ages * times * l->tail.stride * starts * larger : 0;
+}
+
 static bool make_level(const struct problem *p, double step_s, double larger_circle, struct rb_arena *arena,
                        struct level *l, const char **out_why)
 {
@@ -120,6 +129,10 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
             return false;
         rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 5e-5, arena, &l->tail);
         if (all_started(p, l)) {
+            if (work_of(p, l, larger_circle) > MOST_WORK) {
+                *out_why = "too many points: trials spread too little against the arrival of new nodes";
+                return false;
+            }
             choose_circle(p, l, larger_circle);
             return true;
         }

@@ -113,28 +113,61 @@ static void sample_openings(struct rb_schedule_tail *e)
     }
 }
 
-static void make_row_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row)
+static void fill_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row, int from, int to)
 {
-    const int ages = e->trial->max_age + 1, c = e->s->slots_per_node;
-    row->at_one = rb_arena_array(e->arena, (size_t)ages, sizeof *row->at_one);
-    row->slope = rb_arena_array(e->arena, (size_t)ages, sizeof *row->slope);
-    for (int a = 0; a < ages; a++) {
+    const int c = e->s->slots_per_node;
+    for (int a = from; a < to; a++) {
         const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
         row->at_one[a] = real_power(s.total, c);
         row->slope[a] = c * s.mean * row->at_one[a];
     }
 }
 
-static double *make_row_block(struct rb_schedule_tail *e, const struct rb_schedule_row *row, int block)
+// Ages from <= a < to at z = 1. What is made stays one interval.
+static void need_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row, int from, int to)
 {
-    const int ages = e->trial->max_age + 1;
-    double *lanes = rb_arena_array(e->arena, (size_t)ages * 2 * LANES, sizeof *lanes);
-    for (int a = 0; a < ages; a++) {
+    const size_t ages = (size_t)e->trial->max_age + 1;
+    if (!row->at_one) {
+        row->at_one = rb_arena_array(e->arena, ages, sizeof *row->at_one);
+        row->slope = rb_arena_array(e->arena, ages, sizeof *row->slope);
+        row->from = row->to = from;
+    }
+    if (from < row->from) {
+        fill_at_one(e, row, from, row->from);
+        row->from = from;
+    }
+    if (to > row->to) {
+        fill_at_one(e, row, row->to, to);
+        row->to = to;
+    }
+}
+
+static void fill_block(struct rb_schedule_tail *e, const struct rb_schedule_row *row, int block, int from, int to)
+{
+    for (int a = from; a < to; a++) {
         const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
         const struct block v = power(slot_block(&s, &e->circle, block), e->s->slots_per_node);
-        memcpy(lanes + (size_t)a * 2 * LANES, &v, sizeof v);
+        memcpy(row->blocks[block].lanes + (size_t)a * 2 * LANES, &v, sizeof v);
     }
-    return lanes;
+}
+
+static const double *need_block(struct rb_schedule_tail *e, const struct rb_schedule_row *row, int block, int from,
+                                int to)
+{
+    struct rb_schedule_block *b = &row->blocks[block];
+    if (!b->lanes) {
+        b->lanes = rb_arena_array(e->arena, ((size_t)e->trial->max_age + 1) * 2 * LANES, sizeof *b->lanes);
+        b->from = b->to = from;
+    }
+    if (from < b->from) {
+        fill_block(e, row, block, from, b->from);
+        b->from = from;
+    }
+    if (to > b->to) {
+        fill_block(e, row, block, b->to, to);
+        b->to = to;
+    }
+    return b->lanes;
 }
 
 // Chances of all (y, age): the lattice gives them by t = age + y.
@@ -144,7 +177,7 @@ static void make_rows(struct rb_schedule_tail *e)
     e->rows = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->rows);
     for (int y = e->first_y; y <= e->last_y; y++) {
         e->rows[y].chances = rb_arena_array(e->arena, (size_t)ages * e->stride, sizeof *e->rows[y].chances);
-        e->rows[y].lanes = rb_arena_array(e->arena, (size_t)e->circle.blocks, sizeof *e->rows[y].lanes);
+        e->rows[y].blocks = rb_arena_array(e->arena, (size_t)e->circle.blocks, sizeof *e->rows[y].blocks);
     }
     for (int t = e->first_y; t < ages + e->last_y; t++) {
         const int from = t > e->last_y ? t - e->last_y : 0, to = t - e->first_y < ages ? t - e->first_y : ages - 1;
@@ -162,10 +195,10 @@ struct node { // b(z; x, y): a node's factor averaged over its opening
 static struct node node_at_one(struct rb_schedule_tail *e, int x, int y)
 {
     struct rb_schedule_row *row = &e->rows[y];
-    if (!row->at_one)
-        make_row_at_one(e, row);
     double total = e->unopened[x], slope = 0;
     const int last = x < e->last_o ? x : e->last_o;
+    if (last >= e->first_o)
+        need_at_one(e, row, x - last, x - e->first_o + 1);
     for (int o = e->first_o; o <= last; o++) {
         const double g = e->opening[o] * end_weight(x - o);
         total += g * row->at_one[x - o];
@@ -176,14 +209,13 @@ static struct node node_at_one(struct rb_schedule_tail *e, int x, int y)
 
 static struct block node_block(struct rb_schedule_tail *e, int x, int y, int block)
 {
-    struct rb_schedule_row *row = &e->rows[y];
-    if (!row->lanes[block])
-        row->lanes[block] = make_row_block(e, row, block);
-    const double *lanes = row->lanes[block];
     struct block b = {.re = {0}};
     for (int i = 0; i < LANES; i++)
         b.re[i] = e->unopened[x];
     const int last = x < e->last_o ? x : e->last_o;
+    if (last < e->first_o)
+        return b;
+    const double *lanes = need_block(e, &e->rows[y], block, x - last, x - e->first_o + 1);
     for (int o = e->first_o; o <= last; o++) {
         const double g = e->opening[o] * end_weight(x - o);
         const double *v = lanes + (size_t)(x - o) * 2 * LANES;

@@ -14,10 +14,16 @@ struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 
 };
 #define RB_CIRCLE_LANES 4
 
-struct rb_schedule_row { // of one y: a node's factor by its age, w(z; a, y)^c
-    double *at_one, *slope; // [ages] at z = 1, and its derivative there
-    double *chances;        // [ages][stride]
-    double **lanes;         // [blocks][ages]: re, then im; a block is made when it is first needed
+struct rb_schedule_block { // a node's factor at neighbouring roots by its age, w(z; a, y)^c; made where it is needed
+    int from, to;          // ages made so far: from <= a < to
+    double *lanes;         // [ages]: re, then im; NULL: none yet
+};
+
+struct rb_schedule_row {      // of one y
+    double *chances;          // [ages][stride]
+    int from, to;             // ages for which the next two are made
+    double *at_one, *slope;   // [ages] the factor at z = 1, and its derivative there
+    struct rb_schedule_block *blocks;
 };
 
 struct rb_schedule_tail {
