@@ -2,6 +2,7 @@
 #include "commands/rbplan.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "planner/pareto.h"
 
 #include <stdlib.h>
@@ -131,6 +132,8 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
     } else {
         rb_buf_puts(out, "no deadline was asked for: add --deadline D to see what more or less time is worth\n");
     }
+    rb_buf_printf(out, "optimal is proved to be the cheapest at %d of %d deadlines\n", pareto->n_proved,
+                  pareto->n_deadlines);
 }
 
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
@@ -143,6 +146,8 @@ bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *re
     rb_arena_init(&arena);
     if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
         return false;
+    if (pareto.cut)
+        rb_warn("a search was cut at its node or time limit: cheaper plans may exist");
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(args, "json"))
         write_json(&pareto, false, &out);

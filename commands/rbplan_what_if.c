@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct rb_text_column columns[] = {
     {"what if", false, 0}, {"cost", true, 0},   {"change", true, 0},
@@ -71,6 +72,17 @@ static void nearest_line(const char *what, const struct rb_what_if_row *row, boo
     rb_buf_putc(out, '\n');
 }
 
+// Which plans may not be the cheapest there are; the other planners claim nothing.
+static void proof_line(const char *what, const struct rb_what_if_row *row, bool *blank, struct rb_buf *out)
+{
+    if (!row->feasible || row->result.bound.proved)
+        return;
+    rb_buf_puts(out, *blank ? "" : "\n");
+    *blank = true;
+    const char *why = row->result.cut ? "a limit cut the search" : row->result.bound.why_not;
+    rb_buf_printf(out, "%s: not proved to be the best plan%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
 static void write_text(const struct rb_plan_request *req, const char *planner, const struct rb_what_if_table *table,
                        struct rb_buf *out)
 {
@@ -84,10 +96,14 @@ static void write_text(const struct rb_plan_request *req, const char *planner, c
         add_row(&t, table->scenarios[i].text, &table->rows[i], &table->base);
     rb_text_table_write(&t, &style, out);
     rb_text_table_finish(&t);
-    bool blank = false;
+    bool blank = false, claims = strcmp(planner, "optimal") == 0;
     nearest_line("as it is", &table->base, &blank, out);
     for (int i = 0; i < table->n; i++)
         nearest_line(table->scenarios[i].text, &table->rows[i], &blank, out);
+    if (claims)
+        proof_line("as it is", &table->base, &blank, out);
+    for (int i = 0; i < table->n && claims; i++)
+        proof_line(table->scenarios[i].text, &table->rows[i], &blank, out);
 }
 
 static void write_json(const struct rb_what_if_table *table, struct rb_buf *out)

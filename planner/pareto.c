@@ -16,7 +16,7 @@ struct sweep {
     struct rb_candidate hints[2]; // the cheapest plan of all, and the plan of the deadline before
     int n_hints;
     struct rb_pareto_point *points;
-    int n_points;
+    struct rb_pareto pareto; // what is counted on the way
 };
 
 // --- one deadline
@@ -69,6 +69,15 @@ static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct
     return true;
 }
 
+static void note_optimal(struct sweep *sweep, const struct rb_plan_result *result)
+{
+    sweep->hints[1] = result->best;
+    sweep->n_hints = 2;
+    sweep->pareto.n_deadlines++;
+    sweep->pareto.n_proved += result->bound.present && result->bound.proved;
+    sweep->pareto.cut |= result->cut;
+}
+
 static bool ask_planner(struct sweep *sweep, struct rb_search *search, const struct rb_planner *planner,
                         struct rb_err *err)
 {
@@ -83,11 +92,9 @@ static bool ask_planner(struct sweep *sweep, struct rb_search *search, const str
         return false;
     if (!result.feasible)
         return true;
-    if (optimal) {
-        sweep->hints[1] = result.best;
-        sweep->n_hints = 2;
-    }
-    sweep->points[sweep->n_points++] = (struct rb_pareto_point){
+    if (optimal)
+        note_optimal(sweep, &result);
+    sweep->points[sweep->pareto.n_points++] = (struct rb_pareto_point){
         .deadline_us = search->req->deadline_us, .planner = planner->name, .estimate = result.best.estimate};
     return true;
 }
@@ -226,10 +233,10 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
         if (!ask_all(sweep, deadlines_us[i], err))
             return false;
     }
-    struct rb_pareto pareto = {.confidence = sweep->req->confidence,
-                               .tightest_us = tight_us,
-                               .points = sweep->points,
-                               .n_points = sweep->n_points};
+    struct rb_pareto pareto = sweep->pareto;
+    pareto.confidence = sweep->req->confidence;
+    pareto.tightest_us = tight_us;
+    pareto.points = sweep->points;
     pareto.marginal = find_marginal(&pareto, sweep->req->deadline_us);
     *out = pareto;
     return true;

@@ -65,6 +65,8 @@ static bool plan_row(const struct rb_plan_request *req, const char *planner, str
         row.feasible = false;
     }
     row.estimate = row.feasible ? plan.estimate : row.result.best.estimate;
+    if (row.feasible)
+        row.result.bound = plan.bound; // with the reason why nothing is proved
     *out = row;
     return true;
 }
