@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_PER_DEVIATION 16
+#define STEPS_PER_BEND       16
+#define LEAST_STEPS_PER_BEND 10
 
 // ---- from what is given
 
@@ -36,6 +37,13 @@ static double bend_of(const struct rb_dist *d)
     return right > 0 ? fmin(bend, right) : bend;
 }
 
+// Fine enough for the bend, and a little coarser where a long tail would make it too many points.
+static double step_of(const struct rb_dist *d, double range)
+{
+    const double bend = bend_of(d);
+    return fmin(bend / LEAST_STEPS_PER_BEND, fmax(bend / STEPS_PER_BEND, range / RB_LAW_POINTS));
+}
+
 // The largest share of equal values: quantiles are linear between neighbours, so m equal ones are m - 1 steps.
 static double largest_atom(const double *sorted, int n)
 {
@@ -54,7 +62,7 @@ struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
     const bool empirical = d->kind == RB_DIST_EMPIRICAL;
     double low = empirical ? d->values[0] : rb_dist_quantile(d, RB_LAW_BELOW);
     const double high = empirical ? d->values[d->n_values - 1] : rb_dist_quantile(d, 1 - RB_LAW_ABOVE);
-    const double step = bend_of(d) / STEPS_PER_DEVIATION;
+    const double step = step_of(d, high - low);
     if (low < step) // the density may jump there, and a jump at a point of the grid does no harm
         low = 0;
     struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
@@ -224,13 +232,13 @@ static void sum_cells(const struct rb_law *law, const double *angle, double *out
 // from a jump of the density at the law's lower end, and they have a closed form.
 static void put_right(double angle, double start, double *re, double *im)
 {
-    const double u = angle / 2;
-    if (u < 1e-4) // both corrections are of second order
+    const double u = angle / 2, u2 = u * u, sine = sin(u);
+    if (!(u > 0))
         return;
-    const double sine = sin(u), scale = u / sine;
-    *re *= scale;
-    *im *= scale;
-    *im -= start * u / 2 * (1 / (sine * sine) - 1 / (u * u));
+    const double repeated = u < 0.05 ? 1.0 / 3 + u2 / 15 + 2 * u2 * u2 / 189 : 1 / (sine * sine) - 1 / u2;
+    *re *= u / sine;
+    *im *= u / sine;
+    *im -= start * u / 2 * repeated;
 }
 
 void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im)
