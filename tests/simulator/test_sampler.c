@@ -1,0 +1,403 @@
+// The sampler: the same bytes whoever computes them, and the same distributions as replicates drawn one by one.
+#include "random_plan.h"
+#include "small_scenario.h"
+
+#include "simulator/sampler.h"
+#include "simulator/sampler_sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct rb_sampler *make_sampler(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
+                                       const struct rb_sampler_options *opt)
+{
+    struct rb_err err;
+    struct rb_sampler *sampler = rb_sampler_create(s, stages, n_stages, opt, &err);
+    if (!sampler)
+        fail_msg("%s", err.message);
+    return sampler;
+}
+
+static bool has_avx2(void)
+{
+    struct small_scenario s;
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    struct rb_err err;
+    opt.isa = RB_SAMPLER_AVX2;
+    small_scenario_make(&s);
+    small_scenario_compile(&s, 1);
+    struct rb_sampler *sampler = rb_sampler_create(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt, &err);
+    const bool has = sampler != NULL;
+    rb_sampler_destroy(sampler);
+    small_scenario_finish(&s);
+    return has;
+}
+
+// A random plan without what is not sampled from tables.
+static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t seed)
+{
+    struct rb_err err;
+    random_plan_make(p, seed);
+    p->training.relative_error = 0;
+    for (int i = 0; i < p->plan.n_offers; i++)
+        p->provisioning[i].preemption_per_hour = 0;
+    for (int i = 0; i < p->plan.n_stages; i++)
+        p->stages[i].n_early = 0;
+    if (!rb_scenario_init(s, &p->job, &p->profile, p->offers, p->plan.n_offers, &p->catalog, seed, &err))
+        fail_msg("%s", err.message);
+}
+
+// ---- the same bytes
+
+#define BYTES_N 203 // no whole number of blocks
+
+struct results {
+    double time_s[BYTES_N], cost_usd[BYTES_N];
+};
+
+static void run_whole(const struct random_plan *p, const struct rb_scenario *s, const struct rb_sampler_options *opt,
+                      struct results *out)
+{
+    struct rb_sampler *sampler = make_sampler(s, p->stages, p->plan.n_stages, opt);
+    rb_sampler_run(sampler, 5, BYTES_N, out->time_s, out->cost_usd);
+    rb_sampler_destroy(sampler);
+}
+
+static void run_in_parts(const struct random_plan *p, const struct rb_scenario *s, const struct rb_sampler_options *opt,
+                         int part, struct results *out)
+{
+    struct rb_sampler *sampler = make_sampler(s, p->stages, p->plan.n_stages, opt);
+    for (int at = 0; at < BYTES_N; at += part) {
+        const int n = part < BYTES_N - at ? part : BYTES_N - at;
+        rb_sampler_run(sampler, 5 + (uint32_t)at, n, out->time_s + at, out->cost_usd + at);
+    }
+    rb_sampler_destroy(sampler);
+}
+
+static void the_same_bytes_whoever_computes_them(void **state)
+{
+    (void)state;
+    static struct random_plan p; // large; remade every time
+    static struct results expected, got;
+    const bool avx2 = has_avx2();
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct rb_scenario s;
+        struct rb_sampler_options opt = rb_sampler_defaults();
+        make_plan(&p, &s, seed);
+        opt.waves = (enum rb_waves)(seed % 3);
+        opt.wait_for_all = seed % 2 == 0;
+        opt.seed = seed << 32 | 7;
+        opt.isa = RB_SAMPLER_SCALAR;
+        run_whole(&p, &s, &opt, &expected);
+        if (avx2) {
+            opt.isa = RB_SAMPLER_AVX2;
+            run_whole(&p, &s, &opt, &got);
+            assert_memory_equal(&got, &expected, sizeof got);
+        }
+        for (opt.threads = 1; opt.threads <= 3; opt.threads++) {
+            run_in_parts(&p, &s, &opt, opt.threads == 1 ? 1 : (int)(seed % 50) + 3, &got);
+            assert_memory_equal(&got, &expected, sizeof got);
+        }
+        rb_scenario_finish(&s);
+    }
+}
+
+static void seeds_and_replicates_differ(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    double one[64], other[64];
+    small_scenario_make(&s);
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+    small_scenario_compile(&s, 1);
+    struct rb_sampler *a = make_sampler(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt);
+    opt.seed = UINT64_C(1) << 40;
+    struct rb_sampler *b = make_sampler(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt);
+    rb_sampler_run(a, 0, 64, one, NULL);
+    rb_sampler_run(b, 0, 64, other, NULL);
+    for (int i = 0; i < 64; i++) {
+        for (int k = 0; k < 64; k++)
+            assert_true(one[i] != other[k] && (i == k || one[i] != one[k]));
+    }
+    rb_sampler_destroy(a);
+    rb_sampler_destroy(b);
+    small_scenario_finish(&s);
+}
+
+// ---- sorting
+
+static void check_rows(const float *rows, int n, double sum)
+{
+    double got = 0;
+    for (int i = 0; i < n; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            got += (double)rows[i * LANES + lane];
+            assert_true(i == 0 || rows[(i - 1) * LANES + lane] <= rows[i * LANES + lane]);
+        }
+    }
+    assert_true(got == sum); // of small integers: exact
+}
+
+static void rows_are_sorted(void **state)
+{
+    (void)state;
+    static float rows[150 * LANES];
+    struct rb_stream random;
+    rb_stream_init(&random, &(struct rb_stream_key){.seed = 1, .purpose = RB_DRAW_SEARCH});
+    for (int n = 1; n <= 150; n++) {
+        for (int first = 0; first <= n; first += 1 + n / 8) {
+            double sum = 0;
+            for (int i = 0; i < n * LANES; i++)
+                sum += rows[i] = (float)rb_stream_below(&random, 100);
+            sort_rows(rows + (size_t)first * LANES, n - first);
+            sort_first_rows_in(rows, first, n);
+            check_rows(rows, n, sum);
+        }
+    }
+}
+
+// ---- the same distributions
+
+struct sample {
+    double *values; // sorted
+    int n;
+    double mean, variance;
+};
+
+static int compare(const void *pa, const void *pb)
+{
+    const double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+static struct sample summarise(double *values, int n)
+{
+    struct sample s = {.values = values, .n = n};
+    for (int i = 0; i < n; i++)
+        s.mean += values[i] / n;
+    for (int i = 0; i < n; i++)
+        s.variance += (values[i] - s.mean) * (values[i] - s.mean) / (n - 1);
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return s;
+}
+
+static int count_below(const struct sample *s, double x)
+{
+    int low = 0, high = s->n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (s->values[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Scores that are standard normal if both samples are of one law. `grain` is how far rounding may move a value.
+struct scores {
+    int n, n_beyond_3;
+    double largest;
+};
+
+static void add_score(struct scores *scores, double z)
+{
+    scores->n++;
+    scores->n_beyond_3 += fabs(z) > 3;
+    if (fabs(z) > fabs(scores->largest))
+        scores->largest = z;
+}
+
+static void score_quantile(struct scores *scores, const struct sample *few, const struct sample *many, double q,
+                           double grain)
+{
+    const double x = many->values[(int)(q * many->n)], expected = q * few->n;
+    const int below = count_below(few, x - grain), up_to = count_below(few, x + grain);
+    const double sd = sqrt(few->n * q * (1 - q) * (1 + (double)few->n / many->n));
+    add_score(scores, below > expected ? (below - expected) / sd : up_to < expected ? (up_to - expected) / sd : 0);
+}
+
+static void score_samples(struct scores *scores, const struct sample *few, const struct sample *many, double grain)
+{
+    static const double levels[] = {0.05, 0.5, 0.95, 0.99};
+    const double se = sqrt(few->variance / few->n + many->variance / many->n), apart = fabs(few->mean - many->mean);
+    add_score(scores, apart <= grain ? 0 : (few->mean - many->mean) / (se + grain));
+    for (size_t i = 0; i < N_OF(levels); i++)
+        score_quantile(scores, few, many, levels[i], grain);
+}
+
+static void assert_chance(const struct scores *scores)
+{
+    if (fabs(scores->largest) > 5 || scores->n_beyond_3 > 5 + scores->n / 100)
+        fail_msg("of %d scores %d are beyond 3, the largest is %.2f", scores->n, scores->n_beyond_3, scores->largest);
+}
+
+#define FEW  3000
+#define MANY 24000
+
+static void score_plan(struct scores *scores, struct random_plan *p, struct rb_scenario *s, struct rb_workspace *ws)
+{
+    static double few_s[FEW], few_usd[FEW], many_s[MANY], many_usd[MANY];
+    const struct rb_sampler_options opt = rb_sampler_defaults();
+    struct rb_err err;
+    for (int r = 0; r < FEW; r++) {
+        struct rb_replicate replicate;
+        if (!rb_replicate_run(s, p->stages, p->plan.n_stages, (uint32_t)r, ws, &replicate, &err))
+            fail_msg("%s", err.message);
+        few_s[r] = (double)replicate.time_us / (double)RB_US_PER_S;
+        few_usd[r] = (double)replicate.cost_uusd / (double)RB_UUSD;
+    }
+    struct rb_sampler *sampler = make_sampler(s, p->stages, p->plan.n_stages, &opt);
+    rb_sampler_run(sampler, 0, MANY, many_s, many_usd);
+    rb_sampler_destroy(sampler);
+    const struct sample time_few = summarise(few_s, FEW), time_many = summarise(many_s, MANY);
+    const struct sample cost_few = summarise(few_usd, FEW), cost_many = summarise(many_usd, MANY);
+    score_samples(scores, &time_few, &time_many, 1e-5 + 1e-6 * time_few.mean);
+    // Each line item of each node is rounded up to a micro-dollar.
+    score_samples(scores, &cost_few, &cost_many, 2e-4 + 2e-6 * cost_few.mean);
+}
+
+static void distributions_are_those_of_replicates(void **state)
+{
+    (void)state;
+    static struct random_plan p;
+    struct scores scores = {0};
+    struct rb_workspace *ws = rb_workspace_create();
+    for (uint64_t seed = 1000; seed < 1200; seed++) {
+        struct rb_scenario s;
+        make_plan(&p, &s, seed);
+        score_plan(&scores, &p, &s, ws);
+        rb_scenario_finish(&s);
+    }
+    rb_workspace_destroy(ws);
+    assert_chance(&scores);
+}
+
+// ---- chains and barriers, against a plain loop
+
+struct wave_case {
+    enum rb_waves waves;
+    bool wait_for_all;
+    int trials[2], nodes[2]; // of two stages; nodes of two GPUs
+};
+
+static double draw(struct rb_stream *random, const struct rb_dist *d)
+{
+    return rb_dist_draw(d, random);
+}
+
+static double run_stage_plainly(const struct wave_case *c, int stage, const struct rb_profile *profile,
+                                struct rb_stream *random)
+{
+    double slots[64] = {0}, end = 0;
+    const int kept = stage == 0 ? 0 : c->nodes[0] < c->nodes[1] ? c->nodes[0] : c->nodes[1];
+    const int n_slots = 2 * c->nodes[stage] < c->trials[stage] ? 2 * c->nodes[stage] : c->trials[stage];
+    double ready[32] = {0}, latest = 0;
+    for (int node = kept; node < c->nodes[stage]; node++) {
+        ready[node] = draw(random, &profile->provisioning->queue_s) + draw(random, &profile->provisioning->init_s);
+        latest = fmax(latest, ready[node]);
+    }
+    qsort(ready, (size_t)c->nodes[stage], sizeof *ready, compare);
+    for (int k = 0; k < n_slots; k++)
+        slots[k] = c->wait_for_all ? latest : ready[k / 2];
+    for (int k = 0; k < c->trials[stage]; k++) {
+        if (c->waves == RB_WAVES_BARRIER && k > 0 && k % n_slots == 0) {
+            for (int i = 0; i < n_slots; i++)
+                slots[i] = end;
+        }
+        slots[k % n_slots] += 3 + 10 * draw(random, &profile->between);
+        end = fmax(end, slots[k % n_slots]);
+    }
+    return end;
+}
+
+static void score_waves(struct scores *scores, const struct wave_case *c, uint64_t seed)
+{
+    static double few_s[FEW], many_s[MANY];
+    struct small_scenario s;
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    struct rb_stream random;
+    small_scenario_make(&s);
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.3);
+    s.provisioning.queue_s = small_dist(RB_DIST_EXPONENTIAL, 2, 1);
+    s.provisioning.init_s = small_dist(RB_DIST_GAMMA, 4, 0.5);
+    for (int i = 0; i < 2; i++) {
+        s.p.stages[i].trials = c->trials[i];
+        s.p.nodes[i][0].count = c->nodes[i];
+    }
+    small_scenario_compile(&s, seed);
+    opt.waves = c->waves;
+    opt.wait_for_all = c->wait_for_all;
+    struct rb_sampler *sampler = make_sampler(&s.scenario, s.p.stages, 2, &opt);
+    rb_sampler_run(sampler, 0, MANY, many_s, NULL);
+    rb_sampler_destroy(sampler);
+    rb_stream_init(&random, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
+    for (int r = 0; r < FEW; r++)
+        few_s[r] = run_stage_plainly(c, 0, &s.p.profile, &random) + run_stage_plainly(c, 1, &s.p.profile, &random);
+    const struct sample few = summarise(few_s, FEW), many = summarise(many_s, MANY);
+    score_samples(scores, &few, &many, 0);
+    small_scenario_finish(&s);
+}
+
+static void chains_and_barriers_are_what_they_say(void **state)
+{
+    (void)state;
+    // Every node has a trial, so none is late at a barrier.
+    static const struct wave_case cases[] = {
+        {RB_WAVES_CHAINS, true, {7, 3}, {2, 3}},    {RB_WAVES_BARRIER, true, {7, 3}, {2, 3}},
+        {RB_WAVES_CHAINS, false, {17, 9}, {3, 4}},  {RB_WAVES_BARRIER, false, {16, 8}, {3, 4}},
+        {RB_WAVES_CHAINS, false, {25, 12}, {4, 2}}, {RB_WAVES_BARRIER, false, {25, 13}, {4, 2}},
+        {RB_WAVES_CHAINS, true, {20, 10}, {10, 1}}, {RB_WAVES_BARRIER, true, {20, 10}, {10, 1}},
+    };
+    struct scores scores = {0};
+    for (size_t i = 0; i < N_OF(cases); i++)
+        score_waves(&scores, &cases[i], i + 1);
+    assert_chance(&scores);
+}
+
+// ---- what is refused
+
+static void expect_refusal(struct small_scenario *s, const struct rb_sampler_options *opt, const char *said)
+{
+    struct rb_err err;
+    small_scenario_compile(s, 1);
+    assert_null(rb_sampler_create(&s->scenario, s->p.stages, s->p.plan.n_stages, opt, &err));
+    if (!strstr(err.message, said))
+        fail_msg("\"%s\" does not say \"%s\"", err.message, said);
+    small_scenario_finish(s);
+}
+
+static void what_tables_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    const struct rb_sampler_options opt = rb_sampler_defaults();
+    small_scenario_make(&s);
+    s.provisioning.preemption_per_hour = 1;
+    expect_refusal(&s, &opt, "taken back");
+    small_scenario_make(&s);
+    s.p.training.relative_error = 0.1;
+    expect_refusal(&s, &opt, "stages[0]: its profile has training.relative_error");
+    small_scenario_make(&s);
+    s.p.early[1] = (struct rb_plan_early){.offer = LARGE, .count = 1};
+    s.p.stages[1].early = &s.p.early[1];
+    s.p.stages[1].n_early = 1;
+    expect_refusal(&s, &opt, "stages[1]: nodes requested early");
+    small_scenario_make(&s);
+    s.p.stages[0].gpus_per_trial = 64;
+    expect_refusal(&s, &opt, "stages[0]: a trial with 64 GPUs does not fit");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_bytes_whoever_computes_them),
+        cmocka_unit_test(seeds_and_replicates_differ),
+        cmocka_unit_test(rows_are_sorted),
+        cmocka_unit_test(distributions_are_those_of_replicates),
+        cmocka_unit_test(chains_and_barriers_are_what_they_say),
+        cmocka_unit_test(what_tables_cannot_do_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
