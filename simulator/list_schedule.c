@@ -238,7 +238,7 @@ static void lay_out(const struct problem *p, struct level *l, const struct middl
     }
 }
 
-// Degree-5 interpolation among the six nearest times; straight beyond the outermost.
+// Degree-5 interpolation among the six nearest times, within the scores of the nearest two; straight beyond the outermost.
 static double score_between(const struct times *times, double t)
 {
     const int n = times->n, most = n < 6 ? n : 6;
@@ -248,9 +248,10 @@ static double score_between(const struct times *times, double t)
     if (t > at[n - 1])
         return times->score[n - 1] +
                (t - at[n - 1]) * (times->score[n - 1] - times->score[n - 2]) / (at[n - 1] - at[n - 2]);
-    int first = 0;
-    while (first + most < n && at[first + most / 2] < t)
-        first++;
+    int right = 1;
+    while (at[right] < t)
+        right++;
+    const int wanted = right - most / 2, first = wanted < 0 ? 0 : wanted > n - most ? n - most : wanted;
     double v[6];
     for (int i = 0; i < most; i++)
         v[i] = times->score[first + i];
@@ -260,12 +261,13 @@ static double score_between(const struct times *times, double t)
             v[i] = ((b - t) * v[i] + (t - a) * v[i + 1]) / (b - a);
         }
     }
-    return v[0];
+    return fmin(fmax(v[0], times->score[right - 1]), times->score[right]);
 }
 
-// Halves the intervals in which interpolation is not yet sure; false where they cannot be halved. Halving a step divides
-// the error of the interpolation by up to 64; an eighth of what was found is what we claim.
-static bool refine(const struct problem *p, struct level *l, struct times *times, bool *unsure, double *out_error)
+// Halves the intervals in which interpolation is not yet sure; false if there are too many. Halving a step divides the
+// error of the interpolation by up to 64; half of what was found is what we claim.
+static bool refine(const struct problem *p, struct level *l, struct times *times, bool *unsure, double *out_worst,
+                   double *out_error)
 {
     struct times finer = {.n = 0};
     bool next[MAX_TIMES] = {false};
@@ -279,8 +281,10 @@ static bool refine(const struct problem *p, struct level *l, struct times *times
             return false;
         const double above = rb_schedule_tail_above(&l->tail, t), guess = above_of(score_between(times, t), p->dust);
         const double miss = fabs(above - guess);
-        worst = fmax(worst, miss / 8);
-        if (miss > 2 * p->accuracy && finer.n > 0) {
+        worst = fmax(worst, miss / 2);
+        if (miss <= p->accuracy / 2) {
+            *out_error = fmax(*out_error, miss / 2);
+        } else {
             for (int j = finer.n - 2; j <= finer.n + 1; j++)
                 next[j < 0 ? 0 : j] = true;
         }
@@ -288,7 +292,7 @@ static bool refine(const struct problem *p, struct level *l, struct times *times
     }
     memcpy(unsure, next, sizeof next);
     *times = finer;
-    *out_error = worst;
+    *out_worst = worst;
     return true;
 }
 
@@ -296,6 +300,8 @@ static bool find_times(const struct problem *p, struct level *l, const struct mi
                        double *out_error)
 {
     bool unsure[MAX_TIMES];
+    double worst = 0;
+    *out_error = 0;
     lay_out(p, l, middle, out);
     for (int i = 0; i < MAX_TIMES; i++)
         unsure[i] = true;
@@ -305,9 +311,10 @@ static bool find_times(const struct problem *p, struct level *l, const struct mi
             any |= unsure[i];
         if (!any)
             break;
-        if (!refine(p, l, out, unsure, out_error))
+        if (!refine(p, l, out, unsure, &worst, out_error))
             return false;
     }
+    *out_error = fmax(*out_error, worst);
     while (out->n > 6 && out->score[out->n - 1] <= out->score[out->n - 2])
         out->n--; // no longer law but error
     return out->n >= 6 && out->score[out->n - 1] > out->score[out->n - 2] && *out_error <= p->accuracy;
@@ -353,8 +360,8 @@ static void tabulate(const struct problem *p, const struct times *times, double 
 static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle)
 {
     double most = 0;
-    for (int i = -1; i <= 1; i++) {
-        const int t = (int)(middle->at + i * middle->sd) / 3;
+    for (double at = -2.4; at < 3; at += 1.6) {
+        const int t = (int)fmax(middle->at + at * middle->sd, 3) / 3;
         const double a = rb_schedule_tail_above(&fine->tail, 3 * t), b = rb_schedule_tail_above(&coarse->tail, 2 * t);
         most = fmax(most, fabs(a - b));
     }
@@ -419,9 +426,12 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     }
     if (ok) {
         tabulate(&p, &times, levels[at].trial.step_s, arena, out);
+        // The end rises with every duration and every opening: exchanging one law for another that is within e of it
+        // moves P by at most e.
         out->error = error + between + s->n_trials * s->trial->error;
         if (s->new_nodes > 0)
             out->error += s->new_nodes * s->arrival->error;
+        out->tail_error = out->error;
     }
     rb_arena_finish(&scratch);
     return ok;
