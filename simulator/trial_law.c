@@ -68,7 +68,7 @@ struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, doub
 // ---- one node
 
 // The total queueing delay: after every refusal the request queues again.
-static struct rb_law queue_law(const struct rb_provisioning *p, struct rb_arena *arena)
+struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *arena)
 {
     const struct rb_law once = rb_law_of_dist(&p->queue_s, arena);
     const double again = p->capacity_failure;
@@ -89,7 +89,7 @@ static struct rb_law queue_law(const struct rb_provisioning *p, struct rb_arena 
 
 struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena)
 {
-    const struct rb_law queue = queue_law(p, arena), init = rb_law_of_dist(&p->init_s, arena);
+    const struct rb_law queue = rb_queue_law(p, arena), init = rb_law_of_dist(&p->init_s, arena);
     return rb_law_plus(&queue, &init, arena);
 }
 

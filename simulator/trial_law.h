@@ -12,7 +12,9 @@ struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, doub
 
 // From a request to ready: queueing (again after every refusal), then initialisation.
 struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena);
-// Mean seconds from a request to running: queueing delay over 1 - capacity_failure. Billing starts there.
+// The first part of it: from a request to running, where billing starts.
+struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *arena);
+// Mean seconds from a request to running: queueing delay over 1 - capacity_failure.
 double rb_queue_mean_s(const struct rb_provisioning *p);
 
 #endif

@@ -1,0 +1,44 @@
+// What stage-time objects have been made, by all that they depend on. Private to simulator/stage_time.c.
+#ifndef RB_SIMULATOR_STAGE_CACHE_H
+#define RB_SIMULATOR_STAGE_CACHE_H
+
+#include "profiles/profile.h"
+
+enum rb_stage_part {
+    RB_PART_TRIAL,    // struct rb_law: profile, units, unit_s
+    RB_PART_ARRIVAL,  // struct rb_law: provisioning
+    RB_PART_QUEUE,    // struct rb_law: provisioning, without initialisation
+    RB_PART_FLOOR,    // struct rb_law: a trial's and trials, slots
+    RB_PART_STAGE,    // struct rb_stage_time: all
+    RB_PART_PILOT,    // struct rb_stage_time: all, and stage and seed, which key the draws
+};
+
+// Compared byte by byte: begin with memset.
+struct rb_stage_key {
+    const struct rb_profile *profile; // its noise
+    const struct rb_provisioning *provisioning;
+    int64_t units;
+    double unit_s;
+    uint64_t seed;
+    int part, stage;
+    int trials, gpus, gpus_per_node, nodes, kept;
+    int slots;
+};
+
+struct rb_stage_cache_entry {
+    struct rb_stage_key key;
+    void *value;     // NULL: not made yet
+    double accuracy; // that it was made with; 0: serves every request
+};
+
+struct rb_stage_cache {
+    struct rb_stage_cache_entry **slots; // entries stay where they are when the table grows
+    size_t n_slots, n_used;
+};
+
+void rb_stage_cache_finish(struct rb_stage_cache *cache);
+// The entry of this key, made empty in `arena` if there is none.
+struct rb_stage_cache_entry *rb_stage_cache_find(struct rb_stage_cache *cache, const struct rb_stage_key *key,
+                                                 struct rb_arena *arena);
+
+#endif

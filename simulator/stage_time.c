@@ -1,0 +1,362 @@
+// Chooses how a stage's law is computed, and keeps what was computed.
+#include "simulator/stage_time.h"
+
+#include "simulator/list_schedule.h"
+#include "simulator/stage_cache.h"
+#include "simulator/stage_run.h"
+#include "simulator/trial_law.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BILLED_AT_LEAST_S 60.0
+#define BOUND_STEPS       64   // splits tried for a union bound
+#define COARSEST_ACCURACY 5e-3 // of the dynamic schedule: as good as a hundred thousand samples
+
+struct rb_stage_times {
+    int pilot;
+    struct rb_stage_cache cache;
+    struct rb_workspace *workspace;
+    struct rb_arena arena; // laws and entries
+    int64_t made[RB_STAGE_PILOT + 1];
+};
+
+const char *rb_stage_method_name(enum rb_stage_method method)
+{
+    static const char *const names[] = {"one wave", "dynamic schedule", "pilot samples"};
+    return names[method];
+}
+
+struct rb_stage_times *rb_stage_times_create(int pilot)
+{
+    struct rb_stage_times *times = rb_xcalloc(1, sizeof *times);
+    times->pilot = pilot;
+    times->workspace = rb_workspace_create();
+    rb_arena_init(&times->arena);
+    return times;
+}
+
+void rb_stage_times_destroy(struct rb_stage_times *times)
+{
+    if (!times)
+        return;
+    rb_workspace_destroy(times->workspace);
+    rb_stage_cache_finish(&times->cache);
+    rb_arena_finish(&times->arena);
+    free(times);
+}
+
+int64_t rb_stage_times_made(const struct rb_stage_times *times, enum rb_stage_method method)
+{
+    return times->made[method];
+}
+
+bool rb_stage_times_apply(const struct rb_scenario *s, int offer, const char **out_why)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    *out_why = NULL;
+    if (!o->usable)
+        *out_why = o->why_not;
+    else if (o->provisioning->preemption_per_hour > 0)
+        *out_why = "nodes may be taken back";
+    else if (rb_dist_variance(&o->measurement) > 0)
+        *out_why = "the measured speed is uncertain: all stages share its error";
+    return !*out_why;
+}
+
+// ---- the parts that stages share
+
+static struct rb_law *new_law(struct rb_stage_times *times, struct rb_law law)
+{
+    struct rb_law *kept = rb_arena_alloc(&times->arena, sizeof *kept);
+    *kept = law;
+    return kept;
+}
+
+static struct rb_stage_key part_key(enum rb_stage_part part)
+{
+    struct rb_stage_key key;
+    memset(&key, 0, sizeof key);
+    key.part = part;
+    return key;
+}
+
+static const struct rb_law *trial_law(struct rb_stage_times *times, const struct rb_stage_key *stage)
+{
+    struct rb_stage_key key = part_key(RB_PART_TRIAL);
+    key.profile = stage->profile;
+    key.units = stage->units;
+    key.unit_s = stage->unit_s;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_trial_law(key.profile, key.units, key.unit_s, &times->arena));
+    return e->value;
+}
+
+static const struct rb_law *arrival_law(struct rb_stage_times *times, const struct rb_provisioning *p)
+{
+    struct rb_stage_key key = part_key(RB_PART_ARRIVAL);
+    key.provisioning = p;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_arrival_law(p, &times->arena));
+    return e->value;
+}
+
+// From the request to running, which is where the bill begins.
+static const struct rb_law *queue_law(struct rb_stage_times *times, const struct rb_provisioning *p)
+{
+    struct rb_stage_key key = part_key(RB_PART_QUEUE);
+    key.provisioning = p;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_queue_law(p, &times->arena));
+    return e->value;
+}
+
+// ---- what a stage is
+
+struct stage {
+    const struct rb_scenario *scenario;
+    const struct rb_stage_work *work;
+    struct rb_stage_key key;
+    int nodes_per_trial, slots_per_node; // one of them is 1
+    int slots, kept_slots;
+};
+
+static void count_slots(struct stage *st)
+{
+    const struct rb_stage_key *k = &st->key;
+    st->nodes_per_trial = (k->gpus + k->gpus_per_node - 1) / k->gpus_per_node;
+    st->slots_per_node = st->nodes_per_trial > 1 ? 1 : k->gpus_per_node / k->gpus;
+    st->slots = k->nodes / st->nodes_per_trial * st->slots_per_node;
+    st->kept_slots = k->kept / st->nodes_per_trial * st->slots_per_node;
+}
+
+static bool describe(const struct rb_scenario *s, const struct rb_stage_work *work, struct stage *out,
+                     struct rb_err *err)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[work->offer];
+    const struct rb_rung *rung = &s->stages.rungs[work->stage];
+    struct stage st = {.scenario = s, .work = work, .key = part_key(RB_PART_STAGE)};
+    if (!rb_scenario_unit_s(s, work->offer, work->gpus, &st.key.unit_s, err))
+        return false;
+    st.key.profile = s->profile;
+    st.key.provisioning = o->provisioning;
+    st.key.units = rung->resource_end - rung->resource_start;
+    st.key.trials = rung->trials;
+    st.key.gpus = work->gpus;
+    st.key.gpus_per_node = o->offer->gpus;
+    st.key.nodes = work->nodes;
+    st.key.kept = work->kept < work->nodes ? work->kept : work->nodes;
+    count_slots(&st);
+    if (st.slots < 1)
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "stage %d: a trial of %d GPUs needs %d nodes of %s (%d GPUs each), expected at least as many, "
+                          "got %d",
+                          work->stage, work->gpus, st.nodes_per_trial, o->offer->instance_type, o->offer->gpus,
+                          work->nodes);
+    *out = st;
+    return true;
+}
+
+static const char *why_not_schedule(const struct stage *st)
+{
+    const int new_gangs = (st->slots - st->kept_slots) / st->slots_per_node;
+    if (st->nodes_per_trial == 1 || new_gangs == 0)
+        return NULL;
+    // The new gang starts when its last node is there; with nodes to spare, when enough of them are.
+    if (new_gangs == 1 && st->key.nodes % st->nodes_per_trial == 0)
+        return NULL;
+    return "trials on several nodes wait for whichever new nodes come first";
+}
+
+// ---- bounds
+
+// P(a node requested at the stage's start is not ready at its end) <= P(latest arrival > t) + P(end <= t), for every t.
+static double unready_bound(const struct rb_law *end, const struct rb_law *arrival, int requested)
+{
+    if (requested == 0)
+        return 0;
+    double least = 1;
+    const double low = fmin(end->low_s, arrival->low_s), high = arrival->low_s + arrival->step_s * (arrival->n - 1);
+    for (int i = 0; i <= BOUND_STEPS; i++) {
+        const double t = low + (high - low) * i / BOUND_STEPS;
+        const double late = rb_law_above(arrival, t);
+        least = fmin(least, (late < 1 ? -expm1(requested * log1p(-late)) : 1) + rb_law_below(end, t));
+    }
+    return fmin(1, least + end->error + requested * arrival->tail_error + arrival->error);
+}
+
+// P(end - running < 60 s) <= P(running > q) + P(end < 60 s + q), for every q.
+static double short_lived_bound(const struct rb_law *end, const struct rb_law *queue, int requested)
+{
+    if (requested == 0)
+        return 0;
+    double least = 1;
+    const double high = queue->low_s + queue->step_s * (queue->n - 1);
+    for (int i = 0; i <= BOUND_STEPS; i++) {
+        const double q = queue->low_s + (high - queue->low_s) * i / BOUND_STEPS;
+        least = fmin(least, rb_law_above(queue, q) + rb_law_below(end, BILLED_AT_LEAST_S + q));
+    }
+    return fmin(1, least + end->error + queue->error);
+}
+
+// ---- laws of stages
+
+static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struct stage *st, struct rb_law law,
+                                       enum rb_stage_method method, const char *why)
+{
+    const struct rb_provisioning *p = st->key.provisioning;
+    const int requested = st->key.nodes - st->key.kept;
+    struct rb_stage_time *t = rb_arena_alloc(&times->arena, sizeof *t);
+    *t = (struct rb_stage_time){
+        .law = law,
+        .method = method,
+        .why = why,
+        .unready = unready_bound(&law, arrival_law(times, p), requested),
+        .short_lived = short_lived_bound(&law, queue_law(times, p), requested),
+        .queue_mean_s = rb_queue_mean_s(p),
+    };
+    times->made[method]++;
+    return t;
+}
+
+static bool schedule_law(struct rb_stage_times *times, const struct stage *st, double accuracy, struct rb_law *out,
+                         const char **out_why)
+{
+    const struct rb_law *arrival = arrival_law(times, st->key.provisioning);
+    struct rb_law last_of_gang;
+    struct rb_list_schedule schedule = {
+        .trial = trial_law(times, &st->key),
+        .n_trials = st->key.trials,
+        .open_slots = st->kept_slots < st->key.trials ? st->kept_slots : st->key.trials,
+        .new_nodes = (st->slots - st->kept_slots) / st->slots_per_node,
+        .slots_per_node = st->slots_per_node,
+        .arrival = arrival,
+    };
+    *out_why = why_not_schedule(st);
+    if (*out_why)
+        return false;
+    if (st->nodes_per_trial > 1 && schedule.new_nodes > 0) {
+        last_of_gang = rb_law_largest_of(arrival, st->key.nodes - st->key.kept, &times->arena);
+        schedule.arrival = &last_of_gang;
+    }
+    // What cannot be had as accurately as asked for is still better than samples.
+    for (double reached = accuracy; reached <= COARSEST_ACCURACY; reached *= 10) {
+        if (rb_list_schedule_law(&schedule, reached, &times->arena, out, out_why))
+            return true;
+    }
+    return false;
+}
+
+static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int n, struct rb_law *out,
+                      struct rb_err *err)
+{
+    const struct rb_rung *rung = &st->scenario->stages.rungs[st->work->stage];
+    const struct rb_plan_nodes nodes = {st->work->offer, st->key.nodes};
+    const struct rb_plan_stage plan = {
+        .trials = rung->trials,
+        .resource_start = rung->resource_start,
+        .resource_end = rung->resource_end,
+        .gpus_per_trial = st->key.gpus,
+        .trials_per_gpu = 1,
+        .nodes = &nodes,
+        .n_nodes = 1,
+    };
+    RB_AUTO(rb_auto_free) double *seconds = rb_xcalloc((size_t)n, sizeof *seconds);
+    RB_AUTO(rb_auto_free) double *cost = rb_xcalloc((size_t)n, sizeof *cost);
+    if (st->work->stage == 0 && st->key.kept > 0)
+        return rb_err_set(err, RB_ERR_INVALID, "stage 0: no node can be kept from a stage before it, got %d",
+                          st->key.kept);
+    if (!rb_stage_run(st->scenario, st->work->stage, &plan, st->key.kept, n, times->workspace, seconds, cost, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        seconds[i] /= (double)RB_US_PER_S;
+    *out = rb_law_of_samples(seconds, n, &times->arena);
+    return true;
+}
+
+// Where nothing is random, one run is the law.
+static bool is_certain(struct rb_stage_times *times, const struct stage *st)
+{
+    return trial_law(times, &st->key)->n == 1 &&
+           (st->key.kept == st->key.nodes || arrival_law(times, st->key.provisioning)->n == 1);
+}
+
+static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
+                                              struct rb_err *err)
+{
+    const bool certain = is_certain(times, st);
+    struct rb_stage_key key = st->key;
+    struct rb_law law;
+    key.part = RB_PART_PILOT;
+    key.stage = st->work->stage;
+    key.seed = st->scenario->seed;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (e->value)
+        return e->value;
+    if (!run_pilot(times, st, certain ? 1 : times->pilot, &law, err))
+        return NULL;
+    if (certain)
+        law.error = law.tail_error = 0;
+    e->value = keep_time(times, st, law, certain ? RB_STAGE_SCHEDULE : RB_STAGE_PILOT, certain ? NULL : why);
+    return e->value;
+}
+
+const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
+                                               const struct rb_stage_work *work, double accuracy, struct rb_err *err)
+{
+    struct stage st;
+    if (!describe(s, work, &st, err))
+        return NULL;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &st.key, &times->arena);
+    struct rb_stage_time *known = e->value;
+    if (known && e->accuracy <= accuracy)
+        return known->method == RB_STAGE_PILOT ? pilot_time(times, &st, known->why, err) : known;
+    const char *why = NULL;
+    struct rb_law law;
+    if (st.kept_slots >= st.key.trials) {
+        law = rb_law_largest_of(trial_law(times, &st.key), st.key.trials, &times->arena);
+        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
+        e->accuracy = 0;
+    } else if (!is_certain(times, &st) && schedule_law(times, &st, accuracy, &law, &why)) {
+        e->value = keep_time(times, &st, law, RB_STAGE_SCHEDULE, NULL);
+        e->accuracy = accuracy;
+    } else {
+        const struct rb_stage_time *t = pilot_time(times, &st, why, err);
+        if (t) { // an entry of its own per stage and seed: they key the draws
+            e->value = (struct rb_stage_time *)t;
+            e->accuracy = 0;
+        }
+        return t;
+    }
+    return e->value;
+}
+
+const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const struct rb_scenario *s,
+                                          const struct rb_stage_work *work, struct rb_err *err)
+{
+    struct stage st;
+    if (!describe(s, work, &st, err))
+        return NULL;
+    struct rb_stage_key key = part_key(RB_PART_FLOOR);
+    key.profile = st.key.profile;
+    key.units = st.key.units;
+    key.unit_s = st.key.unit_s;
+    key.trials = st.key.trials;
+    key.slots = st.slots < st.key.trials ? st.slots : st.key.trials;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (e->value)
+        return e->value;
+    // Both are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once.
+    const struct rb_law *trial = trial_law(times, &st.key);
+    struct rb_law floor = rb_law_largest_of(trial, key.trials, &times->arena);
+    if (trial->mean_s * key.trials > floor.mean_s * key.slots) {
+        const struct rb_law work_law = rb_law_sum_of(trial, key.trials, &times->arena);
+        floor = rb_law_times(&work_law, 1.0 / key.slots, &times->arena);
+    }
+    e->value = new_law(times, floor);
+    return e->value;
+}
