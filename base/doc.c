@@ -69,6 +69,14 @@ bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *f
                          message);
 }
 
+const struct rb_node *rb_node_member(const struct rb_node *node, const char *key)
+{
+    const struct rb_node *n = node && node->kind == RB_NODE_MAP ? node->first : NULL;
+    while (n && strcmp(n->key, key) != 0)
+        n = n->next;
+    return n;
+}
+
 // What stands there, for "got ...".
 static const char *describe(const struct rb_node *node, char out[static 64])
 {

@@ -54,6 +54,9 @@ char *rb_node_path(const struct rb_node *node, char *out, size_t size);
 bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+// Member of a map; NULL if absent, or if node is NULL or no map. For documents of others, whose unknown keys are no error.
+const struct rb_node *rb_node_member(const struct rb_node *node, const char *key);
+
 // Typed reads of one node. NULL node or wrong kind: error naming the path and what was expected.
 bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err); // borrowed from the doc
 bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err);

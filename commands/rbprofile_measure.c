@@ -14,7 +14,6 @@
 #include "executor/ssh_command.h"
 #include "profiles/billing.h"
 #include "profiles/job.h"
-#include "providers/aws_endpoint.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 
@@ -206,9 +205,7 @@ static bool open_provider(struct measurement *m, struct rb_err *err)
         .loopback_only = strncmp(m->infra, "mock/", 5) == 0,
         .local_slots = m->offer->gpus,
     };
-    char endpoint[512];
-    m->loopback = !m->local && rb_aws_endpoint("ec2", m->region, config.loopback_only, endpoint, sizeof endpoint, NULL) &&
-                  rb_http_is_loopback(endpoint);
+    m->loopback = !m->local && m->ops->is_harmless(m->region);
     return m->ops->create(&config, &m->provider, err);
 }
 

@@ -7,7 +7,6 @@
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
 #include "executor/ssh_command.h"
-#include "providers/aws_endpoint.h"
 #include "providers/http.h"
 #include "views/progress.h"
 
@@ -81,14 +80,9 @@ int rb_session_infras(const struct rb_plan *plan, char out[][64], int max)
 
 bool rb_session_is_harmless(const char *infra)
 {
-    char region[64], endpoint[512];
+    char region[64];
     const struct rb_provider_ops *ops;
-    if (strcmp(infra, "local") == 0)
-        return true;
-    return rb_provider_find(infra, &ops, region, NULL) &&
-           (strncmp(infra, "aws/", 4) == 0 || strncmp(infra, "mock/", 5) == 0) &&
-           rb_aws_endpoint("ec2", region, strncmp(infra, "mock/", 5) == 0, endpoint, sizeof endpoint, NULL) &&
-           rb_http_is_loopback(endpoint);
+    return rb_provider_find(infra, &ops, region, NULL) && ops->is_harmless(region);
 }
 
 static bool open_provider(struct session *s, int i, struct rb_err *err)

@@ -221,6 +221,17 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     rb_controller_check_over(c);
 }
 
+// The cloud's own switch is not wound up again by heartbeats, so it stands behind everything that is planned: it bounds
+// the cost of a node whose controller never comes back. The same in every repetition of the request.
+static int64_t max_lifetime_s(const struct rb_controller_node *n)
+{
+    const int64_t deadline_us = n->c->meta.deadline_us;
+    if (deadline_us < 0)
+        return RB_CONTROLLER_MAX_LIFETIME_S;
+    const int64_t left_us = deadline_us > n->row.intent_us ? deadline_us - n->row.intent_us : 0;
+    return left_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S;
+}
+
 static void request_launch(struct rb_controller_node *n, const char *user_data)
 {
     struct rb_controller *c = n->c;
@@ -244,6 +255,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .image_id = image_of(n),
         .user_data = user_data,
         .disk_gb = n->billing.disk_gb,
+        .max_lifetime_s = max_lifetime_s(n),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = resources->security_groups.items,

@@ -101,6 +101,7 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
         seen_running(n, instance);
         break;
     case RB_INSTANCE_STOPPING:
+    case RB_INSTANCE_STOPPED:
         if (rb_controller_node_exists(n)) {
             n->row.running_unix_us = n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
             rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");

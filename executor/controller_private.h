@@ -21,6 +21,8 @@ enum {
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
+    RB_CONTROLLER_END_SLACK_S = 3600,        // past the deadline: what saving and leaving may take
+    RB_CONTROLLER_MAX_LIFETIME_S = 7 * 86400, // of a node, where the job has no deadline
     RB_CONTROLLER_TAIL = 512,        // bytes of output kept for the note about a failure
 };
 

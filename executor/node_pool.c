@@ -92,6 +92,7 @@ static void launch(struct pool_node *n)
         .market = p->config.offer->market,
         .user_data = user_data.data,
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
+        .max_lifetime_s = p->config.hard_limit_min * 60,
         .tags = tags,
         .n_tags = 3,
         .security_groups = r->security_groups.items,
@@ -168,6 +169,7 @@ static void see(struct pool_node *n, const struct rb_instance *i)
         see_running(n, i);
         break;
     case RB_INSTANCE_STOPPING:
+    case RB_INSTANCE_STOPPED:
     case RB_INSTANCE_TERMINATED:
         if (!n->pool->ending) {
             struct rb_err err = {0};

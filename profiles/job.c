@@ -60,7 +60,7 @@ static const char *other_infra(const struct rb_job *job)
 {
     for (int i = 0; i < job->resources.infra.n; i++) {
         const char *infra = job->resources.infra.items[i];
-        if (rb_infra_within(infra, "gcp") || rb_infra_within(infra, "slurm"))
+        if (rb_infra_within(infra, "slurm"))
             return infra;
     }
     return NULL;
@@ -82,7 +82,7 @@ static const struct {
     {"policy", other_policy, "use elastic or static"},
     {"trial.gpus.share", shared_gpus, "leave share out"},
     {"trial.batch", tuned_batch, "leave batch out"},
-    {"resources.infra", other_infra, "use aws, mock or local"},
+    {"resources.infra", other_infra, "use aws, gcp, mock or local"},
     {"on_drift", acts_on_drift, "use warn"},
 };
 

@@ -106,7 +106,7 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
 // The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 
-// Keys that are valid but would change the result and are not carried out yet (tuners, policies, gcp, slurm, batch
+// Keys that are valid but would change the result and are not carried out yet (tuners, policies, slurm, batch
 // tuning, GPU sharing, ...): fails with "not supported yet: ...". Called by rbplan, rbrun and rbsim, not by --check.
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
 

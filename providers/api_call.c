@@ -15,7 +15,6 @@
 static const int64_t retry_base_us = RB_US_PER_S / 2;
 static const int64_t throttle_base_us = 2 * RB_US_PER_S; // a throttled peer wants longer pauses
 static const int64_t backoff_cap_us = 20 * RB_US_PER_S;  // as the SDKs
-static const int64_t retry_after_cap_us = 60 * RB_US_PER_S;
 
 // The retry quota of the AWS SDKs (standard mode): a service that fails everywhere is not hammered by every call's full
 // number of tries. A retry that works gives back what it took; a first try that works gives back one.
@@ -27,6 +26,7 @@ struct rb_api_try {
     struct rb_api_call call;
     int n_tries;
     int quota_taken;      // by the last retry
+    bool renewed;         // who we are was renewed for it once: a second time would not help
     bool outcome_unknown; // some try may have taken effect without our learning of it
     uint64_t timer;       // 0: none
     struct rb_err err;    // what the last try said
@@ -120,17 +120,25 @@ static double random_fraction(void)
     return ((double)bits + 1.0) / 4294967296.0;
 }
 
-static int64_t backoff_us(int n_tries, enum rb_api_reaction reaction, int64_t retry_after_us)
+static int64_t backoff_us(int n_tries, enum rb_api_reaction reaction)
 {
-    int64_t ceiling = reaction == RB_API_SLOW_DOWN ? throttle_base_us : retry_base_us;
+    int64_t ceiling = reaction == RB_API_RETRY ? retry_base_us : throttle_base_us;
     for (int i = 1; i < n_tries && ceiling < backoff_cap_us; i++)
         ceiling *= 2;
     if (ceiling > backoff_cap_us)
         ceiling = backoff_cap_us;
-    const int64_t jitter = (int64_t)(random_fraction() * (double)ceiling);
+    return (int64_t)(random_fraction() * (double)ceiling);
+}
+
+// What the peer asks for, and then the random part, so that not everybody comes back at once.
+static int64_t pause_us(const struct rb_api_try *t, enum rb_api_reaction reaction, int64_t retry_after_us)
+{
+    const struct rb_loop *loop = t->api->config.loop;
+    const int64_t minute_us = 60 * RB_US_PER_S;
+    int64_t asked_us = retry_after_us < minute_us ? retry_after_us : minute_us;
     if (retry_after_us < 0)
-        return jitter;
-    return jitter + (retry_after_us < retry_after_cap_us ? retry_after_us : retry_after_cap_us);
+        asked_us = reaction == RB_API_NEXT_MINUTE ? minute_us - loop->unix_us(loop->ctx) % minute_us : 0;
+    return asked_us + backoff_us(t->n_tries, reaction);
 }
 
 static bool take_quota(struct rb_api_try *t, bool answered)
@@ -151,7 +159,7 @@ static void try_later(struct rb_api_try *t, enum rb_api_reaction reaction, bool 
         give_up(t);
         return;
     }
-    const int64_t delay_us = backoff_us(t->n_tries, reaction, retry_after_us);
+    const int64_t delay_us = pause_us(t, reaction, retry_after_us);
     char delay[32];
     rb_trace("provider", "%s: try %d of %d: %s; again in %s", t->call.name, t->n_tries, t->call.max_tries,
              t->err.message, rb_format_duration(delay_us, delay));
@@ -172,12 +180,22 @@ static enum rb_api_reaction judge(struct rb_api_try *t, const struct rb_http_res
     return t->api->config.judge(r->status, r->body, r->body_len, &t->err);
 }
 
+// Some other server may sit at the address of the metadata service.
+static bool decode(struct rb_api_try *t, const struct rb_http_response *r)
+{
+    const char *flavor = t->call.flavor;
+    if (flavor && (!r->metadata_flavor || strcmp(r->metadata_flavor, flavor) != 0))
+        return rb_err_set(&t->err, RB_ERR_IO, "%s: expected an answer with Metadata-Flavor: %s",
+                          t->api->config.endpoint, flavor);
+    return t->call.decode(t->call.arg, r->body, r->body_len, &t->err);
+}
+
 static void on_response(void *arg, const struct rb_http_response *r)
 {
     struct rb_api_try *t = arg;
     const struct rb_api_config *config = &t->api->config;
     t->err = (struct rb_err){0};
-    if (r->status >= 200 && r->status < 300 && t->call.decode(t->call.arg, r->body, r->body_len, &t->err)) {
+    if (r->status >= 200 && r->status < 300 && decode(t, r)) {
         succeed(t);
         return;
     }
@@ -185,14 +203,22 @@ static void on_response(void *arg, const struct rb_http_response *r)
     if (t->err.code == RB_ERR_UNKNOWN_OUTCOME && !t->call.mutating)
         t->err.code = RB_ERR_IO;
     t->outcome_unknown = t->outcome_unknown || t->err.code == RB_ERR_UNKNOWN_OUTCOME;
-    if (reaction == RB_API_REFRESH && (!config->renew || !config->renew(config->authority, r, &t->err)))
-        reaction = RB_API_FAIL;
+    if (reaction == RB_API_REFRESH) {
+        if (t->renewed || !config->renew || !config->renew(config->authority, r, &t->err))
+            reaction = RB_API_FAIL;
+        t->renewed = true;
+    }
     try_later(t, reaction, r->status != 0, rb_http_retry_after_us(r, config->loop->unix_us(config->loop->ctx)));
 }
 
 const struct rb_api_call *rb_api_call_of(const struct rb_api_try *t)
 {
     return &t->call;
+}
+
+void *rb_api_authority_of(const struct rb_api_try *t)
+{
+    return t->api->config.authority;
 }
 
 void rb_api_transmit(struct rb_api_try *t, const char *const *headers, int n_headers)
@@ -216,6 +242,7 @@ void rb_api_transmit(struct rb_api_try *t, const char *const *headers, int n_hea
         .body = t->call.body.data,
         .body_len = t->call.body.len,
         .timeout_us = t->call.timeout_us,
+        .metadata = t->call.flavor != NULL,
     };
     if (!rb_http_send(t->api->config.http, &request, on_response, t, &t->err))
         give_up(t);

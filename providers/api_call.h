@@ -17,6 +17,7 @@ enum rb_api_reaction {
     RB_API_FAIL,      // a definite refusal: repeating it cannot help
     RB_API_RETRY,     // transient: repeat the identical request
     RB_API_SLOW_DOWN, // throttled: repeat it, later
+    RB_API_NEXT_MINUTE, // this minute's budget is used up: repeat it in the next
     RB_API_REFRESH,   // credentials or clock out of date: renew them, repeat
 };
 
@@ -33,6 +34,7 @@ struct rb_api_call {
     int max_tries;
     int64_t delay_us;         // before the first try
     int64_t timeout_us;       // of one try; 0: the HTTP client's
+    const char *flavor;       // static; to a metadata service, which must call itself by this name. NULL: to no such
     void *arg;
     // Reads a 2xx body into *arg; false counts as an answer that got lost.
     bool (*decode)(void *arg, const char *body, size_t n, struct rb_err *err);
@@ -68,6 +70,7 @@ void rb_api_refuse(struct rb_api *api, struct rb_api_call *call, const struct rb
 // --- for the authority ---
 
 const struct rb_api_call *rb_api_call_of(const struct rb_api_try *t);
+void *rb_api_authority_of(const struct rb_api_try *t);
 void rb_api_transmit(struct rb_api_try *t, const char *const *headers, int n_headers);
 void rb_api_cannot_transmit(struct rb_api_try *t, const struct rb_err *err); // nothing was sent: the call is given up
 

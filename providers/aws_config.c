@@ -4,90 +4,17 @@
 
 #include "base/arena.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pwd.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-// Written by hand and by `aws configure`: real ones are a few KiB.
-enum { MAX_FILE_BYTES = 1 << 20, MAX_SETTINGS = 8192 };
+enum { MAX_SETTINGS = 8192 };
 
 static const char blanks[] = " \t\r\f\v";
 
-static const char *home(void)
-{
-    const char *dir = getenv("HOME");
-    if (dir && *dir)
-        return dir;
-    const struct passwd *user = getpwuid(getuid());
-    return user ? user->pw_dir : "/";
-}
-
-static char *join(const char *dir, const char *rest)
-{
-    const size_t size = strlen(dir) + 1 + strlen(rest) + 1;
-    char *path = rb_xcalloc(size, 1);
-    snprintf(path, size, "%s/%s", dir, rest);
-    return path;
-}
-
-static char *resolve_path(const char *variable, const char *below_home)
-{
-    const char *set = getenv(variable);
-    if (!set || !*set)
-        return join(home(), below_home);
-    return strncmp(set, "~/", 2) == 0 ? join(home(), set + 2) : rb_xstrdup(set);
-}
-
-static bool io_error(const struct rb_aws_file *file, const char *what, struct rb_err *err)
-{
-    return rb_err_set_at(err, RB_ERR_IO, (struct rb_place){.file = file->path}, NULL, "%s: %s", what, strerror(errno));
-}
-
-static bool read_all(struct rb_aws_file *file, int fd, struct rb_err *err)
-{
-    file->text = rb_xcalloc(MAX_FILE_BYTES + 1, 1);
-    while (file->len < MAX_FILE_BYTES) {
-        const ssize_t n = read(fd, file->text + file->len, MAX_FILE_BYTES - file->len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return io_error(file, "cannot be read", err);
-        if (n == 0)
-            return true;
-        file->len += (size_t)n;
-    }
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL,
-                         "expected less than 1 MiB; is this the file of the AWS tools?");
-}
-
-// Owner and mode are those of the very file that is read, whatever the path names later.
-static bool read_file(struct rb_aws_file *file, struct rb_err *err)
-{
-    const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR || io_error(file, "cannot be opened", err);
-    struct stat st;
-    bool ok = fstat(fd, &st) == 0 || io_error(file, "cannot be examined", err);
-    if (ok && !S_ISREG(st.st_mode))
-        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL, "expected a regular file");
-    ok = ok && read_all(file, fd, err);
-    close(fd);
-    if (!ok)
-        return false;
-    file->present = true;
-    file->owner = st.st_uid;
-    file->mode = st.st_mode;
-    return true;
-}
-
 struct reader {
     struct rb_aws_config *config;
-    const struct rb_aws_file *file;
+    const struct rb_private_file *file;
     const char *kind, *name; // of the section; NULL before the first
     int line, key_indent;
     struct rb_aws_setting *last; // the plain key read last in this section, NULL: none
@@ -175,7 +102,7 @@ static bool read_line(struct reader *r, char *line)
     return *line == '[' ? read_section(r, line) : read_setting(r, line, indent);
 }
 
-static bool read_settings(struct rb_aws_config *c, const struct rb_aws_file *file, struct rb_err *err)
+static bool read_settings(struct rb_aws_config *c, const struct rb_private_file *file, struct rb_err *err)
 {
     if (!file->present)
         return true;
@@ -206,27 +133,19 @@ bool rb_aws_config_load(struct rb_aws_config *out, struct rb_err *err)
 {
     *out = (struct rb_aws_config){0};
     choose_profile(out);
-    out->credentials.path = resolve_path("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
-    out->config.path = resolve_path("AWS_CONFIG_FILE", ".aws/config");
-    if (read_file(&out->credentials, err) && read_settings(out, &out->credentials, err) &&
-        read_file(&out->config, err) && read_settings(out, &out->config, err))
+    out->credentials.path = rb_private_file_path("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+    out->config.path = rb_private_file_path("AWS_CONFIG_FILE", ".aws/config");
+    if (rb_private_file_read(&out->credentials, err) && read_settings(out, &out->credentials, err) &&
+        rb_private_file_read(&out->config, err) && read_settings(out, &out->config, err))
         return true;
     rb_aws_config_finish(out);
     return false;
 }
 
-static void file_finish(struct rb_aws_file *file)
-{
-    if (file->text)
-        explicit_bzero(file->text, file->len);
-    free(file->text);
-    free(file->path);
-}
-
 void rb_aws_config_finish(struct rb_aws_config *c)
 {
-    file_finish(&c->credentials);
-    file_finish(&c->config);
+    rb_private_file_finish(&c->credentials);
+    rb_private_file_finish(&c->config);
     free(c->settings);
     *c = (struct rb_aws_config){0};
 }
@@ -253,16 +172,4 @@ const struct rb_aws_setting *rb_aws_config_find(const struct rb_aws_config *c, c
             return s;
     }
     return NULL;
-}
-
-bool rb_aws_file_is_private(const struct rb_aws_file *file, struct rb_err *err)
-{
-    const struct rb_place place = {.file = file->path};
-    if (file->owner != geteuid())
-        return rb_err_set_at(err, RB_ERR_DENIED, place, NULL,
-                             "belongs to another user; expected a file of your own (see AWS_SHARED_CREDENTIALS_FILE)");
-    if (file->mode & (S_IRWXG | S_IRWXO))
-        return rb_err_set_at(err, RB_ERR_DENIED, place, NULL,
-                             "other users may read or change the secrets in it; run: chmod 600 %s", file->path);
-    return true;
 }

@@ -3,22 +3,10 @@
 #ifndef RB_PROVIDERS_AWS_CONFIG_H
 #define RB_PROVIDERS_AWS_CONFIG_H
 
-#include "base/err.h"
-
-#include <stddef.h>
-#include <sys/types.h>
-
-struct rb_aws_file {
-    char *path;   // as resolved from AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE or HOME
-    bool present;
-    uid_t owner;
-    mode_t mode;
-    char *text;   // settings point into it
-    size_t len;
-};
+#include "providers/private_file.h"
 
 struct rb_aws_setting {
-    const struct rb_aws_file *file;
+    const struct rb_private_file *file;
     const char *kind, *name;  // [profile NAME], [services NAME], [sso-session NAME]; [default] is profile default
     const char *group, *key;  // group: the key above an indented block, else NULL
     const char *value;
@@ -26,7 +14,7 @@ struct rb_aws_setting {
 };
 
 struct rb_aws_config {
-    struct rb_aws_file credentials, config;
+    struct rb_private_file credentials, config;
     struct rb_aws_setting *settings; // [n_settings]: credentials file first, so that its keys win
     int n_settings;
     const char *profile;             // AWS_PROFILE, AWS_DEFAULT_PROFILE or "default"
@@ -41,7 +29,5 @@ bool rb_aws_config_has(const struct rb_aws_config *c, const char *kind, const ch
 // NULL: not set. group NULL: a plain key.
 const struct rb_aws_setting *rb_aws_config_find(const struct rb_aws_config *c, const char *kind, const char *name,
                                                 const char *group, const char *key);
-// May a secret, or a command to run, be taken from this file? Ours, and nobody else's to read or write: else DENIED.
-bool rb_aws_file_is_private(const struct rb_aws_file *file, struct rb_err *err);
 
 #endif

@@ -120,7 +120,7 @@ static enum found from_static_profile(const struct rb_aws_config *config, struct
     }
     if (token && token->file != secret->file)
         token = NULL; // a token of another key pair
-    if (!rb_aws_file_is_private(secret->file, err) ||
+    if (!rb_private_file_check(secret->file, err) ||
         !fill(c, access->value, secret->value, token ? token->value : NULL, "profile", err))
         return FOUND_ERROR;
     return FOUND;
@@ -128,10 +128,10 @@ static enum found from_static_profile(const struct rb_aws_config *config, struct
 
 static bool member(const struct rb_doc *doc, const char *key, bool required, const char **out, struct rb_err *err)
 {
+    const struct rb_node *n = rb_node_member(doc->root, key);
     *out = NULL;
-    for (const struct rb_node *n = doc->root->first; n; n = n->next)
-        if (strcmp(n->key, key) == 0)
-            return rb_node_string(n, out, err);
+    if (n)
+        return rb_node_string(n, out, err);
     return !required || rb_err_set(err, RB_ERR_DENIED, "key %s is missing", key);
 }
 
@@ -140,9 +140,9 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
 {
     const char *access, *secret, *token, *expiration;
     int64_t version = 0;
-    for (const struct rb_node *n = doc->root->first; doc->root->kind == RB_NODE_MAP && n; n = n->next)
-        if (strcmp(n->key, "Version") == 0 && !rb_node_int(n, 1, 1, &version, err))
-            return false;
+    const struct rb_node *stated = rb_node_member(doc->root, "Version");
+    if (stated && !rb_node_int(stated, 1, 1, &version, err))
+        return false;
     if (version != 1)
         return rb_err_set(err, RB_ERR_DENIED, "expected a JSON object with \"Version\": 1");
     return member(doc, "AccessKeyId", true, &access, err) && member(doc, "SecretAccessKey", true, &secret, err) &&
@@ -151,23 +151,13 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
            fill(c, access, secret, token, "credential_process", err);
 }
 
-// The document holds secrets as text; its memory is ours to overwrite before it is freed.
-static void wipe_document(struct rb_doc *doc)
-{
-    if (doc->root && doc->root->kind == RB_NODE_MAP)
-        for (const struct rb_node *n = doc->root->first; n; n = n->next)
-            if (n->text)
-                explicit_bzero((char *)n->text, n->text_len);
-    rb_doc_finish(doc);
-}
-
 static bool parse_process_output(const struct rb_buf *text, struct rb_aws_credentials *c, struct rb_err *err)
 {
     struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "credential_process", rb_buf_str(text), text->len, err))
         return false;
     const bool ok = read_process_output(&doc, c, err);
-    wipe_document(&doc);
+    rb_private_doc_finish(&doc);
     return ok || rb_err_prefix(err, "output of credential_process");
 }
 
@@ -177,7 +167,7 @@ static enum found from_process(const struct rb_aws_config *config, struct rb_aws
     if (!command)
         return FOUND_NOTHING;
     RB_AUTO(rb_buf_finish) struct rb_buf output = RB_BUF_INIT;
-    const bool ok = rb_aws_file_is_private(command->file, err) &&
+    const bool ok = rb_private_file_check(command->file, err) &&
                     rb_credential_process_run(command->value, &output, err) && parse_process_output(&output, c, err);
     if (output.data)
         explicit_bzero(output.data, output.cap);

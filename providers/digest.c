@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -43,6 +44,22 @@ void rb_digest_hex(const uint8_t *bytes, size_t n, char *out)
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
     out[2 * n] = '\0';
+}
+
+// Source: RFC 9562, 5.5.
+void rb_digest_uuid5(const uint8_t name_space[16], const char *name, char out[37])
+{
+    uint8_t digest[20];
+    unsigned len = 0;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    must(ctx && EVP_DigestInit_ex(ctx, EVP_sha1(), NULL) == 1 && EVP_DigestUpdate(ctx, name_space, 16) == 1 &&
+         EVP_DigestUpdate(ctx, name, strlen(name)) == 1 && EVP_DigestFinal_ex(ctx, digest, &len) == 1);
+    EVP_MD_CTX_free(ctx);
+    digest[6] = (uint8_t)((digest[6] & 0x0f) | 0x50); // version
+    digest[8] = (uint8_t)((digest[8] & 0x3f) | 0x80); // variant
+    char hex[33];
+    rb_digest_hex(digest, 16, hex);
+    snprintf(out, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
 void rb_random_bytes(void *out, size_t n)

@@ -8,6 +8,8 @@
 void rb_digest_sha256(const void *bytes, size_t n, char out_hex[65]); // rb_digest_fn
 void rb_digest_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t n, uint8_t out[32]);
 void rb_digest_hex(const uint8_t *bytes, size_t n, char *out); // 2n+1 bytes
+// UUID of version 5: always the same for the same name. Text of 36 characters.
+void rb_digest_uuid5(const uint8_t name_space[16], const char *name, char out[37]);
 void rb_random_bytes(void *out, size_t n); // from the system; aborts if there is none
 // Base64 with padding; out holds 4*((n+2)/3)+1 bytes.
 void rb_base64_encode(const void *bytes, size_t n, char *out);

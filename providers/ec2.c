@@ -3,10 +3,12 @@
 #include "providers/ec2.h"
 
 #include "providers/aws_client.h"
+#include "providers/aws_endpoint.h"
 #include "providers/ec2_decode.h"
 #include "providers/ec2_encode.h"
 #include "providers/ec2_errors.h"
 #include "providers/ec2_offers.h"
+#include "providers/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,32 +61,6 @@ static struct rb_api_call new_call(const char *name, bool mutating, void *arg)
         .max_tries = mutating ? CHANGE_TRIES : DESCRIBE_TRIES,
         .arg = arg,
     };
-}
-
-static const char *copy_or_null(struct rb_arena *a, const char *s)
-{
-    return s ? rb_arena_strdup(a, s) : NULL;
-}
-
-static void copy_launch(struct rb_arena *a, const struct rb_launch *from, struct rb_launch *to)
-{
-    *to = *from;
-    to->token = copy_or_null(a, from->token);
-    to->region = copy_or_null(a, from->region);
-    to->zone = copy_or_null(a, from->zone);
-    to->instance_type = copy_or_null(a, from->instance_type);
-    to->image_id = copy_or_null(a, from->image_id);
-    to->user_data = copy_or_null(a, from->user_data);
-    to->subnet = copy_or_null(a, from->subnet);
-    to->instance_profile = copy_or_null(a, from->instance_profile);
-    struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
-    for (int i = 0; i < from->n_tags; i++)
-        tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};
-    const char **groups = rb_arena_array(a, (size_t)from->n_security_groups, sizeof *groups);
-    for (int i = 0; i < from->n_security_groups; i++)
-        groups[i] = rb_arena_strdup(a, from->security_groups[i]);
-    to->tags = tags;
-    to->security_groups = groups;
 }
 
 static void launch_destroy(void *arg)
@@ -172,7 +148,7 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     l->ec2 = ec2;
     l->fn = fn;
     l->arg = arg;
-    copy_launch(&l->arena, what, &l->what);
+    rb_launch_copy(&l->arena, what, &l->what);
     l->image_id = l->what.image_id;
     if (!l->image_id && rb_aws_client_is_loopback(ec2->client))
         l->image_id = loopback_image;
@@ -247,7 +223,7 @@ static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
 {
     struct listing *l = rb_xcalloc(1, sizeof *l);
     l->ec2 = p->state;
-    l->run_id = copy_or_null(&l->arena, run_id);
+    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
     l->fn = fn;
     l->arg = arg;
     ask_page(l, NULL);
@@ -305,6 +281,23 @@ static void ec2_destroy(struct rb_provider *p)
     p->state = NULL;
 }
 
+static bool is_on_loopback(const char *region, bool loopback_only)
+{
+    char endpoint[512];
+    return rb_aws_endpoint("ec2", region, loopback_only, endpoint, sizeof endpoint, NULL) &&
+           rb_http_is_loopback(endpoint);
+}
+
+static bool aws_is_harmless(const char *region)
+{
+    return is_on_loopback(region, false);
+}
+
+static bool mock_is_harmless(const char *region)
+{
+    return is_on_loopback(region, true);
+}
+
 static bool create(const struct rb_provider_config *config, const struct rb_provider_ops *ops, bool loopback_only,
                    struct rb_provider *out, struct rb_err *err)
 {
@@ -348,6 +341,7 @@ const struct rb_provider_ops rb_provider_aws = {
     .launch = ec2_launch,
     .list = ec2_list,
     .terminate = ec2_terminate,
+    .is_harmless = aws_is_harmless,
     .offers = ec2_offers,
 };
 
@@ -359,5 +353,6 @@ const struct rb_provider_ops rb_provider_mock = {
     .launch = ec2_launch,
     .list = ec2_list,
     .terminate = ec2_terminate,
+    .is_harmless = mock_is_harmless,
     .offers = ec2_offers,
 };

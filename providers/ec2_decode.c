@@ -2,13 +2,11 @@
 #include "providers/ec2_decode.h"
 
 #include "base/number.h"
+#include "providers/untrusted.h"
 #include "providers/xml.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MAX_ID_LEN = 64 };
 
 static bool missing(const char *element, const char *expected, struct rb_err *err)
 {
@@ -52,19 +50,6 @@ static const char *next_page(const struct rb_xml *root)
     return text_or_null(root, "nextToken"); // an empty element ends the list, too
 }
 
-static bool is_identifier(const char *s)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-    const size_t n = strlen(s);
-    return n > 0 && n <= MAX_ID_LEN && s[0] != '-' && strspn(s, allowed) == n;
-}
-
-static bool is_address(const char *s)
-{
-    struct in6_addr address;
-    return inet_pton(AF_INET, s, &address) == 1 || inet_pton(AF_INET6, s, &address) == 1;
-}
-
 // Source: InstanceState in the API reference; the high byte is internal to EC2.
 static bool decode_state(const char *code_text, enum rb_instance_state *out, struct rb_err *err)
 {
@@ -77,7 +62,7 @@ static bool decode_state(const char *code_text, enum rb_instance_state *out, str
         {32, RB_INSTANCE_STOPPING},
         {48, RB_INSTANCE_TERMINATED},
         {64, RB_INSTANCE_STOPPING},
-        {80, RB_INSTANCE_STOPPING}, // stopped: its disk is still there and billed, so it is not over
+        {80, RB_INSTANCE_STOPPED},
     };
     int64_t code;
     if (!code_text || !rb_parse_int(code_text, &code) || code < 0)
@@ -115,7 +100,7 @@ static const char *tag(const struct rb_xml *item, const char *key)
 static bool decode_address(const struct rb_xml *item, const char *element, const char **out, struct rb_err *err)
 {
     *out = text_or_null(item, element);
-    return !*out || is_address(*out) || missing(element, "a numeric IP address", err);
+    return !*out || rb_is_ip_address(*out) || missing(element, "a numeric IP address", err);
 }
 
 // The cloud's clock says when it was launched; billing counts from running, which follows within seconds.
@@ -125,7 +110,7 @@ static bool decode_times(const struct rb_xml *item, struct rb_instance *out, str
     out->running_at_us = out->terminated_at_us = -1;
     if (launched && out->state != RB_INSTANCE_PENDING && !rb_parse_instant(launched, &out->running_at_us, NULL))
         return missing("launchTime", "an instant such as 2026-01-01T00:00:00Z", err);
-    if (out->state == RB_INSTANCE_STOPPING || out->state == RB_INSTANCE_TERMINATED)
+    if (out->state != RB_INSTANCE_PENDING && out->state != RB_INSTANCE_RUNNING)
         out->terminated_at_us = time_of_reason(text_or_null(item, "reason"));
     return true;
 }
@@ -145,7 +130,7 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
         .owner = tag(item, "rb:owner"),
         .state_reason = text_or_null(rb_xml_child(item, "stateReason"), "code"),
     };
-    if (!i.id || !is_identifier(i.id))
+    if (!i.id || !rb_is_instance_id(i.id))
         return missing("instanceId", "letters, digits and dashes", err);
     if (!decode_state(rb_xml_text(rb_xml_child(item, "instanceState"), "code"), &i.state, err) ||
         !decode_times(item, &i, err) || !decode_address(item, "privateIpAddress", &i.private_address, err) ||
@@ -299,7 +284,7 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
     page.machines = rb_arena_array(arena, (size_t)count_items(item), sizeof *page.machines);
     for (; item; item = rb_xml_next(item, "item")) {
         struct rb_ec2_machine m = {.instance_type = text_or_null(item, "instanceType"), .spot = sold_as_spot(item)};
-        if (!m.instance_type || !is_identifier(m.instance_type))
+        if (!m.instance_type || !rb_is_instance_id(m.instance_type))
             return missing("instanceType", "a name", err);
         double memory_mib;
         if (!decode_number(item, "vCpuInfo", "defaultVCpus", &m.vcpus, err) ||
@@ -327,7 +312,7 @@ bool rb_ec2_decode_spot_prices(const char *body, size_t n, struct rb_arena *aren
         const char *price = text_or_null(item, "spotPrice");
         p->instance_type = text_or_null(item, "instanceType");
         p->zone = text_or_null(item, "availabilityZone");
-        if (!p->instance_type || !is_identifier(p->instance_type) || !p->zone || !is_identifier(p->zone))
+        if (!p->instance_type || !rb_is_instance_id(p->instance_type) || !p->zone || !rb_is_instance_id(p->zone))
             return missing("spotPriceHistorySet", "instanceType and availabilityZone", err);
         if (!price || !rb_parse_rate(price, false, &p->rate, err))
             return missing("spotPrice", "a positive decimal", err);

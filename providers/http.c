@@ -28,8 +28,8 @@ struct transfer {
     char *request_body;
     size_t request_len;
     struct rb_buf body;
-    char retry_after[64], date[64]; // "": not sent
-    bool oversize;
+    char retry_after[64], date[64], metadata_flavor[16]; // "": not sent
+    bool metadata, oversize;
     char reason[CURL_ERROR_SIZE];
     rb_http_fn *fn;
     void *arg;
@@ -121,13 +121,14 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
     struct transfer *t = arg;
     n *= size;
     if (n >= 5 && memcmp(bytes, "HTTP/", 5) == 0) // a new answer: forget the headers of an interim one
-        t->retry_after[0] = t->date[0] = '\0';
+        t->retry_after[0] = t->date[0] = t->metadata_flavor[0] = '\0';
     keep_header(bytes, n, "Retry-After", t->retry_after, sizeof t->retry_after);
     keep_header(bytes, n, "Date", t->date, sizeof t->date);
+    keep_header(bytes, n, "Metadata-Flavor", t->metadata_flavor, sizeof t->metadata_flavor);
     return n;
 }
 
-// Frees everything; what may have held a secret (signature, session token, user-data) is wiped first.
+// Frees everything; what may have held a secret (signature, token, user-data) is wiped first.
 static void transfer_destroy(struct transfer *t)
 {
     if (t->easy)
@@ -139,6 +140,8 @@ static void transfer_destroy(struct transfer *t)
     if (t->request_body)
         explicit_bzero(t->request_body, t->request_len);
     free(t->request_body);
+    if (t->body.data)
+        explicit_bzero(t->body.data, t->body.len);
     rb_buf_finish(&t->body);
     free(t);
 }
@@ -185,6 +188,7 @@ static void deliver(struct transfer *t, CURLcode result)
         .body = "",
         .retry_after = t->retry_after[0] ? t->retry_after : NULL,
         .date = t->date[0] ? t->date : NULL,
+        .metadata_flavor = t->metadata_flavor[0] ? t->metadata_flavor : NULL,
         .sent = may_have_been_sent(t->easy),
         .transport_error = reason_of(t, result),
     };
@@ -264,13 +268,13 @@ static void set_method(const struct transfer *t, const char *method)
 // False if this libcurl does not know one of them: going on without would be going on unprotected.
 static bool set_protection(const struct rb_http *h, const struct transfer *t, struct rb_err *err)
 {
-    const bool loopback = rb_http_url_is_loopback(t->url);
+    const bool here = t->metadata || rb_http_url_is_loopback(t->url);
     const bool ok = curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
                     curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
                     curl_easy_setopt(t->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
-                    curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, loopback ? "http,https" : "https") == CURLE_OK &&
+                    curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, here ? "http,https" : "https") == CURLE_OK &&
                     curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-                    (!loopback || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
+                    (!here || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
                     (!h->ca_file || curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file) == CURLE_OK);
     return ok || rb_err_set(err, RB_ERR_IO, "libcurl %s lacks a security option; expected 7.85 or later with TLS",
                             curl_version_info(CURLVERSION_NOW)->version);
@@ -308,7 +312,8 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
     struct transfer *t = rb_xcalloc(1, sizeof *t);
     t->fn = fn;
     t->arg = arg;
-    t->url = rb_http_url_parse(r->url, err);
+    t->metadata = r->metadata;
+    t->url = r->metadata ? rb_http_url_parse_metadata(r->url, err) : rb_http_url_parse(r->url, err);
     if (!t->url || !check_headers(r, err)) {
         transfer_destroy(t);
         return false;

@@ -20,6 +20,7 @@ struct rb_http_request {
     const void *body;
     size_t body_len;
     int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
+    bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
 };
 
 struct rb_http_response {
@@ -28,6 +29,7 @@ struct rb_http_response {
     size_t body_len;
     const char *retry_after;      // header or NULL
     const char *date;             // header or NULL
+    const char *metadata_flavor;  // header or NULL: who answers as a metadata service
     bool sent;                    // the request may have reached the peer (outcome unknown if status is 0)
     const char *transport_error;  // NULL or what libcurl said
 };

@@ -26,25 +26,42 @@ bool rb_http_url_is_loopback(CURLU *url)
     return loopback;
 }
 
-static bool check_scheme(CURLU *url, const char *text, struct rb_err *err)
+static bool is_metadata_service(CURLU *url)
+{
+    return rb_http_url_part_is(url, CURLUPART_HOST, "169.254.169.254") ||
+           rb_http_url_part_is(url, CURLUPART_HOST, "metadata.google.internal");
+}
+
+static bool check_scheme(CURLU *url, const char *text, bool metadata, struct rb_err *err)
 {
     if (rb_http_url_part_is(url, CURLUPART_SCHEME, "https"))
         return true;
-    if (rb_http_url_part_is(url, CURLUPART_SCHEME, "http") && rb_http_url_is_loopback(url))
+    if (rb_http_url_part_is(url, CURLUPART_SCHEME, "http") &&
+        (rb_http_url_is_loopback(url) || (metadata && is_metadata_service(url))))
         return true;
     return rb_err_set(err, RB_ERR_INVALID,
                       "URL '%.200s': refused; expected https://, or http:// to a loopback address only", text);
 }
 
-CURLU *rb_http_url_parse(const char *text, struct rb_err *err)
+static CURLU *parse(const char *text, bool metadata, struct rb_err *err)
 {
     CURLU *url = curl_url();
     const CURLUcode rc = url ? curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER) : CURLUE_OUT_OF_MEMORY;
-    if (rc == CURLUE_OK && check_scheme(url, text, err))
+    if (rc == CURLUE_OK && check_scheme(url, text, metadata, err))
         return url;
     if (rc != CURLUE_OK)
         rb_err_set(err, RB_ERR_INVALID, "URL '%.200s': %s; expected https://HOST[:PORT][/PATH]", text,
                    curl_url_strerror(rc));
     curl_url_cleanup(url);
     return NULL;
+}
+
+CURLU *rb_http_url_parse(const char *text, struct rb_err *err)
+{
+    return parse(text, false, err);
+}
+
+CURLU *rb_http_url_parse_metadata(const char *text, struct rb_err *err)
+{
+    return parse(text, true, err);
 }

@@ -186,6 +186,12 @@ static void local_destroy(struct rb_provider *p)
     p->state = NULL;
 }
 
+static bool local_is_harmless(const char *region)
+{
+    (void)region;
+    return true;
+}
+
 const struct rb_provider_ops rb_provider_local = {
     .name = "local",
     .summary = "this machine, as one free node",
@@ -194,6 +200,7 @@ const struct rb_provider_ops rb_provider_local = {
     .launch = local_launch,
     .list = local_list,
     .terminate = local_terminate,
+    .is_harmless = local_is_harmless,
     .offers = local_offers,
 };
 

@@ -3,16 +3,14 @@
 
 #include "profiles/infra.h"
 #include "providers/ec2.h"
+#include "providers/gcp.h"
 #include "providers/local.h"
 
 #include <stdio.h>
 #include <string.h>
 
 const struct rb_provider_ops *const rb_provider_table[] = {
-    &rb_provider_aws,
-    &rb_provider_local,
-    &rb_provider_mock,
-    NULL,
+    &rb_provider_aws, &rb_provider_gcp, &rb_provider_local, &rb_provider_mock, NULL,
 };
 
 static const struct rb_provider_ops *find(const char *name, size_t len)
@@ -31,12 +29,39 @@ bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, cha
     const size_t name_len = strcspn(infra, "/");
     const struct rb_provider_ops *ops = find(infra, name_len);
     if (!ops)
-        return rb_err_set(err, RB_ERR_INVALID, "infra %s: not supported yet; expected aws/REGION, mock/REGION or local",
-                          infra);
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "infra %s: not supported yet; expected aws/REGION, gcp/REGION, mock/REGION or local", infra);
     if (!rb_infra_is_priceable(infra))
-        return rb_err_set(err, RB_ERR_INVALID, "infra %s: expected a region, such as %s/us-east-1", infra, infra);
+        return rb_err_set(err, RB_ERR_INVALID, "infra %s: expected a region, such as %s/%s", infra, infra,
+                          strcmp(ops->name, "gcp") == 0 ? "us-central1" : "us-east-1");
     const char *region = infra[name_len] ? infra + name_len + 1 : "";
     snprintf(out_region, 64, "%.*s", (int)strcspn(region, "/"), region);
     *out = ops;
     return true;
+}
+
+static const char *copy_or_null(struct rb_arena *a, const char *s)
+{
+    return s ? rb_arena_strdup(a, s) : NULL;
+}
+
+void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_launch *to)
+{
+    *to = *from;
+    to->token = copy_or_null(a, from->token);
+    to->region = copy_or_null(a, from->region);
+    to->zone = copy_or_null(a, from->zone);
+    to->instance_type = copy_or_null(a, from->instance_type);
+    to->image_id = copy_or_null(a, from->image_id);
+    to->user_data = copy_or_null(a, from->user_data);
+    to->subnet = copy_or_null(a, from->subnet);
+    to->instance_profile = copy_or_null(a, from->instance_profile);
+    struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
+    for (int i = 0; i < from->n_tags; i++)
+        tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};
+    const char **groups = rb_arena_array(a, (size_t)from->n_security_groups, sizeof *groups);
+    for (int i = 0; i < from->n_security_groups; i++)
+        groups[i] = rb_arena_strdup(a, from->security_groups[i]);
+    to->tags = tags;
+    to->security_groups = groups;
 }

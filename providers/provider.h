@@ -6,6 +6,7 @@
 #ifndef RB_PROVIDERS_PROVIDER_H
 #define RB_PROVIDERS_PROVIDER_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "profiles/catalog.h"
@@ -22,13 +23,23 @@ struct rb_launch {
     const char *image_id;      // NULL: provider's default, error if it has none
     const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
     int64_t disk_gb;           // 0: as the image says
+    int64_t max_lifetime_s;    // after this the cloud itself ends it, where it can; 0: no bound
     const struct rb_tag *tags; // on everything the call creates
     int n_tags;
     const char *const *security_groups; int n_security_groups;
     const char *subnet, *instance_profile; // NULL: none
 };
+// Copies the launch and every text in it.
+void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
 
-enum rb_instance_state { RB_INSTANCE_PENDING, RB_INSTANCE_RUNNING, RB_INSTANCE_STOPPING, RB_INSTANCE_TERMINATED };
+
+enum rb_instance_state {
+    RB_INSTANCE_PENDING,
+    RB_INSTANCE_RUNNING,
+    RB_INSTANCE_STOPPING,
+    RB_INSTANCE_STOPPED,    // at rest, its disk billed on: not over before somebody terminates it
+    RB_INSTANCE_TERMINATED,
+};
 
 // Strings are borrowed for the duration of the callback.
 struct rb_instance {
@@ -75,6 +86,8 @@ struct rb_provider_ops {
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
     // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
+    // Would it buy nothing for real money: this machine, or a cloud on loopback?
+    bool (*is_harmless)(const char *region);
     // Machine types and current prices; NULL if prices only come from files.
     void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
 };

@@ -535,7 +535,7 @@ static void test_what_is_supported(void **state)
         {0, "", NULL},
         {0, "policy: static", NULL},
         {0, "trial: {max_nodes: 4, gpus: {max: 32}}", NULL},
-        {0, "resources: {infra: [aws, mock/us-east-1, local], spot: only}", NULL},
+        {0, "resources: {infra: [aws, gcp/us-central1, mock/us-east-1, local], spot: only}", NULL},
         {4, "scheduler: {type: grid, max_resource: 5}", NULL},
         {4, "scheduler: {type: random, num_trials: 5, max_resource: 5}", NULL},
         {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}", "scheduler.type"},
@@ -545,7 +545,7 @@ static void test_what_is_supported(void **state)
         {0, "trial: {gpus: {max: 4, share: [1, 2]}}", "trial.gpus.share"},
         {0, "trial: {gpus: {max: 4, share: [2]}}", "trial.gpus.share"},
         {0, "trial: {batch: {size: 1, max: 2}}", "trial.batch"},
-        {0, "resources: {infra: [local, gcp/us-central1]}", "resources.infra"},
+        {0, "resources: {infra: [local, slurm/gpu]}", "resources.infra"},
         {0, "resources: {infra: slurm}", "resources.infra"},
         {0, "on_drift: replan", "on_drift"},
     };

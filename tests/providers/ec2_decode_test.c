@@ -97,7 +97,7 @@ static void states_are_told_apart(void **state)
         {32, RB_INSTANCE_STOPPING},
         {48, RB_INSTANCE_TERMINATED},
         {64, RB_INSTANCE_STOPPING},
-        {80, RB_INSTANCE_STOPPING},
+        {80, RB_INSTANCE_STOPPED},
         {17, -1},
         {-1, -1},
     };

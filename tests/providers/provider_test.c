@@ -10,6 +10,8 @@ static void found(void **state)
     } cases[] = {
         {"aws/us-east-1", "aws", "us-east-1"},
         {"aws/us-east-1/us-east-1b", "aws", "us-east-1"},
+        {"gcp/us-central1", "gcp", "us-central1"},
+        {"gcp/us-central1/us-central1-a", "gcp", "us-central1"},
         {"mock/lab", "mock", "lab"},
         {"local", "local", ""},
     };
@@ -30,7 +32,7 @@ static void refused(void **state)
     static const struct {
         const char *infra, *reason;
     } cases[] = {
-        {"asw/us-east-1", "did you mean \"aws\"?"}, {"gcp/us-central1", "not supported yet"},
+        {"asw/us-east-1", "did you mean \"aws\"?"}, {"gcp", "such as gcp/us-central1"},
         {"slurm/gpu", "not supported yet"},         {"aws", "expected a region"},
         {"aws/us-east-1.evil.com", "not a region"}, {"", "expected provider"},
     };
@@ -49,6 +51,7 @@ static void the_table_is_sorted_and_whole(void **state)
     (void)state;
     for (const struct rb_provider_ops *const *p = rb_provider_table; *p; p++) {
         assert_true((*p)->create && (*p)->destroy && (*p)->launch && (*p)->list && (*p)->terminate);
+        assert_non_null((*p)->is_harmless);
         if (p[1])
             assert_true(strcmp((*p)->name, p[1]->name) < 0);
     }

@@ -1,0 +1,234 @@
+// The verbs of a provider as calls of the Compute Engine API. Gangs are launched node by node like everywhere, so
+// bulkInsert is not used.
+#include "providers/gcp.h"
+
+#include "providers/gcp_decode.h"
+#include "providers/gcp_encode.h"
+#include "providers/gcp_errors.h"
+#include "providers/gcp_launch.h"
+#include "providers/gcp_names.h"
+#include "providers/google_client.h"
+#include "providers/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END_TRIES = 5, LIST_TRIES = 3, MAX_PAGES = 1000 };
+
+struct gcp {
+    const struct rb_loop *loop;
+    struct rb_google_client *client;
+    char region[64];
+};
+
+struct listing {
+    struct gcp *gcp;
+    struct rb_arena arena; // of all pages
+    const char *run_id;    // NULL: any
+    struct rb_instance *instances;
+    int n, n_pages;
+    bool complete;                // so far
+    struct rb_gcp_instances page; // read last
+    rb_list_fn *fn;
+    void *arg;
+};
+
+struct ending {
+    struct rb_arena arena;
+    const char *name, *zone;
+    struct rb_gcp_operation operation;
+    rb_terminate_fn *fn;
+    void *arg;
+};
+
+static void gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_launch_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_launch(gcp->client, gcp->loop, gcp->region, what, fn, arg);
+}
+
+// --- list ---
+
+static void listing_destroy(void *arg)
+{
+    struct listing *l = arg;
+    rb_arena_finish(&l->arena);
+    free(l->instances);
+    free(l);
+}
+
+// What was read before a failure is told too, but as incomplete: absence proves nothing then.
+static void listing_done(struct listing *l, const struct rb_err *err)
+{
+    l->fn(l->arg, err, l->instances, l->n, !err && l->complete);
+    listing_destroy(l);
+}
+
+static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct listing *l = arg;
+    return rb_gcp_decode_list(body, n, l->gcp->region, &l->arena, &l->page, err);
+}
+
+// The filter lets runs pass whose ids begin alike.
+static void keep_page(struct listing *l)
+{
+    l->instances = rb_xrealloc(l->instances, (size_t)(l->n + l->page.n) + 1, sizeof *l->instances);
+    for (int i = 0; i < l->page.n; i++) {
+        const struct rb_instance *instance = &l->page.instances[i];
+        if (!l->run_id || (instance->run_id && strcmp(instance->run_id, l->run_id) == 0))
+            l->instances[l->n++] = *instance;
+    }
+    l->complete = l->complete && l->page.complete;
+}
+
+static void ask_page(struct listing *l, const char *page);
+
+static void page_done(void *arg, const struct rb_err *failed)
+{
+    struct listing *l = arg;
+    struct rb_err err;
+    if (failed) {
+        listing_done(l, failed);
+        return;
+    }
+    keep_page(l);
+    if (!l->page.next_page) {
+        listing_done(l, NULL);
+    } else if (++l->n_pages == MAX_PAGES) {
+        rb_err_set(&err, RB_ERR_IO, "instances.aggregatedList: no end after %d pages", MAX_PAGES);
+        listing_done(l, &err);
+    } else {
+        ask_page(l, l->page.next_page);
+    }
+}
+
+static void ask_page(struct listing *l, const char *page)
+{
+    struct rb_api_call call = {
+        .name = "instances.aggregatedList",
+        .method = "GET",
+        .max_tries = LIST_TRIES,
+        .arg = l,
+        .decode = decode_page,
+        .done = page_done,
+        .drop = listing_destroy,
+    };
+    rb_gcp_target_list(rb_google_client_project(l->gcp->client), l->run_id, page, &call.target);
+    rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg)
+{
+    struct listing *l = rb_xcalloc(1, sizeof *l);
+    l->gcp = p->state;
+    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
+    l->complete = true;
+    l->fn = fn;
+    l->arg = arg;
+    ask_page(l, NULL);
+}
+
+// --- terminate ---
+
+static void ending_destroy(void *arg)
+{
+    struct ending *e = arg;
+    rb_arena_finish(&e->arena);
+    free(e);
+}
+
+static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct ending *e = arg;
+    return rb_gcp_decode_operation(body, n, &e->arena, &e->operation, err);
+}
+
+// An operation that is under way is accepted; whether it ends well, a listing tells. One that is done at once says so.
+static void ending_done(void *arg, const struct rb_err *err)
+{
+    struct ending *e = arg;
+    const enum rb_gcp_progress progress = e->operation.progress;
+    if (!err && (progress == RB_GCP_FAILED || progress == RB_GCP_UNSETTLED))
+        err = &e->operation.error;
+    e->fn(e->arg, err);
+    ending_destroy(e);
+}
+
+// Without a request id: an operation that failed would be the answer to every repetition of it.
+static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    struct ending *e = rb_xcalloc(1, sizeof *e);
+    struct rb_api_call call = {
+        .name = "instances.delete",
+        .method = "DELETE",
+        .mutating = true,
+        .max_tries = END_TRIES,
+        .arg = e,
+        .decode = decode_ending,
+        .done = ending_done,
+        .drop = ending_destroy,
+    };
+    struct rb_err err;
+    e->fn = fn;
+    e->arg = arg;
+    if (!rb_gcp_instance_id_split(id, &e->arena, &e->name, &e->zone)) {
+        rb_err_set(&err, RB_ERR_INVALID, "'%.100s': expected the id of an instance, NAME.ZONE", id);
+        rb_google_refuse(gcp->client, &call, &err);
+        return;
+    }
+    rb_gcp_target_instance(rb_google_client_project(gcp->client), e->zone, e->name, &call.target);
+    rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+// --- life ---
+
+static bool gcp_is_harmless(const char *region)
+{
+    char endpoint[512];
+    (void)region; // one endpoint serves them all
+    return rb_google_endpoint(RB_GOOGLE_COMPUTE, endpoint, sizeof endpoint, NULL) && rb_http_is_loopback(endpoint);
+}
+
+static void gcp_destroy(struct rb_provider *p)
+{
+    struct gcp *gcp = p->state;
+    if (!gcp)
+        return;
+    rb_google_client_destroy(gcp->client);
+    free(gcp);
+    p->state = NULL;
+}
+
+static bool gcp_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
+{
+    if (!config->http)
+        return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: needs an HTTP client", config->region);
+    const struct rb_google_client_config client = {
+        .loop = config->loop,
+        .http = config->http,
+        .judge = rb_gcp_judge,
+    };
+    struct gcp *gcp = rb_xcalloc(1, sizeof *gcp);
+    gcp->loop = config->loop;
+    snprintf(gcp->region, sizeof gcp->region, "%s", config->region);
+    if (!rb_google_client_create(&client, &gcp->client, err)) {
+        free(gcp);
+        return rb_err_prefix(err, "gcp");
+    }
+    *out = (struct rb_provider){.ops = &rb_provider_gcp, .state = gcp};
+    return true;
+}
+
+const struct rb_provider_ops rb_provider_gcp = {
+    .name = "gcp",
+    .summary = "Google Compute Engine",
+    .create = gcp_create,
+    .destroy = gcp_destroy,
+    .launch = gcp_launch,
+    .list = gcp_list,
+    .terminate = gcp_terminate,
+    .is_harmless = gcp_is_harmless,
+};

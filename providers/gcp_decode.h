@@ -1,0 +1,43 @@
+// Answers of the Compute Engine API: values out of JSON. Pure. Answers are untrusted: identifiers and addresses are
+// checked before anybody puts them on a command line. Fields we do not know are Google's business.
+#ifndef RB_PROVIDERS_GCP_DECODE_H
+#define RB_PROVIDERS_GCP_DECODE_H
+
+#include "base/arena.h"
+#include "providers/provider.h"
+
+enum rb_gcp_progress {
+    RB_GCP_UNDER_WAY,
+    RB_GCP_DONE,      // it did what was asked
+    RB_GCP_FAILED,    // it did nothing; why is in its error
+    RB_GCP_UNSETTLED, // it failed, and only looking tells whether it did something
+};
+struct rb_gcp_operation {
+    const char *name;
+    enum rb_gcp_progress progress;
+    struct rb_err error;
+};
+// Decoded values live in the arena. Errors of all of these: IO, naming the field.
+bool rb_gcp_decode_operation(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_operation *out,
+                             struct rb_err *err);
+bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                            struct rb_instance *out, struct rb_err *err);
+
+struct rb_gcp_instances {
+    struct rb_instance *instances; // [n], those in zones of the region
+    int n;
+    bool complete;                 // every zone of the region answered
+    const char *next_page;         // NULL: this was the last
+};
+bool rb_gcp_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                        struct rb_gcp_instances *out, struct rb_err *err);
+
+struct rb_gcp_zones {
+    const char **zones; // [n] of the region that hold what was asked for, by name
+    int n;
+    bool complete;
+};
+bool rb_gcp_decode_sold(const char *body, size_t n, const char *region, struct rb_arena *arena,
+                        struct rb_gcp_zones *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+// How our identifiers are written where Compute Engine takes only its own alphabets: names of instances, request ids,
+// labels. All of it is reproducible from what the caller has, and readable back.
+#ifndef RB_PROVIDERS_GCP_NAMES_H
+#define RB_PROVIDERS_GCP_NAMES_H
+
+#include "base/buf.h"
+#include "base/doc.h"
+#include "providers/provider.h"
+
+enum { RB_GCP_NAME_BYTES = 64, RB_GCP_UUID_BYTES = 37 };
+
+// The instance's name is what makes a launch idempotent: "rb-" and 128 bits of digest over token and zone (RFC 1035,
+// 35 characters). Another zone or another token is another name; the same two are the same name for ever.
+void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES]);
+// The request id of the insert of that name.
+void rb_gcp_request_id(const char *name, char out[static RB_GCP_UUID_BYTES]);
+
+// An instance's id, "NAME.ZONE", as its internal DNS name begins: all that ending it takes.
+char *rb_gcp_instance_id(struct rb_arena *arena, const char *name, const char *zone);
+bool rb_gcp_instance_id_split(const char *id, struct rb_arena *arena, const char **out_name, const char **out_zone);
+
+// Labels. Keys: rb:run-id, rb:launch-id, rb:owner become rb-run, rb-launch, rb-owner. Values: lower case letters, digits
+// and '-' stand for themselves, every other byte is '_' and two hexadecimal digits. A label holds 63 characters; what is
+// longer goes on in rb-run_2 and so on.
+struct rb_gcp_label {
+    char key[64], value[64];
+};
+enum { RB_GCP_MAX_LABELS = 16 };
+// Tags as labels; "Name" is no label (see gcp_encode.h). INVALID: a tag that has no label, or a value beyond all parts.
+bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label out[static RB_GCP_MAX_LABELS],
+                   int *out_n, struct rb_err *err);
+// The tag's value out of an answer's map of labels; NULL if there is none, or it is none of our making.
+const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct rb_arena *arena);
+// What a listing filters by: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind its
+// 63 characters pass as well. tag_key NULL: whatever has an owner ("labels.rb-owner:*").
+void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out);
+
+#endif
