@@ -233,8 +233,8 @@ static void assert_chance(const struct scores *scores)
         fail_msg("of %d scores %d are beyond 3, the largest is %.2f", scores->n, scores->n_beyond_3, scores->largest);
 }
 
-#define FEW  3000
-#define MANY 24000
+#define FEW  2000
+#define MANY 16000
 
 static void score_plan(struct scores *scores, struct random_plan *p, struct rb_scenario *s, struct rb_workspace *ws)
 {
