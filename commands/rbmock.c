@@ -8,31 +8,35 @@
 #include <sys/resource.h>
 
 static const struct rb_option options[] = {
-    {"ec2", 0, RB_OPT_INT, false, "PORT",
-     "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0, 65535},
-    {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API (not supported yet)", 0, 65535},
+    {"ec2", 0, RB_OPT_INT, false, "PORT", "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0,
+     65535},
+    {"gcp", 0, RB_OPT_INT, false, "PORT", "serve the Compute Engine API on 127.0.0.1:PORT (default 0: any free port)",
+     0, 65535},
     {"cloud", 0, RB_OPT_STRING, false, "FILE",
      "what is sold, at what price, how fast it boots: rb-mock/1 (default: a few "
      "GPU types of AWS)",
      0, 0},
-    {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0,
-     9007199254740991.0},
-    {"speed", 0, RB_OPT_DOUBLE, false, "X", "run the cloud's clock X times as fast (default 1)", 0.001,
-     100000},
+    {"seed", 0, RB_OPT_INT, false, "S", "seed of every delay that is drawn (default 1)", 0, 9007199254740991.0},
+    {"speed", 0, RB_OPT_DOUBLE, false, "X", "run the cloud's clock X times as fast (default 1)", 0.001, 100000},
     {"state", 0, RB_OPT_STRING, false, "DIR", "keep ledger.json and the nodes' logs in DIR", 0, 0},
-    {"credentials", 0, RB_OPT_STRING, false, "FILE",
-     "access keys: CSV or ini (default: key `test`, secret `test`)", 0, 0},
+    {"credentials", 0, RB_OPT_STRING, false, "FILE", "access keys: CSV or ini (default: key `test`, secret `test`)", 0,
+     0},
     {"nodes", 0, RB_OPT_STRING, false, "KIND",
      "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
-    {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says (not supported yet)", 0, 0},
+    {"service-account", 0, RB_OPT_STRING, false, "FILE",
+     "service account that opens Compute Engine, as Google's console gives it (default: bearer token `test`)", 0, 0},
+    {"credentials-out", 0, RB_OPT_STRING, false, "FILE",
+     "write a service account for GOOGLE_APPLICATION_CREDENTIALS there; without --service-account a new one", 0, 0},
+    {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says: rb-chaos/1", 0, 0},
     {0},
 };
 
 static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
-    .summary = "A cloud on loopback: it speaks EC2's Query API, boots every instance as an sshd of its own, "
-               "and bills.",
+    .summary =
+        "A cloud on loopback: it speaks EC2's Query API and Compute Engine's REST API, boots every instance as an "
+        "sshd of its own, bills, and misbehaves on request.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \\\n"
                 "    aws --endpoint-url http://127.0.0.1:8900 ec2 describe-instances\n"
@@ -40,23 +44,21 @@ static const struct rb_command command = {
     .options = options,
 };
 
-static bool refuse_unsupported(const struct rb_args *args, struct rb_err *err)
+static bool configure_account(const struct rb_args *args, struct rb_mock_server_config *out, struct rb_err *err)
 {
-    static const char *const later[] = {"gcp", "chaos"};
-    for (int i = 0; i < 2; i++)
-        if (rb_args_nth(args, later[i], 0))
-            return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --%s", later[i]);
-    return true;
+    const char *account = rb_args_string(args, "service-account", NULL);
+    out->credentials_out = rb_args_string(args, "credentials-out", NULL);
+    if (account)
+        return rb_mock_gcp_account_read(account, &out->account, err);
+    return !out->credentials_out || rb_mock_gcp_account_generate(&out->account, err);
 }
 
 static bool configure(const struct rb_args *args, struct rb_arena *arena, struct rb_mock_server_config *out,
                       struct rb_err *err)
 {
-    const char *cloud = rb_args_string(args, "cloud", NULL),
-               *keys = rb_args_string(args, "credentials", NULL);
+    const char *cloud = rb_args_string(args, "cloud", NULL), *keys = rb_args_string(args, "credentials", NULL),
+               *chaos = rb_args_string(args, "chaos", NULL);
     const char *nodes = rb_args_string(args, "nodes", "loopback");
-    if (!refuse_unsupported(args, err))
-        return false;
     if (strcmp(nodes, "loopback") != 0 && strcmp(nodes, "netns") != 0)
         return rb_err_set(err, RB_ERR_INVALID, "--nodes: expected loopback or netns, got %s", nodes);
     if (!(cloud ? rb_cloud_config_read(cloud, arena, &out->cloud, err)
@@ -65,12 +67,15 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     out->keys = rb_mock_default_keys;
     if (keys && !rb_mock_keys_read(keys, arena, &out->keys, err))
         return false;
+    if (chaos && !rb_chaos_read(chaos, arena, &out->cloud.chaos, err))
+        return false;
     out->cloud.seed = (uint64_t)rb_args_int(args, "seed", 1);
-    out->port = (int)rb_args_int(args, "ec2", 0);
+    out->ec2_port = (int)rb_args_int(args, "ec2", 0);
+    out->gcp_port = (int)rb_args_int(args, "gcp", 0);
     out->speed = rb_args_double(args, "speed", 1.0);
     out->state_dir = rb_args_string(args, "state", NULL);
     out->netns = strcmp(nodes, "netns") == 0;
-    return true;
+    return configure_account(args, out, err);
 }
 
 // Every node needs two files; the usual soft limit of 1024 would do for 400 nodes.
@@ -103,6 +108,7 @@ int main(int argc, char **argv)
     bool ok = configure(&args, &arena, &config, &err) && rb_mock_server_run(&config, &err);
     if (!ok)
         rb_err_print(&err, "rbmock", false);
+    rb_mock_gcp_account_destroy(config.account);
     rb_args_finish(&args);
     rb_arena_finish(&arena);
     return ok ? 0 : rb_err_exit_code(&err);

@@ -7,7 +7,21 @@
 #include <string.h>
 
 #define LISTED_AFTER_END_US (3600 * RB_US_PER_S)
+#define EC2_NOTICE_US       (120 * RB_US_PER_S)
+#define GCP_NOTICE_US       (30 * RB_US_PER_S)
 #define US_PER_MS           INT64_C(1000)
+
+static void fill_buckets(struct rb_cloud *c)
+{
+    const struct rb_cloud_limits *l = &c->config->limits;
+    size_t n = (size_t)l->n_buckets * (size_t)c->regions.n;
+    c->bucket_levels = rb_arena_array(&c->arena, n + 1, sizeof *c->bucket_levels);
+    c->bucket_times_us = rb_arena_array(&c->arena, n + 1, sizeof *c->bucket_times_us);
+    for (size_t k = 0; k < n; k++) {
+        c->bucket_levels[k] = l->buckets[k / (size_t)c->regions.n].burst;
+        c->bucket_times_us[k] = c->config->epoch_us;
+    }
+}
 
 struct rb_cloud *rb_cloud_create(const struct rb_cloud_config *config)
 {
@@ -15,6 +29,9 @@ struct rb_cloud *rb_cloud_create(const struct rb_cloud_config *config)
     c->config = config;
     rb_arena_init(&c->arena);
     c->regions = rb_cloud_regions_of(&config->catalog, &c->arena);
+    c->pools_us = config->epoch_us - 1; // steps at the very beginning are still to come
+    rb_chaos_init(&c->chaos, &config->chaos, config->seed, config->epoch_us, &c->arena);
+    fill_buckets(c);
     return c;
 }
 
@@ -105,7 +122,8 @@ void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb
 {
     i->state = state;
     i->cause = cause;
-    i->plan.shutdown_us = INT64_MAX;
+    for (int k = 0; k < RB_CLOUD_N_DUE; k++)
+        i->plan.due_us[k] = INT64_MAX;
     if (i->ended_us < 0)
         i->ended_us = end_second(i, now_us);
     if (state == RB_CLOUD_SHUTTING_DOWN)
@@ -125,19 +143,48 @@ static void start_running(struct rb_cloud *c, struct rb_cloud_instance *i, int64
     }
     i->state = RB_CLOUD_RUNNING;
     i->running_us = at_us - at_us % US_PER_MS;
+    if (i->max_run_us > 0)
+        i->plan.due_us[RB_CLOUD_DUE_EXPIRE] = at_us + i->max_run_us;
     rb_cloud_changed(c);
 }
 
-static void order_boot(struct rb_cloud *c, struct rb_cloud_instance *i)
+// The first thing that is due for a running instance.
+static enum rb_cloud_due next_due(const struct rb_cloud_instance *i)
 {
-    i->plan.boot_ordered = i->plan.node_alive = true;
-    give_order(c, RB_CLOUD_BOOT, i);
+    enum rb_cloud_due first = RB_CLOUD_DUE_EXPIRE;
+    for (int k = 1; k < RB_CLOUD_N_DUE; k++)
+        if (i->plan.due_us[k] < i->plan.due_us[first])
+            first = (enum rb_cloud_due)k;
+    return first;
 }
 
-static void shut_down_from_inside(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t at_us)
+static void befall(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb_cloud_due due, int64_t at_us)
 {
-    rb_cloud_begin_end(c, i, i->terminate_on_shutdown ? RB_CLOUD_SHUTTING_DOWN : RB_CLOUD_STOPPING,
-                       RB_CLOUD_CAUSE_GUEST, at_us);
+    enum rb_cloud_state when_taken = i->stop_when_taken ? RB_CLOUD_STOPPING : RB_CLOUD_SHUTTING_DOWN;
+    i->plan.due_us[due] = INT64_MAX;
+    switch (due) {
+    case RB_CLOUD_DUE_EXPIRE:
+        rb_cloud_begin_end(c, i, when_taken, RB_CLOUD_CAUSE_EXPIRED, at_us);
+        break;
+    case RB_CLOUD_DUE_TAKEN:
+        rb_cloud_begin_end(c, i, when_taken, RB_CLOUD_CAUSE_TAKEN, at_us);
+        break;
+    case RB_CLOUD_DUE_SHUTDOWN:
+        rb_cloud_begin_end(c, i, i->terminate_on_shutdown ? RB_CLOUD_SHUTTING_DOWN : RB_CLOUD_STOPPING,
+                           RB_CLOUD_CAUSE_GUEST, at_us);
+        break;
+    case RB_CLOUD_DUE_DARK:
+        if (i->plan.boot_ordered)
+            give_order(c, RB_CLOUD_DARK, i);
+        i->plan.due_us[RB_CLOUD_DUE_BOOT] = INT64_MAX; // dead before it booted: it never will
+        break;
+    case RB_CLOUD_DUE_BOOT:
+        i->plan.boot_ordered = i->plan.node_alive = true;
+        give_order(c, RB_CLOUD_BOOT, i);
+        break;
+    case RB_CLOUD_N_DUE:
+        assert(!"no event");
+    }
 }
 
 static void complete_end(struct rb_cloud *c, struct rb_cloud_instance *i)
@@ -152,7 +199,7 @@ static int64_t due_us(const struct rb_cloud_instance *i)
     case RB_CLOUD_PENDING:
         return i->plan.start_us;
     case RB_CLOUD_RUNNING:
-        return !i->plan.boot_ordered && i->plan.boot_us < i->plan.shutdown_us ? i->plan.boot_us : i->plan.shutdown_us;
+        return i->plan.due_us[next_due(i)];
     case RB_CLOUD_SHUTTING_DOWN:
     case RB_CLOUD_STOPPING:
         // Nobody sees `terminated` while something of the node still lives.
@@ -171,10 +218,7 @@ static void take_step(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t a
         start_running(c, i, at_us);
         break;
     case RB_CLOUD_RUNNING:
-        if (i->plan.boot_ordered || i->plan.shutdown_us <= i->plan.boot_us)
-            shut_down_from_inside(c, i, at_us);
-        else
-            order_boot(c, i);
+        befall(c, i, next_due(i), at_us);
         break;
     case RB_CLOUD_SHUTTING_DOWN:
     case RB_CLOUD_STOPPING:
@@ -209,16 +253,24 @@ static void forget_ended(struct rb_cloud *c)
 
 void rb_cloud_advance(struct rb_cloud *c, int64_t now_us)
 {
-    struct rb_cloud_instance *i;
-    while ((i = earliest(c)) && due_us(i) <= now_us)
-        take_step(c, i, due_us(i));
+    for (;;) {
+        struct rb_cloud_instance *i = earliest(c);
+        int64_t pool_us = rb_cloud_next_pool_us(c), at_us = i ? due_us(i) : INT64_MAX;
+        if (pool_us <= at_us && pool_us <= now_us)
+            rb_cloud_take_pool_steps(c, pool_us);
+        else if (at_us <= now_us)
+            take_step(c, i, at_us);
+        else
+            break;
+    }
     forget_ended(c);
 }
 
 int64_t rb_cloud_next_us(const struct rb_cloud *c)
 {
     const struct rb_cloud_instance *i = earliest(c);
-    return i ? due_us(i) : INT64_MAX;
+    int64_t pool_us = rb_cloud_next_pool_us(c), at_us = i ? due_us(i) : INT64_MAX;
+    return pool_us < at_us ? pool_us : at_us;
 }
 
 // --- what the nodes report ---
@@ -244,7 +296,7 @@ void rb_cloud_node_gone(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t
 void rb_cloud_guest_shutdown(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, int64_t delay_us)
 {
     if (i->state == RB_CLOUD_RUNNING)
-        i->plan.shutdown_us = now_us + delay_us;
+        i->plan.due_us[RB_CLOUD_DUE_SHUTDOWN] = now_us + delay_us;
     rb_cloud_advance(c, now_us);
 }
 
@@ -252,7 +304,7 @@ void rb_cloud_guest_cancel(struct rb_cloud *c, struct rb_cloud_instance *i)
 {
     (void)c;
     if (i->state == RB_CLOUD_RUNNING)
-        i->plan.shutdown_us = INT64_MAX;
+        i->plan.due_us[RB_CLOUD_DUE_SHUTDOWN] = INT64_MAX;
 }
 
 // --- looking ---
@@ -288,8 +340,38 @@ struct rb_cloud_instance *rb_cloud_instance(const struct rb_cloud *c, int ordina
 
 bool rb_cloud_listed(const struct rb_cloud_instance *i, const char *region, int64_t now_us)
 {
-    return strcmp(i->region, region) == 0 &&
+    return strcmp(i->region, region) == 0 && now_us >= i->visible_us &&
            (i->state != RB_CLOUD_TERMINATED || now_us < i->terminated_us + LISTED_AFTER_END_US);
+}
+
+const struct rb_cloud_tag *rb_cloud_tags(const struct rb_cloud *c, const struct rb_cloud_instance *i, int64_t now_us,
+                                         int *out_n)
+{
+    int64_t faded = 0;
+    if (i->state == RB_CLOUD_TERMINATED && c->config->tags_fade_us != INT64_MAX)
+        faded = c->config->tags_fade_us > 0 ? (now_us - i->terminated_us) / c->config->tags_fade_us : i->n_tags;
+    faded = faded < i->n_tags ? faded : i->n_tags;
+    *out_n = i->n_tags - (int)faded;
+    return i->tags + faded;
+}
+
+int64_t rb_cloud_notice_us(const struct rb_cloud_instance *i)
+{
+    return rb_cloud_infra_is_gcp(i->offer->infra) ? GCP_NOTICE_US : EC2_NOTICE_US;
+}
+
+bool rb_cloud_notice(const struct rb_cloud_instance *i, int64_t now_us, int64_t *out_at_us)
+{
+    int64_t at_us = i->plan.due_us[RB_CLOUD_DUE_TAKEN];
+    if (i->state != RB_CLOUD_RUNNING || at_us == INT64_MAX || now_us < at_us - rb_cloud_notice_us(i))
+        return false;
+    *out_at_us = at_us;
+    return true;
+}
+
+struct rb_chaos *rb_cloud_chaos(struct rb_cloud *c)
+{
+    return &c->chaos;
 }
 
 const char *rb_cloud_state_name(enum rb_cloud_state state)

@@ -3,13 +3,14 @@
 // orders and reports back; every call that may change something is told the time.
 //
 //   pending --queueing delay--> running --initialisation--> node boots (order) --> node ready (event)
-//      |                           |  terminate, or shutdown from inside
+//      |                           |  terminate, shutdown from inside, interruption, end of its allowed time
 //      |no capacity                v
 //      +----------------------> shutting-down (billing ended, order END) --> terminated
 #ifndef RB_PROVIDERS_MOCK_CLOUD_H
 #define RB_PROVIDERS_MOCK_CLOUD_H
 
 #include "profiles/billing.h"
+#include "providers/mock/chaos.h"
 #include "providers/mock/cloud_config.h"
 #include "providers/mock/cloud_regions.h"
 
@@ -28,6 +29,18 @@ enum rb_cloud_cause {
     RB_CLOUD_CAUSE_USER,     // terminated through the API
     RB_CLOUD_CAUSE_GUEST,    // shut down from inside
     RB_CLOUD_CAUSE_CAPACITY, // the cloud had no machine at the end of the queueing delay
+    RB_CLOUD_CAUSE_TAKEN,    // a spot instance that the cloud took back
+    RB_CLOUD_CAUSE_EXPIRED,  // its allowed time was over
+};
+
+// What may befall a running instance, the first of two at one instant counts.
+enum rb_cloud_due {
+    RB_CLOUD_DUE_EXPIRE,
+    RB_CLOUD_DUE_TAKEN,
+    RB_CLOUD_DUE_SHUTDOWN, // asked for from inside
+    RB_CLOUD_DUE_DARK,     // its node dies and the cloud does not notice
+    RB_CLOUD_DUE_BOOT,
+    RB_CLOUD_N_DUE,
 };
 
 struct rb_cloud_tag {
@@ -41,12 +54,15 @@ struct rb_cloud_instance {
     int launch_index;             // position in its reservation
     const struct rb_offer *offer; // type, market, price
     const char *region, *zone;
+    const char *name;             // what the front calls it besides its id, NULL: nothing
     const char *token;            // "" if the caller gave none
     const char *image_id, *user_data;
     size_t user_data_len;
     int64_t disk_gb;              // 0: none is billed
     struct rb_rate disk_rate;
     bool terminate_on_shutdown;   // else it stops
+    bool stop_when_taken;         // interrupted or expired: it stops, else it terminates
+    int64_t max_run_us;           // allowed time from running; 0: no end
     uint32_t address;             // host byte order, never given to another instance
     const struct rb_cloud_tag *tags;
     int n_tags;
@@ -54,14 +70,17 @@ struct rb_cloud_instance {
     enum rb_cloud_state state;
     enum rb_cloud_cause cause;
     int64_t requested_us;
+    int64_t visible_us;           // listings know it from then on
     int64_t running_us;           // whole milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
     int64_t ended_us;             // whole seconds: billing of the machine ends here; -1: it goes on
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
     const char *node_failure;     // what went wrong with its boot, NULL: nothing
+    const char *failure_code;     // RB_CLOUD_CAUSE_CAPACITY: the code to give, NULL: the front's usual one
 
-    struct {                      // private to cloud.c
-        int64_t start_us, boot_us, gone_us, shutdown_us;
+    struct {                      // private to cloud*.c
+        int64_t start_us, gone_us;
+        int64_t due_us[RB_CLOUD_N_DUE]; // INT64_MAX: not planned
         bool lacks_capacity, boot_ordered, node_alive;
     } plan;
 };
@@ -80,7 +99,7 @@ int64_t rb_cloud_next_us(const struct rb_cloud *c); // next instant at which som
 
 // What the nodes must do now; false: nothing more.
 struct rb_cloud_order {
-    enum { RB_CLOUD_BOOT, RB_CLOUD_END } what;
+    enum { RB_CLOUD_BOOT, RB_CLOUD_END, RB_CLOUD_DARK } what;
     struct rb_cloud_instance *instance;
 };
 bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out);
@@ -96,11 +115,13 @@ enum rb_cloud_answer {
     RB_CLOUD_NOT_OFFERED,     // sold in this region, but not in this zone or on this market
     RB_CLOUD_NO_DISK_PRICE,   // a disk was asked for and the price list has no row for it: unknown is not free
     RB_CLOUD_NO_CAPACITY,
+    RB_CLOUD_OVER_QUOTA,      // rb_cloud_quota_exceeded says which
     RB_CLOUD_NO_ADDRESS,
     RB_CLOUD_TOKEN_MISMATCH,  // token already used with other parameters
 };
 
 struct rb_cloud_launch {
+    const char *name;         // NULL: the id will do
     const char *token;        // NULL: none, the launch is not idempotent
     const char *fingerprint;  // of all parameters but token, region and zone
     const char *region;
@@ -112,7 +133,8 @@ struct rb_cloud_launch {
     const void *user_data;
     size_t user_data_len;
     int64_t disk_gb;
-    bool terminate_on_shutdown;
+    bool terminate_on_shutdown, stop_when_taken;
+    int64_t max_run_us;       // 0: no end
     const struct rb_cloud_tag *tags;
     int n_tags;
     bool dry_run;             // checks only; *out stays untouched
@@ -124,15 +146,25 @@ struct rb_cloud_reservation {
 };
 
 // A token that is repeated with the same parameters answers with the first launch's instances, whatever became of them.
-// The token is remembered per region and zone, or per region when no zone was given, and never forgotten.
+// The token is remembered per region and zone, or per region when no zone was given, and never forgotten: how long EC2
+// keeps one is not documented, and a client that counts on a token's end is wrong either way.
 enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_launch *launch, int64_t now_us,
                                      struct rb_cloud_reservation *out);
 // All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
 enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                         int64_t now_us, int *out_bad);
+// The quota that the launch would exceed even at its min_count, NULL: none. Answers RB_CLOUD_OVER_QUOTA.
+const struct rb_cloud_quota *rb_cloud_quota_exceeded(const struct rb_cloud *c, const struct rb_cloud_launch *launch);
+// Of a quota, in a region: what is used now.
+int64_t rb_cloud_quota_used(const struct rb_cloud *c, const struct rb_cloud_quota *q, const char *region);
+// Takes one token out of the action's bucket in the region; false: the caller must slow down.
+bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, int64_t now_us);
 // Adds or replaces tags; all or nothing likewise.
 enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                        const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// Puts these tags in the place of those that the instance has.
+void rb_cloud_replace_tags(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tags, int n_tags);
 
 // --- what the nodes report ---
 
@@ -148,8 +180,13 @@ void rb_cloud_guest_cancel(struct rb_cloud *c, struct rb_cloud_instance *i); // 
 int rb_cloud_n_instances(const struct rb_cloud *c);                              // ever launched
 struct rb_cloud_instance *rb_cloud_instance(const struct rb_cloud *c, int ordinal);
 struct rb_cloud_instance *rb_cloud_find(const struct rb_cloud *c, const char *id); // NULL: none
-// Terminated instances are listed for an hour; the ledger never forgets.
+// New instances are listed after a while, terminated ones for an hour; the ledger shows all.
 bool rb_cloud_listed(const struct rb_cloud_instance *i, const char *region, int64_t now_us);
+// The tags that are shown: those of terminated instances fade one by one.
+const struct rb_cloud_tag *rb_cloud_tags(const struct rb_cloud *c, const struct rb_cloud_instance *i, int64_t now_us,
+                                         int *out_n);
+// Will it be taken back, and may it know already? EC2 gives notice of two minutes, Compute Engine of thirty seconds.
+bool rb_cloud_notice(const struct rb_cloud_instance *i, int64_t now_us, int64_t *out_at_us);
 const char *rb_cloud_state_name(enum rb_cloud_state state);                      // "shutting-down"
 // What the instance has cost, or would if it ended now.
 struct rb_bill rb_cloud_bill(const struct rb_cloud_instance *i, int64_t now_us);
@@ -158,5 +195,6 @@ uint64_t rb_cloud_version(const struct rb_cloud *c);                            
 uint64_t rb_cloud_fresh_id(struct rb_cloud *c);
 
 const struct rb_cloud_regions *rb_cloud_regions(const struct rb_cloud *c);
+struct rb_chaos *rb_cloud_chaos(struct rb_cloud *c); // its faults, for the fronts to ask
 
 #endif

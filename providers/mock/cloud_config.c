@@ -2,6 +2,7 @@
 // errors.
 #include "providers/mock/cloud_config.h"
 #include "base/limits.h"
+#include "profiles/infra.h"
 #include "providers/mock/cloud_regions.h"
 
 #include <libgen.h>
@@ -11,9 +12,12 @@
 
 #define DEFAULT_SSH_PORT   2222
 #define DEFAULT_SHUTDOWN_S 1.0
+#define DEFAULT_TOKEN_S    3600.0 // what Google's token endpoint gives
+#define MAX_S              1e8
 
-// What the built-in image stands for: any Linux that runs cloud-init and sshd.
+// What the built-in images stand for: any Linux that runs cloud-init and sshd.
 static const char built_in_image[] = "ami-00000000000000000";
+static const char built_in_gcp_image[] = "projects/rbmock/global/images/rbmock-linux";
 
 // rb_profile_provisioning works on profiles; `mock/REGION` is another name of `aws/REGION`, whichever the
 // files use.
@@ -23,22 +27,39 @@ const struct rb_provisioning *rb_cloud_config_provisioning(const struct rb_cloud
     const struct rb_provisioning *p =
         rb_profile_provisioning(&c->provisioning, offer->infra, offer->instance_type, offer->market);
     const char *place = strchr(offer->infra, '/');
-    if (p || !place)
+    if (p || !place || rb_cloud_infra_is_gcp(offer->infra))
         return p;
     char other[256];
     snprintf(other, sizeof other, "%s%s", strncmp(offer->infra, "aws/", 4) == 0 ? "mock" : "aws", place);
     return rb_profile_provisioning(&c->provisioning, other, offer->instance_type, offer->market);
 }
 
-// Only what EC2 sells stays; a price list may well name other clouds.
-static void keep_ec2(struct rb_catalog *catalog, struct rb_arena *arena)
+// Does the file say how machines of Compute Engine boot? Those who only want EC2 need not know of it.
+static bool speaks_of_gcp(const struct rb_profile *p)
+{
+    for (int i = 0; i < p->n_provisioning; i++)
+        if (strcmp(p->provisioning[i].infra, "*") == 0 || rb_infra_within(p->provisioning[i].infra, "gcp"))
+            return true;
+    return false;
+}
+
+// Only what the fronts sell stays; a price list may well name other clouds.
+static bool keep_sold(struct rb_cloud_config *c, const struct rb_node *prices, struct rb_arena *arena,
+                      struct rb_err *err)
 {
     const char *region, *zone;
+    struct rb_catalog *catalog = &c->catalog;
+    bool gcp = speaks_of_gcp(&c->provisioning);
     int n = 0;
-    for (int i = 0; i < catalog->n_offers; i++)
-        if (rb_cloud_infra_split(catalog->offers[i].infra, arena, &region, &zone))
+    for (int i = 0; i < catalog->n_offers; i++) {
+        const char *infra = catalog->offers[i].infra;
+        if (rb_cloud_infra_split(infra, arena, &region, &zone) && (gcp || !rb_cloud_infra_is_gcp(infra)))
             catalog->offers[n++] = catalog->offers[i];
+    }
     catalog->n_offers = n;
+    return n > 0 || rb_node_error(prices, err,
+                                  "no row of it has an infra of the form aws/REGION or mock/REGION, or gcp/REGION with "
+                                  "an entry of `provisioning` for gcp");
 }
 
 static bool read_prices(const struct rb_node *node, const char *prices_csv, const char *directory,
@@ -53,12 +74,7 @@ static bool read_prices(const struct rb_node *node, const char *prices_csv, cons
         return false;
     bool ok = rb_catalog_from_csv(&csv, arena, out, err);
     rb_csv_finish(&csv);
-    if (!ok)
-        return false;
-    keep_ec2(out, arena);
-    if (out->n_offers == 0)
-        return rb_node_error(node, err, "no row of %s has an infra of the form aws/REGION or mock/REGION", path);
-    return true;
+    return ok;
 }
 
 static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_node *root, struct rb_err *err)
@@ -95,22 +111,32 @@ static bool read_capacity(const struct rb_node *node, struct rb_arena *arena, st
     return true;
 }
 
+// EC2's ids and Compute Engine's names share a list: they cannot be mistaken for each other.
 static bool read_images(const struct rb_node *node, struct rb_arena *arena, struct rb_cloud_config *out,
                         struct rb_err *err)
 {
     if (node && !rb_node_list(node, err))
         return false;
-    const char **images = rb_arena_array(arena, (size_t)(node ? node->n_children : 0) + 1, sizeof *images);
+    size_t n = (size_t)(node ? node->n_children : 0) + 1;
+    const char **images = rb_arena_array(arena, n, sizeof *images);
+    const char **gcp_images = rb_arena_array(arena, n, sizeof *gcp_images);
     images[out->n_images++] = built_in_image;
+    gcp_images[out->n_gcp_images++] = built_in_gcp_image;
     for (const struct rb_node *child = node ? node->first : NULL; child; child = child->next) {
         const char *id;
         if (!rb_node_string(child, &id, err))
             return false;
-        if (strncmp(id, "ami-", 4) != 0)
-            return rb_node_error(child, err, "an image id begins with ami-");
-        images[out->n_images++] = rb_arena_strdup(arena, id);
+        bool is_gcp = strncmp(id, "projects/", 9) == 0 && strstr(id, "/global/images/");
+        if (strncmp(id, "ami-", 4) != 0 && !is_gcp)
+            return rb_node_error(child, err, "an image is ami-... or projects/PROJECT/global/images/NAME");
+        id = rb_arena_strdup(arena, id);
+        if (is_gcp)
+            gcp_images[out->n_gcp_images++] = id;
+        else
+            images[out->n_images++] = id;
     }
     out->images = images;
+    out->gcp_images = gcp_images;
     return true;
 }
 
@@ -122,32 +148,57 @@ static bool read_format(struct rb_map *m, struct rb_err *err)
     return rb_map_need(m, "format", &format, err) && rb_node_choice(format, formats, 1, &which, err);
 }
 
-static bool read_shutdown(const struct rb_node *node, struct rb_arena *arena, struct rb_dist *out, struct rb_err *err)
+static bool read_delay(const struct rb_node *node, double default_s, struct rb_arena *arena, struct rb_dist *out,
+                       struct rb_err *err)
 {
-    *out = rb_dist_constant(DEFAULT_SHUTDOWN_S);
+    *out = rb_dist_constant(default_s);
     return !node || rb_dist_read(node, arena, out, err);
+}
+
+static bool read_seconds(const struct rb_node *node, int64_t default_us, int64_t *out_us, struct rb_err *err)
+{
+    double s;
+    *out_us = default_us;
+    if (!node)
+        return true;
+    if (!rb_node_double(node, 0, MAX_S, &s, err))
+        return false;
+    *out_us = rb_us_from_seconds(s);
+    return true;
+}
+
+static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_cloud_config *c, struct rb_err *err)
+{
+    const struct rb_node *ssh_port = rb_map_get(m, "ssh_port");
+    int64_t port = DEFAULT_SSH_PORT;
+    if (!read_capacity(rb_map_get(m, "capacity"), arena, c, err) ||
+        !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
+                              &c->limits, err) ||
+        !read_images(rb_map_get(m, "images"), arena, c, err) ||
+        !read_delay(rb_map_get(m, "shutdown_s"), DEFAULT_SHUTDOWN_S, arena, &c->shutdown_s, err) ||
+        !read_delay(rb_map_get(m, "visible_after_s"), 0, arena, &c->visible_after_s, err) ||
+        !read_seconds(rb_map_get(m, "tags_fade_s"), INT64_MAX, &c->tags_fade_us, err) ||
+        !read_seconds(rb_map_get(m, "token_lifetime_s"), rb_us_from_seconds(DEFAULT_TOKEN_S), &c->token_lifetime_us,
+                      err) ||
+        (ssh_port && !rb_node_int(ssh_port, 1, 65535, &port, err)))
+        return false;
+    c->ssh_port = (int)port;
+    return true;
 }
 
 static bool read_root(const struct rb_node *root, const char *prices_csv, const char *directory, struct rb_arena *arena,
                       struct rb_cloud_config *out, struct rb_err *err)
 {
     struct rb_map m;
-    struct rb_cloud_config c = {.ssh_port = DEFAULT_SSH_PORT};
+    struct rb_cloud_config c = {0};
     const struct rb_node *prices, *provisioning;
-    int64_t port = DEFAULT_SSH_PORT;
     if (!rb_map_begin(&m, root, err) || !read_format(&m, err) || !rb_map_need(&m, "prices", &prices, err) ||
-        !rb_map_need(&m, "provisioning", &provisioning, err))
-        return false;
-    const struct rb_node *ssh_port = rb_map_get(&m, "ssh_port");
-    if (!read_prices(prices, prices_csv, directory, arena, &c.catalog, err) ||
+        !rb_map_need(&m, "provisioning", &provisioning, err) ||
+        !read_prices(prices, prices_csv, directory, arena, &c.catalog, err) ||
         !rb_provisioning_read(provisioning, arena, &c.provisioning.provisioning, &c.provisioning.n_provisioning, err) ||
-        !read_capacity(rb_map_get(&m, "capacity"), arena, &c, err) ||
-        !read_images(rb_map_get(&m, "images"), arena, &c, err) ||
-        !read_shutdown(rb_map_get(&m, "shutdown_s"), arena, &c.shutdown_s, err) ||
-        (ssh_port && !rb_node_int(ssh_port, 1, 65535, &port, err)) || !rb_map_end(&m, err) ||
+        !keep_sold(&c, prices, arena, err) || !read_behaviour(&m, arena, &c, err) || !rb_map_end(&m, err) ||
         !check_provisioning(&c, provisioning, err))
         return false;
-    c.ssh_port = (int)port;
     *out = c;
     return true;
 }

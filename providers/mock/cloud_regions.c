@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool rb_cloud_infra_is_gcp(const char *infra)
+{
+    return strncmp(infra, "gcp/", 4) == 0;
+}
+
 bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region, const char **out_zone)
 {
     const char *place = strchr(infra, '/');
-    if (!place || (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0))
+    if (!place || (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0 && !rb_cloud_infra_is_gcp(infra)))
         return false;
     place++;
     const char *slash = strchr(place, '/');
@@ -48,6 +53,7 @@ struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, st
         if (!rb_cloud_infra_split(catalog->offers[i].infra, arena, &name, &zone))
             continue;
         struct rb_cloud_region *region = region_of(&r, name, max_zones, arena);
+        region->is_gcp = rb_cloud_infra_is_gcp(catalog->offers[i].infra);
         if (zone && !rb_cloud_region_has_zone(region, zone))
             region->zones[region->n_zones++] = zone;
     }
@@ -55,7 +61,7 @@ struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, st
     for (int i = 0; i < r.n; i++) {
         struct rb_cloud_region *region = &r.regions[i];
         for (char letter = 'a'; letter <= 'c'; letter++) {
-            const char *zone = rb_arena_printf(arena, "%s%c", region->name, letter);
+            const char *zone = rb_arena_printf(arena, region->is_gcp ? "%s-%c" : "%s%c", region->name, letter);
             if (!rb_cloud_region_has_zone(region, zone))
                 region->zones[region->n_zones++] = zone;
         }

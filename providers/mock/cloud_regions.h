@@ -8,6 +8,7 @@
 
 struct rb_cloud_region {
     const char *name;
+    bool is_gcp;        // Compute Engine's, else EC2's; no name is both
     const char **zones; // [n_zones], sorted
     int n_zones;
 };
@@ -17,7 +18,9 @@ struct rb_cloud_regions {
     int n;
 };
 
-// Is this infra spoken to as EC2 ("aws/..." or "mock/...")? Region and zone (NULL: the whole region) go to the arena.
+// Is this infra spoken to as EC2 ("aws/...", "mock/...") or as Compute Engine ("gcp/...")? Region and zone (NULL: the
+// whole region) go to the arena.
+bool rb_cloud_infra_is_gcp(const char *infra);
 bool rb_cloud_infra_split(const char *infra, struct rb_arena *arena, const char **out_region, const char **out_zone);
 struct rb_cloud_regions rb_cloud_regions_of(const struct rb_catalog *catalog, struct rb_arena *arena);
 const struct rb_cloud_region *rb_cloud_regions_find(const struct rb_cloud_regions *r, const char *name); // NULL: none

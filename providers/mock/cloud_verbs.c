@@ -1,10 +1,12 @@
 // What can be asked of the mock cloud: launch, terminate, tag.
 #include "providers/mock/cloud_state.h"
-#include "base/limits.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MAX_HOURS 1e6 // later than that is never
 
 // --- launch ---
 
@@ -29,22 +31,6 @@ static void remember_token(struct rb_cloud *c, const struct rb_cloud_launch *l, 
                                                        .zone = rb_arena_strdup(&c->arena, l->zone ? l->zone : ""),
                                                        .fingerprint = rb_arena_strdup(&c->arena, l->fingerprint),
                                                        .reservation = r};
-}
-
-// How many more machines of the type may run; INT_MAX-like when the config sets no bound.
-static int room_for(const struct rb_cloud *c, const char *instance_type)
-{
-    for (int k = 0; k < c->config->n_capacity; k++) {
-        if (strcmp(c->config->capacity[k].instance_type, instance_type) != 0)
-            continue;
-        int used = 0;
-        for (int a = 0; a < c->n_active; a++) {
-            const struct rb_cloud_instance *i = c->instances[c->active[a]];
-            used += i->state != RB_CLOUD_STOPPED && strcmp(i->offer->instance_type, instance_type) == 0;
-        }
-        return c->config->capacity[k].max > used ? c->config->capacity[k].max - used : 0;
-    }
-    return RB_LIMIT_NODES;
 }
 
 // A zone of the region that sells the offer asked for; NULL: none does.
@@ -77,14 +63,62 @@ static void make_id(struct rb_cloud *c, const char *prefix, char out[static 20])
     snprintf(out, 20, "%s-0%016llx", prefix, (unsigned long long)rb_cloud_fresh_id(c));
 }
 
-static void plan_delays(struct rb_cloud *c, struct rb_cloud_instance *i)
+static int64_t scaled(int64_t us, const struct rb_chaos_rule *slow)
 {
+    return slow ? rb_us_from_seconds((double)us / RB_US_PER_S * slow->factor) : us;
+}
+
+// What the chaos file has in store for a new instance. An instance of the wrong market is billed as what it is.
+static void meet_fate(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us, struct rb_chaos_verdict *out)
+{
+    const enum rb_market other = i->offer->market == RB_MARKET_SPOT ? RB_MARKET_ON_DEMAND : RB_MARKET_SPOT;
+    const struct rb_chaos_subject subject = {.front = rb_cloud_infra_is_gcp(i->offer->infra) ? "gcp" : "ec2",
+                                             .region = i->region,
+                                             .zone = i->zone,
+                                             .instance_type = i->offer->instance_type,
+                                             .has_market = true,
+                                             .market = i->offer->market};
+    rb_chaos_instance(&c->chaos, &subject, now_us, out);
+    const struct rb_offer *swapped =
+        rb_cloud_offer(&c->config->catalog, i->region, i->zone, i->offer->instance_type, other);
+    if (out->by[RB_CHAOS_WRONG_MARKET] && swapped)
+        i->offer = swapped;
+}
+
+// Spot instances are taken back at the profile's rate, or when the chaos file says so.
+static int64_t draw_taken_us(const struct rb_cloud *c, const struct rb_cloud_instance *i,
+                             const struct rb_provisioning *p, const struct rb_chaos_rule *interrupted)
+{
+    if (i->offer->market != RB_MARKET_SPOT)
+        return INT64_MAX;
+    if (interrupted)
+        return i->plan.start_us + interrupted->delay_us;
+    if (!p->has_preemption || p->preemption_per_hour <= 0)
+        return INT64_MAX;
+    struct rb_stream s = rb_cloud_stream(c, RB_CLOUD_DRAW_TAKEN, i->ordinal);
+    double hours = -log(rb_stream_uniform(&s)) / p->preemption_per_hour;
+    return hours < MAX_HOURS ? i->plan.start_us + rb_us_from_seconds(hours * RB_S_PER_HOUR) : INT64_MAX;
+}
+
+static void plan_delays(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us)
+{
+    struct rb_chaos_verdict fate;
+    meet_fate(c, i, now_us, &fate);
     const struct rb_provisioning *p = rb_cloud_config_provisioning(c->config, i->offer);
     struct rb_stream s = rb_cloud_stream(c, RB_CLOUD_DRAW_CAPACITY, i->ordinal);
+    int64_t init_us = rb_cloud_draw_us(c, &p->init_s, RB_CLOUD_DRAW_INIT, i->ordinal);
+    int64_t *due_us = i->plan.due_us;
+    i->visible_us = now_us + rb_cloud_draw_us(c, &c->config->visible_after_s, RB_CLOUD_DRAW_VISIBLE, i->ordinal);
     i->plan.start_us = i->requested_us + rb_cloud_draw_us(c, &p->queue_s, RB_CLOUD_DRAW_QUEUE, i->ordinal);
-    i->plan.boot_us = i->plan.start_us + rb_cloud_draw_us(c, &p->init_s, RB_CLOUD_DRAW_INIT, i->ordinal);
-    i->plan.lacks_capacity = rb_stream_uniform(&s) < p->capacity_failure;
-    i->plan.shutdown_us = INT64_MAX;
+    i->plan.lacks_capacity = rb_stream_uniform(&s) < p->capacity_failure || fate.by[RB_CHAOS_FAILS_TO_START];
+    i->failure_code = fate.by[RB_CHAOS_FAILS_TO_START] ? fate.by[RB_CHAOS_FAILS_TO_START]->code : NULL;
+    for (int k = 0; k < RB_CLOUD_N_DUE; k++)
+        due_us[k] = INT64_MAX;
+    if (!fate.by[RB_CHAOS_NEVER_BOOTS])
+        due_us[RB_CLOUD_DUE_BOOT] = i->plan.start_us + scaled(init_us, fate.by[RB_CHAOS_BOOTS_SLOWLY]);
+    if (fate.by[RB_CHAOS_DIES_AT])
+        due_us[RB_CLOUD_DUE_DARK] = i->plan.start_us + fate.by[RB_CHAOS_DIES_AT]->delay_us;
+    due_us[RB_CLOUD_DUE_TAKEN] = draw_taken_us(c, i, p, fate.by[RB_CHAOS_INTERRUPTED]);
 }
 
 static struct rb_cloud_instance *add_instance(struct rb_cloud *c)
@@ -113,7 +147,7 @@ static struct rb_cloud_reservation launch_all(struct rb_cloud *c, const struct r
         memcpy(i->reservation, reservation, sizeof reservation);
         make_id(c, "i", i->id);
         i->address = c->config->first_address + (uint32_t)ordinal;
-        plan_delays(c, i);
+        plan_delays(c, i, model->requested_us);
     }
     remember_token(c, l, r);
     rb_cloud_changed(c);
@@ -129,6 +163,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .offer = offer,
         .region = rb_cloud_regions_find(&c->regions, l->region)->name,
         .zone = zone,
+        .name = l->name ? rb_arena_strdup(&c->arena, l->name) : NULL,
         .token = rb_arena_strdup(&c->arena, l->token ? l->token : ""),
         .image_id = rb_arena_strdup(&c->arena, l->image_id),
         .user_data = rb_arena_strndup(&c->arena, l->user_data ? l->user_data : "", l->user_data_len),
@@ -136,6 +171,8 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .disk_gb = l->disk_gb,
         .disk_rate = disk_rate,
         .terminate_on_shutdown = l->terminate_on_shutdown,
+        .stop_when_taken = l->stop_when_taken,
+        .max_run_us = l->max_run_us,
         .tags = copy_tags(c, l->tags, l->n_tags),
         .n_tags = l->n_tags,
         .requested_us = now_us,
@@ -187,7 +224,9 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
     if (l->disk_gb > 0 && !rb_catalog_disk_rate(&c->config->catalog, offer->infra, &disk_rate, NULL))
         return RB_CLOUD_NO_DISK_PRICE;
 
-    int n = room_for(c, l->instance_type);
+    if (rb_cloud_quota_exceeded(c, l))
+        return RB_CLOUD_OVER_QUOTA;
+    int n = rb_cloud_room(c, offer, zone, now_us);
     n = n < l->max_count ? n : l->max_count;
     if (n < l->min_count)
         return RB_CLOUD_NO_CAPACITY;
@@ -258,4 +297,11 @@ enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, c
             set_tag(c, rb_cloud_find(c, ids[k]), &tags[t]);
     rb_cloud_changed(c);
     return RB_CLOUD_OK;
+}
+
+void rb_cloud_replace_tags(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tags, int n_tags)
+{
+    i->tags = copy_tags(c, tags, n_tags);
+    i->n_tags = n_tags;
+    rb_cloud_changed(c);
 }

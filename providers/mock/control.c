@@ -2,6 +2,7 @@
 #include "providers/mock/control.h"
 #include "base/json.h"
 #include "providers/mock/ledger.h"
+#include "providers/mock/metadata.h"
 
 #include <arpa/inet.h>
 #include <pwd.h>
@@ -18,6 +19,24 @@ static void fail(struct rb_exchange_answer *out, int status, const char *message
     rb_json_end_object(&j);
     rb_buf_putc(&out->body, '\n');
     out->status = status;
+}
+
+static void write_chaos(const struct rb_mock_control *c, struct rb_buf *out)
+{
+    struct rb_json j;
+    const struct rb_chaos *chaos = rb_cloud_chaos(c->cloud);
+    rb_json_init(&j, out, true);
+    rb_json_begin_array(&j);
+    for (int k = 0; k < chaos->rules.n; k++) {
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "name", chaos->rules.rules[k].name);
+        rb_json_kstring(&j, "what", rb_chaos_fault_name(chaos->rules.rules[k].fault));
+        rb_json_kint(&j, "seen", chaos->counts[k].seen);
+        rb_json_kint(&j, "fired", chaos->counts[k].fired);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_buf_putc(out, '\n');
 }
 
 static void write_instances(const struct rb_mock_control *c, struct rb_buf *out)
@@ -67,12 +86,17 @@ void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exc
     bool get = strcmp(request->method, "GET") == 0;
     out->content_type = "application/json";
     out->status = 200;
-    if (get && strcmp(what, "ledger") == 0)
+    if (strncmp(what, "metadata/", 9) == 0)
+        rb_mock_metadata_answer(c->cloud, request, what + 9, now_us, out);
+    else if (get && strcmp(what, "ledger") == 0)
         rb_ledger_write(c->cloud, now_us, &out->body);
     else if (get && strcmp(what, "instances") == 0)
         write_instances(c, &out->body);
+    else if (get && strcmp(what, "chaos") == 0)
+        write_chaos(c, &out->body);
     else if (!get && strncmp(what, "nodes/", 6) == 0)
         cause_accident(c, what, out);
     else
-        fail(out, 404, "expected GET ledger, GET instances or POST nodes/<id>/<accident>");
+        fail(out, 404,
+             "expected GET ledger, GET instances, GET chaos, metadata/<id>/... or POST nodes/<id>/<accident>");
 }

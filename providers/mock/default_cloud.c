@@ -1,7 +1,7 @@
-// The cloud that rbmock is without --cloud: a few GPU machines in two regions.
+// The cloud that rbmock is without --cloud: a few GPU machines in two regions of EC2 and one of Compute Engine.
 // On-demand prices: AWS's us-east-1 list as of 2026-07-20; spot: that price less the 30-day average saving that the Spot
 // Instance Advisor of 2025-06-28 names for us-east-1. Both are taken for us-west-2 too. Disk: gp3 at $0.08 a GB-month of
-// 730 h. Boot delays are assumptions, not measurements: a median of 20 s to `running` and 45 s more to a login, 60 s and
+// 730 h. Compute Engine: us-central1 as of 2026-08-03, with pd-balanced at $0.10 a GB-month. Boot delays are assumptions, not measurements: a median of 20 s to `running` and 45 s more to a login, 60 s and
 // 150 s for machines with 8 GPUs.
 #include "providers/mock/cloud_config.h"
 
@@ -25,8 +25,18 @@ static const char prices[] =
     "aws/" r ",p4d.24xlarge,A100,8,40,96,1152,on_demand,21.957642,aws,2026-07-20T00:00:00Z\n"         \
     "aws/" r ",p4d.24xlarge,A100,8,40,96,1152,spot,7.2460,spot-advisor,2025-06-28T00:00:00Z\n"        \
     "aws/" r ",disk,,,,,,,0.000109589041,aws,2026-07-20T00:00:00Z\n"
-    REGION("us-east-1") REGION("us-west-2");
+    REGION("us-east-1") REGION("us-west-2")
 #undef REGION
+#define GCP(row) "gcp/us-central1," row ",gcp,2026-08-03T00:00:00Z\n"
+        GCP("g2-standard-4,L4,1,24,4,16,on_demand,0.707") GCP("g2-standard-4,L4,1,24,4,16,spot,0.397")
+            GCP("n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.730")
+                GCP("n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,spot,0.299")
+                    GCP("a2-highgpu-1g,A100,1,40,12,85,on_demand,3.673") GCP("a2-highgpu-1g,A100,1,40,12,85,spot,1.928")
+                        GCP("a2-highgpu-8g,A100,8,40,96,680,on_demand,29.39")
+                            GCP("a2-highgpu-8g,A100,8,40,96,680,spot,15.42") "gcp/"
+                                                                             "us-central1,disk,,,,,,,0.000136986301,"
+                                                                             "gcp,2026-08-03T00:00:00Z\n";
+#undef GCP
 
 static const char behaviour[] = "format: rb-mock/1\n"
                                 "prices: built-in prices\n"
@@ -43,7 +53,13 @@ static const char behaviour[] = "format: rb-mock/1\n"
                                 "    queue_s: {distribution: lognormal, mu: 4.0943, sigma: 0.6}\n"
                                 "    init_s: {distribution: lognormal, mu: 5.0106, sigma: 0.4}\n"
                                 "    capacity_failure: 0.0\n"
-                                "  - infra: aws\n"
+                                "  - infra: gcp\n"
+                                "    instance_type: a2-highgpu-8g\n"
+                                "    market: \"*\"\n"
+                                "    queue_s: {distribution: lognormal, mu: 4.0943, sigma: 0.6}\n"
+                                "    init_s: {distribution: lognormal, mu: 5.0106, sigma: 0.4}\n"
+                                "    capacity_failure: 0.0\n"
+                                "  - infra: \"*\"\n"
                                 "    instance_type: \"*\"\n"
                                 "    market: \"*\"\n"
                                 "    queue_s: {distribution: lognormal, mu: 2.9957, sigma: 0.5}\n"

@@ -35,10 +35,11 @@ static void write_bill(struct rb_json *j, const struct rb_cloud_instance *i, con
 
 static void write_instance(struct rb_json *j, const struct rb_cloud_instance *i, const struct rb_bill *bill)
 {
-    static const char *const causes[] = {NULL, "user", "guest", "capacity"};
+    static const char *const causes[] = {NULL, "user", "guest", "capacity", "interrupted", "expired"};
     struct in_addr address = {.s_addr = htonl(i->address)};
     rb_json_begin_object(j);
     rb_json_kstring(j, "id", i->id);
+    rb_json_kstring(j, "name", i->name);
     rb_json_kstring(j, "infra", i->offer->infra);
     rb_json_kstring(j, "zone", i->zone);
     rb_json_kstring(j, "instance_type", i->offer->instance_type);

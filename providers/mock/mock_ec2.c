@@ -28,16 +28,16 @@ static const char *const signature_parameters[] = {"X-Amz-Algorithm",     "X-Amz
                                                    "X-Amz-Expires",       "X-Amz-SignedHeaders", "X-Amz-Signature",
                                                    "X-Amz-Security-Token"};
 
-static bool read_form(struct rb_mock_call *call, const struct rb_exchange_request *r)
+// NULL, or what was broken in the parameters. They are read before it is known who asks, since faults depend on them.
+static const char *read_form(struct rb_mock_call *call, const struct rb_exchange_request *r)
 {
     const char *bad;
     if (!rb_form_decode(call->form, r->query, strlen(r->query), call->arena, &bad) ||
         !rb_form_decode(call->form, r->body, r->body_len, call->arena, &bad))
-        return rb_mock_refuse(call, 400, "MalformedQueryString",
-                              "'%.80s' is broken, not UTF-8, or names a parameter that was given before", bad);
+        return bad;
     for (size_t i = 0; i < sizeof signature_parameters / sizeof *signature_parameters; i++)
         rb_form_get(call->form, "%s", signature_parameters[i]);
-    return true;
+    return NULL;
 }
 
 static const struct action *find_action(struct rb_mock_call *call)
@@ -59,25 +59,76 @@ static const struct action *find_action(struct rb_mock_call *call)
     return NULL;
 }
 
-static const struct action *serve(struct rb_mock_call *call, const struct rb_mock_ec2 *ec2,
-                                  const struct rb_exchange_request *r, int64_t unix_us)
+// The region that the signature is scoped to, unverified: KEY/DATE/REGION/ec2/aws4_request.
+static const char *claimed_region(struct rb_mock_call *call, const struct rb_exchange_request *r)
 {
-    const int64_t clocks_us[] = {call->now_us, unix_us};
+    const char *header = rb_exchange_header(r, "Authorization"), *at = header ? strstr(header, "Credential=") : NULL;
+    const char *scope = at ? at + strlen("Credential=") : rb_form_peek(call->form, "X-Amz-Credential");
+    for (int k = 0; k < 2 && scope; k++)
+        scope = (scope = strchr(scope, '/')) ? scope + 1 : NULL;
+    return scope ? rb_arena_strndup(call->arena, scope, strcspn(scope, "/, ")) : NULL;
+}
+
+static void ask_chaos(struct rb_mock_call *call, const struct rb_exchange_request *r)
+{
+    const char *type = rb_form_peek(call->form, "InstanceType");
+    struct rb_chaos_subject s = {.front = "ec2",
+                                 .action = rb_form_peek(call->form, "Action"),
+                                 .region = claimed_region(call, r),
+                                 .zone = rb_form_peek(call->form, "Placement.AvailabilityZone"),
+                                 .instance_type = type ? type : rb_form_peek(call->form, "InstanceType.1"),
+                                 .has_market = type != NULL};
+    s.market = rb_form_peek(call->form, "InstanceMarketOptions.MarketType") ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+    rb_chaos_request(rb_cloud_chaos(call->cloud), &s, call->now_us, &call->chaos);
+}
+
+static bool authenticate(struct rb_mock_call *call, const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *r,
+                         int64_t unix_us)
+{
+    const struct rb_chaos_rule *skew = call->chaos.by[RB_CHAOS_CLOCK_SKEW];
+    const int64_t skew_us = skew ? skew->delay_us : 0;
+    const int64_t clocks_us[] = {call->now_us + skew_us, unix_us + skew_us};
+    if (!rb_mock_ec2_authenticate(&ec2->keys, r, clocks_us, 2, call->arena, &call->region, call->refusal))
+        return false;
+    const struct rb_cloud_region *region = rb_cloud_regions_find(rb_cloud_regions(ec2->cloud), call->region);
+    return (region && !region->is_gcp) ||
+           rb_mock_refuse(call, 401, "AuthFailure",
+                          "Credential should be scoped to a valid region: the price list has no %s", call->region);
+}
+
+static bool check_throttle(struct rb_mock_call *call, const struct action *action)
+{
+    bool admitted = rb_cloud_admit(call->cloud, call->region, action->name, call->now_us);
+    return (admitted && !call->chaos.by[RB_CHAOS_THROTTLE]) ||
+           rb_mock_refuse(call, 503, "RequestLimitExceeded", "Request limit exceeded.");
+}
+
+static bool act(struct rb_mock_call *call, const struct action *action)
+{
+    const struct rb_chaos_rule *error = call->chaos.by[RB_CHAOS_ERROR];
+    if (error && !error->after_effect)
+        return rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+    if (!action->fn(call))
+        return false;
+    return !error || rb_mock_refuse(call, error->status, error->code, "%s", error->message);
+}
+
+static const struct action *serve(struct rb_mock_call *call, const struct rb_mock_ec2 *ec2,
+                                  const struct rb_exchange_request *r, const char *bad_form, int64_t unix_us)
+{
     if (strcmp(r->path, "/") != 0) {
         rb_mock_refuse(call, 404, "InvalidAction", "EC2 is at /, not at %.80s", r->path);
         return NULL;
     }
-    if (!rb_mock_ec2_authenticate(&ec2->keys, r, clocks_us, 2, call->arena, &call->region, call->refusal))
+    if (!authenticate(call, ec2, r, unix_us))
         return NULL;
-    if (!rb_cloud_regions_find(rb_cloud_regions(ec2->cloud), call->region)) {
-        rb_mock_refuse(call, 401, "AuthFailure",
-                       "Credential should be scoped to a valid region: the price list has no %s", call->region);
+    if (bad_form) {
+        rb_mock_refuse(call, 400, "MalformedQueryString",
+                       "'%.80s' is broken, not UTF-8, or names a parameter that was given before", bad_form);
         return NULL;
     }
-    if (!read_form(call, r))
-        return NULL;
     const struct action *action = find_action(call);
-    return action && action->fn(call) ? action : NULL;
+    return action && check_throttle(call, action) && act(call, action) ? action : NULL;
 }
 
 static void write_request_id(struct rb_cloud *cloud, struct rb_buf *out)
@@ -120,12 +171,17 @@ void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_
         .cloud = ec2->cloud, .form = &form, .arena = &arena, .now_us = now_us, .out = &inside, .refusal = &refusal};
     rb_arena_init(&arena);
     rb_cloud_advance(ec2->cloud, now_us);
-    const struct action *action = serve(&call, ec2, request, unix_us);
-    out->content_type = "text/xml;charset=UTF-8";
-    out->status = action ? 200 : refusal.status;
-    if (action)
-        write_success(action, ec2->cloud, &inside, &out->body);
-    else
-        write_error(&refusal, ec2->cloud, &out->body);
+    const char *bad_form = read_form(&call, request);
+    ask_chaos(&call, request);
+    if (!rb_exchange_forestall(&call.chaos, out)) {
+        const struct action *action = serve(&call, ec2, request, bad_form, unix_us);
+        out->content_type = "text/xml;charset=UTF-8";
+        out->status = action ? 200 : refusal.status;
+        if (action)
+            write_success(action, ec2->cloud, &inside, &out->body);
+        else
+            write_error(&refusal, ec2->cloud, &out->body);
+        rb_exchange_spoil(&call.chaos, out);
+    }
     rb_arena_finish(&arena);
 }

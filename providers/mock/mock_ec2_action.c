@@ -132,31 +132,6 @@ bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, s
     return true;
 }
 
-bool rb_mock_glob(const char *pattern, const char *text)
-{
-    const char *star = NULL, *resume = NULL; // where to go on when what follows the last * did not match
-    for (;;) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            resume = text;
-            continue;
-        }
-        const char *want = *pattern == '\\' && pattern[1] ? pattern + 1 : pattern;
-        bool any = *pattern == '?';
-        if (*text && *pattern && (any || *want == *text)) {
-            pattern = want + 1;
-            text++;
-        } else if (!*text && !*pattern) {
-            return true;
-        } else if (star && *resume) {
-            pattern = star;
-            text = ++resume;
-        } else {
-            return false;
-        }
-    }
-}
-
 bool rb_mock_filter_matches(const struct rb_mock_filter *f, const char *text)
 {
     for (int i = 0; text && i < f->n_values; i++)
@@ -167,19 +142,21 @@ bool rb_mock_filter_matches(const struct rb_mock_filter *f, const char *text)
 
 // --- pages ---
 
-// A token is opaque to clients: "page" and the position of the last thing they saw.
+// A token is opaque to clients: "page" and the position after the last thing they saw.
 bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_results, struct rb_mock_page *out)
 {
-    *out = (struct rb_mock_page){.max_results = INT64_MAX, .after = -1};
+    *out = (struct rb_mock_page){.max_results = INT64_MAX, .after = -1, .last = -1};
     const char *token = rb_form_get(call->form, "NextToken");
+    const struct rb_chaos_rule *partial = call->chaos.by[RB_CHAOS_PARTIAL_PAGE];
     if (!rb_mock_read_int(call, "MaxResults", min_results, max_results, &out->max_results))
         return false;
+    out->limit = partial && partial->items < out->max_results ? partial->items : out->max_results;
     if (!token)
         return true;
     char *end;
     bool ours = strncmp(token, "page", 4) == 0 && strlen(token) == 20;
-    out->after = ours ? strtoll(token + 4, &end, 16) : -1;
-    if (!ours || *end || out->after < 0)
+    out->after = out->last = ours ? strtoll(token + 4, &end, 16) - 1 : -2;
+    if (!ours || *end || out->after < -1)
         return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid value '%.60s' for NextToken", token);
     return true;
 }
@@ -188,7 +165,7 @@ bool rb_mock_page_take(struct rb_mock_page *p, int64_t position)
 {
     if (position <= p->after)
         return false;
-    if (p->n == p->max_results) {
+    if (p->n == p->limit) {
         p->more = true;
         return false;
     }
@@ -201,5 +178,5 @@ void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_pa
 {
     if (p->more)
         rb_mock_xml_text(call->out, "nextToken",
-                         rb_arena_printf(call->arena, "page%016llx", (unsigned long long)p->last));
+                         rb_arena_printf(call->arena, "page%016llx", (unsigned long long)p->last + 1));
 }

@@ -3,6 +3,7 @@
 #define RB_PROVIDERS_MOCK_EC2_ACTION_H
 
 #include "base/arena.h"
+#include "providers/mock/glob.h"
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_ec2_auth.h"
 #include "providers/mock/mock_ec2_form.h"
@@ -15,6 +16,7 @@ struct rb_mock_call {
     int64_t now_us;
     struct rb_buf *out;      // what stands inside <ActionResponse>, after requestId
     struct rb_mock_refusal *refusal;
+    struct rb_chaos_verdict chaos;
 };
 
 // An action reads all its parameters, calls rb_mock_call_checked, and only then changes anything.
@@ -70,12 +72,12 @@ struct rb_mock_filters {
 bool rb_mock_read_filters(struct rb_mock_call *call, const char *const *known, struct rb_mock_filters *out);
 // Does the text match one of the filter's values? text NULL never does.
 bool rb_mock_filter_matches(const struct rb_mock_filter *f, const char *text);
-bool rb_mock_glob(const char *pattern, const char *text); // * and ?, a backslash takes the next character literally
 
 // --- pages: MaxResults, NextToken ---
 
 struct rb_mock_page {
-    int64_t max_results; // INT64_MAX: all
+    int64_t max_results; // as asked for; INT64_MAX: all
+    int64_t limit;       // what the page holds: max_results, or fewer when chaos has it so
     int64_t after;       // only what has a position > after; -1: from the start
     int n;               // taken so far
     int64_t last;        // position of the last one taken
@@ -87,8 +89,8 @@ bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_resul
 bool rb_mock_page_take(struct rb_mock_page *p, int64_t position);
 void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_page *p);
 
-void rb_mock_write_tags(struct rb_buf *out, const struct rb_cloud_instance *i);
+void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 // <item> of an instancesSet.
-void rb_mock_write_instance(struct rb_buf *out, const struct rb_cloud_instance *i);
+void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 
 #endif

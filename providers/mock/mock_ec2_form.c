@@ -99,6 +99,12 @@ const char *rb_form_get(struct rb_form *form, const char *fmt, ...)
     return field->value;
 }
 
+const char *rb_form_peek(const struct rb_form *form, const char *name)
+{
+    const struct rb_form_field *field = find(form, name);
+    return field ? field->value : NULL;
+}
+
 bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...)
 {
     char prefix[256];

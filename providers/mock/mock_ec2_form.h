@@ -24,6 +24,7 @@ bool rb_form_decode(struct rb_form *form, const char *text, size_t n, struct rb_
 
 // NULL: absent.
 const char *rb_form_get(struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *rb_form_peek(const struct rb_form *form, const char *name); // without asking for it
 bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // The list PREFIX.1, PREFIX.2, ... up to the first gap; *out_values lives in the arena.
 int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena, const char *const **out_values);

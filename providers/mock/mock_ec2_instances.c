@@ -39,6 +39,10 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
         [RB_CLOUD_CAUSE_CAPACITY] = {"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity",
                                      "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance "
                                      "request"},
+        [RB_CLOUD_CAUSE_TAKEN] = {"Server.SpotInstanceTermination", "Server.SpotInstanceTermination",
+                                  "Server.SpotInstanceTermination: Spot instance termination"},
+        // Nothing that EC2 offers ends an instance at a given age; the front never asks for it.
+        [RB_CLOUD_CAUSE_EXPIRED] = {"Server.ScheduledStop", "Server.ScheduledStop", "Server.ScheduledStop"},
     };
     if (i->cause == RB_CLOUD_CAUSE_NONE) {
         rb_mock_xml_empty(out, "reason");
@@ -51,18 +55,21 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
     snprintf(reason, sizeof reason, "%s (%s GMT)", reasons[i->cause].transition, when);
     rb_mock_xml_text(out, "reason", reason);
     rb_mock_xml_open(out, "stateReason");
-    rb_mock_xml_text(out, "code", reasons[i->cause].code);
-    rb_mock_xml_text(out, "message", reasons[i->cause].message);
+    rb_mock_xml_text(out, "code", i->failure_code ? i->failure_code : reasons[i->cause].code);
+    rb_mock_xml_text(out, "message", i->failure_code ? i->failure_code : reasons[i->cause].message);
     rb_mock_xml_close(out, "stateReason");
 }
 
-void rb_mock_write_tags(struct rb_buf *out, const struct rb_cloud_instance *i)
+void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
+    struct rb_buf *out = call->out;
+    int n;
+    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
     rb_mock_xml_open(out, "tagSet");
-    for (int k = 0; k < i->n_tags; k++) {
+    for (int k = 0; k < n; k++) {
         rb_mock_xml_open(out, "item");
-        rb_mock_xml_text(out, "key", i->tags[k].key);
-        rb_mock_xml_text(out, "value", i->tags[k].value);
+        rb_mock_xml_text(out, "key", tags[k].key);
+        rb_mock_xml_text(out, "value", tags[k].value);
         rb_mock_xml_close(out, "item");
     }
     rb_mock_xml_close(out, "tagSet");
@@ -103,8 +110,9 @@ static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_close(out, "placement");
 }
 
-void rb_mock_write_instance(struct rb_buf *out, const struct rb_cloud_instance *i)
+void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
+    struct rb_buf *out = call->out;
     rb_mock_xml_open(out, "item");
     rb_mock_xml_text(out, "instanceId", i->id);
     rb_mock_xml_text(out, "imageId", i->image_id);
@@ -123,7 +131,7 @@ void rb_mock_write_instance(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_text(out, "clientToken", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
         rb_mock_xml_text(out, "instanceLifecycle", "spot");
-    rb_mock_write_tags(out, i);
+    rb_mock_write_tags(call, i);
     rb_mock_xml_text(out, "hypervisor", "xen");
     rb_mock_xml_empty(out, "groupSet");
     rb_mock_xml_close(out, "item");
@@ -142,22 +150,26 @@ static const char *const instance_filters[] = {"availability-zone",
                                                "tag:",
                                                NULL};
 
-static bool tag_matches(const struct rb_mock_filter *f, const struct rb_cloud_instance *i)
+static bool tag_matches(const struct rb_mock_call *call, const struct rb_mock_filter *f,
+                        const struct rb_cloud_instance *i)
 {
-    for (int k = 0; k < i->n_tags; k++) {
-        if (strcmp(f->name, "tag-key") == 0 && rb_mock_filter_matches(f, i->tags[k].key))
+    int n;
+    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
+    for (int k = 0; k < n; k++) {
+        if (strcmp(f->name, "tag-key") == 0 && rb_mock_filter_matches(f, tags[k].key))
             return true;
-        if (strncmp(f->name, "tag:", 4) == 0 && strcmp(f->name + 4, i->tags[k].key) == 0 &&
-            rb_mock_filter_matches(f, i->tags[k].value))
+        if (strncmp(f->name, "tag:", 4) == 0 && strcmp(f->name + 4, tags[k].key) == 0 &&
+            rb_mock_filter_matches(f, tags[k].value))
             return true;
     }
     return false;
 }
 
-static bool filter_matches(const struct rb_mock_filter *f, const struct rb_cloud_instance *i)
+static bool filter_matches(const struct rb_mock_call *call, const struct rb_mock_filter *f,
+                           const struct rb_cloud_instance *i)
 {
     if (strncmp(f->name, "tag", 3) == 0)
-        return tag_matches(f, i);
+        return tag_matches(call, f, i);
     const struct {
         const char *name, *value;
     } texts[] = {
@@ -175,10 +187,11 @@ static bool filter_matches(const struct rb_mock_filter *f, const struct rb_cloud
     return false;
 }
 
-static bool matches_all(const struct rb_mock_filters *filters, const struct rb_cloud_instance *i)
+static bool matches_all(const struct rb_mock_call *call, const struct rb_mock_filters *filters,
+                        const struct rb_cloud_instance *i)
 {
     for (int k = 0; k < filters->n; k++)
-        if (!filter_matches(&filters->filters[k], i))
+        if (!filter_matches(call, &filters->filters[k], i))
             return false;
     return true;
 }
@@ -207,7 +220,7 @@ static void write_reservations(struct rb_mock_call *call, const struct rb_mock_f
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
         if (!rb_cloud_listed(i, call->region, call->now_us) || !rb_mock_is_among(i->id, ids, n_ids) ||
-            !matches_all(filters, i) || !rb_mock_page_take(page, k))
+            !matches_all(call, filters, i) || !rb_mock_page_take(page, k))
             continue;
         if (open && strcmp(open, i->reservation) != 0) {
             rb_buf_puts(call->out, "</instancesSet></item>");
@@ -221,7 +234,7 @@ static void write_reservations(struct rb_mock_call *call, const struct rb_mock_f
             rb_mock_xml_open(call->out, "instancesSet");
             open = i->reservation;
         }
-        rb_mock_write_instance(call->out, i);
+        rb_mock_write_instance(call, i);
     }
     if (open)
         rb_buf_puts(call->out, "</instancesSet></item>");

@@ -36,6 +36,23 @@ static const char *fingerprint(const struct rb_mock_call *call)
     return digest;
 }
 
+// Spot quotas have a code of their own, and no figures in the message.
+static bool refuse_quota(struct rb_mock_call *call, const struct rb_cloud_launch *l)
+{
+    const struct rb_cloud_quota *q = rb_cloud_quota_exceeded(call->cloud, l);
+    if (l->market == RB_MARKET_SPOT)
+        return rb_mock_refuse(call, 400, "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded");
+    if (q->unit == RB_CLOUD_INSTANCES)
+        return rb_mock_refuse(call, 400, "InstanceLimitExceeded",
+                              "You have requested more instances (%d) than your current instance limit of %lld allows "
+                              "for the specified instance type.",
+                              l->min_count, (long long)q->max);
+    return rb_mock_refuse(call, 400, "VcpuLimitExceeded",
+                          "You have requested more vCPU capacity than your current vCPU limit of %lld allows for the "
+                          "instance bucket that the specified instance type belongs to (%.60s).",
+                          (long long)q->max, q->name);
+}
+
 static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launch *l, enum rb_cloud_answer answer)
 {
     const char *type = l->instance_type, *zone = l->zone ? l->zone : call->region;
@@ -61,6 +78,8 @@ static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launc
         return rb_mock_refuse(call, 500, "InsufficientInstanceCapacity",
                               "We currently do not have sufficient %.60s capacity in the zone you requested (%.60s).",
                               type, zone);
+    case RB_CLOUD_OVER_QUOTA:
+        return refuse_quota(call, l);
     case RB_CLOUD_NO_ADDRESS:
         return rb_mock_refuse(call, 400, "InsufficientFreeAddressesInSubnet",
                               "This cloud has given out all its addresses; start another rbmock");
@@ -78,7 +97,7 @@ static void write_reservation(struct rb_mock_call *call, struct rb_cloud_reserva
     rb_mock_xml_empty(call->out, "groupSet");
     rb_mock_xml_open(call->out, "instancesSet");
     for (int k = 0; k < r.n; k++)
-        rb_mock_write_instance(call->out, rb_cloud_instance(call->cloud, r.first + k));
+        rb_mock_write_instance(call, rb_cloud_instance(call->cloud, r.first + k));
     rb_mock_xml_close(call->out, "instancesSet");
 }
 

@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+static bool is_ec2(const struct rb_cloud_region *r)
+{
+    return r && !r->is_gcp;
+}
+
 bool rb_mock_describe_regions(struct rb_mock_call *call)
 {
     const struct rb_cloud_regions *r = rb_cloud_regions(call->cloud);
@@ -13,11 +18,11 @@ bool rb_mock_describe_regions(struct rb_mock_call *call)
     if (!rb_mock_read_bool(call, "AllRegions", &all) || !rb_mock_call_checked(call))
         return false;
     for (int k = 0; k < n; k++)
-        if (!rb_cloud_regions_find(r, names[k]))
+        if (!is_ec2(rb_cloud_regions_find(r, names[k])))
             return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid region: [%.60s]", names[k]);
     rb_mock_xml_open(call->out, "regionInfo");
     for (int k = 0; k < r->n; k++) {
-        if (!rb_mock_is_among(r->regions[k].name, names, n))
+        if (!is_ec2(&r->regions[k]) || !rb_mock_is_among(r->regions[k].name, names, n))
             continue;
         rb_mock_xml_open(call->out, "item");
         rb_mock_xml_text(call->out, "regionName", r->regions[k].name);

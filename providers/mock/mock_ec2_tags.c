@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define MAX_TAGS_LISTED 65536 // CreateTags may add to the 50 of a launch, a form of 1 MiB cannot name more
+
 bool rb_mock_create_tags(struct rb_mock_call *call)
 {
     const char *const *ids;
@@ -52,21 +54,24 @@ bool rb_mock_describe_tags(struct rb_mock_call *call)
     static const char *const known[] = {"key", "resource-id", "resource-type", "value", NULL};
     struct rb_mock_filters filters;
     struct rb_mock_page page;
-    int64_t position = 0;
     if (!rb_mock_read_filters(call, known, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
         !rb_mock_call_checked(call))
         return false;
     rb_mock_xml_open(call->out, "tagSet");
     for (int k = 0; k < rb_cloud_n_instances(call->cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(call->cloud, k);
-        for (int t = 0; t < i->n_tags && rb_cloud_listed(i, call->region, call->now_us); t++, position++) {
-            if (!matches(&filters, i, &i->tags[t]) || !rb_mock_page_take(&page, position))
+        int n;
+        const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
+        for (int t = 0; t < n && rb_cloud_listed(i, call->region, call->now_us); t++) {
+            // Where it stands does not depend on the tags of others that fade between two pages.
+            int64_t position = (int64_t)k * MAX_TAGS_LISTED + (&tags[t] - i->tags);
+            if (!matches(&filters, i, &tags[t]) || !rb_mock_page_take(&page, position))
                 continue;
             rb_mock_xml_open(call->out, "item");
             rb_mock_xml_text(call->out, "resourceId", i->id);
             rb_mock_xml_text(call->out, "resourceType", "instance");
-            rb_mock_xml_text(call->out, "key", i->tags[t].key);
-            rb_mock_xml_text(call->out, "value", i->tags[t].value);
+            rb_mock_xml_text(call->out, "key", tags[t].key);
+            rb_mock_xml_text(call->out, "value", tags[t].value);
             rb_mock_xml_close(call->out, "item");
         }
     }

@@ -103,6 +103,8 @@ static bool make_session(const struct rb_node_dir *d, struct rb_err *err)
     put_variable(&text, "TMPDIR", d->tmp);
     put_variable(&text, "PATH", d->path);
     put_variable(&text, "RB_MOCK_INSTANCE", d->id);
+    if (d->metadata_url)
+        put_variable(&text, "AWS_EC2_METADATA_SERVICE_ENDPOINT", d->metadata_url);
     rb_buf_puts(&text, "cd \"$HOME\" || exit 1\n"
                        "[ -n \"$SSH_ORIGINAL_COMMAND\" ] && exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n"
                        "exec /bin/sh -i\n");

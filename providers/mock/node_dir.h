@@ -19,6 +19,7 @@ struct rb_node_dir {
     const char *root, *home, *run, *bin, *tmp;
     const char *boot_log, *sshd_log, *control, *sshd_config, *boot_script, *run_script;
     const char *id;      // the instance
+    const char *metadata_url; // of its metadata service, NULL: none
     const char *path;    // PATH inside the node
     const char *address; // dotted
     int ssh_port;

@@ -161,6 +161,8 @@ static void set_scene(const struct rb_node_dir *d)
     setenv("TMPDIR", d->tmp, 1);
     setenv("RB_RUN_DIR", d->run, 1);
     setenv("RB_MOCK_INSTANCE", d->id, 1);
+    if (d->metadata_url)
+        setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", d->metadata_url, 1);
 }
 
 static void redirect(const char *log)

@@ -36,6 +36,7 @@ struct node {
 struct rb_nodes {
     struct rb_nodes_config config;
     uint32_t first_address, n_addresses;
+    char metadata_url[128]; // "": none
     int lock, epoll;
     struct node **nodes; // [n_nodes], those not gone
     int n_nodes, cap_nodes;
@@ -232,6 +233,8 @@ void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const v
     struct node *node = add_node(n);
     node->dir =
         rb_node_dir_name(n->config.directory, id, address, n->config.ssh_port, n->config.host_path, &node->arena);
+    if (n->metadata_url[0])
+        node->dir.metadata_url = rb_arena_printf(&node->arena, "%s/%s/", n->metadata_url, id);
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {
         struct rb_err ignored;
         rb_node_dir_make(&node->dir, &nothing, &ignored);
@@ -353,6 +356,11 @@ void rb_nodes_addresses(const struct rb_nodes *n, uint32_t *out_first, uint32_t 
 {
     *out_first = n->first_address;
     *out_count = n->n_addresses;
+}
+
+void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url)
+{
+    snprintf(n->metadata_url, sizeof n->metadata_url, "%s", url);
 }
 
 static bool any_alive(const struct rb_nodes *n)

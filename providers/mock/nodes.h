@@ -25,6 +25,9 @@ void rb_nodes_destroy(struct rb_nodes *n); // ends all nodes and returns when th
 // IPv4, host byte order; no other rbmock of this machine uses them.
 void rb_nodes_addresses(const struct rb_nodes *n, uint32_t *out_first, uint32_t *out_count);
 
+// Where nodes find their metadata service: URL/<id>/. Those booted before know of none.
+void rb_nodes_serve_metadata(struct rb_nodes *n, const char *url);
+
 // Starts booting; the outcome comes as a report. Everything is copied.
 void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const void *user_data, size_t user_data_len);
 // Starts killing; RB_NODE_GONE follows, at once if there is nothing to kill. Repeating is harmless.

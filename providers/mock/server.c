@@ -4,8 +4,10 @@
 #include "base/doc.h"
 #include "base/log.h"
 #include "providers/mock/control.h"
+#include "providers/mock/delivery.h"
 #include "providers/mock/ledger.h"
 #include "providers/mock/mock_ec2.h"
+#include "providers/mock/mock_gcp.h"
 #include "providers/mock/nodes.h"
 
 #include <arpa/inet.h>
@@ -26,6 +28,16 @@
 #define LEDGER_PAUSE_US   (100 * INT64_C(1000)) // the ledger is written at most ten times a second
 #define MAX_HEADERS       100
 
+enum front { FRONT_EC2, FRONT_GCP, N_FRONTS };
+
+// A port and what answers behind it.
+struct door {
+    struct server *server;
+    enum front front;
+    struct MHD_Daemon *http;
+    int fd, port;
+};
+
 struct server {
     const struct rb_mock_server_config *config;
     struct rb_cloud_config cloud_config;
@@ -33,9 +45,11 @@ struct server {
     struct rb_cloud *cloud;
     struct rb_nodes *nodes;
     struct rb_mock_ec2 ec2;
+    struct rb_mock_gcp *gcp;
     struct rb_mock_control control;
-    struct MHD_Daemon *http;
-    int http_fd, signal_fd;
+    struct door doors[N_FRONTS];
+    struct rb_deliveries *deliveries;
+    int signal_fd;
     sigset_t old_signals;
     const char *nodes_dir, *ledger_path; // ledger_path NULL: none
     bool owns_dir;                       // nodes_dir is ours to remove
@@ -93,32 +107,24 @@ static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-static void answer_request(struct server *s, const struct rb_exchange_request *x, struct rb_exchange_answer *out)
+static void answer_request(struct server *s, enum front front, const struct rb_exchange_request *x,
+                           struct rb_exchange_answer *out)
 {
     int64_t now_us = cloud_now_us(s);
     rb_cloud_advance(s->cloud, now_us);
     if (strncmp(x->path, RB_MOCK_CONTROL_PREFIX, strlen(RB_MOCK_CONTROL_PREFIX)) == 0)
         rb_mock_control_answer(&s->control, x, now_us, out);
-    else
+    else if (front == FRONT_EC2)
         rb_mock_ec2_answer(&s->ec2, x, now_us, rb_clock_unix_us(), out);
-}
-
-static enum MHD_Result send_answer(struct MHD_Connection *connection, struct rb_exchange_answer *a)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(a->body.len, (void *)rb_buf_str(&a->body), MHD_RESPMEM_MUST_COPY);
-    if (a->content_type)
-        MHD_add_response_header(response, "Content-Type", a->content_type);
-    enum MHD_Result result = MHD_queue_response(connection, (unsigned)a->status, response);
-    MHD_destroy_response(response);
-    return result;
+    else
+        rb_mock_gcp_answer(s->gcp, x, now_us, rb_clock_unix_us(), out);
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state)
 {
     (void)url, (void)version;
-    struct server *s = arg;
+    const struct door *door = arg;
     struct request *r = *state;
     if (!r->begun) { // headers only; what follows is the body
         r->begun = true;
@@ -145,26 +151,49 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
                                         .n_headers = headers.n,
                                         .body = rb_buf_str(&r->body),
                                         .body_len = r->body.len};
-        answer_request(s, &x, &answer);
+        answer_request(door->server, door->front, &x, &answer);
     }
-    enum MHD_Result result = send_answer(connection, &answer);
+    enum MHD_Result result = rb_deliveries_send(door->server->deliveries, connection, &answer);
     rb_buf_finish(&answer.body);
     return result;
 }
 
+static bool open_door(struct server *s, enum front front, int port, struct rb_err *err)
+{
+    struct door *d = &s->doors[front];
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    d->http = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL, NULL, handle, d,
+                               MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL,
+                               MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_CONNECTION_LIMIT,
+                               (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S,
+                               MHD_OPTION_END);
+    if (!d->http)
+        return rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
+                          strerror(errno));
+    d->server = s;
+    d->front = front;
+    d->fd = MHD_get_daemon_info(d->http, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    d->port = MHD_get_daemon_info(d->http, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return true;
+}
+
 static bool start_http(struct server *s, struct rb_err *err)
 {
-    struct sockaddr_in at = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)s->config->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    s->http = MHD_start_daemon(MHD_USE_EPOLL, (uint16_t)s->config->port, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR,
-                               &at, MHD_OPTION_URI_LOG_CALLBACK, begin_request, s, MHD_OPTION_NOTIFY_COMPLETED,
-                               end_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
-                               MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
-    if (!s->http)
-        return rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", s->config->port,
-                          strerror(errno));
-    s->http_fd = MHD_get_daemon_info(s->http, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    return true;
+    s->deliveries = rb_deliveries_create();
+    return open_door(s, FRONT_EC2, s->config->ec2_port, err) && open_door(s, FRONT_GCP, s->config->gcp_port, err);
+}
+
+static void stop_http(struct server *s)
+{
+    if (s->deliveries)
+        rb_deliveries_abandon(s->deliveries);
+    for (int k = 0; k < N_FRONTS; k++)
+        if (s->doors[k].http) {
+            MHD_run(s->doors[k].http); // what was suspended ends, or the daemon would not stop
+            MHD_stop_daemon(s->doors[k].http);
+        }
+    rb_deliveries_destroy(s->deliveries);
 }
 
 // --- the cloud and its nodes ---
@@ -174,10 +203,17 @@ static void carry_out_orders(struct server *s)
     struct rb_cloud_order order;
     while (rb_cloud_next_order(s->cloud, &order)) {
         const struct rb_cloud_instance *i = order.instance;
-        if (order.what == RB_CLOUD_BOOT)
+        switch (order.what) {
+        case RB_CLOUD_BOOT:
             rb_nodes_boot(s->nodes, i->id, i->address, i->user_data, i->user_data_len);
-        else
+            break;
+        case RB_CLOUD_END:
             rb_nodes_end(s->nodes, i->id);
+            break;
+        case RB_CLOUD_DARK:
+            rb_nodes_accident(s->nodes, i->id, RB_NODE_POWEROFF, NULL); // it may be down already
+            break;
+        }
     }
 }
 
@@ -226,19 +262,27 @@ static void keep_ledger(struct server *s, bool at_once)
 
 // --- the loop ---
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 // Milliseconds until something is due; -1: nothing is.
 static int timeout_ms(const struct server *s)
 {
-    int64_t wait_us = INT64_MAX, next_us = rb_cloud_next_us(s->cloud);
+    int64_t wait_us = INT64_MAX, next_us = rb_cloud_next_us(s->cloud), drip_us = rb_deliveries_next_us(s->deliveries);
     MHD_UNSIGNED_LONG_LONG http_ms;
     if (next_us != INT64_MAX) {
         int64_t left_us = next_us - cloud_now_us(s);
         wait_us = left_us > 0 ? (int64_t)((double)left_us / s->config->speed) + 1000 : 0;
     }
-    if (MHD_get_timeout(s->http, &http_ms) == MHD_YES && http_ms < INT32_MAX && (int64_t)http_ms * 1000 < wait_us)
-        wait_us = (int64_t)http_ms * 1000;
-    if (s->ledger_path && s->ledger_version != rb_cloud_version(s->cloud) && LEDGER_PAUSE_US < wait_us)
-        wait_us = LEDGER_PAUSE_US;
+    if (drip_us != INT64_MAX)
+        wait_us = sooner(wait_us, drip_us > rb_clock_monotonic_us() ? drip_us - rb_clock_monotonic_us() : 0);
+    for (int k = 0; k < N_FRONTS; k++)
+        if (MHD_get_timeout(s->doors[k].http, &http_ms) == MHD_YES && http_ms < INT32_MAX)
+            wait_us = sooner(wait_us, (int64_t)http_ms * 1000);
+    if (s->ledger_path && s->ledger_version != rb_cloud_version(s->cloud))
+        wait_us = sooner(wait_us, LEDGER_PAUSE_US);
     if (wait_us == INT64_MAX)
         return -1;
     return wait_us / 1000 < 3600 * 1000 ? (int)(wait_us / 1000) : 3600 * 1000;
@@ -246,18 +290,21 @@ static int timeout_ms(const struct server *s)
 
 static bool serve(struct server *s, struct rb_err *err)
 {
-    struct pollfd fds[] = {{.fd = s->http_fd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = s->signal_fd, .events = POLLIN},
                            {.fd = rb_nodes_fd(s->nodes), .events = POLLIN},
-                           {.fd = s->signal_fd, .events = POLLIN}};
+                           {.fd = s->doors[FRONT_EC2].fd, .events = POLLIN},
+                           {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN}};
     for (;;) {
-        if (poll(fds, 3, timeout_ms(s)) < 0 && errno != EINTR)
+        if (poll(fds, 4, timeout_ms(s)) < 0 && errno != EINTR)
             return rb_err_set(err, RB_ERR_IO, "poll: %s", strerror(errno));
-        if (fds[2].revents) {
+        if (fds[0].revents) {
             struct signalfd_siginfo info; // taken, or it would strike when signals are unblocked
             return read(s->signal_fd, &info, sizeof info) == sizeof info ||
                    rb_err_set(err, RB_ERR_IO, "signalfd: %s", strerror(errno));
         }
-        MHD_run(s->http);
+        rb_deliveries_resume(s->deliveries, rb_clock_monotonic_us());
+        for (int k = 0; k < N_FRONTS; k++)
+            MHD_run(s->doors[k].http);
         take_reports(s);
         rb_cloud_advance(s->cloud, cloud_now_us(s));
         carry_out_orders(s);
@@ -312,6 +359,7 @@ static void start_cloud(struct server *s)
     s->cloud_config.epoch_us = s->start_unix_us;
     s->cloud = rb_cloud_create(&s->cloud_config);
     s->ec2 = (struct rb_mock_ec2){.cloud = s->cloud, .keys = s->config->keys};
+    s->gcp = rb_mock_gcp_create(s->cloud, s->config->account);
     s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .nodes_dir = s->nodes_dir};
     s->ledger_version = UINT64_MAX; // an empty ledger is worth a file too
 }
@@ -336,20 +384,28 @@ static bool start(struct server *s, struct rb_err *err)
     return start_http(s, err);
 }
 
-static void announce(const struct server *s)
+static bool announce(struct server *s, struct rb_err *err)
 {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->http, MHD_DAEMON_INFO_BIND_PORT);
-    printf("ready ec2=http://127.0.0.1:%d\n", (int)info->port);
+    int ec2 = s->doors[FRONT_EC2].port, gcp = s->doors[FRONT_GCP].port;
+    char url[128];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d" RB_MOCK_CONTROL_PREFIX "metadata", ec2);
+    rb_nodes_serve_metadata(s->nodes, url);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/token", gcp);
+    if (s->config->credentials_out &&
+        !rb_mock_gcp_account_write(s->config->account, s->config->credentials_out, url, err))
+        return false;
+    printf("ready ec2=http://127.0.0.1:%d gcp=http://127.0.0.1:%d\n", ec2, gcp);
     fflush(stdout);
+    return true;
 }
 
 static void finish(struct server *s)
 {
-    if (s->http)
-        MHD_stop_daemon(s->http);
+    stop_http(s);
     rb_nodes_destroy(s->nodes);
     if (s->cloud)
         keep_ledger(s, true);
+    rb_mock_gcp_destroy(s->gcp);
     rb_cloud_destroy(s->cloud);
     if (s->owns_dir)
         rmdir(s->nodes_dir);
@@ -363,11 +419,7 @@ bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_er
 {
     struct server s = {.config = config, .cloud_config = config->cloud, .signal_fd = -1};
     rb_arena_init(&s.arena);
-    bool ok = start(&s, err);
-    if (ok) {
-        announce(&s);
-        ok = serve(&s, err);
-    }
+    bool ok = start(&s, err) && announce(&s, err) && serve(&s, err);
     finish(&s);
     return ok;
 }

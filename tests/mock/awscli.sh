@@ -28,6 +28,7 @@ mkfifo "$dir/ready"
 rbmock=$!
 read -r line <"$dir/ready"
 endpoint=${line#ready ec2=}
+endpoint=${endpoint%% *}
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_PAGER= HOME=$dir
 ec2() { "$aws" --endpoint-url "$endpoint" --output text ec2 "$@"; }
 

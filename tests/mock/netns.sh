@@ -31,6 +31,7 @@ mkfifo "$dir/ready"
 rbmock=$!
 read -r line <"$dir/ready"
 endpoint=${line#ready ec2=}
+endpoint=${endpoint%% *}
 ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
 printf '#cloud-config\nssh_authorized_keys: ["%s"]\n' "$(cat "$dir/key.pub")" >"$dir/user-data"
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_PAGER=

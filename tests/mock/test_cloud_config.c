@@ -27,8 +27,8 @@ static void the_built_in_cloud_is_valid(void **state)
     rb_arena_init(&arena);
     if (!rb_cloud_config_default(&arena, &c, &err))
         fail_msg("%s:%d: %s: %s", err.file, err.line, err.key, err.message);
-    assert_int_equal(c.catalog.n_offers, 32);
-    assert_int_equal(c.catalog.n_disks, 2);
+    assert_int_equal(c.catalog.n_offers, 2 * 2 * 8 + 2 * 4); // EC2 and Compute Engine
+    assert_int_equal(c.catalog.n_disks, 3);
     assert_int_equal(c.ssh_port, 2222);
     rb_arena_finish(&arena);
 }
@@ -76,6 +76,14 @@ static void bad_files_are_refused_by_key(void **state)
         {GOOD "capacity: 4\n", HEADER ROW, "capacity"},
         {GOOD "images: [debian]\n", HEADER ROW, "images[0]"},
         {GOOD "shutdown_s: -1\n", HEADER ROW, "shutdown_s"},
+        {GOOD "tags_fade_s: -1\n", HEADER ROW, "tags_fade_s"},
+        {GOOD "token_lifetime_s: soon\n", HEADER ROW, "token_lifetime_s"},
+        {GOOD "quotas: [{name: G, unit: vcpus}]\n", HEADER ROW, "quotas[0].max"},
+        {GOOD "quotas: [{name: G, unit: cores, max: 1}]\n", HEADER ROW, "quotas[0].unit"},
+        {GOOD "pools: [{zone: z, steps: [{after_s: 5, max: 1}, {after_s: 5, max: 0}]}]\n", HEADER ROW,
+         "pools[0].steps"},
+        {GOOD "pools: [{zone: z}]\n", HEADER ROW, "pools[0].steps"},
+        {GOOD "throttle: [{action: RunInstances, burst: 0, per_s: 1}]\n", HEADER ROW, "throttle[0].burst"},
         {GOOD, HEADER, ""}, // nothing sold: an error of the CSV itself
         {GOOD, HEADER "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n", "prices"}, // nothing of EC2
         {GOOD, HEADER "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,-1\n", ""},

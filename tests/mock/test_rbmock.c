@@ -25,8 +25,9 @@ static void bad_usage_is_exit_2(void **state)
 {
     (void)state;
     expect_exit("--help", 0, "/_rbmock/ledger");
-    expect_exit("--gcp 0", 2, "not supported yet: --gcp");
-    expect_exit("--chaos x.yaml", 2, "not supported yet: --chaos");
+    expect_exit("--gcp 70000", 2, "gcp");
+    expect_exit("--chaos /nonexistent/x.yaml", 1, "/nonexistent/x.yaml");
+    expect_exit("--service-account /dev/null", 2, "/dev/null");
     expect_exit("--ec3 1", 2, "did you mean");
     expect_exit("--ec2 70000", 2, "ec2");
     expect_exit("--speed 0", 2, "speed");

@@ -1,0 +1,64 @@
+// What a mock cloud will not give: quotas, pools that fill and empty over time, and how often it answers. Part of
+// rb-mock/1; first of several that apply is the one named in the refusal.
+//
+//   quotas:      # an account's: instances pending, running and stopping, summed over a region
+//     - {name: G and VT Spot, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}
+//   pools:       # machines there are, over the cloud's age; a spot pool that shrinks takes back the youngest
+//     - {instance_type: g5.xlarge, zone: us-east-1a, market: spot, steps: [{after_s: 0, max: 4}, {after_s: 600, max: 1}]}
+//   throttle:    # token buckets, per region and action; an action not named is never throttled
+//     - {action: RunInstances, burst: 5, per_s: 2}
+#ifndef RB_PROVIDERS_MOCK_CLOUD_LIMITS_H
+#define RB_PROVIDERS_MOCK_CLOUD_LIMITS_H
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "profiles/catalog.h"
+
+enum rb_cloud_unit { RB_CLOUD_INSTANCES, RB_CLOUD_VCPUS, RB_CLOUD_GPUS };
+
+// Which offers a limit is about.
+struct rb_cloud_scope {
+    const char *infra;         // as rb_infra_within; "*": all
+    const char *instance_type; // a glob
+    bool any_market;
+    enum rb_market market;
+};
+
+struct rb_cloud_quota {
+    const char *name;
+    struct rb_cloud_scope scope;
+    bool all_regions; // summed over all regions of the infra's provider, as GPUS_ALL_REGIONS is
+    enum rb_cloud_unit unit;
+    int64_t max;
+};
+
+struct rb_cloud_pool {
+    struct rb_cloud_scope scope;
+    const char *zone; // NULL: all zones together
+    const struct rb_cloud_pool_step {
+        int64_t after_us;
+        int max;
+    } *steps;         // [n_steps], by time; before the first one the pool is never short
+    int n_steps;
+};
+
+struct rb_cloud_bucket {
+    const char *action;
+    double burst, per_s;
+};
+
+struct rb_cloud_limits {
+    const struct rb_cloud_quota *quotas;
+    const struct rb_cloud_pool *pools;
+    const struct rb_cloud_bucket *buckets;
+    int n_quotas, n_pools, n_buckets;
+};
+
+// Each may be NULL: none. Errors: INVALID with file, line and key.
+bool rb_cloud_limits_read(const struct rb_node *quotas, const struct rb_node *pools, const struct rb_node *throttle,
+                          struct rb_arena *arena, struct rb_cloud_limits *out, struct rb_err *err);
+
+bool rb_cloud_scope_holds(const struct rb_cloud_scope *s, const struct rb_offer *o);
+int64_t rb_cloud_units_of(const struct rb_offer *o, enum rb_cloud_unit unit);
+
+#endif
