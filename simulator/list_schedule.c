@@ -390,6 +390,21 @@ static bool solve(const struct problem *p, double step_s, struct rb_arena *scrat
     return false;
 }
 
+// What the errors of the laws given move P by. The end rises with every duration and every opening: exchanging one of them
+// for another whose law is within e of it moves P by at most e, n trials by n e. But what is proportionally smaller in
+// the tails is a shift of each duration, by no more than eight such errors of a standard deviation, and only the trials
+// of one slot add up to the end.
+static double inherited(const struct problem *p, const struct rb_law *end)
+{
+    const struct rb_law *trial = p->s->trial;
+    double steepest = 0;
+    for (int i = 1; i < end->n; i++)
+        steepest = fmax(steepest, (end->below[i] - end->below[i - 1]) / end->step_s);
+    const double shift = 8 * trial->error * p->sd * (p->last_start_s / p->mean + 2);
+    const double n = p->s->n_trials, durations = fmin(n * trial->error, n * trial->tail_error + shift * steepest);
+    return durations + (p->s->new_nodes > 0 ? p->s->new_nodes * p->s->arrival->error : 0);
+}
+
 static bool refused(const struct rb_list_schedule *s, const char **out_why)
 {
     *out_why = s->trial->jump > 0 || s->trial->n < 16                             ? "the trial's time has atoms"
@@ -426,11 +441,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     }
     if (ok) {
         tabulate(&p, &times, levels[at].trial.step_s, arena, out);
-        // The end rises with every duration and every opening: exchanging one law for another that is within e of it
-        // moves P by at most e.
-        out->error = error + between + s->n_trials * s->trial->error;
-        if (s->new_nodes > 0)
-            out->error += s->new_nodes * s->arrival->error;
+        out->error = error + between + inherited(&p, out);
         out->tail_error = out->error;
     }
     rb_arena_finish(&scratch);

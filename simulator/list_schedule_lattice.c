@@ -99,7 +99,7 @@ void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *o
         out_above[i] = p.above;
         out_density[i] = p.density;
     }
-    if (rb_lattice_rough(law))
+    if (rb_lattice_rough(law) || sqrt(law->variance_s2) < 1.2 * step_s)
         project(law, step_s, n, out_density, arena);
 }
 

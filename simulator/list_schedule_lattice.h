@@ -22,7 +22,8 @@ struct rb_trial_lattice {
 };
 
 // P(X <= x), P(X > x) and density at i * step, i = 0..n-1; degree-5 interpolation. The density of a law that starts
-// abruptly (rough) is spread over the points so that mass, mean, variance and third moment stay what they are.
+// abruptly (rough), or is narrower than a step, is spread over the points so that mass, mean, variance and third moment
+// stay what they are.
 void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
                        double *out_density, struct rb_arena *arena);
 bool rb_lattice_rough(const struct rb_law *law);
