@@ -358,7 +358,7 @@ char *rb_format_money(int64_t uusd, char out[static 32])
 {
     const char *sign = uusd < 0 ? "-" : "";
     const uint64_t abs_uusd = magnitude(uusd);
-    if (abs_uusd == 0 || abs_uusd >= 100000) {
+    if (abs_uusd == 0 || abs_uusd >= 999950) {
         const uint64_t cents = abs_uusd / 10000 + (abs_uusd % 10000 >= 5000);
         snprintf(out, 32, "%s$%" PRIu64 ".%02" PRIu64, sign, cents / 100, cents % 100);
     } else if (abs_uusd >= 50) {

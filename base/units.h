@@ -33,7 +33,7 @@ bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err);
 // Formatters write a NUL-terminated text into out (at least 32 bytes) and return it.
 char *rb_format_duration(int64_t us, char out[static 32]);       // "1 h 41 m", "52.3 s", "250 ms": for people
 char *rb_format_duration_exact(int64_t us, char out[static 32]); // "1h41m", "52300ms": parses back to the same value
-char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; below 10 cents 4 decimals: "$0.0312"
+char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; below a dollar 4 decimals: "$0.1369"
 char *rb_format_money_exact(int64_t uusd, char out[static 32]);  // "18.4", "0.000001": parses back
 char *rb_format_size_exact(int64_t bytes, char out[static 32]);  // "150GB"
 char *rb_format_instant(int64_t unix_us, char out[static 32]);   // "2026-08-01T12:00:00Z" (fraction only if not 0)

@@ -1,5 +1,6 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan.h"
+#include "commands/rbplan_infeasible.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -27,6 +28,7 @@ static const struct rb_option plan_options[] = {
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
+    {"max-price-age", 0, RB_OPT_STRING, false, "D", "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
     {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096)", 32, 1000000},
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
@@ -113,10 +115,21 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-static bool print_checked(const char *path, struct rb_err *err)
+static bool print_checked(const struct rb_plan_inputs *in, bool json, struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
-    rb_buf_printf(&out, "%s: ok\n", path);
+    struct rb_json j;
+    if (!json) {
+        rb_buf_printf(&out, "%s: ok\n", in->job_path);
+        return rb_plan_print(&out, err);
+    }
+    rb_json_init(&j, &out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-check/1");
+    rb_json_kstring(&j, "path", in->job_path);
+    rb_json_kstring(&j, "name", in->job.name);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);
 }
 
@@ -212,10 +225,12 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return compare(rb_plan_what_if, args, &req, err);
     if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
         struct rb_err io;
-        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_plan_print_infeasible(&result, &io))
+        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))
             *err = io;
         return false;
     }
+    if (!rb_plan_check_prices(args, &plan, err))
+        return false;
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
     return rb_plan_report(args, &plan, err);
 }
@@ -230,7 +245,7 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return print_checked(in.job_path, err);
+        return print_checked(&in, rb_args_flag(args, "json"), err);
     return plan_job(args, &in, err);
 }
 

@@ -14,10 +14,11 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
 int rb_plan_diff(int argc, char **argv);
 int rb_plan_explain(int argc, char **argv);
 
-// rb-infeasible/1 on stdout.
-bool rb_plan_print_infeasible(const struct rb_plan_result *result, struct rb_err *err);
 // Fills what the planner could not know: the tool, the job's path as seen from `output` (NULL: from here), the digests.
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output);
+// How old the prices behind the plan are: with --max-price-age an error (exit 7) where one is older or of unknown age, else
+// a warning on stderr.
+bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 // Saves where --output says, and prints: the table, or the plan with --json.
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 

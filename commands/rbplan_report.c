@@ -1,30 +1,14 @@
-// What becomes of a plan that was found: signed, saved, shown; and of a request that no plan satisfies.
+// What becomes of a plan that was found: signed, saved, shown.
 #include "commands/rbplan.h"
 
 #include "base/file.h"
 #include "base/log.h"
-#include "planner/nearest.h"
 #include "providers/digest.h"
 #include "views/plan_table.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool rb_plan_print_infeasible(const struct rb_plan_result *result, struct rb_err *err)
-{
-    struct rb_buf out = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-infeasible/1");
-    rb_nearest_write(result, &j);
-    rb_json_key(&j, "best");
-    rb_estimate_write(&result->best.estimate, &j);
-    rb_json_end_object(&j);
-    rb_buf_putc(&out, '\n');
-    return rb_plan_print(&out, err);
-}
 
 // How to reach `to` from the directory of `from`; absolute where they share nothing but the root.
 static const char *relative_path(const char *to, const char *from, struct rb_arena *arena)

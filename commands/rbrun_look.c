@@ -182,10 +182,30 @@ struct listing {
     bool as_json;
 };
 
+// r NULL: the run cannot be read, `text` says why; else text is its outcome.
+static void list_member(struct listing *to, const char *run_id, const struct rb_report *r, const char *text)
+{
+    struct rb_json *j = &to->json;
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "run", run_id);
+    rb_json_kstring(j, "outcome", r ? text : "unreadable");
+    if (r) {
+        rb_json_kint(j, "time_us", r->time_us);
+        rb_json_kint(j, "cost_uusd", r->cost_uusd);
+    } else {
+        rb_json_kstring(j, "time_us", NULL);
+        rb_json_kstring(j, "cost_uusd", NULL);
+    }
+    rb_json_kstring(j, "error", r ? NULL : text);
+    rb_json_end_object(j);
+}
+
 static void list_unreadable(struct listing *to, const char *run_id, const struct rb_err *why)
 {
-    if (to->as_json)
+    if (to->as_json) {
+        list_member(to, run_id, NULL, why->message);
         return;
+    }
     rb_text_table_cell(&to->table, "%s", run_id);
     rb_text_table_cell(&to->table, "unreadable: %.60s", why->message);
     for (int i = 0; i < 3; i++)
@@ -205,17 +225,6 @@ static void list_row(struct listing *to, const struct rb_report *r, const char *
         rb_text_table_cell(&to->table, "-");
 }
 
-static void list_member(struct listing *to, const struct rb_report *r, const char *outcome)
-{
-    struct rb_json *j = &to->json;
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "run", r->run_id);
-    rb_json_kstring(j, "outcome", outcome);
-    rb_json_kint(j, "time_us", r->time_us);
-    rb_json_kint(j, "cost_uusd", r->cost_uusd);
-    rb_json_end_object(j);
-}
-
 static void list_one(void *ctx, const char *run_id, const char *dir)
 {
     struct listing *to = ctx;
@@ -233,7 +242,7 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
     if (r.outcome == RB_JOB_RUNNING && !l.pid)
         outcome = "interrupted";
     if (to->as_json)
-        list_member(to, &r, outcome);
+        list_member(to, r.run_id, &r, outcome);
     else
         list_row(to, &r, outcome);
 }
@@ -249,11 +258,16 @@ static bool list(const struct rb_args *args, int *out_code, struct rb_err *err)
         return false;
     rb_text_table_init(&to.table, list_columns, 5);
     rb_json_init(&to.json, &out, false);
-    if (to.as_json)
+    if (to.as_json) {
+        rb_json_begin_object(&to.json);
+        rb_json_kstring(&to.json, "format", "rb-runs/1");
+        rb_json_key(&to.json, "runs");
         rb_json_begin_array(&to.json);
+    }
     const bool ok = rb_run_dir_each(root, list_one, &to, err);
     if (to.as_json) {
         rb_json_end_array(&to.json);
+        rb_json_end_object(&to.json);
         rb_buf_putc(&out, '\n');
     } else {
         rb_text_table_write(&to.table, &style, &out);

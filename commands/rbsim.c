@@ -2,6 +2,7 @@
 // rbrun drives, with delays drawn from the profile and learning curves made up.
 #include "base/limits.h"
 #include "base/log.h"
+#include "commands/rbplan_infeasible.h"
 #include "commands/rbplan_inputs.h"
 #include "engine/policy.h"
 #include "planner/planner.h"
@@ -65,6 +66,7 @@ struct simulation {
     uint64_t seed;
     int n;
     bool json;
+    bool *out_told; // an infeasible request with --json has printed its own document
 };
 
 static void write_config(const struct rb_job *job, struct rb_buf *out)
@@ -125,7 +127,16 @@ static bool make_plan(struct simulation *sim, const struct rb_args *args, struct
         .samples = PLAN_SAMPLES,
         .threads = cores > 0 ? (int)cores : 1,
     };
-    return rb_make_plan(&request, "optimal", &sim->in.arena, &sim->plan, &result, err);
+    if (rb_make_plan(&request, "optimal", &sim->in.arena, &sim->plan, &result, err))
+        return true;
+    struct rb_err io;
+    if (err->code != RB_ERR_INFEASIBLE || !sim->json)
+        return false;
+    if (rb_infeasible_print(&result, &io))
+        *sim->out_told = true;
+    else
+        *err = io;
+    return false;
 }
 
 // A plan's stages are those of its tuner.
@@ -319,12 +330,13 @@ static void finish(struct simulation *sim)
     rb_plan_inputs_finish(&sim->in);
 }
 
-static bool run(const struct rb_args *args, struct rb_err *err)
+static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
 {
     if (!check_options(args, err))
         return false;
     RB_AUTO(finish) struct simulation sim = {.n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
-                                             .json = rb_args_flag(args, "json")};
+                                             .json = rb_args_flag(args, "json"),
+                                             .out_told = out_told};
     if (!prepare(&sim, args, err))
         return false;
     rb_info("learning curves are synthetic (the family of HyperSched's ablations): no --curves were given");
@@ -346,12 +358,12 @@ int main(int argc, char **argv)
 {
     struct rb_args args = {0};
     struct rb_err err = {0};
-    bool ok = rb_args_parse(&args, &command, argc, argv, &err);
+    bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
         rb_command_help(&command);
     else
-        ok = ok && run(&args, &err);
-    if (!ok)
+        ok = ok && run(&args, &told, &err);
+    if (!ok && !told)
         rb_err_print(&err, command.name, asks_for_json(argc, argv));
     rb_args_finish(&args);
     return ok ? 0 : rb_err_exit_code(&err);

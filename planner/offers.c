@@ -140,16 +140,23 @@ static bool keep_market(const struct rb_resources *r, const struct rb_offer *off
 static const struct {
     keep_fn *keep;
     enum rb_err_code code;
-    const char *key, *message;
+    const char *key, *message; // NULL: no_such_market
 } filters[] = {
     {keep_type, RB_ERR_INVALID, "resources.instance_types", "none of the listed types is sold on the listed infra"},
     {keep_accelerator, RB_ERR_INVALID, "resources.accelerators",
      "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
     {keep_gpus, RB_ERR_INVALID, "resources", "none of the remaining instance types has a GPU or slot"},
-    {keep_market, RB_ERR_PRICE, "resources.spot",
-     "no remaining instance type has a price on the market asked for: import one with `rbprofile import prices.csv`, "
-     "or change resources.spot"},
+    {keep_market, RB_ERR_PRICE, "resources.spot", NULL},
 };
+
+static const char *no_such_market(const struct rb_resources *r)
+{
+    return r->spot == RB_SPOT_ONLY ? "is only, and no remaining instance type has a spot price: import one (market "
+                                     "spot) with `rbprofile import prices.csv`, or set resources.spot to allow or never"
+                                   : "is never, and no remaining instance type has an on-demand price: import one "
+                                     "(market on_demand) with `rbprofile import prices.csv`, or set resources.spot to "
+                                     "allow";
+}
 
 static bool apply_filters(const struct rb_job *job, struct offer_list *list, struct rb_err *err)
 {
@@ -161,7 +168,8 @@ static bool apply_filters(const struct rb_job *job, struct offer_list *list, str
         }
         list->n = kept;
         if (kept == 0)
-            return rb_err_set_at(err, filters[f].code, no_place, filters[f].key, "%s", filters[f].message);
+            return rb_err_set_at(err, filters[f].code, no_place, filters[f].key, "%s",
+                                 filters[f].message ? filters[f].message : no_such_market(&job->resources));
     }
     return true;
 }

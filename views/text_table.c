@@ -81,26 +81,21 @@ static void drop_until_it_fits(const struct rb_text_table *t, int limit, bool *s
     }
 }
 
-static void write_padded(struct rb_buf *out, const char *text, int width, bool right, bool last)
-{
-    int pad = width - width_of(text);
-    if (right)
-        rb_buf_printf(out, "%*s", pad, "");
-    rb_buf_puts(out, text);
-    if (!right && !last)
-        rb_buf_printf(out, "%*s", pad, "");
-}
-
+// Blanks are written before the text they lead to, so that no line ends in any.
 static void write_row(const struct rb_text_table *t, const bool *shown, const char *const *cells, struct rb_buf *out)
 {
-    int last = t->n_columns - 1;
-    while (last > 0 && !shown[last])
-        last--;
-    for (int c = 0; c <= last; c++) {
+    int blanks = 0;
+    for (int c = 0; c < t->n_columns; c++) {
         if (!shown[c])
             continue;
-        write_padded(out, cells ? cells[c] : t->columns[c].title, column_width(t, c), t->columns[c].right, c == last);
-        rb_buf_puts(out, c == last ? "" : "  ");
+        const char *text = cells ? cells[c] : t->columns[c].title;
+        const int pad = column_width(t, c) - width_of(text);
+        blanks += t->columns[c].right ? pad : 0;
+        if (*text) {
+            rb_buf_printf(out, "%*s%s", blanks, "", text);
+            blanks = 0;
+        }
+        blanks += (t->columns[c].right ? 0 : pad) + GAP;
     }
 }
 

@@ -252,7 +252,13 @@ class RealRuns(unittest.TestCase):
             self.assertEqual(json.load(f), report)
         best = report["best"]["trial"]
         self.assertIn("complete", self.rbrun("status").stdout)
-        self.assertEqual(json.loads(self.rbrun("list", "--json").stdout)[0]["cost_uusd"], report["cost_uusd"]["actual"])
+        broken = os.path.join(self.state, "aaa-20260101-000000-aaaaaa")
+        os.mkdir(broken, 0o700)
+        good, bad = json.loads(self.rbrun("list", "--json").stdout)["runs"]
+        self.assertEqual((good["cost_uusd"], good["error"]), (report["cost_uusd"]["actual"], None))
+        self.assertEqual((bad["run"], bad["outcome"], bad["cost_uusd"]), (os.path.basename(broken), "unreadable", None))
+        self.assertIn("has no journal", bad["error"])
+        os.rmdir(broken)
         self.assertIn("0 orders differ", self.rbrun("replay").stdout)
         self.assertIn("epoch=4", self.rbrun("logs", report["run"], str(best)).stdout)
         self.assertIn("in between?", self.rbrun("report").stdout)

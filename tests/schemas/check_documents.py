@@ -76,6 +76,8 @@ def planned(p):
     yield "plan", "an instant", p.json("rbplan %s --deadline 2099-01-01T00:00:00Z --json" % bert)
     p.run("rbplan %s -o plan.json" % bert)
     yield "plan", "plan.json", p.file("plan.json")
+    yield "check", "job.yaml", p.json("rbplan --check $ROOT/examples/bert/job.yaml --json")
+    yield "infeasible", "of rbsim", p.json("rbsim $ROOT/examples/bert/job.yaml --deadline 10m --json", 3)
     yield "infeasible", "deadline", p.json("rbplan %s --deadline 10m --json" % bert, 3)
     yield "infeasible", "budget", p.json("rbplan %s --budget 1 --json" % bert, 3)
     yield "infeasible", "confidence", p.json("rbplan %s --deadline 35m --json" % bert, 3)
@@ -132,6 +134,7 @@ def ran(p, bin_dir):
         yield from (("event", "rbrun", e) for e in events)
         yield "report", "rbrun", report
         yield "report", "rbrun report", p.json("rbrun report --json")
+        yield "runs", "rbrun list", p.json("rbrun list --json")
         yield "gc", "rbrun gc", p.json("rbrun gc --dry-run --json")
         yield "ledger", "rbmock", cloud.ledger()
 

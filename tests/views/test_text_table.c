@@ -71,12 +71,35 @@ static void only_the_heading_is_coloured(void **state)
           "µ-long   1000\n");
 }
 
+static void no_line_ends_in_blanks(void **state)
+{
+    (void)state;
+    static const struct rb_text_column two[] = {{"where the money went", false, 0}, {"", true, 0}, {"", false, 0}};
+    struct rb_text_table t;
+    struct rb_text_style style = {0};
+    struct rb_buf out = RB_BUF_INIT;
+    rb_text_table_init(&t, two, 3);
+    rb_text_table_cell(&t, "training");
+    rb_text_table_cell(&t, "%s", "$1.20");
+    rb_text_table_cell(&t, "%s", "");
+    rb_text_table_cell(&t, "idle");
+    rb_text_table_cell(&t, "%s", "");
+    rb_text_table_cell(&t, "a while");
+    rb_text_table_write(&t, &style, &out);
+    rb_text_table_finish(&t);
+    assert_string_equal(rb_buf_str(&out), "where the money went\n"
+                                          "training              $1.20\n"
+                                          "idle                         a while\n");
+    rb_buf_finish(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_aligned),
         cmocka_unit_test(least_important_columns_go_first),
         cmocka_unit_test(only_the_heading_is_coloured),
+        cmocka_unit_test(no_line_ends_in_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
