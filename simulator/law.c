@@ -31,7 +31,8 @@ struct rb_law rb_law_constant(double seconds)
 static double bend_of(const struct rb_dist *d)
 {
     const double median = rb_dist_quantile(d, 0.5);
-    const double left = (median - rb_dist_quantile(d, 0.05)) / 1.645, right = (rb_dist_quantile(d, 0.95) - median) / 1.645;
+    const double left = (median - rb_dist_quantile(d, 0.05)) / 1.645,
+                 right = (rb_dist_quantile(d, 0.95) - median) / 1.645;
     double bend = sqrt(rb_dist_variance(d));
     bend = left > 0 ? fmin(bend, left) : bend;
     return right > 0 ? fmin(bend, right) : bend;
@@ -55,6 +56,18 @@ static double largest_atom(const double *sorted, int n)
     return n > 1 ? (double)most / (n - 1) : 1;
 }
 
+// The grid against the formula where a density may be steepest: after its beginning.
+static double worst_probe(const struct rb_law *law, const struct rb_dist *d)
+{
+    static const double cells[] = {1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 1.5, 2.5, 4.5, 8.5};
+    double worst = 0;
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        const double at = law->low_s + cells[i] * law->step_s;
+        worst = fmax(worst, fabs(rb_law_below(law, at) - rb_dist_cdf(d, at)));
+    }
+    return 1.5 * worst;
+}
+
 struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
 {
     if (!(rb_dist_variance(d) > 0))
@@ -70,8 +83,10 @@ struct rb_law rb_law_of_dist(const struct rb_dist *d, struct rb_arena *arena)
         grid.below[i] = rb_dist_cdf(d, grid.low_s + i * grid.step_s);
         grid.above[i] = 1 - grid.below[i];
     }
-    return rb_law_grid_finish(&grid, rb_dist_mean(d), rb_dist_variance(d),
-                              empirical ? largest_atom(d->values, d->n_values) : 0, 0, 0);
+    struct rb_law law = rb_law_grid_finish(&grid, rb_dist_mean(d), rb_dist_variance(d),
+                                           empirical ? largest_atom(d->values, d->n_values) : 0, 0, 0);
+    law.error = fmin(1, fmax(law.error, worst_probe(&law, d)));
+    return law;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -110,7 +125,7 @@ struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *a
             grid.above[i] = 1 - grid.below[i];
         }
         const double atom = largest_atom(sorted, n); // a tie or two are rounding to microseconds
-        law = rb_law_grid_finish(&grid, mean, variance, atom > 2.0 / n ? atom : 0, error, error);
+        law = rb_law_grid_finish(&grid, mean, variance, atom > 2.0 / n ? atom : 0, 0, error);
     } else {
         law = rb_law_constant(low);
         law.error = law.tail_error = error;
@@ -123,7 +138,8 @@ struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *a
 
 static double interpolate(const struct rb_law *law, const double *values, double sign, int i, double w)
 {
-    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1), rise = values[i + 1] - values[i];
+    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1),
+                 rise = values[i + 1] - values[i];
     return values[i] + w * (from + w * (3 * rise - 2 * from - to + w * (from + to - 2 * rise)));
 }
 
@@ -169,7 +185,8 @@ static double invert_cell(const struct rb_law *law, int i, double u)
     const bool lower = law->below[i] < 0.5;
     const double *values = lower ? law->below : law->above;
     const double sign = lower ? 1 : -1, wanted = lower ? u : 1 - u;
-    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1), rise = values[i + 1] - values[i];
+    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1),
+                 rise = values[i + 1] - values[i];
     double left = 0, right = 1, w = (wanted - values[i]) / rise;
     for (int step = 0; step < 60 && right - left > 1e-15; step++) {
         if (!(w > left && w < right))
@@ -227,6 +244,8 @@ static void sum_cells(const struct rb_law *law, const double *angle, double *out
     memcpy(out_im, im, sizeof im);
 }
 
+#define COARSE_ANGLE 2.5 // radians of frequency a step, beyond which the grid knows the law's beginning only
+
 // From the sum over cells to the transform, docs/MODEL.md "Laws": the sum is that of a density averaged over a cell and
 // repeated at every multiple of 2 pi / step. The average is divided out; of the repetitions only those matter that come
 // from a jump of the density at the law's lower end, and they have a closed form.
@@ -241,16 +260,27 @@ static void put_right(double angle, double start, double *re, double *im)
     *im -= start * u / 2 * repeated;
 }
 
+// Far out a transform is what the density's jump at the lower end and its slope there make of it.
+static void put_far(double angle, double start, double bend, double *re, double *im)
+{
+    *re = -bend / (angle * angle);
+    *im = start / angle;
+}
+
 void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im)
 {
     const double start = law->n > 1 ? rb_law_slope(law, 0) : 0;
+    const double bend = law->n > 1 ? rb_law_slope(law, 1) - start : 0;
     for (int j = 0; j < n; j += LANES) {
         double angle[LANES], re[LANES], im[LANES];
         for (int l = 0; l < LANES; l++)
             angle[l] = (from + j + l) * omega * law->step_s;
         sum_cells(law, angle, re, im);
         for (int l = 0; l < LANES && j + l < n; l++) {
-            put_right(angle[l], start, &re[l], &im[l]);
+            if (angle[l] < COARSE_ANGLE)
+                put_right(angle[l], start, &re[l], &im[l]);
+            else
+                put_far(angle[l], start, bend, &re[l], &im[l]);
             re[l] += law->below[0]; // what lies at the lowest point
             const double turn = (from + j + l) * omega * law->low_s, c = cos(turn), s = sin(turn);
             out_re[j + l] = re[l] * c - im[l] * s;

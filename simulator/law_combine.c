@@ -5,12 +5,12 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-#define NODES_REACH 7.5    // normal scores of the outermost nodes: 3e-14 lies beyond
-#define COARSEST    0.5    // normal scores between nodes
+#define NODES_REACH 7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
+#define COARSEST    0.5 // normal scores between nodes
 #define FINEST      0.03125
-#define GOOD_ENOUGH 1e-8  // what the cubic between points of the wider law errs by already
-#define PROBES      24     // where two sets of nodes are compared
-#define CROWDED     24     // points per standard deviation: every second one will do
+#define GOOD_ENOUGH 1e-8 // what the cubic between points of the wider law errs by already
+#define PROBES      24   // where two sets of nodes are compared
+#define CROWDED     24   // points per standard deviation: every second one will do
 
 struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena)
 {
@@ -80,7 +80,7 @@ static double mixed(enum operation op, const struct rb_law_curve *wide, const st
 }
 
 // The same rule with its nodes moved by half of what is between them errs by as much the other way; where a density
-// jumps, not quite.
+// jumps, not quite: hence twice.
 static double disagreement(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
                            const struct nodes *nodes, double apart, const struct rb_law_grid *grid,
                            struct rb_arena *scratch)
@@ -91,7 +91,7 @@ static double disagreement(enum operation op, const struct rb_law_curve *wide, c
         const double at = grid->low_s + grid->step_s * (grid->n - 1) * i * i / (PROBES * PROBES);
         most = fmax(most, fabs(mixed(op, wide, nodes, at, false) - mixed(op, wide, &between, at, false)));
     }
-    return most;
+    return 2 * most;
 }
 
 // Where half of the result lies, roughly: below it the lower tail is summed, above it the upper one.
@@ -170,8 +170,8 @@ struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, str
     if (b->n == 1)
         return rb_law_times(a, b->low_s, arena);
     const double squares = a->mean_s * a->mean_s * b->variance_s2 + b->mean_s * b->mean_s * a->variance_s2;
-    return mix(PRODUCT, a, b,
-               (struct moments){a->mean_s * b->mean_s, squares + a->variance_s2 * b->variance_s2}, arena);
+    return mix(PRODUCT, a, b, (struct moments){a->mean_s * b->mean_s, squares + a->variance_s2 * b->variance_s2},
+               arena);
 }
 
 // ---- the largest, mixtures
@@ -225,8 +225,9 @@ struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct
     const double low = fmin(a->low_s, b->low_s), high = fmax(a_high, b_high);
     if (a->n == 1 && b->n == 1 && !(high > low))
         return *a;
-    const double step = a->n == 1 ? b->n == 1 ? (high - low) / RB_LAW_LEAST_POINTS : b->step_s
-                        : b->n == 1 ? a->step_s : fmin(a->step_s, b->step_s);
+    const double step = a->n == 1   ? b->n == 1 ? (high - low) / RB_LAW_LEAST_POINTS : b->step_s
+                        : b->n == 1 ? a->step_s
+                                    : fmin(a->step_s, b->step_s);
     struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
     for (int i = 0; i < grid.n; i++) {
         const double at = grid.low_s + i * grid.step_s;

@@ -53,7 +53,8 @@ double rb_law_slope(const struct rb_law *law, int i)
 static double hermite(double from, double to, double slope_from, double slope_to, double w)
 {
     const double rise = to - from;
-    return from + w * (slope_from + w * (3 * rise - 2 * slope_from - slope_to + w * (slope_from + slope_to - 2 * rise)));
+    return from +
+           w * (slope_from + w * (3 * rise - 2 * slope_from - slope_to + w * (slope_from + slope_to - 2 * rise)));
 }
 
 struct rb_law_curve rb_law_curve_make(const struct rb_law *law, struct rb_arena *scratch)

@@ -6,13 +6,13 @@
 #include <float.h>
 #include <math.h>
 
-#define PI           3.14159265358979323846
-#define CUT          1e-13 // probability left outside of the interval, on each side
-#define MOST_TERMS   1024
-#define SUM_TERMS    4096
-#define SETTLED      1e-13 // of a transform: nothing that matters comes after it
-#define STEPS        14    // points per standard deviation
-#define CHERNOFF     14    // exponents tried
+#define PI         3.14159265358979323846
+#define CUT        1e-13 // probability left outside of the interval, on each side
+#define MOST_TERMS 1024
+#define SUM_TERMS  4096
+#define SETTLED    1e-13 // of a transform: nothing that matters comes after it
+#define STEPS      14    // points per standard deviation
+#define CHERNOFF   14    // exponents tried
 
 // ---- how far a sum reaches
 
@@ -104,7 +104,7 @@ struct rb_law rb_law_of_series(const struct rb_law_series *s, double step_s, dou
         grid.above[i] = fmax(0, fmin(1, 1 - sum));
     }
     rb_arena_finish(&scratch);
-    return rb_law_grid_finish(&grid, mean_s, variance_s2, 0, error, error);
+    return rb_law_grid_finish(&grid, mean_s, variance_s2, 0, 0, error);
 }
 
 // ---- k copies

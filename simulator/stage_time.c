@@ -152,11 +152,11 @@ static bool describe(const struct rb_scenario *s, const struct rb_stage_work *wo
     st.key.kept = work->kept < work->nodes ? work->kept : work->nodes;
     count_slots(&st);
     if (st.slots < 1)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "stage %d: a trial of %d GPUs needs %d nodes of %s (%d GPUs each), expected at least as many, "
-                          "got %d",
-                          work->stage, work->gpus, st.nodes_per_trial, o->offer->instance_type, o->offer->gpus,
-                          work->nodes);
+        return rb_err_set(
+            err, RB_ERR_INVALID,
+            "stage %d: a trial of %d GPUs needs %d nodes of %s (%d GPUs each), expected at least as many, "
+            "got %d",
+            work->stage, work->gpus, st.nodes_per_trial, o->offer->instance_type, o->offer->gpus, work->nodes);
     *out = st;
     return true;
 }

@@ -82,7 +82,8 @@ struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *are
         total = rb_law_mixture(&once, 1 - again, &longer, arena);
     }
     total.mean_s = once.mean_s / (1 - again);
-    total.variance_s2 = once.variance_s2 / (1 - again) + once.mean_s * once.mean_s * again / ((1 - again) * (1 - again));
+    total.variance_s2 =
+        once.variance_s2 / (1 - again) + once.mean_s * once.mean_s * again / ((1 - again) * (1 - again));
     total.error = fmin(1, total.error + pow(again, most));
     return total;
 }
