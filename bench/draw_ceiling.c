@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     if (n < 1 || !rb_dist_prepare(&d, NULL))
         return 2;
     rb_sampler_table_fill(&table, quantile, &d);
-    struct lane_stream g = lane_stream_of(1, 0);
+    struct lane_stream g = lane_stream_of(1, 0, 0);
     struct lanes sum = lanes_all(0);
     const double before_s = cpu_seconds();
     for (long long i = 0; i < n; i++)

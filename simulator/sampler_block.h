@@ -22,7 +22,7 @@
 struct block {
     const struct rb_sampler_program *p;
     const struct rb_sampler_scratch *scratch;
-    struct lane_stream stream;
+    struct lane_stream streams[2]; // the second is for draw_largest only
     bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
     double *cost_usd;
 };
@@ -52,7 +52,7 @@ static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sam
 
 static inline void request_nodes(struct block *b, const struct rb_sampler_stage *stage)
 {
-    struct lane_stream g = b->stream;
+    struct lane_stream g = b->streams[0];
     for (int i = 0; i < stage->n_requests; i++) {
         const struct rb_sampler_request *request = &b->p->requests[stage->first_request + i];
         for (int node = request->first; node < request->first + request->n; node++) {
@@ -61,7 +61,7 @@ static inline void request_nodes(struct block *b, const struct rb_sampler_stage 
             lanes_store(row(b->scratch->ready_s, node), lanes_add(running, draw_lanes(&g, request->init)));
         }
     }
-    b->stream = g;
+    b->streams[0] = g;
 }
 
 static inline bool is_owned(const struct rb_sampler_span *span, int s)
@@ -175,10 +175,10 @@ static inline struct lanes run_one_wave(struct block *b, const struct slots *slo
     const int n_open = n_slots_of_nodes(stage, slots->n_open_nodes);
     struct lanes end = lanes_all(0);
     if (n_open > 0)
-        end = draw_largest(&b->stream, stage->trial, n_open);
+        end = draw_largest(b->streams, stage->trial, n_open);
     for (int slot = n_open; slot < stage->n_slots; slot += stage->slots_per_node) {
         const int left = stage->n_slots - slot, n = left < stage->slots_per_node ? left : stage->slots_per_node;
-        end = lanes_max(end, lanes_add(slot_opening(slots, slot), draw_largest(&b->stream, stage->trial, n)));
+        end = lanes_max(end, lanes_add(slot_opening(slots, slot), draw_largest(b->streams, stage->trial, n)));
     }
     return end;
 }
@@ -188,7 +188,7 @@ static inline struct lanes run_barriers(struct block *b, const struct slots *slo
     struct lanes end = run_one_wave(b, slots);
     for (int left = slots->stage->n_trials - slots->stage->n_slots; left > 0; left -= slots->stage->n_slots) {
         const int n = left < slots->stage->n_slots ? left : slots->stage->n_slots;
-        end = lanes_add(end, draw_largest(&b->stream, slots->stage->trial, n));
+        end = lanes_add(end, draw_largest(b->streams, slots->stage->trial, n));
     }
     return end;
 }
@@ -228,7 +228,7 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
         const bool is_longer = slot < n_longer;
         const int until = is_longer ? n_longer : stage->n_slots, together = n_slots_opening_with(slots, slot);
         n = together < until - slot ? together : until - slot;
-        const struct lanes chains = run_equal_chains(&b->stream, stage->trial, n, n_full + is_longer);
+        const struct lanes chains = run_equal_chains(&b->streams[0], stage->trial, n, n_full + is_longer);
         end = lanes_max(end, lanes_add(slot_opening(slots, slot), chains));
     }
     return end;
@@ -241,7 +241,7 @@ static inline struct lanes run_chains(struct block *b, const struct slots *slots
 static inline int start_batch(struct block *b, const struct rb_sampler_stage *stage, int n,
                               struct lanes *out_last)
 {
-    struct lane_stream g = b->stream;
+    struct lane_stream g = b->streams[0];
     struct lanes first_end = lanes_all(INFINITY), last_end = lanes_all(0);
     int k = 0;
     for (; k < n; k++) {
@@ -254,7 +254,7 @@ static inline int start_batch(struct block *b, const struct rb_sampler_stage *st
         last_end = lanes_max(last_end, done);
         lanes_store(slot, done);
     }
-    b->stream = g;
+    b->streams[0] = g;
     *out_last = last_end;
     return k;
 }
@@ -282,7 +282,7 @@ static inline struct lanes run_on_heaps(struct block *b, const struct rb_sampler
     float *free_s = b->scratch->free_s;
     struct lanes end = lanes_all(0);
     for (int k = 0; k < n_trials; k++) {
-        const struct lanes done = lanes_add(lanes_load(free_s), draw_lanes(&b->stream, stage->trial));
+        const struct lanes done = lanes_add(lanes_load(free_s), draw_lanes(&b->streams[0], stage->trial));
         end = lanes_max(end, done);
         lanes_store(free_s, done);
         for (int lane = 0; lane < LANES; lane++)
@@ -382,7 +382,11 @@ static inline void run_block(const struct rb_sampler_program *p, const struct rb
                              uint32_t number, double *time_s, double *cost_usd)
 {
     struct block b = {
-        .p = p, .scratch = scratch, .stream = lane_stream_of(p->seed, number), .cost_usd = cost_usd};
+        .p = p,
+        .scratch = scratch,
+        .streams = {lane_stream_of(p->seed, number, 0), lane_stream_of(p->seed, number, 1)},
+        .cost_usd = cost_usd,
+    };
     double *start_s = scratch->stage_start_s;
     memset(start_s, 0, LANES * sizeof *start_s);
     if (cost_usd)

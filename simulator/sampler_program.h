@@ -5,7 +5,7 @@
 //   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
 //   sampler_scalar.c     lanes are arrays
 //   sampler_avx2.c       lanes are AVX2 vectors
-//   sampler_lanes.h      both kinds of lanes; the generator
+//   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
 //   sampler_sort.h       sorting lanes
 #ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
 #define RB_SIMULATOR_SAMPLER_PROGRAM_H
