@@ -60,6 +60,11 @@ bool rb_lattice_rough(const struct rb_law *law)
     return law->below[1] > 1e-4 * law->step_s / sqrt(law->variance_s2);
 }
 
+bool rb_lattice_narrow(const struct rb_law *law, double step_s)
+{
+    return sqrt(law->variance_s2) < 1.2 * step_s;
+}
+
 // Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell, and the law's own cells inside.
 static void integrate(const struct rb_law *law, double step_s, int from, int n, double *out)
 {
@@ -99,7 +104,7 @@ void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *o
         out_above[i] = p.above;
         out_density[i] = p.density;
     }
-    if (rb_lattice_rough(law) || sqrt(law->variance_s2) < 1.2 * step_s)
+    if (rb_lattice_rough(law) || rb_lattice_narrow(law, step_s))
         project(law, step_s, n, out_density, arena);
 }
 

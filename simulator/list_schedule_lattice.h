@@ -27,6 +27,7 @@ struct rb_trial_lattice {
 void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
                        double *out_density, struct rb_arena *arena);
 bool rb_lattice_rough(const struct rb_law *law);
+bool rb_lattice_narrow(const struct rb_law *law, double step_s);
 
 // Ages min_age..max_age (points). `tail`: mass of the trial's law that may be cut off above. All arrays in `arena`.
 bool rb_trial_lattice_make(const struct rb_law *trial, double step_s, int min_age, int max_age, double tail,

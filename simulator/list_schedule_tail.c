@@ -111,6 +111,20 @@ static void sample_openings(struct rb_schedule_tail *e)
             e->last_o = o;
         }
     }
+    e->narrow = rb_lattice_narrow(e->s->arrival, e->trial->step_s);
+    double opened = 0;
+    for (int x = 0; x < ages && e->narrow; x++) {
+        e->unopened[x] = 1 - opened - e->opening[x] / 2;
+        opened += e->opening[x];
+    }
+}
+
+// Weight of an opening at o for what is at x. The integrand of the integral over x jumps where a node opens; narrow
+// arrivals, of which only the moments are kept, are therefore halved at the point itself.
+static double opening_weight(const struct rb_schedule_tail *e, int o, int x)
+{
+    const double weight = e->narrow ? (o == x ? 0.5 : 1) : end_weight(x - o);
+    return weight * e->opening[o];
 }
 
 static void fill_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row, int from, int to)
@@ -200,7 +214,7 @@ static struct node node_at_one(struct rb_schedule_tail *e, int x, int y)
     if (last >= e->first_o)
         need_at_one(e, row, x - last, x - e->first_o + 1);
     for (int o = e->first_o; o <= last; o++) {
-        const double g = e->opening[o] * end_weight(x - o);
+        const double g = opening_weight(e, o, x);
         total += g * row->at_one[x - o];
         slope += g * row->slope[x - o];
     }
@@ -217,7 +231,7 @@ static struct block node_block(struct rb_schedule_tail *e, int x, int y, int blo
         return b;
     const double *lanes = need_block(e, &e->rows[y], block, x - last, x - e->first_o + 1);
     for (int o = e->first_o; o <= last; o++) {
-        const double g = e->opening[o] * end_weight(x - o);
+        const double g = opening_weight(e, o, x);
         const double *v = lanes + (size_t)(x - o) * 2 * LANES;
         for (int i = 0; i < LANES; i++) {
             b.re[i] += g * v[i];

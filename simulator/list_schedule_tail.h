@@ -35,6 +35,7 @@ struct rb_schedule_tail {
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
     int first_o, last_o;   // openings of a node: points with mass
+    bool narrow;           // nodes open within a step or so: as if at points, half before and half after
     double *opening;       // [last_o + 1] density times step
     double *unopened;      // [max_age + 1] P(opens later)
     struct rb_schedule_row *rows; // [last_y + 1]

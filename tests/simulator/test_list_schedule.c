@@ -127,7 +127,7 @@ static uint64_t pick(struct rb_stream *s, uint64_t from, uint64_t to)
     return from + rb_stream_below(s, to - from + 1);
 }
 
-// One third of the cases has no new node, one third no open slot.
+// One third of the cases has no new node, one third no open slot; in half of them nodes arrive within a fraction of a trial.
 static void random_schedules(void **state)
 {
     (void)state;
@@ -136,10 +136,10 @@ static void random_schedules(void **state)
     struct rb_stream stream;
     rb_stream_init(&stream, &key);
     int refused = 0;
-    for (uint32_t number = 0; number < 30; number++) {
+    for (uint32_t number = 0; number < 36; number++) {
         const bool kept = number % 3 != 2, nodes = number % 3 != 0;
         const struct rb_dist trial =
-            dist_of(kinds[pick(&stream, 0, 3)], 100, 0.02 * pow(30, rb_stream_uniform(&stream)));
+            dist_of(kinds[pick(&stream, 0, 3)], number % 2 ? 1000 : 100, 0.02 * pow(30, rb_stream_uniform(&stream)));
         const struct rb_dist arrival = dist_of(RB_DIST_GAMMA, (double)pick(&stream, 20, 200), 0.3);
         struct rb_list_schedule s = {.open_slots = kept ? (int)pick(&stream, 1, nodes ? 20 : 50) : 0,
                                      .new_nodes = nodes ? (int)pick(&stream, 1, 8) : 0,
