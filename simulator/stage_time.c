@@ -223,8 +223,9 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
     return t;
 }
 
-static bool schedule_law(struct rb_stage_times *times, const struct stage *st, double accuracy, struct rb_law *out,
-                         const char **out_why)
+// `known`: as made for a coarser request, or NULL.
+static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
+                         double accuracy, struct rb_law *out, const char **out_why)
 {
     const struct rb_law *arrival = arrival_law(times, st->key.provisioning);
     struct rb_law last_of_gang;
@@ -245,6 +246,10 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, d
     }
     // What cannot be had as accurately as asked for is still better than samples.
     for (double reached = accuracy; reached <= COARSEST_ACCURACY; reached *= 10) {
+        if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
+            *out = known->law;
+            return true;
+        }
         if (rb_list_schedule_law(&schedule, reached, &times->arena, out, out_why))
             return true;
     }
@@ -321,8 +326,9 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
         law = rb_law_largest_of(trial_law(times, &st.key), st.key.trials, &times->arena);
         e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
         e->accuracy = 0;
-    } else if (!is_certain(times, &st) && schedule_law(times, &st, accuracy, &law, &why)) {
-        e->value = keep_time(times, &st, law, RB_STAGE_SCHEDULE, NULL);
+    } else if (!is_certain(times, &st) && schedule_law(times, &st, known, accuracy, &law, &why)) {
+        if (!known || law.below != known->law.below)
+            e->value = keep_time(times, &st, law, RB_STAGE_SCHEDULE, NULL);
         e->accuracy = accuracy;
     } else {
         const struct rb_stage_time *t = pilot_time(times, &st, why, err);
