@@ -12,6 +12,8 @@
 
 #define BILLED_AT_LEAST_S 60.0
 #define BOUND_STEPS       64   // splits tried for a union bound
+#define CROWDED           256  // points of one stage's law ...
+#define DENSE             24   // ... with this many per standard deviation: every second one will do
 #define COARSEST_ACCURACY 5e-3 // of the dynamic schedule: as good as a hundred thousand samples
 
 struct rb_stage_times {
@@ -223,6 +225,26 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
     return t;
 }
 
+// Every second point of a crowded grid: thousands of stages are kept, and their transforms cost what they have points.
+static struct rb_law thinned(const struct rb_law *law, struct rb_arena *arena)
+{
+    const int stride = law->n > CROWDED && sqrt(law->variance_s2) > DENSE * law->step_s ? 2 : 1;
+    struct rb_law thin = *law;
+    thin.n = (law->n - 1) / stride + 1;
+    thin.step_s = law->step_s * stride;
+    double *below = rb_arena_array(arena, (size_t)thin.n, sizeof *below);
+    double *above = rb_arena_array(arena, (size_t)thin.n, sizeof *above);
+    for (int i = 0; i < thin.n; i++) {
+        below[i] = law->below[i * stride];
+        above[i] = law->above[i * stride];
+    }
+    below[thin.n - 1] = 1; // what an even number of points leaves over is less than the grid cuts off
+    above[thin.n - 1] = 0;
+    thin.below = below;
+    thin.above = above;
+    return thin;
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -250,7 +272,14 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             *out = known->law;
             return true;
         }
-        if (rb_list_schedule_law(&schedule, reached, &times->arena, out, out_why))
+        struct rb_arena scratch;
+        struct rb_law law;
+        rb_arena_init(&scratch);
+        const bool ok = rb_list_schedule_law(&schedule, reached, &scratch, &law, out_why);
+        if (ok)
+            *out = thinned(&law, &times->arena);
+        rb_arena_finish(&scratch);
+        if (ok)
             return true;
     }
     return false;
