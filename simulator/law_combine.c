@@ -2,9 +2,9 @@
 // stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
 #include "simulator/law_grid.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 
+#define SQRT_2      1.41421356237309504880
 #define NODES_REACH 7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
 #define COARSEST    0.5 // normal scores between nodes
 #define FINEST      0.03125
@@ -50,7 +50,7 @@ static struct nodes nodes_of(const struct rb_law *law, double apart, double offs
     for (int i = 0; i < nodes.n; i++) {
         const double z = (i - half + offset) * apart;
         nodes.weight[i] = exp(-z * z / 2);
-        nodes.value[i] = rb_law_quantile(law, gsl_cdf_ugaussian_P(z));
+        nodes.value[i] = rb_law_quantile(law, erfc(-z / SQRT_2) / 2);
         sum += nodes.weight[i];
     }
     for (int i = 0; i < nodes.n; i++)
