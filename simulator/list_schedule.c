@@ -9,6 +9,7 @@
 
 #define MAX_TIMES       256 // times evaluated: 20 for a smooth law
 #define MAX_REFINEMENTS 4
+#define FEWEST_POINTS   16   // a law on fewer is no smooth one
 #define MOST_WORK       3e7  // a few tens of milliseconds; beyond it sampling is faster
 #define HIGH_SCORE      28.0 // 1e-12: where it ends
 
@@ -127,7 +128,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int min_age = p->s->new_nodes > 0 || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_trial_lattice_make(p->s->trial, step_s, min_age, max_age, tail, arena, &l->trial, out_why))
             return false;
-        rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 5e-5, arena, &l->tail);
+        rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 3e-4, arena, &l->tail);
         if (all_started(p, l)) {
             if (work_of(p, l, larger_circle) > MOST_WORK) {
                 *out_why = "too many points: trials spread too little against the arrival of new nodes";

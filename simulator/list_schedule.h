@@ -23,8 +23,11 @@ struct rb_list_schedule {
 };
 
 // Into *out, arrays in `arena`. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);
-// out->error is the bound reached. false: outside what the method can do well (the reason in *out_why, a constant
-// string): a trial law with atoms, too many grid points for a narrow law and a wide arrival, ...
+// out->error is what it may err by, the errors of the laws given included. out->above is computed down to a fiftieth of
+// the accuracy and continued from there. Half a millisecond for open slots alone at 1e-3, whatever their number; some
+// milliseconds with new nodes.
+// false: outside what the method can do well (the reason in *out_why, a constant string): laws with atoms, too many grid
+// points for a narrow law and a wide arrival, an accuracy not reached. *out is untouched then.
 bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena,
                           struct rb_law *out, const char **out_why);
 

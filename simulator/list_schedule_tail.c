@@ -267,14 +267,15 @@ void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *ou
 struct window {
     int n, first; // q = n - 1 - m runs from q0 to q1
     int q0, q1;
-    double f; // F(y)
+    double f, above;  // F(y), 1 - F(y)
+    int turn0, turn1; // roots by which z^(q0-n+1) and z^(q1+1-n+1) turn from one root to the next
     double f_q0, f_q1;
 };
 
-static struct window window_at(const struct rb_schedule_tail *e, double mean, double f)
+static struct window window_at(const struct rb_schedule_tail *e, double mean, double f, double above)
 {
     const int points = e->circle.points;
-    struct window w = {.n = e->s->n_trials, .f = f};
+    struct window w = {.n = e->s->n_trials, .f = f, .above = above};
     w.first = (int)floor(mean + 0.5) - points / 2;
     if (w.first < 0)
         w.first = 0;
@@ -283,37 +284,51 @@ static struct window window_at(const struct rb_schedule_tail *e, double mean, do
     if (w.q1 >= 0) {
         w.f_q0 = real_power(f, w.q0);
         w.f_q1 = w.f_q0 * real_power(f, w.q1 + 1 - w.q0);
+        w.turn0 = (w.q0 + points - (w.n - 1) % points) % points;
+        w.turn1 = (w.q1 + 1 + points - (w.n - 1) % points) % points;
     }
     return w;
 }
 
 static double weights_at_one(const struct window *w)
 {
+    const double v = w->above;
+    if (v * (w->q1 - w->q0) > 0.01) // the closed form below loses no more than four digits
+        return (w->f_q0 * ((w->q0 + 1) * v + w->f) - w->f_q1 * ((w->q1 + 2) * v + w->f)) / (v * v);
     double total = 0, power_f = w->f_q0;
     for (int q = w->q0; q <= w->q1; q++, power_f *= w->f)
         total += (q + 1) * power_f;
     return total;
 }
 
-// Sum over q of (q + 1) (F z)^q, times z^-(n-1), at root l: a geometric sum and its derivative in closed form.
-static void weights_at(const struct window *w, const struct rb_schedule_circle *c, int l, double *re, double *im)
+// Sum over q of (q + 1) (F z)^q, times z^-(n-1), at the roots of a block: a geometric sum and its derivative in closed form.
+static struct block weights_at(const struct window *w, const struct rb_schedule_circle *c, int b)
 {
-    const double u_re = w->f * c->re[l], u_im = w->f * c->im[l];
-    const int n = c->points;
-    const int at0 = (int)((int64_t)l * (w->q0 + (int64_t)n * 4 - (w->n - 1) % n) % n);
-    const int at1 = (int)((int64_t)l * (w->q1 + 1 + (int64_t)n * 4 - (w->n - 1) % n) % n);
-    // (q (1 - u) + u) at both ends
-    const double a = w->q0 + 1, b = w->q1 + 2;
-    const double a_re = a * (1 - u_re) + u_re, a_im = (1 - a) * u_im;
-    const double b_re = b * (1 - u_re) + u_re, b_im = (1 - b) * u_im;
-    const double n_re =
-        w->f_q0 * (a_re * c->re[at0] - a_im * c->im[at0]) - w->f_q1 * (b_re * c->re[at1] - b_im * c->im[at1]);
-    const double n_im =
-        w->f_q0 * (a_re * c->im[at0] + a_im * c->re[at0]) - w->f_q1 * (b_re * c->im[at1] + b_im * c->re[at1]);
-    const double d_re = (1 - u_re) * (1 - u_re) - u_im * u_im, d_im = -2 * (1 - u_re) * u_im;
-    const double size = d_re * d_re + d_im * d_im;
-    *re = (n_re * d_re + n_im * d_im) / size;
-    *im = (n_im * d_re - n_re * d_im) / size;
+    struct block z = {.re = {0}}, z0 = z, z1 = z, out;
+    int at0 = (int)((int64_t)b * LANES * w->turn0 % c->points), at1 = (int)((int64_t)b * LANES * w->turn1 % c->points);
+    for (int i = 0; i < LANES && b * LANES + i < c->points; i++) {
+        z.re[i] = w->f * c->re[b * LANES + i];
+        z.im[i] = w->f * c->im[b * LANES + i];
+        z0.re[i] = w->f_q0 * c->re[at0];
+        z0.im[i] = w->f_q0 * c->im[at0];
+        z1.re[i] = w->f_q1 * c->re[at1];
+        z1.im[i] = w->f_q1 * c->im[at1];
+        at0 = at0 + w->turn0 < c->points ? at0 + w->turn0 : at0 + w->turn0 - c->points;
+        at1 = at1 + w->turn1 < c->points ? at1 + w->turn1 : at1 + w->turn1 - c->points;
+    }
+    const double p = w->q0 + 1, q = w->q1 + 2;
+    for (int i = 0; i < LANES; i++) {
+        // With u = F z: z0 (p (1 - u) + u) - z1 (q (1 - u) + u), over (1 - u)^2.
+        const double u = z.re[i], v = z.im[i];
+        const double p_re = p * (1 - u) + u, p_im = (1 - p) * v, q_re = q * (1 - u) + u, q_im = (1 - q) * v;
+        const double n_re = z0.re[i] * p_re - z0.im[i] * p_im - (z1.re[i] * q_re - z1.im[i] * q_im);
+        const double n_im = z0.im[i] * p_re + z0.re[i] * p_im - (z1.im[i] * q_re + z1.re[i] * q_im);
+        const double d_re = (1 - u) * (1 - u) - v * v, d_im = -2 * (1 - u) * v;
+        const double size = d_re * d_re + d_im * d_im;
+        out.re[i] = (n_re * d_re + n_im * d_im) / size;
+        out.im[i] = (n_im * d_re - n_re * d_im) / size;
+    }
+    return out;
 }
 
 static struct block block_at(struct rb_schedule_tail *e, const struct slot *slot, int x, int y, int b)
@@ -332,24 +347,21 @@ static double coefficient(struct rb_schedule_tail *e, const struct window *w, co
                           double total)
 {
     const struct rb_schedule_circle *c = &e->circle;
-    const double dust = total * 10 * e->negligible; // of the whole: a thousandth of the accuracy
+    const double dust = total * 2 * e->negligible; // of the whole: a thousandth of the accuracy
     double sum = total * weights_at_one(w);
     bool faded = false;
     for (int b = 0; b < c->blocks; b++) {
         if (faded && !c->peaks[b])
             continue;
-        const struct block v = block_at(e, slot, x, y, b);
+        const struct block v = block_at(e, slot, x, y, b), weights = weights_at(w, c, b);
         faded = true;
         for (int i = 0; i < LANES; i++) {
             const int l = b * LANES + i;
             if (l >= c->kept)
                 break;
             faded &= fabs(v.re[i]) < dust && fabs(v.im[i]) < dust;
-            if (l == 0)
-                continue;
-            double re, im;
-            weights_at(w, c, l, &re, &im);
-            sum += (2 * l == c->points ? 1 : 2) * (v.re[i] * re - v.im[i] * im);
+            if (l > 0)
+                sum += (2 * l == c->points ? 1 : 2) * (v.re[i] * weights.re[i] - v.im[i] * weights.im[i]);
         }
     }
     return sum / c->points;
@@ -380,7 +392,7 @@ static double integrand(struct rb_schedule_tail *e, const struct slot *slot, int
         total *= real_power(node.total, e->s->new_nodes);
         mean += e->s->new_nodes * node.mean;
     }
-    const struct window w = window_at(e, mean, below);
+    const struct window w = window_at(e, mean, below, above);
     if (w.q1 < 0)
         return 0;
     most = largest_weight(below, above, w.q0);
