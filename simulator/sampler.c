@@ -60,14 +60,6 @@ static double dist_quantile(const void *ctx, double u)
     return rb_dist_quantile(ctx, u);
 }
 
-static void fill_from_dist(struct rb_sampler_table *table, const struct rb_dist *d)
-{
-    if (d->kind == RB_DIST_CONSTANT)
-        rb_sampler_table_constant(table, d->mean);
-    else
-        rb_sampler_table_fill(table, dist_quantile, d);
-}
-
 static double law_quantile(const void *ctx, double u)
 {
     return rb_law_quantile(ctx, u);
@@ -95,9 +87,7 @@ static void fill_trial_table(struct rb_sampler_table *table, const struct rb_pro
         .fixed_s = profile->startup_s.mean + profile->checkpoint_s.mean,
         .factor = stage->unit_s * (double)stage->units * profile->within.mean,
     };
-    if (is_scaled && profile->between.kind == RB_DIST_CONSTANT) {
-        rb_sampler_table_constant(table, scaled.fixed_s + scaled.factor * profile->between.mean);
-    } else if (is_scaled) {
+    if (is_scaled) {
         rb_sampler_table_fill(table, scaled_quantile, &scaled);
     } else {
         struct rb_arena arena;
@@ -113,7 +103,7 @@ static const struct rb_sampler_table *table_of_offer(struct rb_sampler_table **t
 {
     if (!tables[offer]) {
         tables[offer] = rb_xcalloc(1, sizeof **tables);
-        fill_from_dist(tables[offer], d);
+        rb_sampler_table_fill(tables[offer], dist_quantile, d);
     }
     return tables[offer];
 }

@@ -30,15 +30,13 @@ static inline struct lane_stream lane_stream_of(uint64_t seed, uint32_t block, u
 
 static inline struct lanes draw_lanes(struct lane_stream *g, const struct rb_sampler_table *table)
 {
-    return table->is_constant ? lanes_all(table->constant_s) : table_look_up(table, next_words(g));
+    return table_look_up(table, next_words(g));
 }
 
 // The largest of n draws is the draw of the largest word: quantile functions rise. Words come from two streams in turn:
 // here nothing else is computed that the processor could do while it waits for the next state of one.
 static inline struct lanes draw_largest(struct lane_stream streams[2], const struct rb_sampler_table *table, int n)
 {
-    if (table->is_constant)
-        return lanes_all(table->constant_s);
     struct lane_stream g = streams[0], h = streams[1];
     struct words largest = next_words(&g), other = words_all(0);
     for (int i = 2; i < n; i += 2) {

@@ -1,6 +1,7 @@
 #include "simulator/sampler_table.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define CELLS_PER_OCTAVE (1 << RB_TABLE_CELL_BITS)
 #define N_CELLS          (31 * CELLS_PER_OCTAVE)
@@ -33,13 +34,6 @@ static void fill_side(struct rb_table_cell *cells, rb_quantile_fn *quantile, con
 
 void rb_sampler_table_fill(struct rb_sampler_table *table, rb_quantile_fn *quantile, const void *ctx)
 {
-    table->is_constant = false;
     fill_side(table->cells, quantile, ctx, false);
     fill_side(table->cells + RB_TABLE_SIDE, quantile, ctx, true);
-}
-
-void rb_sampler_table_constant(struct rb_sampler_table *table, double seconds)
-{
-    table->is_constant = true;
-    table->constant_s = (float)seconds;
 }

@@ -1,8 +1,8 @@
 // The plain sampler that one writes first: GSL's generators and distributions, one replicate after the other, one trial
 // after the other. Same model and same output as bench/sampler_rate.c, nothing of this project in it.
 //   gsl_sampler chains|dynamic polar|ziggurat REPLICATES < description
-// polar: mt19937, gsl_ran_lognormal and gsl_ran_gaussian; ziggurat: taus2 and gsl_ran_gaussian_ziggurat, the fastest that
-// GSL has.
+// polar: mt19937, gsl_ran_lognormal and gsl_ran_gaussian; ziggurat: taus2 and gsl_ran_gaussian_ziggurat, the fastest
+// that GSL has.
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 

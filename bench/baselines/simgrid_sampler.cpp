@@ -1,9 +1,9 @@
-// The same model on SimGrid, which simulates activities on hosts instead of drawing maxima of sums: static chains, all nodes
-// of a stage awaited.
+// The same model on SimGrid, which simulates activities on hosts instead of drawing maxima of sums: static chains, all
+// nodes of a stage awaited.
 //   simgrid_sampler dag|actors REPLICATES < description
 // dag: every trial an Exec that follows the one before on its slot, run without actors. actors: a slot is an actor that
-// sleeps through its trials, with the smallest stacks and no guard pages. Which is faster depends on the number of slots: a
-// DAG's host list is searched again and again.
+// sleeps through its trials, with the smallest stacks and no guard pages. Which is faster depends on the number of
+// slots.
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>

@@ -125,6 +125,56 @@ static void seeds_and_replicates_differ(void **state)
     small_scenario_finish(&s);
 }
 
+// ---- tables
+
+static double quantile(const void *ctx, double u)
+{
+    return rb_dist_quantile(ctx, u);
+}
+
+static double quantile_of_word(const struct rb_dist *d, uint32_t word)
+{
+    const bool upper = word >> 31;
+    const double tail = ((upper ? ~word : word) | 1) * 0x1p-32;
+    return rb_dist_quantile(d, upper ? 1 - tail : tail);
+}
+
+// Words of every size: half of them anywhere, half in the tails.
+static uint32_t any_word(struct rb_stream *random)
+{
+    const uint32_t word = rb_stream_u32(random);
+    return word % 2 == 0 ? rb_stream_u32(random) : (rb_stream_u32(random) >> word % 31) ^ (word & 4 ? UINT32_MAX : 0);
+}
+
+static void tables_are_close_to_their_law(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rb_dist_kind kind;
+        double cv;
+    } cases[] = {
+        {RB_DIST_LOGNORMAL, 0.05}, {RB_DIST_LOGNORMAL, 0.4}, {RB_DIST_LOGNORMAL, 2},   {RB_DIST_NORMAL, 0.25},
+        {RB_DIST_GAMMA, 0.5},      {RB_DIST_WEIBULL, 0.7},   {RB_DIST_EXPONENTIAL, 1},
+    };
+    static struct rb_sampler_table table;
+    struct rb_stream random;
+    rb_stream_init(&random, &(struct rb_stream_key){.seed = 2, .purpose = RB_DRAW_SEARCH});
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        const struct rb_dist d = small_dist(cases[i].kind, 10, cases[i].cv);
+        const double sd = sqrt(rb_dist_variance(&d));
+        rb_sampler_table_fill(&table, quantile, &d);
+        for (int k = 0; k < 2000; k++) {
+            const uint32_t word = any_word(&random);
+            const double got = (double)table_look_up(&table, words_all(word)).v[0];
+            const double expected = quantile_of_word(&d, word);
+            const bool is_tail = word < UINT32_MAX / 100 || word > UINT32_MAX / 100 * 99;
+            if (fabs(got - expected) > 3e-4 * (is_tail ? fabs(expected - 10) + sd : sd))
+                fail_msg("%s, cv %g, word %08x: %.9g, expected %.9g", rb_dist_kind_name(d.kind), d.cv, word, got,
+                         expected);
+        }
+    }
+}
+
 // ---- sorting
 
 static void check_rows(const float *rows, int n, double sum)
@@ -394,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bytes_whoever_computes_them),
         cmocka_unit_test(seeds_and_replicates_differ),
+        cmocka_unit_test(tables_are_close_to_their_law),
         cmocka_unit_test(rows_are_sorted),
         cmocka_unit_test(distributions_are_those_of_replicates),
         cmocka_unit_test(chains_and_barriers_are_what_they_say),
