@@ -4,7 +4,6 @@
 #include <math.h>
 
 #define REFUSALS_LEFT 1e-12 // probability of more refusals than are computed
-#define MOST_REFUSALS 400
 
 // ---- one trial
 
@@ -67,24 +66,23 @@ struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, doub
 
 // ---- one node
 
-// The total queueing delay: after every refusal the request queues again.
+// The total queueing delay: after every refusal the request queues again. The number of refusals is geometric, and the
+// binary digits of a geometric number are independent: digit i is 1 with odds p^(2^i), and then adds 2^i delays.
 struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *arena)
 {
     const struct rb_law once = rb_law_of_dist(&p->queue_s, arena);
-    const double again = p->capacity_failure;
+    const double again = p->capacity_failure, granted = 1 - again;
+    struct rb_law total = once;
     if (!(again > 0))
         return once;
-    int most = (int)fmin(MOST_REFUSALS, ceil(log(REFUSALS_LEFT) / log(again)));
-    // From the last: T_k = Q + (1 - again: 0, again: T_k+1), as a mixture of Q and Q + T_k+1.
-    struct rb_law total = once;
-    for (int i = 0; i < most; i++) {
-        const struct rb_law longer = rb_law_plus(&once, &total, arena);
-        total = rb_law_mixture(&once, 1 - again, &longer, arena);
+    int64_t delays = 1;
+    for (double odds = again; odds > REFUSALS_LEFT; odds *= odds, delays *= 2) {
+        const struct rb_law more = rb_law_sum_of(&once, delays, arena), longer = rb_law_plus(&total, &more, arena);
+        total = rb_law_mixture(&total, 1 / (1 + odds), &longer, arena);
     }
-    total.mean_s = once.mean_s / (1 - again);
-    total.variance_s2 =
-        once.variance_s2 / (1 - again) + once.mean_s * once.mean_s * again / ((1 - again) * (1 - again));
-    total.error = fmin(1, total.error + pow(again, most));
+    total.mean_s = once.mean_s / granted;
+    total.variance_s2 = once.variance_s2 / granted + once.mean_s * once.mean_s * again / (granted * granted);
+    total.error = fmin(1, total.error + REFUSALS_LEFT);
     return total;
 }
 
