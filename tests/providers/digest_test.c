@@ -52,6 +52,17 @@ static void base64_refuses(void **state)
         assert_int_equal(rb_base64_decode(bad[i], strlen(bad[i]), plain), -1);
 }
 
+// Source: RFC 4122, appendix C, for the name space of DNS names; the name's UUID by Python's uuid.uuid5.
+static void uuid5(void **state)
+{
+    (void)state;
+    static const uint8_t dns[16] = {0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1,
+                                    0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
+    char text[37];
+    rb_digest_uuid5(dns, "www.example.com", text);
+    assert_string_equal(text, "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+}
+
 static void random_bytes_fill(void **state)
 {
     (void)state;
@@ -65,11 +76,8 @@ static void random_bytes_fill(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sha256),
-        cmocka_unit_test(hmac),
-        cmocka_unit_test(base64_round_trips),
-        cmocka_unit_test(base64_refuses),
-        cmocka_unit_test(random_bytes_fill),
+        cmocka_unit_test(sha256),         cmocka_unit_test(hmac),  cmocka_unit_test(base64_round_trips),
+        cmocka_unit_test(base64_refuses), cmocka_unit_test(uuid5), cmocka_unit_test(random_bytes_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
