@@ -27,7 +27,6 @@ struct problem {
 struct level { // one resolution
     struct rb_trial_lattice trial;
     struct rb_schedule_tail tail;
-    double mean_starts, sd_starts; // at the last start
 };
 
 // ---- rough numbers, to choose by
@@ -67,19 +66,20 @@ static void guess_last_start(struct problem *p)
 
 // ---- one level
 
+// Is it certain enough that all n trials have started by the oldest age of the lattice?
 static bool all_started(const struct problem *p, const struct level *l)
 {
     double mean, variance, late = 0, spread;
     rb_schedule_tail_starts(&l->tail, l->trial.max_age, &mean, &variance);
-    if (p->s->new_nodes > 0) { // one node later than any other
+    if (p->s->new_nodes > 0 && l->tail.unopened[l->trial.max_age] > 1e-7) { // one node later than any other
         rb_trial_lattice_starts(&l->trial, l->trial.max_age, &late, &spread);
         late *= p->s->slots_per_node;
-        if (late > mean / 2)
-            late = l->tail.unopened[l->trial.max_age] > 1e-7 ? late : 0;
     }
     return mean - p->reach * sqrt(variance > 0 ? variance : 0) - late + 1e-6 >= p->s->n_trials;
 }
 
+// As many roots as cover the spread of the number of starts and one late node; of these, for open slots alone, those up to
+// where the factors have faded.
 static void choose_circle(const struct problem *p, struct level *l, double larger)
 {
     double most = 0;
@@ -104,7 +104,6 @@ static void choose_circle(const struct problem *p, struct level *l, double large
         const double enough = points * p->reach / (2 * 3.14159265358979323846 * 0.5 * sqrt(most)) + 2;
         kept = enough < kept ? (int)enough : kept;
     }
-    l->sd_starts = sqrt(most);
     rb_schedule_tail_set_circle(&l->tail, points, kept);
 }
 
