@@ -6,21 +6,9 @@
 
 #include "planner/score.h"
 
-// Into candidate->estimate (all fields, methods and errors) and, if out_stages is not NULL, stages[i].time_us, cost_uusd.
+// Into candidate->estimate (all fields, methods and errors) and, if out_stages is not NULL, stages[i].time_us, cost_uusd;
+// then --explain is told stage by stage where the time is from. out_stages [n_stages] are the candidate's own.
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err);
-
-// --verify: the plan again, trial by trial, with replicates that no estimate has seen.
-struct rb_verification {
-    int64_t samples;
-    struct {
-        double mean, p5, p50, p95, p99; // z-scores: (estimate - simulated) / standard error of the difference
-    } time_z, cost_z;
-    double p_deadline_z, p_budget_z, p_both_z;
-    struct rb_estimate simulated;
-};
-bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
-               const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd, int samples, int threads,
-               struct rb_verification *out, struct rb_err *err);
 
 #endif

@@ -1,0 +1,250 @@
+#include "planner/estimator.h"
+
+#include "planner/stage_samples.h"
+#include "simulator/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ACCURACY       1e-4 // of P, for what is told
+#define SAMPLING_SIGMA 1.7  // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
+#define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
+#define PILOT_SAMPLES  4096 // where the request brings no stage times
+
+// ---- parts
+
+// A candidate with the laws of its stages.
+struct parts {
+    const struct rb_candidate *candidate;
+    const struct rb_stage_time *time[RB_LIMIT_STAGES];
+    int kept[RB_LIMIT_STAGES];
+};
+
+// A plan is told by what it was chosen by: by laws only if the search compared by them.
+static bool laws_apply(const struct rb_search *search, const struct rb_candidate *c, const char **out_why)
+{
+    *out_why = search->why_not_by_laws ? search->why_not_by_laws : "candidates were compared by replicates";
+    if (!search->by_laws)
+        return false;
+    for (int i = 0; i < c->n_stages; i++) {
+        if (!rb_stage_times_apply(search->scenario, c->stages[i].offer, out_why))
+            return false;
+    }
+    return true;
+}
+
+static bool collect(struct rb_search *search, const struct rb_candidate *c, struct parts *out, struct rb_err *err)
+{
+    out->candidate = c;
+    for (int i = 0; i < c->n_stages; i++) {
+        const struct rb_choice *choice = &c->stages[i];
+        out->kept[i] = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, choice);
+        const struct rb_stage_work work = {i, choice->offer, choice->gpus, choice->nodes, out->kept[i]};
+        out->time[i] = rb_stage_times_get(search->times, search->scenario, &work, ACCURACY, err);
+        if (!out->time[i])
+            return false;
+    }
+    return true;
+}
+
+// Bills round up to seconds: where times fall on few values, only the replicates' whole microseconds say to which.
+static bool has_atoms(const struct parts *p)
+{
+    for (int i = 0; i < p->candidate->n_stages; i++) {
+        if (p->time[i]->law.jump > ATOM)
+            return true;
+    }
+    return false;
+}
+
+// How far the mean of a stage's time may be off.
+static double mean_error_s(const struct rb_stage_time *t)
+{
+    const double late_s = t->unready * t->law.mean_s;
+    if (t->method == RB_STAGE_PILOT)
+        return late_s + SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
+    return late_s + t->law.error * t->law.step_s * (t->law.n - 1);
+}
+
+static int64_t rounded(double value)
+{
+    return (int64_t)llrint(fmax(0, value));
+}
+
+// ---- time, from the laws
+
+static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out)
+{
+    const struct rb_law *laws[RB_LIMIT_STAGES];
+    const int n = p->candidate->n_stages;
+    struct rb_arena arena;
+    for (int i = 0; i < n; i++)
+        laws[i] = &p->time[i]->law;
+    rb_arena_init(&arena);
+    const struct rb_law_sum sum = rb_law_sum_create(laws, n, &arena);
+    out->p5 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.05));
+    out->p50 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.50));
+    out->p95 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.95));
+    out->p99 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.99));
+    rb_arena_finish(&arena);
+}
+
+static void tell_time(const struct parts *p, const struct rb_score *score, struct rb_estimate *e)
+{
+    double error_s = 0;
+    for (int i = 0; i < p->candidate->n_stages; i++)
+        error_s += mean_error_s(p->time[i]);
+    quantiles_of_sum(p, &e->time_us);
+    e->time_us.mean = rounded(score->time_mean_us);
+    e->p_deadline = score->p_deadline;
+    e->time_method = RB_ESTIMATE_LAWS;
+    e->error.time_mean_us = (int64_t)ceil(1e6 * error_s);
+    e->error.p_deadline = score->p_error;
+    e->stderr_.time_mean_us = 0;
+    e->stderr_.p_deadline = 0;
+}
+
+// ---- cost, from the sampler
+
+static struct rb_estimate estimate_of_draws(const struct rb_plan_request *req, const double *time_s,
+                                            const double *cost_usd)
+{
+    const size_t n = (size_t)req->samples;
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * n, sizeof *values);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = rounded(1e6 * time_s[i]);
+        values[n + i] = rounded(1e6 * cost_usd[i]);
+    }
+    return rb_estimate_of_runs(values, values + n, req->samples, req->deadline_us, req->budget_uusd);
+}
+
+static bool sample(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages,
+                   struct rb_estimate *out, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    opt.threads = req->threads;
+    opt.seed = req->seed;
+    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, n_stages, &opt, err);
+    if (!sampler)
+        return false;
+    RB_AUTO(rb_auto_free) double *draws = rb_xcalloc(2 * (size_t)req->samples, sizeof *draws);
+    rb_sampler_run(sampler, 0, req->samples, draws, draws + req->samples);
+    rb_sampler_destroy(sampler);
+    *out = estimate_of_draws(req, draws, draws + req->samples);
+    return true;
+}
+
+// The mean is computed; of p_both, what the budget does not decide is the deadline's, and that is not sampled either.
+static void tell_cost(const struct rb_plan_request *req, const struct rb_score *score, struct rb_estimate *e)
+{
+    e->cost_method = RB_ESTIMATE_TABLES;
+    e->cost_uusd.mean = rounded(score->cost_mean_uusd);
+    e->stderr_.cost_mean_uusd = 0;
+    e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd);
+    if (req->budget_uusd < 0) {
+        e->p_both = e->p_deadline;
+        e->stderr_.p_both = 0;
+        e->error.p_both = e->error.p_deadline;
+    }
+}
+
+// ---- stages
+
+static void tell_stage(const struct rb_search *search, const struct parts *p, int stage, struct rb_plan_stage *out)
+{
+    const struct rb_choice *choice = &p->candidate->stages[stage];
+    const struct rb_law *law = &p->time[stage]->law;
+    const double mean_uusd = rb_stage_cost_mean_uusd(search->scenario, choice, p->kept[stage], p->time[stage]);
+    struct rb_stage_time later = *p->time[stage];
+    struct {
+        double u;
+        int64_t *time_us, *cost_uusd;
+    } quantiles[] = {
+        {0.05, &out->time_us.p5, &out->cost_uusd.p5},
+        {0.50, &out->time_us.p50, &out->cost_uusd.p50},
+        {0.95, &out->time_us.p95, &out->cost_uusd.p95},
+        {0.99, &out->time_us.p99, &out->cost_uusd.p99},
+    };
+    out->time_us.mean = rounded(1e6 * law->mean_s);
+    out->cost_uusd.mean = rounded(mean_uusd);
+    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
+        // Nodes cost by the second: what a stage costs if it takes that long and new nodes take their mean to come.
+        later.law.mean_s = rb_law_quantile(law, quantiles[i].u);
+        *quantiles[i].time_us = rounded(1e6 * later.law.mean_s);
+        *quantiles[i].cost_uusd =
+            rounded(rb_stage_cost_mean_uusd(search->scenario, choice, p->kept[stage], &later));
+    }
+}
+
+static void explain_stage(struct rb_search *search, const struct parts *p, int stage)
+{
+    const struct rb_stage_time *t = p->time[stage];
+    rb_search_note(search, "stage %d: time by %s%s%s; P off by at most %.1e", stage, rb_stage_method_name(t->method),
+                   t->why ? ": " : "", t->why ? t->why : "", t->law.error + t->unready);
+}
+
+// ---- the whole
+
+static bool from_replicates(struct rb_search *search, struct rb_candidate *c, const char *why,
+                            struct rb_plan_stage *stages, struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_evaluate_options opt = {
+        .samples = req->samples,
+        .deadline_us = req->deadline_us,
+        .budget_uusd = req->budget_uusd,
+        .threads = req->threads,
+    };
+    if (out_stages && rb_search_explains(search))
+        rb_search_note(search, "stages 0..%d: time by replicates: %s", c->n_stages - 1, why);
+    return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
+}
+
+static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *stages,
+                      struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    struct parts parts;
+    struct rb_score score;
+    struct rb_estimate e;
+    if (!collect(search, c, &parts, err))
+        return false;
+    if (has_atoms(&parts))
+        return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
+                               err);
+    if (!rb_score_candidate(search, c, ACCURACY, &score, err) || !sample(search, stages, c->n_stages, &e, err))
+        return false;
+    tell_time(&parts, &score, &e);
+    tell_cost(search->req, &score, &e);
+    for (int i = 0; i < c->n_stages && out_stages; i++) {
+        tell_stage(search, &parts, i, &out_stages[i]);
+        if (rb_search_explains(search))
+            explain_stage(search, &parts, i);
+    }
+    c->estimate = e;
+    return true;
+}
+
+static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
+                     struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    const char *why;
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    return laws_apply(search, candidate, &why) ? from_laws(search, candidate, stages, out_stages, err)
+                                               : from_replicates(search, candidate, why, stages, out_stages, err);
+}
+
+bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
+                           struct rb_err *err)
+{
+    struct rb_stage_times *lent = search->times;
+    struct rb_stage_times *own = lent || search->req->times ? NULL : rb_stage_times_create(PILOT_SAMPLES);
+    if (!lent)
+        search->times = own ? own : search->req->times;
+    const bool ok = estimate(search, candidate, out_stages, err);
+    search->times = lent;
+    rb_stage_times_destroy(own);
+    return ok;
+}
