@@ -47,10 +47,10 @@ void rb_law_transform(const struct rb_law *law, double omega, int n, double *out
 
 // Sum of independent laws without sampling: all transforms multiplied, inverted by the cosine series.
 struct rb_law_sum {
-    double horizon_s; // the series holds on [0, horizon_s]
     int n_terms;
     double *re, *im;  // [n_terms] product so far
-    double mean_s, variance_s2, low_s, high_s, error;
+    double mean_s, variance_s2, error;
+    double low_s, high_s; // the series holds between; next to nothing lies outside
 };
 // Takes up to n laws; error includes what the finite series leaves out and the errors of the parts.
 struct rb_law_sum rb_law_sum_create(const struct rb_law *const *laws, int n, struct rb_arena *arena);

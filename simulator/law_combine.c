@@ -25,11 +25,13 @@ struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_aren
     return law;
 }
 
-static struct rb_law moved(const struct rb_law *a, double seconds)
+static struct rb_law moved(const struct rb_law *a, const struct rb_law *constant)
 {
     struct rb_law law = *a;
-    law.low_s += seconds;
-    law.mean_s += seconds;
+    law.low_s += constant->low_s;
+    law.mean_s += constant->low_s;
+    law.error = fmin(1, law.error + constant->error);
+    law.tail_error = fmin(1, law.tail_error + constant->tail_error);
     return law;
 }
 
@@ -157,9 +159,9 @@ static struct rb_law mix(enum operation op, const struct rb_law *a, const struct
 struct rb_law rb_law_plus(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena)
 {
     if (a->n == 1)
-        return moved(b, a->low_s);
+        return moved(b, a);
     if (b->n == 1)
-        return moved(a, b->low_s);
+        return moved(a, b);
     return mix(SUM, a, b, (struct moments){a->mean_s + b->mean_s, a->variance_s2 + b->variance_s2}, arena);
 }
 

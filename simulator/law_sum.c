@@ -187,7 +187,6 @@ static void window_of(const struct rb_law *const *laws, int n, struct rb_law_sum
         sum->variance_s2 += laws[i]->variance_s2;
         sum->error += laws[i]->error;
     }
-    sum->horizon_s = sum->high_s;
 }
 
 static struct rb_law_series series_of(const struct rb_law_sum *sum)
