@@ -181,6 +181,7 @@ static void allocate(struct ownership *o, const struct rb_plan_stage *plan, int 
             add_life(o, &o->owned[i], s);
     }
     o->n_owned = kept;
+    o->program->stages[s].end_of_spans = o->program->n_spans;
     o->program->stages[s].n_kept = kept;
 }
 

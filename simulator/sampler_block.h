@@ -24,6 +24,7 @@ struct block {
     const struct rb_sampler_scratch *scratch;
     struct lane_stream streams[2]; // the second is for draw_largest only
     bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
+    int n_ended;  // spans
     double *cost_usd;
 };
 
@@ -133,9 +134,10 @@ static inline void bill_span(struct block *b, const struct rb_sampler_span *span
 
 static inline void bill_ended(struct block *b, int s)
 {
-    for (int i = 0; i < b->p->n_spans && b->cost_usd; i++) {
-        if (b->p->spans[i].to == s)
-            bill_span(b, &b->p->spans[i], s);
+    const int end = s < b->p->n_stages ? b->p->stages[s].end_of_spans : b->p->n_spans;
+    for (; b->n_ended < end; b->n_ended++) {
+        if (b->cost_usd)
+            bill_span(b, &b->p->spans[b->n_ended], s);
     }
 }
 

@@ -37,6 +37,7 @@ struct rb_sampler_stage {
     int slots_per_node, nodes_per_slot; // one of them is 1
     int n_slots;                        // no more than trials
     int first_request, n_requests;
+    int end_of_spans; // spans of nodes that end when this stage starts, or earlier, are before this one
 };
 
 struct rb_sampler_program {
@@ -47,7 +48,7 @@ struct rb_sampler_program {
     int n_stages;
     struct rb_sampler_request *requests; // in order of stage
     int n_requests;
-    struct rb_sampler_span *spans;
+    struct rb_sampler_span *spans; // in order of `to`
     int n_spans;
     int n_nodes, max_slots;
 };
