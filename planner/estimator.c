@@ -9,7 +9,6 @@
 #define ACCURACY       1e-4 // of P, for what is told
 #define SAMPLING_SIGMA 1.7  // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
 #define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
-#define PILOT_SAMPLES  4096 // where the request brings no stage times
 
 // ---- parts
 
@@ -73,7 +72,7 @@ static int64_t rounded(double value)
 
 // ---- time, from the laws
 
-static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out)
+static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out, double *out_error)
 {
     const struct rb_law *laws[RB_LIMIT_STAGES];
     const int n = p->candidate->n_stages;
@@ -82,6 +81,7 @@ static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out)
         laws[i] = &p->time[i]->law;
     rb_arena_init(&arena);
     const struct rb_law_sum sum = rb_law_sum_create(laws, n, &arena);
+    *out_error = sum.error;
     out->p5 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.05));
     out->p50 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.50));
     out->p95 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.95));
@@ -91,15 +91,15 @@ static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out)
 
 static void tell_time(const struct parts *p, const struct rb_score *score, struct rb_estimate *e)
 {
-    double error_s = 0;
+    double error_s = 0, p_error;
     for (int i = 0; i < p->candidate->n_stages; i++)
         error_s += mean_error_s(p->time[i]);
-    quantiles_of_sum(p, &e->time_us);
+    quantiles_of_sum(p, &e->time_us, &p_error);
     e->time_us.mean = rounded(score->time_mean_us);
     e->p_deadline = score->p_deadline;
     e->time_method = RB_ESTIMATE_LAWS;
     e->error.time_mean_us = (int64_t)ceil(1e6 * error_s);
-    e->error.p_deadline = score->p_error;
+    e->error.p_deadline = fmin(1, fmax(score->p_error, p_error + score->unready));
     e->stderr_.time_mean_us = 0;
     e->stderr_.p_deadline = 0;
 }
@@ -145,7 +145,7 @@ static void tell_cost(const struct rb_plan_request *req, const struct rb_score *
     if (req->budget_uusd < 0) {
         e->p_both = e->p_deadline;
         e->stderr_.p_both = 0;
-        e->error.p_both = e->error.p_deadline;
+        e->error.p_both = req->deadline_us < 0 ? 0 : e->error.p_deadline;
     }
 }
 
@@ -240,7 +240,7 @@ bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candid
                            struct rb_err *err)
 {
     struct rb_stage_times *lent = search->times;
-    struct rb_stage_times *own = lent || search->req->times ? NULL : rb_stage_times_create(PILOT_SAMPLES);
+    struct rb_stage_times *own = lent || search->req->times ? NULL : rb_stage_times_create(RB_PILOT_SAMPLES);
     if (!lent)
         search->times = own ? own : search->req->times;
     const bool ok = estimate(search, candidate, out_stages, err);

@@ -1,6 +1,6 @@
 #include "planner/pareto.h"
 
-#include "planner/search.h"
+#include "planner/estimator.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,11 +46,6 @@ static bool ask_optimal(const struct sweep *sweep, int64_t deadline_us, struct r
     return ok;
 }
 
-static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
-{
-    return rb_search_score(search, candidate, search->req->samples, err);
-}
-
 // A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
 static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct rb_plan_result *result,
                            struct rb_err *err)
@@ -60,7 +55,7 @@ static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct
     struct rb_candidate neighbour = sweep->hints[1];
     if (result->feasible && result->best.estimate.cost_uusd.mean <= neighbour.estimate.cost_uusd.mean)
         return true;
-    if (!estimate(search, &neighbour, err))
+    if (!rb_estimate_candidate(search, &neighbour, NULL, err))
         return false;
     if (rb_search_feasible(search, &neighbour.estimate)) {
         result->feasible = true;
@@ -85,7 +80,7 @@ static bool ask_planner(struct sweep *sweep, struct rb_search *search, const str
     if (!rb_search_plan(search, planner, &found, err))
         return false;
     struct rb_plan_result result = *found;
-    if (result.feasible && !estimate(search, &result.best, err))
+    if (result.feasible && !rb_estimate_candidate(search, &result.best, NULL, err))
         return false;
     bool optimal = planner == &rb_planner_optimal;
     if (optimal && !keep_neighbour(sweep, search, &result, err))
@@ -252,8 +247,13 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     rb_scenario_keep_noise(&scenario, req->samples);
-    struct sweep sweep = {.req = req, .scenario = &scenario};
+    struct rb_plan_request timed = *req;
+    if (!req->times)
+        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    struct sweep sweep = {.req = &timed, .scenario = &scenario};
     bool ok = sweep_deadlines(&sweep, arena, out, err);
+    if (!req->times)
+        rb_stage_times_destroy(timed.times);
     rb_scenario_finish(&scenario);
     return ok;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PILOT_SAMPLES 4096 // of a stage without a closed form: P within 0.03 at 99.9 %
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
 
 // Warnings and fallbacks grow while a plan is put together.
@@ -294,7 +293,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     rb_scenario_keep_noise(&scenario, req->samples);
     struct rb_plan_request timed = *req;
     if (!req->times)
-        timed.times = rb_stage_times_create(PILOT_SAMPLES);
+        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
     bool ok = plan_on_scenario(&timed, chosen, &scenario, arena, out_plan, out_result, err);
     if (!req->times)
         rb_stage_times_destroy(timed.times);

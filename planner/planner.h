@@ -8,6 +8,8 @@
 #include "simulator/scenario.h"
 #include "simulator/stage_time.h"
 
+#define RB_PILOT_SAMPLES 4096 // of a stage without a closed form: P within 0.03 at 99.9 %
+
 struct rb_plan_request {
     const struct rb_job *job;
     const struct rb_profile *profile;

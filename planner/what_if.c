@@ -84,24 +84,39 @@ static bool plan_scenario(const struct rb_plan_request *base, const struct rb_wh
     return plan_row(&req, planner, arena, out, err);
 }
 
+static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_request *requests, const char *planner,
+                      struct rb_arena *arena, const struct rb_what_if_table *table, struct rb_what_if_row *out_base,
+                      struct rb_what_if_row *out_rows, struct rb_err *err)
+{
+    if (!plan_row(base, planner, arena, out_base, err))
+        return false;
+    for (int i = 0; i < table->n; i++) {
+        struct rb_plan_request req = requests[i];
+        req.times = base->times;
+        if (!plan_scenario(base, out_base, &req, planner, arena, &out_rows[i], err))
+            return rb_err_prefix(err, "--what-if %s", table->scenarios[i].text);
+    }
+    return true;
+}
+
 bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, const char *const *texts, int n,
                      struct rb_arena *arena, struct rb_what_if_table *out, struct rb_err *err)
 {
     struct rb_what_if *scenarios = rb_arena_array(arena, (size_t)n, sizeof *scenarios);
     struct rb_what_if_row *rows = rb_arena_array(arena, (size_t)n, sizeof *rows);
-    struct rb_plan_request *requests = rb_arena_array(arena, (size_t)n, sizeof *requests);
+    struct rb_plan_request *requests = rb_arena_array(arena, (size_t)n, sizeof *requests), timed = *base;
     struct rb_what_if_table table = {.scenarios = scenarios, .rows = rows, .n = n};
     for (int i = 0; i < n; i++) {
         if (!rb_what_if_parse(texts[i], arena, &scenarios[i], err) ||
             !rb_what_if_request(base, &scenarios[i], arena, &requests[i], err))
             return false;
     }
-    if (!plan_row(base, planner, arena, &table.base, err))
-        return false;
-    for (int i = 0; i < n; i++) {
-        if (!plan_scenario(base, &table.base, &requests[i], planner, arena, &rows[i], err))
-            return rb_err_prefix(err, "--what-if %s", texts[i]);
-    }
-    *out = table;
-    return true;
+    if (!base->times)
+        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    bool ok = plan_rows(&timed, requests, planner, arena, &table, &table.base, rows, err);
+    if (!base->times)
+        rb_stage_times_destroy(timed.times);
+    if (ok)
+        *out = table;
+    return ok;
 }
