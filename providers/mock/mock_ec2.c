@@ -12,6 +12,7 @@ static const struct action {
     rb_mock_action_fn *fn;
 } actions[] = {
     {"CreateTags", rb_mock_create_tags},
+    {"DescribeAddresses", rb_mock_describe_addresses},
     {"DescribeAvailabilityZones", rb_mock_describe_availability_zones},
     {"DescribeImages", rb_mock_describe_images},
     {"DescribeInstanceTypes", rb_mock_describe_instance_types},

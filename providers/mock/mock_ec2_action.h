@@ -28,6 +28,7 @@ rb_mock_action_fn rb_mock_describe_instances;
 rb_mock_action_fn rb_mock_terminate_instances;
 rb_mock_action_fn rb_mock_create_tags;
 rb_mock_action_fn rb_mock_describe_tags;
+rb_mock_action_fn rb_mock_describe_addresses;
 rb_mock_action_fn rb_mock_describe_availability_zones;
 rb_mock_action_fn rb_mock_describe_images;
 rb_mock_action_fn rb_mock_describe_instance_types;

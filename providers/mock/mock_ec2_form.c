@@ -118,11 +118,18 @@ bool rb_form_has_prefix(const struct rb_form *form, const char *fmt, ...)
     return false;
 }
 
+int rb_form_first(const struct rb_form *form, const char *prefix)
+{
+    char whole[256];
+    snprintf(whole, sizeof whole, "%s.0", prefix);
+    return find(form, whole) || rb_form_has_prefix(form, "%s.0.", prefix) ? 0 : 1;
+}
+
 int rb_form_list(struct rb_form *form, const char *prefix, struct rb_arena *arena, const char *const **out_values)
 {
     const char **values = rb_arena_array(arena, (size_t)form->n + 1, sizeof *values);
-    int n = 0;
-    while ((values[n] = rb_form_get(form, "%s.%d", prefix, n + 1)))
+    int n = 0, first = rb_form_first(form, prefix);
+    while ((values[n] = rb_form_get(form, "%s.%d", prefix, first + n)))
         n++;
     *out_values = values;
     return n;

@@ -1,4 +1,5 @@
-// Where the cloud is and what it boots: DescribeRegions, DescribeAvailabilityZones, DescribeImages.
+// Where the cloud is and what it boots: DescribeRegions, DescribeAvailabilityZones, DescribeImages. And
+// DescribeAddresses, which libcloud asks whenever it lists instances.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
@@ -138,5 +139,16 @@ bool rb_mock_describe_images(struct rb_mock_call *call)
         if (rb_mock_is_among(config->images[k], ids, n_ids) && image_matches(&filters, config->images[k], k == 0))
             write_image(call->out, config->images[k], k == 0);
     rb_mock_xml_close(call->out, "imagesSet");
+    return true;
+}
+
+// Elastic addresses are bought apart from instances; nobody has any here.
+bool rb_mock_describe_addresses(struct rb_mock_call *call)
+{
+    static const char *const known[] = {"instance-id", "public-ip", "allocation-id", "domain", NULL};
+    struct rb_mock_filters filters;
+    if (!rb_mock_read_filters(call, known, &filters) || !rb_mock_call_checked(call))
+        return false;
+    rb_mock_xml_empty(call->out, "addressesSet");
     return true;
 }

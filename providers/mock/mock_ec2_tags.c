@@ -13,13 +13,15 @@ bool rb_mock_create_tags(struct rb_mock_call *call)
     struct rb_cloud_tag *tags = rb_arena_array(call->arena, (size_t)call->form->n + 1, sizeof *tags);
     if (!rb_mock_read_ids(call, "ResourceId", "i-", &ids, &n_ids))
         return false;
-    while (rb_form_has_prefix(call->form, "Tag.%d.", n_tags + 1)) {
-        struct rb_cloud_tag *tag = &tags[n_tags++];
-        tag->key = rb_form_get(call->form, "Tag.%d.Key", n_tags);
-        tag->value = rb_form_get(call->form, "Tag.%d.Value", n_tags);
+    const int first = rb_form_first(call->form, "Tag");
+    while (rb_form_has_prefix(call->form, "Tag.%d.", first + n_tags)) {
+        struct rb_cloud_tag *tag = &tags[n_tags];
+        tag->key = rb_form_get(call->form, "Tag.%d.Key", first + n_tags);
+        tag->value = rb_form_get(call->form, "Tag.%d.Value", first + n_tags);
+        n_tags++;
         if (!tag->key || !*tag->key)
             return rb_mock_refuse(call, 400, "MissingParameter", "The request must contain the parameter Tag.%d.Key",
-                                  n_tags);
+                                  first + n_tags - 1);
         if (!tag->value)
             tag->value = "";
     }

@@ -1,9 +1,7 @@
-// What the cloud sells: DescribeInstanceTypes and DescribeSpotPriceHistory, read off the catalogue. Prices do
-// not move yet, so the history is today's price.
+// What the cloud sells: DescribeInstanceTypes, read off the catalogue.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,13 +11,6 @@ static const struct rb_catalog *catalog_of(const struct rb_mock_call *call)
 {
     return &rb_cloud_config_of(call->cloud)->catalog;
 }
-
-static const struct rb_cloud_region *region_of(const struct rb_mock_call *call)
-{
-    return rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region);
-}
-
-// --- DescribeInstanceTypes ---
 
 static const char *manufacturer(const char *accelerator)
 {
@@ -133,87 +124,5 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
     }
     rb_mock_xml_close(call->out, "instanceTypeSet");
     rb_mock_write_next_token(call, &page);
-    return true;
-}
-
-// --- DescribeSpotPriceHistory ---
-
-static void write_spot_price(struct rb_mock_call *call, const struct rb_offer *o, const char *zone)
-{
-    struct rb_buf *out = call->out;
-    int64_t since_us = o->fetched_at_us >= 0 ? o->fetched_at_us : rb_cloud_config_of(call->cloud)->epoch_us;
-    rb_mock_xml_open(out, "item");
-    rb_mock_xml_text(out, "instanceType", o->instance_type);
-    rb_mock_xml_text(out, "productDescription", "Linux/UNIX");
-    rb_buf_printf(out, "<spotPrice>%" PRId64 ".%06" PRId64 "</spotPrice>", o->rate.uusd_per_hour / RB_UUSD,
-                  o->rate.uusd_per_hour % RB_UUSD);
-    rb_mock_xml_instant(out, "timestamp", since_us);
-    rb_mock_xml_text(out, "availabilityZone", zone);
-    rb_mock_xml_close(out, "item");
-}
-
-struct spot_question {
-    const char *const *types, *const *products;
-    int n_types, n_products;
-    const char *zone;
-    struct rb_mock_filters filters;
-    struct rb_mock_page page;
-};
-
-static bool spot_filters_match(const struct spot_question *q, const char *type, const char *zone)
-{
-    for (int k = 0; k < q->filters.n; k++) {
-        const struct rb_mock_filter *f = &q->filters.filters[k];
-        const char *text = strcmp(f->name, "instance-type") == 0       ? type
-                           : strcmp(f->name, "availability-zone") == 0 ? zone
-                                                                       : "Linux/UNIX";
-        if (!rb_mock_filter_matches(f, text))
-            return false;
-    }
-    return true;
-}
-
-static bool sells_linux(const struct spot_question *q)
-{
-    return rb_mock_is_among("Linux/UNIX", q->products, q->n_products) ||
-           rb_mock_is_among("Linux/UNIX (Amazon VPC)", q->products, q->n_products);
-}
-
-static bool read_spot_question(struct rb_mock_call *call, struct spot_question *q)
-{
-    static const char *const known[] = {"availability-zone", "instance-type", "product-description", NULL};
-    q->n_types = rb_form_list(call->form, "InstanceType", call->arena, &q->types);
-    q->n_products = rb_form_list(call->form, "ProductDescription", call->arena, &q->products);
-    q->zone = rb_form_get(call->form, "AvailabilityZone");
-    rb_form_get(call->form, "StartTime"); // every window ends with the current price, and there is no other
-    rb_form_get(call->form, "EndTime");
-    return rb_mock_read_filters(call, known, &q->filters) && rb_mock_read_page(call, 1, 1000, &q->page) &&
-           rb_mock_call_checked(call);
-}
-
-bool rb_mock_describe_spot_price_history(struct rb_mock_call *call)
-{
-    const struct rb_catalog *c = catalog_of(call);
-    const struct rb_cloud_region *region = region_of(call);
-    struct spot_question q;
-    if (!read_spot_question(call, &q))
-        return false;
-    if (q.zone && !rb_cloud_region_has_zone(region, q.zone))
-        return rb_mock_refuse(call, 400, "InvalidParameterValue", "Invalid availability zone: [%.60s]", q.zone);
-    rb_mock_xml_open(call->out, "spotPriceHistorySet");
-    for (int i = 0; i < c->n_offers && sells_linux(&q); i++) {
-        const struct rb_offer *o = &c->offers[i];
-        for (int z = 0; z < region->n_zones && o->market == RB_MARKET_SPOT; z++) {
-            const char *zone = region->zones[z];
-            bool wanted = (!q.zone || strcmp(q.zone, zone) == 0) &&
-                          rb_mock_is_among(o->instance_type, q.types, q.n_types) &&
-                          rb_cloud_offer(c, call->region, zone, o->instance_type, RB_MARKET_SPOT) == o &&
-                          spot_filters_match(&q, o->instance_type, zone);
-            if (wanted && rb_mock_page_take(&q.page, (int64_t)i * region->n_zones + z))
-                write_spot_price(call, o, zone);
-        }
-    }
-    rb_mock_xml_close(call->out, "spotPriceHistorySet");
-    rb_mock_write_next_token(call, &q.page);
     return true;
 }

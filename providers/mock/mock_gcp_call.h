@@ -103,6 +103,9 @@ bool rb_gcp_takes_guest_accelerators(const char *machine_type); // n1-*
 
 // The body of an insert, strictly; *out and *launch live as long as the call. *launch lacks place and labels.
 bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *out, struct rb_cloud_launch *launch);
+// Its metadata; what the node is told goes to *launch.
+bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *out,
+                          struct rb_cloud_launch *launch);
 // A map of label to value, as it may stand in a body.
 bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *node, const struct rb_cloud_tag **out,
                         int *out_n);

@@ -1,107 +1,15 @@
 // The body of instances.insert. What a mock machine cannot honour (several disks, local SSDs, disks that outlive their
 // instance, deletion protection) is refused, never silently dropped; what does not matter to it (networks, service
 // accounts, network tags) is checked, kept and shown.
-#include "providers/mock/mock_gcp_call.h"
-#include "providers/mock/user_data.h"
+#include "providers/mock/mock_gcp_body.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAME     63
-#define MAX_LABELS   64
-#define MAX_METADATA (512 * 1024)
-#define MAX_DISK_GB  65536
-#define MIN_RUN_S    30
-#define MAX_RUN_S    (120 * 24 * 3600)
-#define MAX_LIST     64
-
-// What base/doc says about a node becomes Google's sentence.
-static bool refuse_node(struct rb_mock_gcp_call *call, const struct rb_err *err)
-{
-    return rb_gcp_refuse(call, 400, "invalid", "Invalid value for field 'resource.%s': %s", err->key, err->message);
-}
-
-static bool refuse_field(struct rb_mock_gcp_call *call, const struct rb_node *node, const char *why)
-{
-    struct rb_err err = {0};
-    rb_node_error(node, &err, "%s", why);
-    return refuse_node(call, &err);
-}
-
-// --- members; absent: *out stays ---
-
-static bool begin(struct rb_mock_gcp_call *call, struct rb_map *m, const struct rb_node *node)
-{
-    struct rb_err err = {0};
-    return rb_map_begin(m, node, &err) || refuse_node(call, &err);
-}
-
-static bool end(struct rb_mock_gcp_call *call, struct rb_map *m)
-{
-    struct rb_err err = {0};
-    return rb_map_end(m, &err) || refuse_node(call, &err);
-}
-
-static bool get_text(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, const char **out)
-{
-    struct rb_err err = {0};
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_string(node, out, &err) || refuse_node(call, &err);
-}
-
-static bool need_text(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, const char **out)
-{
-    struct rb_err err = {0};
-    const struct rb_node *node;
-    return (rb_map_need(m, key, &node, &err) && rb_node_string(node, out, &err)) || refuse_node(call, &err);
-}
-
-static bool get_bool(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, bool *out)
-{
-    struct rb_err err = {0};
-    const struct rb_node *node = rb_map_get(m, key);
-    return !node || rb_node_bool(node, out, &err) || refuse_node(call, &err);
-}
-
-// An int64 may be a number or text.
-static bool get_int(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, int64_t min, int64_t max,
-                    int64_t *out)
-{
-    struct rb_err err = {0};
-    const struct rb_node *node = rb_map_get(m, key);
-    char *stop;
-    if (!node)
-        return true;
-    if (node->kind != RB_NODE_STRING)
-        return rb_node_int(node, min, max, out, &err) || refuse_node(call, &err);
-    long long value = strtoll(node->text, &stop, 10);
-    if (!*node->text || *stop || strlen(node->text) > 18 || value < min || value > max)
-        return refuse_field(call, node,
-                            rb_arena_printf(call->arena, "expected %lld to %lld", (long long)min, (long long)max));
-    *out = value;
-    return true;
-}
-
-static bool get_choice(struct rb_mock_gcp_call *call, struct rb_map *m, const char *key, const char *const *names,
-                       int n, const char **out)
-{
-    struct rb_err err = {0};
-    const struct rb_node *node = rb_map_get(m, key);
-    int which;
-    if (!node)
-        return true;
-    if (!rb_node_choice(node, names, n, &which, &err))
-        return refuse_node(call, &err);
-    *out = names[which];
-    return true;
-}
-
-static bool is_list(struct rb_mock_gcp_call *call, const struct rb_node *node)
-{
-    struct rb_err err = {0};
-    return (rb_node_list(node, &err) || refuse_node(call, &err)) &&
-           (node->n_children <= MAX_LIST || refuse_field(call, node, "too many elements"));
-}
+#define MAX_NAME    63
+#define MAX_LABELS  64
+#define MAX_DISK_GB 65536
+#define MIN_RUN_S   30
+#define MAX_RUN_S   (120 * 24 * 3600)
 
 // --- names and labels ---
 
@@ -126,13 +34,13 @@ bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *nod
     if (!node)
         return true;
     if (node->kind != RB_NODE_MAP || node->n_children > MAX_LABELS)
-        return refuse_field(call, node, "expected a map of at most 64 labels");
+        return rb_gcp_refuse_field(call, node, "expected a map of at most 64 labels");
     struct rb_cloud_tag *labels = rb_arena_array(call->arena, (size_t)node->n_children + 1, sizeof *labels);
     for (const struct rb_node *child = node->first; child; child = child->next) {
         bool starts = child->key[0] >= 'a' && child->key[0] <= 'z';
         if (child->kind != RB_NODE_STRING || !starts || !is_label_text(child->key) || !is_label_text(child->text))
-            return refuse_field(call, child,
-                                "keys and values are at most 63 of [a-z0-9_-], a key begins with a letter");
+            return rb_gcp_refuse_field(call, child,
+                                       "keys and values are at most 63 of [a-z0-9_-], a key begins with a letter");
         labels[n++] = (struct rb_cloud_tag){child->key, child->text};
     }
     *out = labels;
@@ -162,7 +70,7 @@ static bool image_exists(const struct rb_mock_gcp_call *call, const char *image)
 static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
 {
     const char *image;
-    if (!need_text(call, m, "sourceImage", &image))
+    if (!rb_gcp_need_text(call, m, "sourceImage", &image))
         return false;
     if (strncmp(image, RB_GCP_LINK, strlen(RB_GCP_LINK)) == 0)
         image += strlen(RB_GCP_LINK);
@@ -180,10 +88,11 @@ static bool read_initialize(struct rb_mock_gcp_call *call, const struct rb_node 
     const char *disk_type = NULL, *name;
     const struct rb_cloud_tag *labels;
     int n_labels;
-    if (!begin(call, &m, node) || !read_image(call, &m, i) ||
-        !get_int(call, &m, "diskSizeGb", 10, MAX_DISK_GB, &i->disk_gb) || !get_text(call, &m, "diskType", &disk_type) ||
-        !get_text(call, &m, "diskName", &name) || !get_text(call, &m, "description", &name) ||
-        !rb_gcp_read_labels(call, rb_map_get(&m, "labels"), &labels, &n_labels) || !end(call, &m))
+    if (!rb_gcp_map_begin(call, &m, node) || !read_image(call, &m, i) ||
+        !rb_gcp_get_int(call, &m, "diskSizeGb", 10, MAX_DISK_GB, &i->disk_gb) ||
+        !rb_gcp_get_text(call, &m, "diskType", &disk_type) || !rb_gcp_get_text(call, &m, "diskName", &name) ||
+        !rb_gcp_get_text(call, &m, "description", &name) || !rb_gcp_get_empty(call, &m, "resourceManagerTags") ||
+        !rb_gcp_read_labels(call, rb_map_get(&m, "labels"), &labels, &n_labels) || !rb_gcp_map_end(call, &m))
         return false;
     i->disk_type = "pd-standard";
     return !disk_type || rb_gcp_read_link(call, "resource.disks[0].initializeParams.diskType", disk_type, "diskTypes",
@@ -199,20 +108,22 @@ static bool read_disk(struct rb_mock_gcp_call *call, const struct rb_node *node,
     const char *ignored;
     bool boot = false, auto_delete = false;
     const struct rb_node *initialize;
-    if (!begin(call, &m, node) || !get_bool(call, &m, "boot", &boot) ||
-        !get_bool(call, &m, "autoDelete", &auto_delete) || !get_choice(call, &m, "type", types, 1, &ignored) ||
-        !get_choice(call, &m, "mode", modes, 1, &ignored) ||
-        !get_choice(call, &m, "interface", interfaces, 2, &ignored) || !get_text(call, &m, "deviceName", &ignored))
+    if (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_get_bool(call, &m, "boot", &boot) ||
+        !rb_gcp_get_bool(call, &m, "autoDelete", &auto_delete) ||
+        !rb_gcp_get_choice(call, &m, "type", types, 1, &ignored) ||
+        !rb_gcp_get_choice(call, &m, "mode", modes, 1, &ignored) ||
+        !rb_gcp_get_choice(call, &m, "interface", interfaces, 2, &ignored) ||
+        !rb_gcp_get_text(call, &m, "deviceName", &ignored))
         return false;
     if (!boot)
-        return refuse_field(call, node, "this mock cloud attaches no disk but the boot disk");
+        return rb_gcp_refuse_field(call, node, "this mock cloud attaches no disk but the boot disk");
     if (!auto_delete)
-        return refuse_field(call, node,
-                            "autoDelete is not set: on Compute Engine this disk outlives its instance and "
-                            "is billed for ever; this mock cloud has no such disks");
+        return rb_gcp_refuse_field(call, node,
+                                   "autoDelete is not set: on Compute Engine this disk outlives its instance and "
+                                   "is billed for ever; this mock cloud has no such disks");
     if (!rb_map_need(&m, "initializeParams", &initialize, &err))
-        return refuse_node(call, &err);
-    return read_initialize(call, initialize, i) && end(call, &m);
+        return rb_gcp_refuse_node(call, &err);
+    return read_initialize(call, initialize, i) && rb_gcp_map_end(call, &m);
 }
 
 static bool read_disks(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
@@ -220,11 +131,11 @@ static bool read_disks(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     struct rb_err err = {0};
     const struct rb_node *list;
     if (!rb_map_need(m, "disks", &list, &err))
-        return refuse_node(call, &err);
-    if (!is_list(call, list))
+        return rb_gcp_refuse_node(call, &err);
+    if (!rb_gcp_is_list(call, list))
         return false;
     if (list->n_children != 1)
-        return refuse_field(call, list, "expected one disk, the boot disk");
+        return rb_gcp_refuse_field(call, list, "expected one disk, the boot disk");
     return read_disk(call, list->first, i);
 }
 
@@ -237,12 +148,13 @@ static bool read_access(struct rb_mock_gcp_call *call, const struct rb_node *lis
     const char *ignored;
     if (!list)
         return true;
-    if (!is_list(call, list) || list->n_children > 1)
-        return refuse_field(call, list, "expected at most one access configuration");
+    if (!rb_gcp_is_list(call, list) || list->n_children > 1)
+        return rb_gcp_refuse_field(call, list, "expected at most one access configuration");
     i->has_nat = list->n_children == 1;
-    return !i->has_nat || (begin(call, &m, list->first) && get_choice(call, &m, "type", types, 1, &ignored) &&
-                           get_text(call, &m, "name", &ignored) &&
-                           get_choice(call, &m, "networkTier", tiers, 2, &ignored) && end(call, &m));
+    return !i->has_nat ||
+           (rb_gcp_map_begin(call, &m, list->first) && rb_gcp_get_choice(call, &m, "type", types, 1, &ignored) &&
+            rb_gcp_get_text(call, &m, "name", &ignored) &&
+            rb_gcp_get_choice(call, &m, "networkTier", tiers, 2, &ignored) && rb_gcp_map_end(call, &m));
 }
 
 static bool read_network(struct rb_mock_gcp_call *call, struct rb_map *top, struct rb_mock_gcp_instance *i)
@@ -253,15 +165,16 @@ static bool read_network(struct rb_mock_gcp_call *call, struct rb_map *top, stru
     const char *ignored;
     const struct rb_node *list;
     if (!rb_map_need(top, "networkInterfaces", &list, &err))
-        return refuse_node(call, &err);
-    if (!is_list(call, list))
+        return rb_gcp_refuse_node(call, &err);
+    if (!rb_gcp_is_list(call, list))
         return false;
     if (list->n_children != 1)
-        return refuse_field(call, list, "expected one network interface");
-    return begin(call, &m, list->first) && get_text(call, &m, "network", &i->network) &&
-           get_text(call, &m, "subnetwork", &i->subnetwork) && get_choice(call, &m, "nicType", nics, 2, &i->nic_type) &&
-           get_choice(call, &m, "stackType", stacks, 1, &ignored) &&
-           read_access(call, rb_map_get(&m, "accessConfigs"), i) && end(call, &m);
+        return rb_gcp_refuse_field(call, list, "expected one network interface");
+    return rb_gcp_map_begin(call, &m, list->first) && rb_gcp_get_text(call, &m, "network", &i->network) &&
+           rb_gcp_get_text(call, &m, "subnetwork", &i->subnetwork) &&
+           rb_gcp_get_choice(call, &m, "nicType", nics, 2, &i->nic_type) &&
+           rb_gcp_get_choice(call, &m, "stackType", stacks, 1, &ignored) &&
+           read_access(call, rb_map_get(&m, "accessConfigs"), i) && rb_gcp_map_end(call, &m);
 }
 
 // --- scheduling ---
@@ -270,8 +183,9 @@ static bool read_max_run(struct rb_mock_gcp_call *call, const struct rb_node *no
 {
     struct rb_map m;
     int64_t nanos = 0;
-    return !node || (begin(call, &m, node) && get_int(call, &m, "seconds", MIN_RUN_S, MAX_RUN_S, &i->max_run_s) &&
-                     get_int(call, &m, "nanos", 0, 0, &nanos) && end(call, &m));
+    return !node || (rb_gcp_map_begin(call, &m, node) &&
+                     rb_gcp_get_int(call, &m, "seconds", MIN_RUN_S, MAX_RUN_S, &i->max_run_s) &&
+                     rb_gcp_get_int(call, &m, "nanos", 0, 0, &nanos) && rb_gcp_map_end(call, &m));
 }
 
 static bool check_scheduling(struct rb_mock_gcp_call *call, const struct rb_node *node, bool restart_said,
@@ -279,13 +193,14 @@ static bool check_scheduling(struct rb_mock_gcp_call *call, const struct rb_node
 {
     bool spot = strcmp(i->provisioning_model, "SPOT") == 0;
     if (spot && restart_said && i->automatic_restart)
-        return refuse_field(call, node, "Automatic restart is not supported for spot instances");
+        return rb_gcp_refuse_field(call, node, "Automatic restart is not supported for spot instances");
     if (i->max_run_s > 0 && !i->termination_action)
-        return refuse_field(call, node, "instanceTerminationAction must be given with maxRunDuration");
+        return rb_gcp_refuse_field(call, node, "instanceTerminationAction must be given with maxRunDuration");
     if (!spot && i->max_run_s == 0 && i->termination_action)
-        return refuse_field(call, node, "instanceTerminationAction is for spot instances and for maxRunDuration");
+        return rb_gcp_refuse_field(call, node,
+                                   "instanceTerminationAction is for spot instances and for maxRunDuration");
     if (spot && !i->terminate_on_maintenance)
-        return refuse_field(call, node, "onHostMaintenance must be TERMINATE for spot instances");
+        return rb_gcp_refuse_field(call, node, "onHostMaintenance must be TERMINATE for spot instances");
     return true;
 }
 
@@ -300,17 +215,19 @@ static bool read_scheduling(struct rb_mock_gcp_call *call, const struct rb_node 
     i->automatic_restart = true;
     if (!node)
         return true;
-    if (!begin(call, &m, node) || !get_choice(call, &m, "provisioningModel", models, 2, &i->provisioning_model) ||
-        !get_choice(call, &m, "instanceTerminationAction", actions, 2, &i->termination_action) ||
-        !get_choice(call, &m, "onHostMaintenance", maintenance, 2, &on_maintenance) ||
-        !get_bool(call, &m, "automaticRestart", &i->automatic_restart) ||
-        !get_bool(call, &m, "preemptible", &preemptible) || !read_max_run(call, rb_map_get(&m, "maxRunDuration"), i))
+    if (!rb_gcp_map_begin(call, &m, node) ||
+        !rb_gcp_get_choice(call, &m, "provisioningModel", models, 2, &i->provisioning_model) ||
+        !rb_gcp_get_choice(call, &m, "instanceTerminationAction", actions, 2, &i->termination_action) ||
+        !rb_gcp_get_choice(call, &m, "onHostMaintenance", maintenance, 2, &on_maintenance) ||
+        !rb_gcp_get_bool(call, &m, "automaticRestart", &i->automatic_restart) ||
+        !rb_gcp_get_bool(call, &m, "preemptible", &preemptible) ||
+        !read_max_run(call, rb_map_get(&m, "maxRunDuration"), i))
         return false;
     bool spot = strcmp(i->provisioning_model, "SPOT") == 0, restart_said = rb_map_get(&m, "automaticRestart") != NULL;
     i->terminate_on_maintenance = on_maintenance ? on_maintenance[0] == 'T' : spot;
     if (preemptible && !spot)
-        return refuse_field(call, node, "preemptible instances are spoken of as provisioningModel SPOT");
-    if (!end(call, &m) || !check_scheduling(call, node, restart_said, i))
+        return rb_gcp_refuse_field(call, node, "preemptible instances are spoken of as provisioningModel SPOT");
+    if (!rb_gcp_map_end(call, &m) || !check_scheduling(call, node, restart_said, i))
         return false;
     i->automatic_restart &= !spot;
     return true;
@@ -323,94 +240,18 @@ static bool read_accelerators(struct rb_mock_gcp_call *call, const struct rb_nod
     int64_t n = 0;
     if (!list)
         return true;
-    if (!is_list(call, list))
+    if (!rb_gcp_is_list(call, list))
         return false;
     if (list->n_children == 0)
         return true;
     if (list->n_children > 1)
-        return refuse_field(call, list, "expected one type of accelerators");
-    if (!begin(call, &m, list->first) || !need_text(call, &m, "acceleratorType", &type) ||
-        !get_int(call, &m, "acceleratorCount", 1, 16, &n) || !end(call, &m))
+        return rb_gcp_refuse_field(call, list, "expected one type of accelerators");
+    if (!rb_gcp_map_begin(call, &m, list->first) || !rb_gcp_need_text(call, &m, "acceleratorType", &type) ||
+        !rb_gcp_get_int(call, &m, "acceleratorCount", 1, 16, &n) || !rb_gcp_map_end(call, &m))
         return false;
     i->accelerators = n > 0 ? (int)n : 1;
     return rb_gcp_read_link(call, "resource.guestAccelerators[0].acceleratorType", type, "acceleratorTypes", call->zone,
                             &i->accelerator_type);
-}
-
-// --- metadata: what the node is told ---
-
-static const char *metadata_of(const struct rb_mock_gcp_instance *i, const char *key)
-{
-    for (int k = 0; k < i->n_metadata; k++)
-        if (strcmp(i->metadata[k].key, key) == 0)
-            return i->metadata[k].value;
-    return NULL;
-}
-
-static bool read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
-{
-    size_t total = 0;
-    if (!list)
-        return true;
-    if (!is_list(call, list))
-        return false;
-    struct rb_mock_gcp_pair *pairs = rb_arena_array(call->arena, (size_t)list->n_children + 1, sizeof *pairs);
-    i->metadata = pairs;
-    for (const struct rb_node *child = list->first; child; child = child->next) {
-        struct rb_map m;
-        struct rb_mock_gcp_pair pair = {.value = ""};
-        if (!begin(call, &m, child) || !need_text(call, &m, "key", &pair.key) ||
-            !get_text(call, &m, "value", &pair.value) || !end(call, &m))
-            return false;
-        if (metadata_of(i, pair.key))
-            return refuse_field(call, child, "duplicate metadata key");
-        total += strlen(pair.key) + strlen(pair.value);
-        pairs[i->n_metadata++] = pair;
-    }
-    return total <= MAX_METADATA || refuse_field(call, list, "metadata is limited to 512 KB in all");
-}
-
-// A startup script and ssh-keys as cloud-config, the one language that nodes speak. "ssh-keys" has lines USER:KEY.
-static const char *as_cloud_config(struct rb_mock_gcp_call *call, const char *script, const char *keys)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_buf_puts(&text, "#cloud-config\nssh_authorized_keys:\n");
-    for (const char *at = keys; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        const char *colon = strchr(at, ':');
-        size_t n = strcspn(at, "\n");
-        if (colon && (size_t)(colon - at) < n)
-            rb_buf_printf(&text, "  - %.*s\n", (int)(n - (size_t)(colon - at) - 1), colon + 1);
-    }
-    if (*script) {
-        bool bash = strncmp(script, "#!", 2) == 0 && memchr(script, 'b', strcspn(script, "\n")) &&
-                    strstr(rb_arena_strndup(call->arena, script, strcspn(script, "\n")), "bash");
-        rb_buf_printf(&text, "runcmd:\n  - [%s, -c, ", bash ? "bash" : "sh");
-        rb_json_init(&j, &text, false);
-        rb_json_string(&j, script); // a JSON string is a YAML string
-        rb_buf_puts(&text, "]\n");
-    }
-    return rb_arena_strdup(call->arena, rb_buf_str(&text));
-}
-
-static bool read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i,
-                          struct rb_cloud_launch *l)
-{
-    struct rb_map m;
-    struct rb_err err;
-    if (node && (!begin(call, &m, node) || !read_items(call, rb_map_get(&m, "items"), i) || !end(call, &m)))
-        return false;
-    const char *user_data = metadata_of(i, "user-data"), *script = metadata_of(i, "startup-script"),
-               *keys = metadata_of(i, "ssh-keys");
-    if (user_data && (script || keys))
-        return refuse_field(call, node, "this mock cloud carries out either user-data or startup-script and ssh-keys");
-    if (!user_data)
-        user_data = keys ? as_cloud_config(call, script ? script : "", keys) : script ? script : "";
-    if (!rb_user_data_is_harmless(user_data, strlen(user_data), &err))
-        return refuse_field(call, node, err.message);
-    l->user_data = user_data;
-    l->user_data_len = strlen(user_data);
-    return true;
 }
 
 // --- the rest ---
@@ -420,14 +261,14 @@ static bool read_text_list(struct rb_mock_gcp_call *call, const struct rb_node *
 {
     if (!list)
         return true;
-    if (!is_list(call, list))
+    if (!rb_gcp_is_list(call, list))
         return false;
     const char **texts = rb_arena_array(call->arena, (size_t)list->n_children + 1, sizeof *texts);
     int n = 0;
     for (const struct rb_node *child = list->first; child; child = child->next) {
         struct rb_err err = {0};
         if (!rb_node_string(child, &texts[n++], &err))
-            return refuse_node(call, &err);
+            return rb_gcp_refuse_node(call, &err);
     }
     *out = texts;
     *out_n = n;
@@ -442,39 +283,40 @@ static bool read_service_account(struct rb_mock_gcp_call *call, const struct rb_
     int n;
     if (!list)
         return true;
-    if (!is_list(call, list))
+    if (!rb_gcp_is_list(call, list))
         return false;
     if (list->n_children > 1)
-        return refuse_field(call, list, "expected at most one service account");
+        return rb_gcp_refuse_field(call, list, "expected at most one service account");
     return list->n_children == 0 ||
-           (begin(call, &m, list->first) && need_text(call, &m, "email", &i->service_account) &&
-            read_text_list(call, rb_map_get(&m, "scopes"), &scopes, &n) && end(call, &m));
+           (rb_gcp_map_begin(call, &m, list->first) && rb_gcp_need_text(call, &m, "email", &i->service_account) &&
+            read_text_list(call, rb_map_get(&m, "scopes"), &scopes, &n) && rb_gcp_map_end(call, &m));
 }
 
 static bool read_shield(struct rb_mock_gcp_call *call, const struct rb_node *node)
 {
     struct rb_map m;
     bool flag;
-    return !node || (begin(call, &m, node) && get_bool(call, &m, "enableSecureBoot", &flag) &&
-                     get_bool(call, &m, "enableVtpm", &flag) &&
-                     get_bool(call, &m, "enableIntegrityMonitoring", &flag) && end(call, &m));
+    return !node || (rb_gcp_map_begin(call, &m, node) && rb_gcp_get_bool(call, &m, "enableSecureBoot", &flag) &&
+                     rb_gcp_get_bool(call, &m, "enableVtpm", &flag) &&
+                     rb_gcp_get_bool(call, &m, "enableIntegrityMonitoring", &flag) && rb_gcp_map_end(call, &m));
 }
 
 static bool read_network_tags(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *i)
 {
     struct rb_map m;
-    return !node ||
-           (begin(call, &m, node) &&
-            read_text_list(call, rb_map_get(&m, "items"), &i->network_tags, &i->n_network_tags) && end(call, &m));
+    return !node || (rb_gcp_map_begin(call, &m, node) &&
+                     read_text_list(call, rb_map_get(&m, "items"), &i->network_tags, &i->n_network_tags) &&
+                     rb_gcp_map_end(call, &m));
 }
 
 static bool read_identity(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
 {
     const char *type;
     bool forward = false, protect = false;
-    if (!need_text(call, m, "name", &i->name) || !need_text(call, m, "machineType", &type) ||
-        !get_text(call, m, "description", &i->description) || !get_bool(call, m, "canIpForward", &forward) ||
-        !get_bool(call, m, "deletionProtection", &protect))
+    if (!rb_gcp_need_text(call, m, "name", &i->name) || !rb_gcp_need_text(call, m, "machineType", &type) ||
+        !rb_gcp_get_text(call, m, "description", &i->description) ||
+        !rb_gcp_get_bool(call, m, "canIpForward", &forward) ||
+        !rb_gcp_get_bool(call, m, "deletionProtection", &protect))
         return false;
     if (!is_name(i->name))
         return rb_gcp_invalid(call, "resource.name", i->name,
@@ -490,12 +332,12 @@ bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instan
     *i = (struct rb_mock_gcp_instance){.zone = call->zone, .ordinal = -1};
     if (!call->body)
         return rb_gcp_refuse(call, 400, "parseError", "The request needs a body that is JSON");
-    return begin(call, &m, call->body) && read_identity(call, &m, i) && read_disks(call, &m, i) &&
+    return rb_gcp_map_begin(call, &m, call->body) && read_identity(call, &m, i) && read_disks(call, &m, i) &&
            read_network(call, &m, i) && read_scheduling(call, rb_map_get(&m, "scheduling"), i) &&
            read_accelerators(call, rb_map_get(&m, "guestAccelerators"), i) &&
            rb_gcp_read_labels(call, rb_map_get(&m, "labels"), &i->labels, &i->n_labels) &&
-           read_metadata(call, rb_map_get(&m, "metadata"), i, l) &&
+           rb_gcp_read_metadata(call, rb_map_get(&m, "metadata"), i, l) &&
            read_service_account(call, rb_map_get(&m, "serviceAccounts"), i) &&
            read_network_tags(call, rb_map_get(&m, "tags"), i) &&
-           read_shield(call, rb_map_get(&m, "shieldedInstanceConfig")) && end(call, &m);
+           read_shield(call, rb_map_get(&m, "shieldedInstanceConfig")) && rb_gcp_map_end(call, &m);
 }

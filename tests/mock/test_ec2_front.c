@@ -562,22 +562,35 @@ static void instance_types_come_from_the_price_list(void **state)
     expect_error("DescribeInstanceTypes", "InstanceType.1=p99.huge", "InvalidInstanceType", 400);
 }
 
-static void spot_prices_are_listed_by_zone(void **state)
+// Asked from now on, each pool answers with its current price; asked from earlier on, with those before it as well.
+static void spot_prices_have_a_history(void **state)
 {
     (void)state;
-    const struct rb_xml *set = rb_xml_child(
-        ok("DescribeSpotPriceHistory", "InstanceType.1=g5.xlarge&ProductDescription.1=Linux%2FUNIX&StartTime=now"),
-        "spotPriceHistorySet");
+    static const char now[] = "StartTime=2026-01-01T00:00:00Z&", last_week[] = "StartTime=2025-12-25T00:00:00Z&";
+    char rest[128];
+    snprintf(rest, sizeof rest, "%sInstanceType.1=g5.xlarge&ProductDescription.1=Linux%%2FUNIX", now);
+    const struct rb_xml *set = rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet");
     assert_int_equal(n_items(set), 3);
     assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "spotPrice"), "0.412500");
-    set = rb_xml_child(ok("DescribeSpotPriceHistory", "AvailabilityZone=us-east-1b"), "spotPriceHistorySet");
-    assert_int_equal(n_items(set), 1);
-    set = rb_xml_child(ok("DescribeSpotPriceHistory", "ProductDescription.1=Windows"), "spotPriceHistorySet");
-    assert_int_equal(n_items(set), 0);
-    const struct rb_xml *page = ok("DescribeSpotPriceHistory", "MaxResults=2");
+    snprintf(rest, sizeof rest, "%sAvailabilityZone=us-east-1b", now);
+    assert_int_equal(n_items(rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet")), 1);
+    snprintf(rest, sizeof rest, "%sProductDescription.1=Windows", now);
+    assert_int_equal(n_items(rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet")), 0);
+    snprintf(rest, sizeof rest, "%sAvailabilityZone=us-east-1b", last_week);
+    set = rb_xml_child(ok("DescribeSpotPriceHistory", rest), "spotPriceHistorySet");
+    assert_in_range(n_items(set), 28, 31); // four a day, today's, and the one that held when the week began
+    assert_string_equal(rb_xml_text(rb_xml_child(set, "item"), "spotPrice"), "0.412500"); // newest first
+    expect_error("DescribeSpotPriceHistory", "StartTime=yesterday", "InvalidParameterValue", 400);
+}
+
+static void spot_prices_come_in_pages(void **state)
+{
+    (void)state;
+    const struct rb_xml *page = ok("DescribeSpotPriceHistory", "StartTime=2026-01-01T00:00:00Z&MaxResults=2");
     assert_int_equal(n_items(rb_xml_child(page, "spotPriceHistorySet")), 2);
-    char rest[64];
-    snprintf(rest, sizeof rest, "MaxResults=2&NextToken=%s", rb_xml_text(page, "nextToken"));
+    char rest[128];
+    snprintf(rest, sizeof rest, "StartTime=2026-01-01T00:00:00Z&MaxResults=2&NextToken=%s",
+             rb_xml_text(page, "nextToken"));
     page = ok("DescribeSpotPriceHistory", rest);
     assert_int_equal(n_items(rb_xml_child(page, "spotPriceHistorySet")), 1);
     assert_null(rb_xml_text(page, "nextToken"));
@@ -710,7 +723,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_can_reconstruct_the_bill, setup, teardown),
         cmocka_unit_test_setup_teardown(what_never_ran_has_no_launch_time, setup, teardown),
         cmocka_unit_test_setup_teardown(instance_types_come_from_the_price_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(spot_prices_are_listed_by_zone, setup, teardown),
+        cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),
+        cmocka_unit_test_setup_teardown(spot_prices_come_in_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(places_and_images, setup, teardown),
         cmocka_unit_test_setup_teardown(tags_can_be_added_later, setup, teardown),
         cmocka_unit_test_setup_teardown(garbage_gets_an_answer, setup, teardown),

@@ -62,7 +62,7 @@ gpus=$(ec2 describe-instance-types --instance-types p4d.24xlarge \
   --query 'InstanceTypes[0].[GpuInfo.Gpus[0].Name,GpuInfo.Gpus[0].Count,VCpuInfo.DefaultVCpus,MemoryInfo.SizeInMiB]')
 [ "$gpus" = "$(printf 'A100\t8\t96\t1179648')" ] || fail "GPUs: $gpus"
 price=$(ec2 describe-spot-price-history --instance-types g5.xlarge --product-descriptions Linux/UNIX \
-  --availability-zone us-east-1a --start-time 2026-01-01T00:00:00Z --query 'SpotPriceHistory[].SpotPrice')
+  --availability-zone us-east-1a --start-time "$(date -u +%FT%TZ)" --query 'SpotPriceHistory[].SpotPrice')
 [ "$price" = 0.412500 ] || fail "spot price: $price"
 [ "$(ec2 describe-images --owners amazon --query 'Images[0].ImageId')" = ami-00000000000000000 ] || fail "image"
 [ "$(ec2 describe-availability-zones --query 'length(AvailabilityZones)')" = 3 ] || fail "zones"

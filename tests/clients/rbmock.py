@@ -1,0 +1,74 @@
+"""An rbmock with both fronts for one test, and how a test that cannot run says so. Nodes never boot: clients ask for
+instances, not for logins."""
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour
+aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006
+aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125
+aws/us-east-1,p4d.24xlarge,A100,8,40,96,1152,on_demand,21.957642
+aws/us-east-1,disk,,,,,,,0.0001
+gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.707
+gcp/us-central1,g2-standard-4,L4,1,24,4,16,spot,0.397
+gcp/us-central1,a2-highgpu-8g,A100,8,40,96,680,on_demand,29.39
+gcp/us-central1,n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.73
+gcp/us-central1,disk,,,,,,,0.00014
+"""
+CLOUD = """format: rb-mock/1
+prices: prices.csv
+ssh_port: %d
+shutdown_s: 0.2
+provisioning:
+  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.2, init_s: 1000.0, capacity_failure: 0.0}
+pools:
+  - {instance_type: a2-highgpu-8g, steps: [{after_s: 0, max: 0}]}
+quotas:
+  - {name: "Running On-Demand P instances", infra: aws, instance_type: "p*", unit: vcpus, max: 96}
+"""
+
+
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class RbMock:
+    """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account"""
+
+    def __init__(self, program):
+        self.program = program
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="rbmock-clients-")
+        path = lambda name: os.path.join(self.folder.name, name)  # noqa: E731
+        with open(path("prices.csv"), "w", encoding="utf-8") as f:
+            f.write(PRICES)
+        with open(path("cloud.yaml"), "w", encoding="utf-8") as f:
+            f.write(CLOUD % free_port())
+        self.account = path("account.json")
+        self.process = subprocess.Popen(
+            [self.program, "--cloud", path("cloud.yaml"), "--credentials-out", self.account],
+            stdout=subprocess.PIPE, text=True)
+        words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
+        self.ec2, self.gcp = words["ec2"], words["gcp"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(20)
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+def require(holds, what):
+    if not holds:
+        sys.exit("FAILED: %s" % (what,))
