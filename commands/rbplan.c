@@ -23,7 +23,7 @@ static const struct rb_option plan_options[] = {
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
     {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost", 0, 0},
     {"pareto", 0, RB_OPT_STRING, false, "FILE.json", "write cost against deadline for every planner", 0, 0},
-    {"verify", 0, RB_OPT_INT, false, "N", "run the plan N times through the engine and compare", 1, 1000000},
+    {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2, 1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file", 0, 0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -180,7 +180,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 // --pareto and --what-if make many plans and keep none: options that are about one plan mean nothing beside them.
 static bool check_alone(const struct rb_args *args, const char *option, struct rb_err *err)
 {
-    static const char *const of_one_plan[] = {"output", "verify", "explain"};
+    static const char *const of_one_plan[] = {"output", "verify", "explain", "max-price-age"};
     for (size_t i = 0; i < sizeof of_one_plan / sizeof of_one_plan[0]; i++) {
         if (is_given(args, of_one_plan[i]))
             return rb_err_set(err, RB_ERR_INVALID,

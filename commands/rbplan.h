@@ -22,8 +22,8 @@ bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan
 // Saves where --output says, and prints: the table, or the plan with --json.
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 
-// Re-simulates a plan `n` times through the engine in the virtual world, on replicates the estimate did not use, and
-// appends how far that is from the estimate in standard errors.
+// Simulates a plan `n` times, on replicates the estimate did not use, some of them through the engine as well, and
+// appends how far the estimate is from that in standard errors.
 bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err);
 
 // --pareto FILE.json: the frontier, saved there and printed as a table, or as it is with --json.

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define ACCURACY       1e-4 // of P, for what is told
-#define SAMPLING_SIGMA 1.7  // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
+#define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
 #define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
 
 // ---- parts
@@ -172,8 +172,7 @@ static void tell_stage(const struct rb_search *search, const struct parts *p, in
         // Nodes cost by the second: what a stage costs if it takes that long and new nodes take their mean to come.
         later.law.mean_s = rb_law_quantile(law, quantiles[i].u);
         *quantiles[i].time_us = rounded(1e6 * later.law.mean_s);
-        *quantiles[i].cost_uusd =
-            rounded(rb_stage_cost_mean_uusd(search->scenario, choice, p->kept[stage], &later));
+        *quantiles[i].cost_uusd = rounded(rb_stage_cost_mean_uusd(search->scenario, choice, p->kept[stage], &later));
     }
 }
 
