@@ -21,12 +21,13 @@ static bool check_offer(const struct rb_offer *offer, int64_t now_us, const char
     char fetched[32];
     if (offer->declared_free || (offer->fetched_at_us >= 0 && now_us - offer->fetched_at_us <= max_us))
         return true;
-    return rb_err_set(err, RB_ERR_PRICE,
-                      "the price of %s %s (%s) is %s%s, and --max-price-age is %s: fetch it again with `rbprofile prices "
-                      "update`, or allow more",
-                      offer->infra, offer->instance_type, rb_market_name(offer->market),
-                      offer->fetched_at_us < 0 ? "of unknown age" : "of ",
-                      offer->fetched_at_us < 0 ? "" : rb_format_instant(offer->fetched_at_us, fetched), max_text);
+    return rb_err_set(
+        err, RB_ERR_PRICE,
+        "the price of %s %s (%s) is %s%s, and --max-price-age is %s: fetch it again with `rbprofile prices "
+        "update`, or allow more",
+        offer->infra, offer->instance_type, rb_market_name(offer->market),
+        offer->fetched_at_us < 0 ? "of unknown age" : "of ",
+        offer->fetched_at_us < 0 ? "" : rb_format_instant(offer->fetched_at_us, fetched), max_text);
 }
 
 static void warn_old(const struct rb_plan *plan, int64_t now_us)
@@ -42,10 +43,11 @@ static void warn_old(const struct rb_plan *plan, int64_t now_us)
     }
     char fetched[32];
     if (oldest)
-        rb_warn("%d of %d prices behind this plan are old (over 30 days on demand, 1 day spot), the oldest, of %s %s (%s), "
-                "is of %s: fetch them again with `rbprofile prices update`",
-                n_old, plan->n_offers, oldest->infra, oldest->instance_type, rb_market_name(oldest->market),
-                rb_format_instant(oldest->fetched_at_us, fetched));
+        rb_warn(
+            "%d of %d prices behind this plan are old (over 30 days on demand, 1 day spot), the oldest, of %s %s (%s), "
+            "is of %s: fetch them again with `rbprofile prices update`",
+            n_old, plan->n_offers, oldest->infra, oldest->instance_type, rb_market_name(oldest->market),
+            rb_format_instant(oldest->fetched_at_us, fetched));
 }
 
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err)

@@ -104,8 +104,8 @@ static bool read_margin(struct rb_map *parent, const char *key, struct rb_estima
            need_amount(&m, "time_mean_us", &out->time_mean_us, err) &&
            need_amount(&m, "cost_mean_uusd", &out->cost_mean_uusd, err) &&
            need_probability(&m, "p_deadline", &out->p_deadline, err) &&
-           need_probability(&m, "p_budget", &out->p_budget, err) &&
-           need_probability(&m, "p_both", &out->p_both, err) && rb_map_end(&m, err);
+           need_probability(&m, "p_budget", &out->p_budget, err) && need_probability(&m, "p_both", &out->p_both, err) &&
+           rb_map_end(&m, err);
 }
 
 static bool need_method(struct rb_map *m, const char *key, enum rb_estimate_method *out, struct rb_err *err)
