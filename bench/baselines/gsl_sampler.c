@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define MAX_STAGES 64
@@ -237,10 +236,7 @@ int main(int argc, char **argv)
     printf("replicates %d trials %lld cpu_s %.9g wall_s %.9g", n, m.n_trials,
            seconds_on(CLOCK_PROCESS_CPUTIME_ID) - cpu_s, seconds_on(CLOCK_MONOTONIC) - wall_s);
     qsort(times_s, (size_t)n, sizeof *times_s, compare);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    printf(" time_mean %.9g time_p95 %.9g cost_mean %.9g rss_kb %ld\n", time_sum / n, times_s[(int)(0.95 * n)],
-           cost_sum / n, usage.ru_maxrss);
+    printf(" time_mean %.9g time_p95 %.9g cost_mean %.9g\n", time_sum / n, times_s[(int)(0.95 * n)], cost_sum / n);
     gsl_rng_free(r.rng);
     free(r.running_s);
     free(r.ready_s);

@@ -5,7 +5,6 @@ generators, in single precision; chunks of 256k numbers, which stay in the secon
     numpy_sampler.py REPLICATES < description
 """
 import math
-import resource
 import sys
 import time
 
@@ -92,8 +91,7 @@ def main():
     cpu_s, wall_s = time.process_time() - cpu_s, time.monotonic() - wall_s
     times, costs = (np.concatenate(column) for column in zip(*pieces))
     print("replicates", replicates, "trials", sum(stage[0] for stage in model.stages), "cpu_s", cpu_s, "wall_s", wall_s,
-          "time_mean", times.mean(), "time_p95", np.quantile(times, 0.95), "cost_mean", costs.mean(),
-          "rss_kb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+          "time_mean", times.mean(), "time_p95", np.quantile(times, 0.95), "cost_mean", costs.mean())
 
 
 main()

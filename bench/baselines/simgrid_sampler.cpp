@@ -17,8 +17,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-
 namespace sg4 = simgrid::s4u;
 
 namespace {
@@ -240,9 +238,7 @@ int main(int argc, char **argv)
     });
     const double cpu_s = cpu_seconds() - before_s;
     std::sort(times_s.begin(), times_s.end());
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    std::printf("replicates %d trials %lld cpu_s %.9g time_mean %.9g time_p95 %.9g cost_mean %.9g rss_kb %ld\n", n,
-                model.trials, cpu_s, time_sum / n, times_s[(size_t)(0.95 * n)], cost_sum / n, usage.ru_maxrss);
+    std::printf("replicates %d trials %lld cpu_s %.9g time_mean %.9g time_p95 %.9g cost_mean %.9g\n", n, model.trials,
+                cpu_s, time_sum / n, times_s[(size_t)(0.95 * n)], cost_sum / n);
     return 0;
 }
