@@ -165,8 +165,10 @@ static struct reply exchange(struct running *r, const struct rb_buf *request)
     while ((n = read(fd, bytes, sizeof bytes)) > 0)
         rb_buf_append(&answer, bytes, (size_t)n);
     close(fd);
-    struct reply reply = {0};
+    struct reply reply = {.body = ""};
     const char *text = rb_buf_str(&answer), *body = strstr(text, "\r\n\r\n");
+    if (answer.len == 0)
+        return reply;
     assert_int_equal(sscanf(text, "HTTP/1.1 %d", &reply.status), 1);
     assert_non_null(body);
     reply.body = rb_arena_strdup(&r->arena, body + 4);
@@ -212,13 +214,13 @@ struct reply running_ec2(struct running *r, const char *action, const char *rest
 
 // --- instances ---
 
-void running_launch(struct running *r, const char *user_data, int n, char out_ids[][20])
+static void launch(struct running *r, const char *more, const char *user_data, int n, char out_ids[][20])
 {
     RB_AUTO(rb_buf_finish) struct rb_buf form = RB_BUF_INIT;
     rb_buf_printf(&form,
                   "ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=%d&MaxCount=%d"
-                  "&InstanceInitiatedShutdownBehavior=terminate",
-                  n, n);
+                  "&InstanceInitiatedShutdownBehavior=terminate%s",
+                  n, n, more);
     if (user_data) {
         size_t len = strlen(user_data);
         char *encoded = rb_arena_alloc(&r->arena, 4 * ((len + 2) / 3) + 1);
@@ -235,6 +237,16 @@ void running_launch(struct running *r, const char *user_data, int n, char out_id
         at += strlen("<instanceId>");
         snprintf(out_ids[k], 20, "%.19s", at);
     }
+}
+
+void running_launch(struct running *r, const char *user_data, int n, char out_ids[][20])
+{
+    launch(r, "", user_data, n, out_ids);
+}
+
+void running_launch_spot(struct running *r, const char *user_data, char out_id[static 20])
+{
+    launch(r, "&InstanceMarketOptions.MarketType=spot", user_data, 1, (char(*)[20])out_id);
 }
 
 void running_terminate(struct running *r, const char *id)

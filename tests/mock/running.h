@@ -22,7 +22,7 @@ void running_start(struct running *r, const char *const *extra);
 int running_stop(struct running *r);
 
 struct reply {
-    int status;
+    int status;       // 0: the connection was closed without a word
     const char *body; // in the arena of r
 };
 struct reply running_get(struct running *r, const char *path);
@@ -31,6 +31,7 @@ struct reply running_ec2(struct running *r, const char *action, const char *rest
 
 // RunInstances of n g5.xlarge with this user data (NULL: none); ids go to out_ids.
 void running_launch(struct running *r, const char *user_data, int n, char out_ids[][20]);
+void running_launch_spot(struct running *r, const char *user_data, char out_id[static 20]); // one, on the spot market
 void running_terminate(struct running *r, const char *id);
 // A member of the instance's entry in /_rbmock/instances or the ledger, as text.
 const char *running_instance(struct running *r, const char *id, const char *member);

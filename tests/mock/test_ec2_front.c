@@ -596,6 +596,67 @@ static void spot_prices_come_in_pages(void **state)
     assert_null(rb_xml_text(page, "nextToken"));
 }
 
+// The same cloud with a chaos file.
+static void with_chaos(const char *rules)
+{
+    struct rb_err err;
+    const char *yaml = rb_arena_printf(&w.arena, "format: rb-chaos/1\nrules:\n%s", rules);
+    if (!rb_chaos_parse("chaos.yaml", yaml, strlen(yaml), &w.arena, &w.config.chaos, &err))
+        fail_msg("%s: %s", err.key, err.message);
+    rb_cloud_destroy(w.cloud);
+    ec2.cloud = w.cloud = rb_cloud_create(&w.config);
+}
+
+static void errors_strike_before_or_after_the_deed(void **state)
+{
+    (void)state;
+    with_chaos(
+        "  - {what: {error: {status: 500, code: InsufficientInstanceCapacity}}, where: {action: RunInstances}, "
+        "times: 1}\n"
+        "  - {what: {error: {status: 500, code: InternalError, after_effect: true}}, where: {action: RunInstances, "
+        "instance_type: g5.xlarge}, when: {call: 2}, times: 1}\n"
+        "  - {what: throttle, where: {action: TerminateInstances, region: us-east-1}, times: 1}\n");
+    expect_error("RunInstances", PLAIN "&ClientToken=a", "InsufficientInstanceCapacity", 500);
+    assert_int_equal(rb_cloud_n_instances(w.cloud), 0);
+    expect_error("RunInstances", PLAIN "&ClientToken=a", "InternalError", 500);
+    assert_int_equal(rb_cloud_n_instances(w.cloud), 1);
+    ok("RunInstances", PLAIN "&ClientToken=a"); // the token finds what was launched unseen
+    assert_int_equal(rb_cloud_n_instances(w.cloud), 1);
+    char rest[64];
+    snprintf(rest, sizeof rest, "InstanceId.1=%s", rb_cloud_instance(w.cloud, 0)->id);
+    expect_error("TerminateInstances", rest, "RequestLimitExceeded", 503);
+    ok("TerminateInstances", rest);
+}
+
+static void a_skewed_clock_refuses_honest_signatures(void **state)
+{
+    (void)state;
+    with_chaos("  - {what: {clock_skew: {by: 20m}}, where: {front: ec2}, times: 1}\n");
+    expect_error("DescribeRegions", "", "RequestExpired", 400);
+    ok("DescribeRegions", "");
+}
+
+static void pages_may_be_short_and_empty(void **state)
+{
+    (void)state;
+    with_chaos("  - {what: {partial_page: {items: 0}}, where: {action: DescribeInstances}, times: 1}\n"
+               "  - {what: {partial_page: {items: 2}}, where: {action: DescribeInstances}, when: {call: 2}}\n");
+    ok("RunInstances", "ImageId=ami-00000000000000000&InstanceType=g5.xlarge&MinCount=3&MaxCount=3");
+    int counts[3], n = 0;
+    char rest[64] = "";
+    for (const char *token = ""; token; n++) {
+        const struct rb_xml *page = ok("DescribeInstances", rest);
+        const struct rb_xml *item = rb_xml_child(rb_xml_child(page, "reservationSet"), "item");
+        counts[n] = item ? n_items(rb_xml_child(item, "instancesSet")) : 0;
+        token = rb_xml_text(page, "nextToken");
+        snprintf(rest, sizeof rest, "NextToken=%s", token ? token : "");
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(counts[0], 0);
+    assert_int_equal(counts[1], 2);
+    assert_int_equal(counts[2], 1);
+}
+
 static void places_and_images(void **state)
 {
     (void)state;
@@ -725,6 +786,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(instance_types_come_from_the_price_list, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_come_in_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_strike_before_or_after_the_deed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_skewed_clock_refuses_honest_signatures, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_may_be_short_and_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(places_and_images, setup, teardown),
         cmocka_unit_test_setup_teardown(tags_can_be_added_later, setup, teardown),
         cmocka_unit_test_setup_teardown(garbage_gets_an_answer, setup, teardown),
