@@ -125,6 +125,7 @@ static bool sample(const struct rb_search *search, const struct rb_plan_stage *s
     struct rb_sampler_options opt = rb_sampler_defaults();
     opt.threads = req->threads;
     opt.seed = req->seed;
+    opt.tables = rb_stage_times_tables(search->times);
     struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, n_stages, &opt, err);
     if (!sampler)
         return false;

@@ -4,7 +4,7 @@
 
 #include "simulator/program.h"
 #include "simulator/sampler_program.h"
-#include "simulator/trial_law.h"
+#include "simulator/sampler_tables.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -17,9 +17,7 @@ struct rb_sampler {
     struct rb_sampler_program program;
     rb_sampler_block_fn *run_block;
     int threads;
-    struct rb_sampler_table *trial_tables;     // [n_stages]
-    struct rb_sampler_table **queues, **inits; // [n_offers] or NULL where not used yet
-    int n_offers;
+    struct rb_sampler_tables *tables, *own_tables; // the caller's or own; NULL: not own
 };
 
 struct rb_sampler_options rb_sampler_defaults(void)
@@ -51,61 +49,6 @@ static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, st
         *out = rb_sampler_block_avx2;
 #endif
     return true;
-}
-
-// ---- tables
-
-static double dist_quantile(const void *ctx, double u)
-{
-    return rb_dist_quantile(ctx, u);
-}
-
-static double law_quantile(const void *ctx, double u)
-{
-    return rb_law_quantile(ctx, u);
-}
-
-// Only `between` varies: the law of a trial is that distribution on another scale, and no grid comes between.
-struct scaled_dist {
-    const struct rb_dist *between;
-    double fixed_s, factor;
-};
-
-static double scaled_quantile(const void *ctx, double u)
-{
-    const struct scaled_dist *scaled = ctx;
-    return scaled->fixed_s + scaled->factor * rb_dist_quantile(scaled->between, u);
-}
-
-static void fill_trial_table(struct rb_sampler_table *table, const struct rb_profile *profile,
-                             const struct rb_stage_program *stage)
-{
-    const bool is_scaled = profile->startup_s.kind == RB_DIST_CONSTANT &&
-                           profile->checkpoint_s.kind == RB_DIST_CONSTANT && profile->within.kind == RB_DIST_CONSTANT;
-    const struct scaled_dist scaled = {
-        .between = &profile->between,
-        .fixed_s = profile->startup_s.mean + profile->checkpoint_s.mean,
-        .factor = stage->unit_s * (double)stage->units * profile->within.mean,
-    };
-    if (is_scaled) {
-        rb_sampler_table_fill(table, scaled_quantile, &scaled);
-    } else {
-        struct rb_arena arena;
-        rb_arena_init(&arena);
-        const struct rb_law law = rb_trial_law(profile, stage->units, stage->unit_s, &arena);
-        rb_sampler_table_fill(table, law_quantile, &law);
-        rb_arena_finish(&arena);
-    }
-}
-
-static const struct rb_sampler_table *table_of_offer(struct rb_sampler_table **tables, int offer,
-                                                     const struct rb_dist *d)
-{
-    if (!tables[offer]) {
-        tables[offer] = rb_xcalloc(1, sizeof **tables);
-        rb_sampler_table_fill(tables[offer], dist_quantile, d);
-    }
-    return tables[offer];
 }
 
 // ---- who lives from which stage to which
@@ -202,8 +145,8 @@ static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, 
     p->requests[p->n_requests++] = (struct rb_sampler_request){
         .first = p->n_nodes,
         .n = n,
-        .queue = table_of_offer(sampler->queues, offer, &provisioning->queue_s),
-        .init = table_of_offer(sampler->inits, offer, &provisioning->init_s),
+        .queue = rb_sampler_tables_dist(sampler->tables, &provisioning->queue_s),
+        .init = rb_sampler_tables_dist(sampler->tables, &provisioning->init_s),
         .refused = (uint32_t)(provisioning->capacity_failure * 0x1p31),
     };
     p->n_nodes += n;
@@ -269,8 +212,8 @@ static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const s
         set_slots(&p->stages[s], stage);
         if (p->stages[s].n_slots > p->max_slots)
             p->max_slots = p->stages[s].n_slots;
-        fill_trial_table(&sampler->trial_tables[s], from->scenario->profile, stage);
-        p->stages[s].trial = &sampler->trial_tables[s];
+        p->stages[s].trial =
+            rb_sampler_tables_trial(sampler->tables, from->scenario->profile, stage->units, stage->unit_s);
     }
     for (int i = 0; i < o->n_owned; i++)
         add_life(o, &o->owned[i], p->n_stages);
@@ -302,11 +245,9 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
         .program = {.seed = opt->seed, .waves = opt->waves, .wait_for_all = opt->wait_for_all, .n_stages = n_stages},
         .run_block = run_block,
         .threads = opt->threads,
-        .trial_tables = rb_xcalloc((size_t)n_stages, sizeof *sampler->trial_tables),
-        .queues = rb_xcalloc((size_t)s->n_offers, sizeof *sampler->queues),
-        .inits = rb_xcalloc((size_t)s->n_offers, sizeof *sampler->inits),
-        .n_offers = s->n_offers,
+        .own_tables = opt->tables ? NULL : rb_sampler_tables_create(NULL),
     };
+    sampler->tables = opt->tables ? opt->tables : sampler->own_tables;
     if (fill(sampler, s, &from, err))
         return sampler;
     rb_sampler_destroy(sampler);
@@ -317,13 +258,7 @@ void rb_sampler_destroy(struct rb_sampler *sampler)
 {
     if (!sampler)
         return;
-    for (int i = 0; i < sampler->n_offers; i++) {
-        free(sampler->queues[i]);
-        free(sampler->inits[i]);
-    }
-    free(sampler->queues);
-    free(sampler->inits);
-    free(sampler->trial_tables);
+    rb_sampler_tables_destroy(sampler->own_tables);
     free(sampler->program.requests);
     free(sampler->program.spans);
     free(sampler);

@@ -15,12 +15,15 @@ enum rb_waves {
 
 enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
 
+struct rb_sampler_tables;
+
 struct rb_sampler_options {
     enum rb_waves waves;
     enum rb_sampler_isa isa;
     bool wait_for_all; // trials start only when all new nodes are ready; an executor does not wait: off
     int threads;
     uint64_t seed;
+    struct rb_sampler_tables *tables; // shared with other samplers of the profile, alive as long as they; NULL: own
 };
 struct rb_sampler_options rb_sampler_defaults(void);
 

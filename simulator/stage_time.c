@@ -2,6 +2,7 @@
 #include "simulator/stage_time.h"
 
 #include "simulator/list_schedule.h"
+#include "simulator/sampler_tables.h"
 #include "simulator/stage_cache.h"
 #include "simulator/stage_run.h"
 #include "simulator/trial_law.h"
@@ -20,6 +21,7 @@ struct rb_stage_times {
     int pilot;
     struct rb_stage_cache cache;
     struct rb_workspace *workspace;
+    struct rb_sampler_tables *tables; // NULL: none asked for yet
     struct rb_arena arena; // laws and entries
     int64_t made[RB_STAGE_PILOT + 1];
 };
@@ -44,6 +46,7 @@ void rb_stage_times_destroy(struct rb_stage_times *times)
     if (!times)
         return;
     rb_workspace_destroy(times->workspace);
+    rb_sampler_tables_destroy(times->tables);
     rb_stage_cache_finish(&times->cache);
     rb_arena_finish(&times->arena);
     free(times);
@@ -84,16 +87,29 @@ static struct rb_stage_key part_key(enum rb_stage_part part)
     return key;
 }
 
-static const struct rb_law *trial_law(struct rb_stage_times *times, const struct rb_stage_key *stage)
+const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units,
+                                          double unit_s)
 {
     struct rb_stage_key key = part_key(RB_PART_TRIAL);
-    key.profile = stage->profile;
-    key.units = stage->units;
-    key.unit_s = stage->unit_s;
+    key.profile = profile;
+    key.units = units;
+    key.unit_s = unit_s;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
         e->value = new_law(times, rb_trial_law(key.profile, key.units, key.unit_s, &times->arena));
     return e->value;
+}
+
+static const struct rb_law *trial_law(struct rb_stage_times *times, const struct rb_stage_key *stage)
+{
+    return rb_stage_times_trial(times, stage->profile, stage->units, stage->unit_s);
+}
+
+struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times)
+{
+    if (!times->tables)
+        times->tables = rb_sampler_tables_create(times);
+    return times->tables;
 }
 
 static const struct rb_law *arrival_law(struct rb_stage_times *times, const struct rb_provisioning *p)

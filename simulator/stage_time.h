@@ -33,12 +33,19 @@ struct rb_stage_work {
 };
 
 struct rb_stage_times;
+struct rb_sampler_tables; // simulator/sampler_tables.h
 
 // `pilot` samples where samples are needed. May outlive a scenario and serve others with the same profile object
 // (compared by address: training and provisioning entries). Not thread-safe.
 struct rb_stage_times *rb_stage_times_create(int pilot);
 void rb_stage_times_destroy(struct rb_stage_times *times); // NULL is fine
 int64_t rb_stage_times_made(const struct rb_stage_times *times, enum rb_stage_method method); // objects so far
+
+// The law of one trial of so many units, made once. Borrowed.
+const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units,
+                                          double unit_s);
+// Tables of these laws for the sampler. Borrowed.
+struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times);
 
 // Borrowed until destroy; made at the first request. NULL on error (a layout that may not be asked, no room for one
 // trial). The offer must not lose nodes (preemption) and must have no measurement error: rb_stage_times_apply.
