@@ -61,14 +61,16 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     const char *nodes = rb_args_string(args, "nodes", "loopback");
     if (strcmp(nodes, "loopback") != 0 && strcmp(nodes, "netns") != 0)
         return rb_err_set(err, RB_ERR_INVALID, "--nodes: expected loopback or netns, got %s", nodes);
+    struct rb_chaos_rules rules = {0};
+    if (chaos && !rb_chaos_read(chaos, arena, &rules, err))
+        return false;
     if (!(cloud ? rb_cloud_config_read(cloud, arena, &out->cloud, err)
                 : rb_cloud_config_default(arena, &out->cloud, err)))
         return false;
     out->keys = rb_mock_default_keys;
     if (keys && !rb_mock_keys_read(keys, arena, &out->keys, err))
         return false;
-    if (chaos && !rb_chaos_read(chaos, arena, &out->cloud.chaos, err))
-        return false;
+    out->cloud.chaos = rules;
     out->cloud.seed = (uint64_t)rb_args_int(args, "seed", 1);
     out->ec2_port = (int)rb_args_int(args, "ec2", 0);
     out->gcp_port = (int)rb_args_int(args, "gcp", 0);
