@@ -56,14 +56,15 @@ static void write_cloud(struct running *r)
     write_text(r, "prices.csv",
                "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
                "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006\n"
-               "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n");
-    write_text(
-        r, "cloud.yaml",
-        rb_arena_printf(&r->arena,
-                        "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
-                        "provisioning: [{infra: aws, instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
-                        "capacity_failure: 0.0}]\n",
-                        r->ssh_port));
+               "aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125\n"
+               "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.707\n");
+    write_text(r, "cloud.yaml",
+               rb_arena_printf(
+                   &r->arena,
+                   "format: rb-mock/1\nprices: prices.csv\nssh_port: %d\nshutdown_s: 0.05\n"
+                   "provisioning: [{infra: \"*\", instance_type: \"*\", market: \"*\", queue_s: 0.05, init_s: 0.1, "
+                   "capacity_failure: 0.0}]\n",
+                   r->ssh_port));
 }
 
 static void read_ready_line(struct running *r, int fd)
@@ -79,7 +80,7 @@ static void read_ready_line(struct running *r, int fd)
         n += got > 0 ? (size_t)got : 0;
     }
     line[n] = '\0';
-    if (sscanf(line, "ready ec2=http://127.0.0.1:%d", &r->port) != 1)
+    if (sscanf(line, "ready ec2=http://127.0.0.1:%d gcp=http://127.0.0.1:%d", &r->port, &r->gcp_port) != 2)
         fail_msg("rbmock did not come up: %s", line);
 }
 
@@ -152,10 +153,10 @@ static void send_all(int fd, const char *bytes, size_t n)
     }
 }
 
-static struct reply exchange(struct running *r, const struct rb_buf *request)
+static struct reply exchange(struct running *r, int port, const struct rb_buf *request)
 {
     struct sockaddr_in at = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)r->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     RB_AUTO(rb_buf_finish) struct rb_buf answer = RB_BUF_INIT;
     char bytes[4096];
@@ -180,7 +181,7 @@ static struct reply simple(struct running *r, const char *method, const char *pa
     RB_AUTO(rb_buf_finish) struct rb_buf request = RB_BUF_INIT;
     rb_buf_printf(&request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
                   method, path);
-    return exchange(r, &request);
+    return exchange(r, r->port, &request);
 }
 
 struct reply running_get(struct running *r, const char *path)
@@ -209,7 +210,17 @@ struct reply running_ec2(struct running *r, const char *action, const char *rest
     sign_form(&signing, rb_buf_str(&body), &request);
     rb_buf_puts(&request, "\r\n\r\n");
     rb_buf_append(&request, body.data, body.len);
-    return exchange(r, &request);
+    return exchange(r, r->port, &request);
+}
+
+struct reply running_gcp(struct running *r, const char *method, const char *path, const char *body)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf request = RB_BUF_INIT;
+    rb_buf_printf(&request,
+                  "%s /compute/v1/projects/test/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
+                  "Authorization: Bearer test\r\nContent-Length: %zu\r\n\r\n%s",
+                  method, path, r->gcp_port, strlen(body), body);
+    return exchange(r, r->gcp_port, &request);
 }
 
 // --- instances ---

@@ -12,7 +12,7 @@
 struct running {
     char dir[64];        // temporary: cloud.yaml, keys, state/
     pid_t pid;
-    int port, ssh_port;
+    int port, gcp_port, ssh_port;
     struct rb_arena arena;
 };
 
@@ -28,6 +28,8 @@ struct reply {
 struct reply running_get(struct running *r, const char *path);
 struct reply running_post(struct running *r, const char *path);               // no body, unsigned
 struct reply running_ec2(struct running *r, const char *action, const char *rest); // signed
+
+struct reply running_gcp(struct running *r, const char *method, const char *path, const char *body); // of project `test`
 
 // RunInstances of n g5.xlarge with this user data (NULL: none); ids go to out_ids.
 void running_launch(struct running *r, const char *user_data, int n, char out_ids[][20]);

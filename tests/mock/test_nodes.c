@@ -1,5 +1,6 @@
 // Real nodes: they boot, are logged in to with strict host key checking, run things that try to outlive them, and end.
 #include "running.h"
+#include "base/json.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -259,6 +260,60 @@ static void even_a_killed_rbmock_leaves_nothing(void **state)
     running_start(&r, NULL); // for teardown
 }
 
+// The id that rbmock's own door knows the only, or else the newest, instance by.
+static void newest_id(char out[static 20])
+{
+    const char *at = running_get(&r, "/_rbmock/instances").body;
+    for (const char *next; (next = strstr(at, "\"id\": \"")); at = next + 1)
+        snprintf(out, 20, "%.19s", next + strlen("\"id\": \""));
+}
+
+static void insert(const char *name, const char *key, const char *value, const char *more)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf body = RB_BUF_INIT;
+    struct rb_json j;
+    rb_buf_printf(
+        &body,
+        "{\"name\":\"%s\",\"machineType\":\"zones/us-central1-a/machineTypes/g2-standard-4\",\"disks\":[{\"boot\":true,"
+        "\"autoDelete\":true,\"initializeParams\":{\"sourceImage\":\"projects/rbmock/global/images/rbmock-linux\"}}],"
+        "\"networkInterfaces\":[{}],\"scheduling\":{\"onHostMaintenance\":\"TERMINATE\"},\"metadata\":{\"items\":[%s"
+        "{\"key\":\"%s\",\"value\":",
+        name, more, key);
+    rb_json_init(&j, &body, false);
+    rb_json_string(&j, value);
+    rb_buf_puts(&body, "}]}}");
+    struct reply reply = running_gcp(&r, "POST", "zones/us-central1-a/instances", rb_buf_str(&body));
+    if (reply.status != 200)
+        fail_msg("%s", reply.body);
+}
+
+static void compute_engines_instances_are_nodes_too(void **state)
+{
+    (void)state;
+    char id[20], path[160];
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    insert("one", "user-data", running_cloud_config(&r, "runcmd:\n  - [touch, ready]\n"), "");
+    newest_id(id);
+    running_await(&r, id, "reachable", "true");
+    expect_output(id, "ls", "ready\n");
+    assert_int_equal(running_gcp(&r, "DELETE", "zones/us-central1-a/instances/one", "").status, 200);
+    running_await(&r, id, "state", "terminated");
+    assert_int_equal(running_gcp(&r, "GET", "zones/us-central1-a/instances/one", "").status, 404);
+
+    insert("two", "startup-script", "#!/bin/bash\n[[ a == a ]] && echo \"it's $((6 * 7))\" >said\n",
+           "{\"key\":\"ssh-keys\",\"value\":\"u:ssh-ed25519 AAAA c\"},");
+    newest_id(id);
+    running_await(&r, id, "reachable", "true");
+    snprintf(path, sizeof path, "cat %s/home/said", running_instance(&r, id, "dir"));
+    run_shell(path, &out);
+    assert_string_equal(rb_buf_str(&out), "it's 42\n");
+
+    insert("three", "startup-script", "#!/bin/sh\nshutdown -h now\n", "");
+    newest_id(id);
+    running_await(&r, id, "state", "stopped"); // shut down from inside it stays, and so does its disk
+    assert_non_null(strstr(running_gcp(&r, "GET", "zones/us-central1-a/instances/three", "").body, "\"TERMINATED\""));
+}
+
 static void many_nodes_at_once(void **state)
 {
     (void)state;
@@ -285,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(broken_user_data_leaves_the_node_unreachable, setup, teardown),
         cmocka_unit_test_setup_teardown(frozen_nodes_hang_and_dead_ones_stay_billed, setup, teardown),
         cmocka_unit_test_setup_teardown(even_a_killed_rbmock_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(compute_engines_instances_are_nodes_too, setup, teardown),
         cmocka_unit_test_setup_teardown(many_nodes_at_once, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
