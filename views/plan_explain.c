@@ -104,6 +104,24 @@ static void explain_baselines(const struct rb_plan *plan, const struct rb_text_s
     rb_text_table_finish(&t);
 }
 
+// What the figures rest on, and how far off they can be.
+static void explain_estimate(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char time[32], cost[32];
+    const struct rb_estimate *e = &plan->estimate;
+    const bool computed = e->time_method == RB_ESTIMATE_LAWS;
+    rb_buf_printf(out, "time %s, mean within %s",
+                  computed ? "computed from the laws of the stages" : "from simulated runs",
+                  rb_format_duration(e->error.time_mean_us, time));
+    if (plan->deadline_us >= 0)
+        rb_buf_printf(out, ", P(on time) within %.2g", e->error.p_deadline);
+    rb_buf_printf(out, "\ncost from %lld simulated runs, mean%s within %s", (long long)e->samples,
+                  computed ? " computed and" : "", rb_format_money(e->error.cost_mean_uusd, cost));
+    if (plan->budget_uusd >= 0)
+        rb_buf_printf(out, ", P(both) within %.2g", e->error.p_both);
+    rb_buf_putc(out, '\n');
+}
+
 static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
@@ -129,6 +147,7 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
         explain_stage(plan, i, out);
     rb_buf_putc(out, '\n');
     explain_baselines(plan, style, out);
+    explain_estimate(plan, out);
     explain_bound(plan, out);
     for (int i = 0; i < plan->n_fallbacks; i++) {
         char name[160];

@@ -201,6 +201,7 @@ static void runs_begin_where_they_are_asked_to(void **state)
     assert_memory_equal(&time_us[0][FIRST], time_us[1], (SAMPLES - FIRST) * sizeof(int64_t));
     assert_memory_equal(&cost_uusd[0][FIRST], cost_uusd[1], (SAMPLES - FIRST) * sizeof(int64_t));
     assert_true(time_us[0][0] != time_us[1][0]);
+    small_scenario_finish(&s);
 }
 
 // P(no hit in n) = (1 - p)^n: the error of a share of 0 must cover every p that makes that likelier than 1 in 1000.
