@@ -2,19 +2,13 @@
 #include "base/arena.h"
 #include "executor/loop_uv.h"
 #include "home.h"
+#include "mock_process.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 #include "tests/base/check.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 struct world {
     pid_t mock;
@@ -36,21 +30,10 @@ struct told {
 
 static void start_mock(struct world *w)
 {
-    char *argv[] = {getenv("RBMOCK"), "--ec2", "0", NULL}, line[256], url[128];
-    int ends[2];
-    posix_spawn_file_actions_t actions;
-    if (!argv[0])
-        fail_msg("RBMOCK must name the executable; run this through `meson test`");
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    assert_int_equal(posix_spawn(&w->mock, argv[0], &actions, NULL, argv, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *out = fdopen(ends[0], "r");
-    assert_non_null(fgets(line, sizeof line, out));
-    assert_int_equal(sscanf(line, "ready ec2=%127s", url), 1);
-    fclose(out);
+    static const char *const args[] = {"--ec2", "0", NULL};
+    char ready[256], url[128];
+    w->mock = mock_process_start(args, ready);
+    assert_int_equal(sscanf(ready, "ready ec2=%127s", url), 1);
     setenv("AWS_ENDPOINT_URL", url, 1);
 }
 
@@ -83,15 +66,13 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct world *w = *state;
-    int status;
     w->provider.ops->destroy(&w->provider);
     rb_http_destroy(w->http);
     rb_loop_uv_destroy(w->uv);
-    kill(w->mock, SIGTERM);
-    waitpid(w->mock, &status, 0);
+    const bool clean = mock_process_stop(w->mock);
     home_end();
     free(w);
-    return WIFEXITED(status) ? 0 : 1;
+    return clean ? 0 : 1;
 }
 
 static void copy(char *out, size_t size, const char *text)
