@@ -20,6 +20,8 @@ static const struct route {
     {"GET", "projects/{project}/aggregated/instances", "instances.aggregatedList", rb_gcp_instances_aggregated},
     {"GET", "projects/{project}/aggregated/machineTypes", "machineTypes.aggregatedList",
      rb_gcp_machine_types_aggregated},
+    {"GET", "projects/{project}/aggregated/operations", "globalOperations.aggregatedList",
+     rb_gcp_operations_aggregated},
     {"GET", "projects/{project}/global/images/{name}", "images.get", rb_gcp_image_get},
     {"GET", "projects/{project}/global/images/family/{name}", "images.getFromFamily", rb_gcp_image_get},
     {"GET", "projects/{project}/regions", "regions.list", rb_gcp_regions_list},

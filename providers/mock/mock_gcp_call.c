@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #define MAX_PAGE        500
@@ -76,15 +77,21 @@ bool rb_gcp_read_request_id(struct rb_mock_gcp_call *call, const char **out)
            rb_gcp_invalid(call, "requestId", *out, "The request ID must be a valid UUID and not be zero.");
 }
 
+const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link)
+{
+    const char *host = rb_exchange_header(call->request, "Host");
+    const char *const hosts[] = {RB_GCP_LINK, "https://compute.googleapis.com/compute/v1/",
+                                 rb_arena_printf(call->arena, "http://%s/compute/v1/", host ? host : "")};
+    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++)
+        if (strncmp(link, hosts[k], strlen(hosts[k])) == 0)
+            return link + strlen(hosts[k]);
+    return link;
+}
+
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
                       const char *zone, const char **out_name)
 {
-    static const char *const hosts[] = {"https://www.googleapis.com/compute/v1/",
-                                        "https://compute.googleapis.com/compute/v1/"};
-    const char *at = link;
-    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++)
-        if (strncmp(link, hosts[k], strlen(hosts[k])) == 0)
-            at = link + strlen(hosts[k]);
+    const char *at = rb_gcp_without_host(call, link);
     const char *project = rb_arena_printf(call->arena, "projects/%s/", call->project);
     if (strncmp(at, project, strlen(project)) == 0)
         at += strlen(project);
@@ -131,8 +138,9 @@ static bool read_token(struct rb_mock_gcp_call *call, struct rb_gcp_page *out)
 static bool read_flag(struct rb_mock_gcp_call *call, const char *name, bool *out)
 {
     const char *text = rb_form_get(&call->query, "%s", name);
-    *out = text && strcmp(text, "true") == 0;
-    return !text || *out || strcmp(text, "false") == 0 || rb_gcp_invalid(call, name, text, "Expected true or false.");
+    *out = text && strcasecmp(text, "true") == 0; // gcloud writes True
+    return !text || *out || strcasecmp(text, "false") == 0 ||
+           rb_gcp_invalid(call, name, text, "Expected true or false.");
 }
 
 bool rb_gcp_read_page(struct rb_mock_gcp_call *call, const char *const *known, rb_mock_gcp_field_fn *field,

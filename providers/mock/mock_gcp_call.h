@@ -40,7 +40,7 @@ rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get
     rb_gcp_image_get, rb_gcp_machine_types_list, rb_gcp_machine_type_get, rb_gcp_machine_types_aggregated,
     rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
     rb_gcp_instances_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
-    rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operation_get,
+    rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
     rb_gcp_operation_wait, rb_gcp_region_operation;
 
 // --- refusing; all return false ---
@@ -56,8 +56,9 @@ bool rb_gcp_invalid(struct rb_mock_gcp_call *call, const char *field, const char
 bool rb_gcp_checked(struct rb_mock_gcp_call *call);
 // `requestId`: NULL or a UUID that is not zero.
 bool rb_gcp_read_request_id(struct rb_mock_gcp_call *call, const char **out);
-// A field may be a name, a partial or a full URL of the resource ("zones/Z/machineTypes/T"): its last part, and whether
-// the URL, if it is one, leads to this project and zone (NULL zone: any).
+// A full URL of Compute Engine's, or of this endpoint, without its beginning; anything else as it is.
+const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link);
+// The name at the end of a link, full or partial ("zones/Z/machineTypes/T"), to a resource of this project and zone.
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
                       const char *zone, const char **out_name);
 

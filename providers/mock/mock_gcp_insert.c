@@ -72,8 +72,7 @@ static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     const char *image;
     if (!rb_gcp_need_text(call, m, "sourceImage", &image))
         return false;
-    if (strncmp(image, RB_GCP_LINK, strlen(RB_GCP_LINK)) == 0)
-        image += strlen(RB_GCP_LINK);
+    image = rb_gcp_without_host(call, image);
     if (strncmp(image, "global/", 7) == 0)
         image = rb_arena_printf(call->arena, "projects/%s/%s", call->project, image);
     if (!image_exists(call, image))

@@ -238,6 +238,21 @@ static const char *operation_field(const void *item, const char *field, const vo
     return rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s/zones/%s%s", call->project, i->zone, rest);
 }
 
+static int visit_operations(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
+                            bool write)
+{
+    int n = 0;
+    for (int k = 0; k < call->gcp->n_operations; k++) {
+        const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
+        if (strcmp(call->gcp->instances[o->instance].zone, zone) != 0 || !rb_gcp_page_take(p, first + k, o))
+            continue;
+        n++;
+        if (write)
+            rb_gcp_write_operation(call, o);
+    }
+    return n;
+}
+
 bool rb_gcp_operations_list(struct rb_mock_gcp_call *call)
 {
     struct rb_gcp_page page;
@@ -246,14 +261,17 @@ bool rb_gcp_operations_list(struct rb_mock_gcp_call *call)
     rb_gcp_begin_list(call, "compute#operationList");
     rb_json_key(&call->json, "items");
     rb_json_begin_array(&call->json);
-    for (int k = 0; k < call->gcp->n_operations; k++) {
-        const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
-        if (strcmp(call->gcp->instances[o->instance].zone, call->zone) == 0 && rb_gcp_page_take(&page, k, o))
-            rb_gcp_write_operation(call, o);
-    }
+    visit_operations(call, call->zone, 0, &page, true);
     rb_json_end_array(&call->json);
     rb_gcp_end_list(call, &page);
     return true;
+}
+
+bool rb_gcp_operations_aggregated(struct rb_mock_gcp_call *call)
+{
+    struct rb_gcp_page page;
+    return rb_gcp_read_page(call, operation_fields, operation_field, &page) &&
+           rb_gcp_aggregated(call, "compute#operationAggregatedList", "operations", &page, visit_operations);
 }
 
 bool rb_gcp_operation_get(struct rb_mock_gcp_call *call)

@@ -6,16 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
+// Bytes are base64url in Google's JSON, and clients give them back that way.
+static void encode_fingerprint(uint64_t of, char out[static 16])
+{
+    rb_base64_encode(&of, 8, out);
+    for (char *c = out; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+}
+
 void rb_gcp_label_fingerprint(const struct rb_mock_gcp_instance *i, char out[static 16])
 {
-    uint64_t mixed = i->id ^ ((uint64_t)i->label_version << 32);
-    rb_base64_encode(&mixed, 8, out);
+    encode_fingerprint(i->id ^ ((uint64_t)i->label_version << 32), out);
 }
 
 static void write_fingerprint(struct rb_json *j, const char *key, uint64_t of)
 {
     char text[16];
-    rb_base64_encode(&of, 8, text);
+    encode_fingerprint(of, text);
     rb_json_kstring(j, key, text);
 }
 

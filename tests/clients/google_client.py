@@ -134,6 +134,7 @@ def check_lists(compute):
                        ("zones/%s/machineTypes/g2-standard-4" % ZONE, "MachineType"),
                        ("zones/%s/acceleratorTypes" % ZONE, "AcceleratorTypeList"),
                        ("aggregated/machineTypes", "MachineTypeAggregatedList"),
+                       ("aggregated/operations", "OperationAggregatedList"),
                        ("zones/%s/operations" % ZONE, "OperationList")]:
         status, answer = compute.ask("GET", path, kind)
         require(status == 200, answer)
