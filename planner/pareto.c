@@ -109,12 +109,14 @@ static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct rb_err *err
 
 // --- which deadlines
 
-// A deadline that the plan keeps with the confidence, from the quantiles of its estimate.
+// A deadline that the plan keeps with the confidence, from the quantiles of its estimate; a little above, so that what the
+// estimate does not know decides nothing.
 static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
 {
-    if (confidence <= 0.95)
-        return e->time_us.p95;
-    return confidence <= 0.99 ? e->time_us.p99 : e->time_us.p99 + (e->time_us.p99 - e->time_us.p95);
+    int64_t kept_us = confidence <= 0.95 ? e->time_us.p95 : e->time_us.p99;
+    if (confidence > 0.99)
+        kept_us += e->time_us.p99 - e->time_us.p95;
+    return kept_us + kept_us / 100;
 }
 
 // From the tightest deadline that any plan keeps to the one that the cheapest plan of all keeps.

@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_CASES 12
+#define N_CASES 4
+
+// Every frontier of a case works on the same stage times.
+static void start(struct rb_case *c, uint32_t number)
+{
+    case_random(c, number);
+    c->req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+}
+
+static void stop(struct rb_case *c)
+{
+    rb_stage_times_destroy(c->req.times);
+    case_finish(c);
+}
 
 static struct rb_pareto find(struct rb_case *c)
 {
@@ -32,7 +45,7 @@ static void points_keep_their_deadline_and_fall(void **state)
         struct rb_case c;
         int64_t before_uusd = INT64_MAX, before_us = -1;
         int n_optimal = 0;
-        case_random(&c, i);
+        start(&c, i);
         struct rb_pareto pareto = find(&c);
         for (int k = 0; k < pareto.n_points; k++) {
             const struct rb_pareto_point *p = &pareto.points[k];
@@ -50,7 +63,7 @@ static void points_keep_their_deadline_and_fall(void **state)
         }
         assert_true(n_optimal >= 5);
         assert_false(pareto.marginal.exists); // no deadline was asked for
-        case_finish(&c);
+        stop(&c);
     }
 }
 
@@ -62,7 +75,7 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
         struct rb_plan plan;
         struct rb_plan_result result;
         struct rb_err err = {0};
-        case_random(&c, i);
+        start(&c, i);
         c.req.deadline_us = middle_deadline_us(&c);
         struct rb_pareto pareto = find(&c);
         const struct rb_pareto_point *p = rb_pareto_at(&pareto, c.req.deadline_us, "optimal");
@@ -75,7 +88,7 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
             if (p)
                 assert_int_equal(p->estimate.cost_uusd.mean, plan.baselines[b].estimate.cost_uusd.mean);
         }
-        case_finish(&c);
+        stop(&c);
     }
 }
 
@@ -85,7 +98,7 @@ static void marginal_is_a_difference_of_points(void **state)
     (void)state;
     for (uint32_t i = 0; i < N_CASES; i++) {
         struct rb_case c;
-        case_random(&c, i);
+        start(&c, i);
         c.req.deadline_us = middle_deadline_us(&c);
         struct rb_pareto pareto = find(&c);
         const struct rb_marginal *m = &pareto.marginal;
@@ -100,7 +113,7 @@ static void marginal_is_a_difference_of_points(void **state)
         if (less)
             assert_int_equal(m->less_uusd, less->estimate.cost_uusd.mean - at->estimate.cost_uusd.mean);
         n_falls += m->more_uusd < 0 || m->less_uusd > 0;
-        case_finish(&c);
+        stop(&c);
     }
     assert_true(n_falls > 0);
 }
@@ -118,12 +131,12 @@ static void a_deadline_that_no_plan_keeps(void **state)
 {
     struct rb_case c;
     (void)state;
-    case_random(&c, 5);
+    start(&c, 5);
     c.req.deadline_us = 1;
     struct rb_pareto pareto = find(&c);
     assert_false(pareto.marginal.exists);
     assert_true(pareto.n_points > 0 && pareto.tightest_us > 1);
-    case_finish(&c);
+    stop(&c);
 }
 
 static void a_budget_that_nothing_keeps_is_infeasible(void **state)
@@ -132,11 +145,11 @@ static void a_budget_that_nothing_keeps_is_infeasible(void **state)
     struct rb_pareto pareto;
     struct rb_err err = {0};
     (void)state;
-    case_random(&c, 5);
+    start(&c, 5);
     c.req.budget_uusd = 1;
     assert_false(rb_pareto_find(&c.req, &c.arena, &pareto, &err));
     assert_int_equal(err.code, RB_ERR_INFEASIBLE);
-    case_finish(&c);
+    stop(&c);
 }
 
 // Cut after one node, every search is poor; the cost still never rises.
@@ -146,7 +159,7 @@ static void cut_searches_do_not_rise(void **state)
     for (uint32_t i = 0; i < N_CASES; i++) {
         struct rb_case c;
         int64_t before_uusd = INT64_MAX;
-        case_random(&c, i);
+        start(&c, i);
         c.req.node_limit = 1;
         struct rb_pareto pareto = find(&c);
         for (int k = 0; k < pareto.n_points; k++) {
@@ -156,7 +169,7 @@ static void cut_searches_do_not_rise(void **state)
             assert_true(p->estimate.cost_uusd.mean <= before_uusd);
             before_uusd = p->estimate.cost_uusd.mean;
         }
-        case_finish(&c);
+        stop(&c);
     }
 }
 
@@ -170,7 +183,7 @@ static void document(void **state)
     struct rb_err err = {0};
     int n = 0;
     (void)state;
-    case_random(&c, 5);
+    start(&c, 5);
     c.req.deadline_us = middle_deadline_us(&c);
     struct rb_pareto pareto = find(&c);
     rb_json_init(&j, &text, true);
@@ -192,7 +205,7 @@ static void document(void **state)
     assert_int_equal(rb_map_get(&marginal, "deadline_us")->integer, c.req.deadline_us);
     rb_doc_finish(&doc);
     rb_buf_finish(&text);
-    case_finish(&c);
+    stop(&c);
 }
 
 int main(void)
