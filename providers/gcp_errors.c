@@ -173,7 +173,7 @@ static void say(const struct row *row, const char *code, const char *message, co
                    strstr(message, "ALL_REGIONS") ? "the whole project" : "this region", message_text);
         return;
     case PERMISSION:
-        rb_err_set(err, row->err, "permission missing (%s): %s; docs/gcp-role.yaml lists what is needed", code_text,
+        rb_err_set(err, row->err, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed", code_text,
                    message_text);
         return;
     case PLAIN:

@@ -198,6 +198,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
     assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
+    assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
     copy(l->copy.name, sizeof l->copy.name, tag(wanted, "Name"));
