@@ -107,14 +107,15 @@ bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out)
     return true;
 }
 
-// The second named in the instance's `reason`: whole, and never before the instance ran, so that whoever
-// knows launchTime and reason computes the same bill as the ledger.
-static int64_t end_second(const struct rb_cloud_instance *i, int64_t now_us)
+// The instant that clients are told, and never before the instance ran, so that whoever knows it and launchTime computes
+// the same bill as the ledger. EC2 names it in `reason`, in whole seconds; Compute Engine in milliseconds.
+static int64_t end_instant(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    int64_t end = now_us - now_us % RB_US_PER_S;
-    if (i->running_us > end)
-        end = (i->running_us + RB_US_PER_S - 1) / RB_US_PER_S * RB_US_PER_S;
-    return end;
+    const int64_t unit_us = rb_cloud_infra_is_gcp(i->offer->infra) ? US_PER_MS : RB_US_PER_S;
+    int64_t end_us = now_us - now_us % unit_us;
+    if (i->running_us > end_us)
+        end_us = (i->running_us + unit_us - 1) / unit_us * unit_us;
+    return end_us;
 }
 
 void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb_cloud_state state,
@@ -125,9 +126,9 @@ void rb_cloud_begin_end(struct rb_cloud *c, struct rb_cloud_instance *i, enum rb
     for (int k = 0; k < RB_CLOUD_N_DUE; k++)
         i->plan.due_us[k] = INT64_MAX;
     if (i->ended_us < 0)
-        i->ended_us = end_second(i, now_us);
+        i->ended_us = end_instant(i, now_us);
     if (state == RB_CLOUD_SHUTTING_DOWN)
-        i->terminated_us = end_second(i, now_us);
+        i->terminated_us = end_instant(i, now_us);
     i->plan.gone_us = now_us + rb_cloud_draw_us(c, &c->config->shutdown_s, RB_CLOUD_DRAW_SHUTDOWN, i->ordinal);
     if (i->plan.boot_ordered && i->plan.node_alive)
         give_order(c, RB_CLOUD_END, i);

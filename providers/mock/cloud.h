@@ -73,7 +73,7 @@ struct rb_cloud_instance {
     int64_t visible_us;           // listings know it from then on
     int64_t running_us;           // whole milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
-    int64_t ended_us;             // whole seconds: billing of the machine ends here; -1: it goes on
+    int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it goes on
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
     const char *node_failure;     // what went wrong with its boot, NULL: nothing
     const char *failure_code;     // RB_CLOUD_CAUSE_CAPACITY: the code to give, NULL: the front's usual one

@@ -189,16 +189,21 @@ static void an_instance_lives_and_ends(void **state)
     assert_string_equal(text_at(i, "labels.rb-run"), "r1");
     assert_string_equal(text_at(i, "networkInterfaces.0.networkIP"), "127.1.0.2");
 
-    now_us = T0 + 7 * S;
-    const char *end =
-        rb_arena_strdup(&arena, text_at(ask("DELETE", INSTANCES "/rb-1", "requestId=" UUID_1, ""), "name"));
+    now_us = T0 + 70 * S + 250000; // the end that the client is told, by three ways, is the one that is billed
+    const struct rb_node *deletion = ask("DELETE", INSTANCES "/rb-1", "requestId=" UUID_1, "");
+    const char *end = rb_arena_strdup(&arena, text_at(deletion, "name"));
+    assert_string_equal(text_at(deletion, "insertTime"), "2025-12-31T17:01:10.250-07:00");
+    assert_string_equal(text_at(get(INSTANCES "/rb-1", ""), "lastStopTimestamp"), "2025-12-31T17:01:10.250-07:00");
+    assert_int_equal(rb_cloud_instance(cloud, 0)->ended_us, now_us);
+    assert_int_equal(rb_cloud_bill(rb_cloud_instance(cloud, 0), now_us).billed_s, 66);
     assert_string_equal(text_at(get(INSTANCES "/rb-1", ""), "status"), "STOPPING");
     expect_refusal(insert("rb-1", ON_DEMAND), 409, "alreadyExists", "rb-1"); // the name is not free yet
-    now_us = T0 + 8 * S;
+    now_us += S;
+    rb_cloud_advance(cloud, now_us);
+    rb_cloud_node_gone(cloud, rb_cloud_instance(cloud, 0), now_us); // it booted at 8 s
     assert_string_equal(text_at(operation(end), "status"), "DONE");
     expect_refusal(get(INSTANCES "/rb-1", ""), 404, "notFound", "instances/rb-1");
     insert_ok("rb-1", ON_DEMAND);
-    assert_int_equal(rb_cloud_bill(rb_cloud_instance(cloud, 0), now_us).billed_s, 60);
 }
 
 static void a_request_id_means_one_request(void **state)
