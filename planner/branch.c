@@ -91,7 +91,7 @@ static void init(struct branch *b, struct rb_optimum *op, const double *slopes, 
         b->multipliers[b->n_multipliers++] = (struct multiplier){.slope = slopes[i]};
     for (int i = 0; i < b->n_multipliers; i++) {
         struct rb_weights w = weights(b, b->multipliers[i].slope);
-        b->multipliers[i].togo = rb_togo_create(&op->options, &w);
+        b->multipliers[i].togo = rb_rest_create(&op->options, &w);
     }
     b->least_time = rb_xcalloc(rows * n, sizeof *b->least_time);
     b->least_cost = rb_xcalloc(rows * n, sizeof *b->least_cost);
@@ -105,7 +105,7 @@ static void init(struct branch *b, struct rb_optimum *op, const double *slopes, 
 static void finish(struct branch *b)
 {
     for (int i = 0; i < b->n_multipliers; i++)
-        rb_togo_free(&b->op->options, b->multipliers[i].togo);
+        rb_rest_free(&b->op->options, b->multipliers[i].togo);
     free(b->least_time);
     free(b->least_cost);
     free(b->time);

@@ -66,9 +66,14 @@ static void explain_infeasible(struct rb_search *search, const char *planner, co
     const struct rb_plan_request *req = search->req;
     const struct rb_estimate *e = &c->estimate;
     struct rb_buf why = RB_BUF_INIT;
-    if (req->deadline_us >= 0)
+    bool told = e->time_us.p95 > 0; // a score from laws has no quantiles
+    if (req->deadline_us >= 0 && !told)
+        rb_buf_printf(&why, "; on time %.3f, %s on average", e->p_deadline, rb_format_duration(e->time_us.mean, text));
+    if (req->deadline_us >= 0 && told)
         rb_buf_printf(&why, "; on time %.3f, 95 %% within %s", e->p_deadline, rb_format_duration(e->time_us.p95, text));
-    if (req->budget_uusd >= 0)
+    if (req->budget_uusd >= 0 && !told)
+        rb_buf_printf(&why, "; %s on average", rb_format_money(e->cost_uusd.mean, text));
+    if (req->budget_uusd >= 0 && told)
         rb_buf_printf(&why, "; in budget %.3f, 95 %% within %s", e->p_budget, rb_format_money(e->cost_uusd.p95, text));
     rb_search_explain(search, planner, c, "infeasible: P=%.3f < %g%s", e->p_both, req->confidence, rb_buf_str(&why));
     rb_buf_finish(&why);

@@ -65,7 +65,7 @@ static void step_back(const struct rb_stage_options *before, const struct rb_sta
     }
 }
 
-double **rb_togo_create(const struct rb_options *o, const struct rb_weights *w)
+double **rb_rest_create(const struct rb_options *o, const struct rb_weights *w)
 {
     double **togo = rb_xcalloc((size_t)o->n_stages, sizeof *togo);
     for (int stage = o->n_stages - 1; stage >= 0; stage--) {
@@ -76,7 +76,7 @@ double **rb_togo_create(const struct rb_options *o, const struct rb_weights *w)
     return togo;
 }
 
-void rb_togo_free(const struct rb_options *o, double **togo)
+void rb_rest_free(const struct rb_options *o, double **togo)
 {
     for (int stage = 0; togo && stage < o->n_stages; stage++)
         free(togo[stage]);
@@ -85,7 +85,7 @@ void rb_togo_free(const struct rb_options *o, double **togo)
 
 double rb_frontier_path(const struct rb_options *o, const struct rb_weights *w, struct rb_path *out)
 {
-    double **togo = rb_togo_create(o, w), sum = 0;
+    double **togo = rb_rest_create(o, w), sum = 0;
     const struct rb_option_entry *before = NULL;
     for (int stage = 0; stage < o->n_stages; stage++) {
         const struct rb_stage_options *list = &o->stages[stage];
@@ -101,7 +101,7 @@ double rb_frontier_path(const struct rb_options *o, const struct rb_weights *w, 
         sum += step;
         before = &list->entries[out->entry[stage]];
     }
-    rb_togo_free(o, togo);
+    rb_rest_free(o, togo);
     return sum;
 }
 

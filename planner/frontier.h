@@ -13,9 +13,9 @@ struct rb_weights {
 double rb_weigh(const struct rb_weights *w, const struct rb_stage_sample *sample);
 
 // out_togo[stage][entry]: the least weighted sum of the stages after `stage` when it is carried out by `entry`.
-// Allocated here: free with rb_togo_free.
-double **rb_togo_create(const struct rb_options *o, const struct rb_weights *w);
-void rb_togo_free(const struct rb_options *o, double **togo);
+// Allocated here: free with rb_rest_free.
+double **rb_rest_create(const struct rb_options *o, const struct rb_weights *w);
+void rb_rest_free(const struct rb_options *o, double **togo);
 
 // The path with the least weighted sum; ties by the earlier entry. Returns the sum.
 double rb_frontier_path(const struct rb_options *o, const struct rb_weights *w, struct rb_path *out);

@@ -37,29 +37,12 @@ static bool count_is_listed(const struct rb_search *search, int offer, int nodes
     return nodes % (nodes / 10) == 0 || is_corner(search, offer, nodes);
 }
 
-// Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
-static bool is_outbid(const struct rb_scenario *s, const struct rb_sizes *sizes, int offer)
-{
-    const struct rb_sim_offer *mine = &s->sim_offers[offer];
-    for (int i = 0; i < s->n_offers; i++) {
-        const struct rb_sim_offer *other = &s->sim_offers[i];
-        if (i == offer || sizes[i].n == 0 || other->training != mine->training ||
-            other->provisioning != mine->provisioning || other->offer->gpus != mine->offer->gpus)
-            continue;
-        int64_t more = other->billing.rate.uusd_per_hour - mine->billing.rate.uusd_per_hour;
-        int64_t more_disk = other->billing.disk_rate.uusd_per_hour - mine->billing.disk_rate.uusd_per_hour;
-        if (more <= 0 && more_disk <= 0 && (more < 0 || more_disk < 0 || i < offer))
-            return true;
-    }
-    return false;
-}
-
 static int list_offer(struct rb_options *o, int stage, int offer, struct rb_option_entry *out)
 {
     const struct rb_sizes *sizes = &o->search->sizes[offer];
     int per_node = rb_search_gpus_per_node(o->search, offer), n = 0;
     int most = 0;
-    if (sizes->n > 0 && !is_outbid(o->search->scenario, o->search->sizes, offer))
+    if (sizes->n > 0 && !rb_search_is_outbid(o->search, offer))
         most = rb_search_useful_nodes(o->search, stage, offer);
     for (int nodes = 1; nodes <= most; nodes++) {
         if (!count_is_listed(o->search, offer, nodes, most)) {

@@ -1,12 +1,15 @@
 #include "planner/score.h"
 
+#include "planner/estimator.h"
 #include "planner/on_time.h"
 #include "planner/stage_samples.h"
+#include "simulator/trial_law.h"
 
 #include <math.h>
 
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
-#define SETTLED        1e-6 // leftover frequencies that no longer matter
+#define SURE_SIGMA     6.0 // a cost is not further from its mean than this
+#define SETTLED        2e-5 // leftover frequencies that no longer matter
 
 // Micro-dollars a second of one node, machine and disk.
 static double rate_uusd(const struct rb_billing *b)
@@ -29,6 +32,40 @@ bool rb_score_applies(const struct rb_search *search, const char **out_why)
         if (search->sizes[offer].n > 0 && !rb_stage_times_apply(search->scenario, offer, out_why))
             return false;
     }
+    return true;
+}
+
+// The floor of a stage on the most nodes of any offer and with any size that is the fastest in the mean.
+static bool fastest_floor(struct rb_search *search, int stage, const struct rb_law **out, struct rb_err *err)
+{
+    *out = NULL;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_sizes *sizes = &search->sizes[offer];
+        int nodes = sizes->n > 0 ? rb_search_useful_nodes(search, stage, offer) : 0;
+        for (int i = 0; i < sizes->n; i++) {
+            if (rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]) > nodes)
+                continue;
+            struct rb_stage_work work = {stage, offer, sizes->gpus[i], nodes, 0};
+            const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
+            if (!law)
+                return false;
+            if (!*out || law->mean_s < (*out)->mean_s)
+                *out = law;
+        }
+    }
+    return true;
+}
+
+bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err *err)
+{
+    double variance_s2 = 0;
+    for (int stage = 0; stage < search->scenario->stages.n; stage++) {
+        const struct rb_law *law;
+        if (!fastest_floor(search, stage, &law, err))
+            return false;
+        variance_s2 += law ? law->variance_s2 : 0;
+    }
+    *out_s = sqrt(variance_s2);
     return true;
 }
 
@@ -136,5 +173,120 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
         score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
     score.p_error = fmin(1, score.p_error + score.unready);
     *out = score;
+    return true;
+}
+
+bool rb_score_floor_uusd(struct rb_search *search, const struct rb_candidate *candidate, double *out_uusd,
+                         struct rb_err *err)
+{
+    double sum = 0;
+    for (int i = 0; i < candidate->n_stages; i++) {
+        const struct rb_choice *c = &candidate->stages[i];
+        int kept = rb_choice_kept(i > 0 ? &candidate->stages[i - 1] : NULL, c);
+        struct rb_stage_work work = {i, c->offer, c->gpus, c->nodes, kept};
+        const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
+        if (!law)
+            return false;
+        const struct rb_provisioning *p = search->scenario->sim_offers[c->offer].provisioning;
+        const struct rb_stage_time bound = {.law = *law, .queue_mean_s = rb_queue_mean_s(p)};
+        sum += rb_stage_cost_mean_uusd(search->scenario, c, kept, &bound);
+    }
+    *out_uusd = sum;
+    return true;
+}
+
+bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
+                         struct rb_err *err)
+{
+    const struct rb_law *laws[RB_LIMIT_STAGES];
+    struct rb_arena arena;
+    for (int i = 0; i < candidate->n_stages; i++) {
+        int kept;
+        const struct rb_stage_time *t = stage_time(search, candidate, i, RB_SCORE_ACCURACY, &kept, err);
+        if (!t)
+            return false;
+        laws[i] = &t->law;
+    }
+    rb_arena_init(&arena);
+    struct rb_law_sum sum = rb_law_sum_create(laws, candidate->n_stages, &arena);
+    *out_s = rb_law_sum_quantile(&sum, p);
+    rb_arena_finish(&arena);
+    return true;
+}
+
+// --- as the estimate that a search compares
+
+// At most this is the standard deviation of the cost: the time of a stage and the delays of its new nodes, as if both
+// always erred in the same direction.
+static bool cost_deviation_uusd(struct rb_search *search, const struct rb_candidate *c, double *out, struct rb_err *err)
+{
+    double variance = 0;
+    for (int i = 0; i < c->n_stages; i++) {
+        int kept;
+        const struct rb_stage_time *t = stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, &kept, err);
+        if (!t)
+            return false;
+        const struct rb_sim_offer *offer = &search->scenario->sim_offers[c->stages[i].offer];
+        double queue_s = sqrt(rb_dist_variance(&offer->provisioning->queue_s));
+        double deviation_s = c->stages[i].nodes * sqrt(t->law.variance_s2) + (c->stages[i].nodes - kept) * queue_s;
+        variance += pow(rate_uusd(&offer->billing) * deviation_s, 2);
+    }
+    *out = sqrt(variance);
+    return true;
+}
+
+// P(cost <= budget) where moments alone decide it: 1 far above the mean, 0 (not as high as the confidence asked, by
+// Cantelli's inequality) far below. NAN: they do not.
+static double budget_by_moments(const struct rb_search *search, const struct rb_score *score, double deviation_uusd)
+{
+    double room = (double)search->req->budget_uusd - score->cost_mean_uusd;
+    double variance = deviation_uusd * deviation_uusd;
+    if (room > SURE_SIGMA * deviation_uusd + score->cost_error_uusd)
+        return 1;
+    if (room < -score->cost_error_uusd && variance / (variance + room * room) < search->req->confidence)
+        return 0;
+    return NAN;
+}
+
+// As accurately as it takes to tell the probability from the confidence asked.
+static bool score_as_needed(struct rb_search *search, const struct rb_candidate *candidate, struct rb_score *out,
+                            struct rb_err *err)
+{
+    if (!rb_score_candidate(search, candidate, RB_SCORE_SEARCH_ACCURACY, out, err))
+        return false;
+    if (fabs(out->p_deadline - search->req->confidence) > out->p_error - out->unready)
+        return true;
+    return rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, out, err);
+}
+
+bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_score score;
+    double deviation_uusd, p_budget = 1;
+    if (!score_as_needed(search, candidate, &score, err))
+        return false;
+    if (req->budget_uusd >= 0 && !cost_deviation_uusd(search, candidate, &deviation_uusd, err))
+        return false;
+    if (req->budget_uusd >= 0)
+        p_budget = budget_by_moments(search, &score, deviation_uusd);
+    bool spoiled = score.p_deadline >= req->confidence && score.p_deadline - score.unready < req->confidence;
+    if (spoiled)
+        return rb_search_replicates(search, candidate, req->samples, err);
+    if (score.p_deadline >= req->confidence && isnan(p_budget))
+        return rb_estimate_candidate(search, candidate, NULL, err);
+    p_budget = isnan(p_budget) ? 0 : p_budget;
+    search->n_evaluated++;
+    candidate->estimate = (struct rb_estimate){
+        .time_us.mean = (int64_t)llround(score.time_mean_us),
+        .cost_uusd.mean = (int64_t)llround(score.cost_mean_uusd),
+        .p_deadline = score.p_deadline,
+        .p_budget = p_budget,
+        .p_both = fmin(score.p_deadline, p_budget),
+        .samples = req->samples,
+        .time_method = RB_ESTIMATE_LAWS,
+        .cost_method = RB_ESTIMATE_LAWS,
+        .error = {.cost_mean_uusd = (int64_t)ceil(score.cost_error_uusd), .p_deadline = score.p_error},
+    };
     return true;
 }

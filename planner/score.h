@@ -17,6 +17,12 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);
 
+// Standard deviation of the time of a fast plan: what times of this request are measured by. Seconds.
+bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err *err);
+
+#define RB_SCORE_ACCURACY        1e-4 // of what is told
+#define RB_SCORE_SEARCH_ACCURACY 1e-3 // while searching: where it decides, nothing finer is made
+
 struct rb_score {
     double time_mean_us, cost_mean_uusd;
     double p_deadline;       // 1 without a deadline
@@ -28,5 +34,17 @@ struct rb_score {
 // Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told.
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);
+
+// A lower bound of its mean cost, in microseconds of computing.
+bool rb_score_floor_uusd(struct rb_search *search, const struct rb_candidate *candidate, double *out_uusd,
+                         struct rb_err *err);
+
+// Smallest time that it keeps with probability `p`, at the accuracy that is told. Seconds.
+bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
+                         struct rb_err *err);
+
+// What a search compares, into candidate->estimate: means and probabilities, no quantiles. A budget that moments do not
+// decide, and a probability that nodes not ready might spoil, are settled by replicates.
+bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-// The best of a list of candidates without scoring every one on all replicates: a first few replicates show which ones
-// cannot win.
-#include "planner/search.h"
+// The best of a list of candidates without scoring every one in full: a lower bound of their cost, or a first few
+// replicates, show which ones cannot win.
+#include "planner/score.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +46,8 @@ static int compare_objectives(const void *pa, const void *pb)
 bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
                        const struct rb_estimate *best_screened)
 {
+    if (search->by_laws)
+        return rb_search_feasible(search, screened);
     return may_be_feasible(search, screened) && may_be_better(search, screened, best_screened);
 }
 
@@ -68,9 +70,51 @@ static bool screen(struct rb_search *search, struct rb_candidate *candidates, in
     return true;
 }
 
+static void explain_bound(struct rb_search *search, const char *planner, const struct rb_candidate *c,
+                          double bound_uusd, const struct rb_candidate *best)
+{
+    char text[32];
+    int64_t more_uusd = (int64_t)bound_uusd - best->estimate.cost_uusd.mean;
+    rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
+}
+
+// From laws a score is exact: in order of a lower bound of their cost, until the bound passes the best.
+static bool best_by_laws(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
+                         int *out_best, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
+    int best = -1;
+    for (int i = 0; i < n; i++) {
+        order[i].index = i;
+        if (!rb_score_floor_uusd(search, &candidates[i], &order[i].objective, err))
+            return false;
+    }
+    qsort(order, (size_t)n, sizeof *order, compare_objectives);
+    for (int i = 0; i < n && !(best >= 0 && rb_search_out_of_time(search)); i++) {
+        struct rb_candidate *c = &candidates[order[i].index];
+        if (best >= 0 && order[i].objective > (double)candidates[best].estimate.cost_uusd.mean + 1) {
+            explain_bound(search, planner, c, order[i].objective, &candidates[best]);
+            continue;
+        }
+        if (!rb_search_score(search, c, search->req->samples, err))
+            return false;
+        bool wins = rb_search_feasible(search, &c->estimate) &&
+                    (best < 0 || rb_candidate_compare(c, &candidates[best], search->req->objective) < 0);
+        if (!wins)
+            rb_search_explain_loss(search, planner, c, best < 0 ? NULL : &candidates[best]);
+        else if (best >= 0)
+            rb_search_explain_loss(search, planner, &candidates[best], c);
+        best = wins ? order[i].index : best;
+    }
+    *out_best = best;
+    return true;
+}
+
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err)
 {
+    if (search->by_laws)
+        return best_by_laws(search, planner, candidates, n, out_best, err);
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
     if (!screen(search, candidates, n, order, err))
         return false;

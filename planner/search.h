@@ -18,6 +18,7 @@ struct rb_search {
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
     const char *why_not_by_laws;      // else; NULL
     struct rb_stage_times *times;     // the request's, or own; by_laws only
+    bool owns_times;
     struct rb_on_time *on_time;       // by_laws with a deadline
     struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
     bool *has_result;
@@ -48,6 +49,8 @@ extern const struct rb_planner rb_planner_greedy, rb_planner_naive, rb_planner_o
 
 int rb_search_n_trials(const struct rb_search *search, int stage);
 int rb_search_gpus_per_node(const struct rb_search *search, int offer);
+// Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
+bool rb_search_is_outbid(const struct rb_search *search, int offer);
 // Nodes one trial of this size needs.
 int rb_nodes_per_trial(int gpus_per_node, int gpus);
 // Smallest number of nodes on which n trials run at once.
@@ -58,18 +61,24 @@ int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 
 // --- scores
 
-// The exact estimate from the first `samples` replicates, into candidate->estimate.
+// What a search compares, into candidate->estimate: from the laws of the stages where the request allows it, else from the
+// first `samples` replicates.
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
+// From replicates in any case.
+bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
 double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate);
 // How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
 int rb_need_count(double confidence, int n);
 
-// The best feasible of n candidates: all are screened on the first replicates, and every one that could still win
-// (within four standard errors) is scored on all. Returns its index in out_best, -1: none feasible. Scored candidates
+// The best feasible of n candidates. Scores from laws are exact, and what a lower bound excludes is not scored; else all are
+// screened on the first replicates, and every one that could still win (within four standard errors) is scored on all. Returns its index in out_best, -1: none feasible. Scored candidates
 // have estimate.samples == req->samples.
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err);
+
+// Is the time limit of the request reached?
+bool rb_search_out_of_time(const struct rb_search *search);
 
 // One candidate on the first replicates only, into candidate->estimate.
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);

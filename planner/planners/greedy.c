@@ -118,7 +118,7 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
     for (int i = 0; i < start->n_stages; i++)
         now.gpus[i] = start->stages[i].nodes * rb_search_gpus_per_node(search, start->stages[i].offer);
     bool found = true;
-    while (found) {
+    while (found && !rb_search_out_of_time(search)) {
         if (!best_step(search, &now, &next, &found, err))
             return false;
         if (found)

@@ -1,8 +1,10 @@
-// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, nodes kept or released at barriers.
-// Shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
+// The cheapest (or fastest) plan over GPUs per trial x nodes x offer per stage, nodes kept or released at barriers. Where
+// the laws of the stages are independent the exact search finds and proves it; else tables of replicates are searched:
+// shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
 #include "planner/branch.h"
+#include "planner/exact.h"
 #include "planner/exchange.h"
 #include "planner/frontier.h"
 
@@ -156,7 +158,7 @@ static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, str
     return rb_optimum_offer_scored(op, &surest, err) && find_best(op, &hull, out, err);
 }
 
-static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     struct rb_optimum op;
     if (!rb_optimum_init(&op, search, err))
@@ -164,6 +166,18 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     bool ok = search_tables(&op, out, err);
     rb_optimum_finish(&op);
     return ok;
+}
+
+static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    if (search->by_laws) {
+        struct rb_exact_options opt = rb_exact_defaults();
+        return rb_exact_plan(search, &opt, out, err);
+    }
+    if (!plan_on_tables(search, out, err))
+        return false;
+    out->bound = (struct rb_plan_bound){.why_not = search->why_not_by_laws};
+    return true;
 }
 
 const struct rb_planner rb_planner_optimal = {

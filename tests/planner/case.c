@@ -39,6 +39,16 @@ void case_finish(struct rb_case *c)
     rb_arena_finish(&c->arena);
 }
 
+void case_make_uncertain(struct rb_case *c, double relative_error)
+{
+    size_t n = (size_t)c->profile.n_training;
+    struct rb_training *training = rb_arena_array(&c->arena, n, sizeof *training);
+    memcpy(training, c->profile.training, n * sizeof *training);
+    for (size_t i = 0; i < n; i++)
+        training[i].relative_error = relative_error;
+    c->profile.training = training;
+}
+
 static int pick(struct rb_stream *s, int low, int high)
 {
     return low + (int)rb_stream_below(s, (uint64_t)(high - low + 1));

@@ -29,4 +29,7 @@ void case_finish(struct rb_case *c);
 // The same number gives the same case.
 void case_random(struct rb_case *c, uint32_t number);
 
+// The measured speed becomes uncertain: stages share its error, so that plans are compared by replicates.
+void case_make_uncertain(struct rb_case *c, double relative_error);
+
 #endif

@@ -1,0 +1,209 @@
+// Planners on random jobs: how far from the proved optimum, and how long they take.
+//
+//     bench/planning gaps  [N] [SEED]...            Markdown tables for docs/RESULTS.md
+//     bench/planning speed [N] [SEED] [TYPES] [MARKETS]
+//
+// The deadline of a job lies between the tightest that any plan keeps at 95 % (Dmin) and the one that the cheapest plan
+// keeps (Dcheap): Dmin (Dcheap / Dmin)^u. All planners are scored by the same laws.
+#include "random_job.h"
+
+#include "planner/exact.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const planners[] = {"static", "naive", "greedy"};
+enum { N_PLANNERS = 3 };
+
+static double cpu_s(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
+static void die(const struct rb_err *err)
+{
+    fprintf(stderr, "planning: %s\n", err->message);
+    exit(1);
+}
+
+static int compare_doubles(const void *pa, const void *pb)
+{
+    double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+// Smallest value with at least q of the sorted sample at or below it.
+static double quantile(double *values, int n, double q)
+{
+    if (n == 0)
+        return NAN;
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    int i = (int)ceil(q * n) - 1;
+    return values[i < 0 ? 0 : i];
+}
+
+// --- one request
+
+struct answer {
+    struct rb_plan_result result;
+    double cpu_s, cost_uusd, quantile_s; // mean cost, and the time kept at the confidence asked
+};
+
+static struct answer ask(const struct random_job *j, const struct rb_scenario *s, const char *planner,
+                         int64_t deadline_us)
+{
+    struct rb_plan_request req = j->req;
+    struct rb_search search;
+    const struct rb_plan_result *result;
+    struct rb_score score;
+    struct rb_err err = {0};
+    struct answer a = {0};
+    req.deadline_us = deadline_us;
+    double start_s = cpu_s();
+    if (!rb_search_init(&search, &req, s, &err) || !rb_search_plan(&search, rb_planner_find(planner), &result, &err))
+        die(&err);
+    a.cpu_s = cpu_s() - start_s;
+    a.result = *result;
+    if (result->feasible && (!rb_score_candidate(&search, &result->best, RB_SCORE_ACCURACY, &score, &err) ||
+                             !rb_score_quantile_s(&search, &result->best, req.confidence, &a.quantile_s, &err)))
+        die(&err);
+    a.cost_uusd = score.cost_mean_uusd;
+    if (getenv("V"))
+        fprintf(stderr, "%s D=%.0f %.1f ms feasible %d made %ld %ld %ld nodes %ld proved %d (%s) gap %g\n", planner,
+                deadline_us / 1e6, a.cpu_s * 1e3, result->feasible, (long)rb_stage_times_made(search.times, 0),
+                (long)rb_stage_times_made(search.times, 1), (long)rb_stage_times_made(search.times, 2),
+                (long)result->bound.nodes_explored, result->bound.proved,
+                result->bound.why_not ? result->bound.why_not : "", result->bound.gap);
+    rb_search_finish(&search);
+    return a;
+}
+
+static void open_scenario(struct random_job *j, struct rb_scenario *s)
+{
+    struct rb_offer *offers;
+    struct rb_err err = {0};
+    int n_offers;
+    if (!rb_planner_offers(&j->job, &j->catalog, &j->arena, &offers, &n_offers, &err) ||
+        !rb_scenario_init(s, &j->job, &j->profile, offers, n_offers, &j->catalog, j->req.seed, &err))
+        die(&err);
+}
+
+static int64_t choose_deadline(struct random_job *j, const struct rb_scenario *s)
+{
+    struct answer cheapest = ask(j, s, "optimal", -1), fastest = ask(j, s, "optimal", 0);
+    double low_s = (double)fastest.result.nearest_deadline_us / 1e6, high_s = fmax(cheapest.quantile_s, low_s);
+    return (int64_t)(1e6 * low_s * pow(high_s / low_s, j->tightness));
+}
+
+// --- gaps
+
+struct gaps {
+    double gap[N_PLANNERS][1000]; // over the optimum, where the planner found a plan
+    int n[N_PLANNERS], n_missed[N_PLANNERS], n_jobs, n_proved;
+    double worst_bound;
+};
+
+static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
+{
+    struct random_job j;
+    struct rb_scenario s;
+    random_job_init(&j, seed, number, 1, 1);
+    j.req.times = rb_stage_times_create(4096);
+    open_scenario(&j, &s);
+    int64_t deadline_us = choose_deadline(&j, &s);
+    struct answer best = ask(&j, &s, "optimal", deadline_us);
+    if (best.result.feasible) {
+        g->n_jobs++;
+        g->n_proved += best.result.bound.proved;
+        g->worst_bound = fmax(g->worst_bound, best.result.bound.gap);
+        for (int i = 0; i < N_PLANNERS; i++) {
+            struct answer a = ask(&j, &s, planners[i], deadline_us);
+            if (a.result.feasible)
+                g->gap[i][g->n[i]++] = a.cost_uusd / best.cost_uusd - 1;
+            else
+                g->n_missed[i]++;
+        }
+    }
+    rb_scenario_finish(&s);
+    rb_stage_times_destroy(j.req.times);
+    random_job_finish(&j);
+}
+
+static void print_gaps(struct gaps *g, uint64_t seed)
+{
+    printf("\nSeed %llu: %d jobs, %d optima proved, largest gap between bound and plan %.2f %%\n\n",
+           (unsigned long long)seed, g->n_jobs, g->n_proved, 100 * g->worst_bound);
+    printf(
+        "| planner | no plan found though one exists | gap to the optimum: mean | median | p95 | max | optimum hit |\n"
+        "|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < N_PLANNERS; i++) {
+        double sum = 0;
+        int hit = 0;
+        for (int k = 0; k < g->n[i]; k++) {
+            sum += g->gap[i][k];
+            hit += g->gap[i][k] < 1e-6;
+        }
+        double *v = g->gap[i];
+        printf("| %s | %d/%d | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %d/%d |\n", planners[i], g->n_missed[i],
+               g->n_jobs, 100 * sum / g->n[i], 100 * quantile(v, g->n[i], 0.5), 100 * quantile(v, g->n[i], 0.95),
+               100 * quantile(v, g->n[i], 1), hit, g->n[i]);
+    }
+}
+
+// --- speed
+
+static void measure_speed(int n, uint64_t seed, int types, int markets)
+{
+    double *ms = calloc((size_t)n, sizeof *ms), *nodes = calloc((size_t)n, sizeof *nodes);
+    int n_proved = 0, n_feasible = 0;
+    for (int i = 0; i < n; i++) {
+        struct random_job j;
+        struct rb_scenario s;
+        random_job_init(&j, seed, (uint32_t)i, types, markets);
+        open_scenario(&j, &s);
+        int64_t deadline_us = choose_deadline(&j, &s);
+        struct answer a = ask(&j, &s, "optimal", deadline_us); // every stage time made anew
+        ms[i] = 1000 * a.cpu_s;
+        nodes[i] = (double)a.result.bound.nodes_explored;
+        n_feasible += a.result.feasible;
+        n_proved += a.result.bound.proved;
+        rb_scenario_finish(&s);
+        random_job_finish(&j);
+    }
+    printf("%d jobs, %d instance types x %d markets: %d feasible, %d proved; search nodes median %.0f, p95 %.0f\n"
+           "optimal plan with proof, every stage time made anew: median %.2f ms, p95 %.2f ms, max %.2f ms of CPU\n",
+           n, types, markets, n_feasible, n_proved, quantile(nodes, n, 0.5), quantile(nodes, n, 0.95),
+           quantile(ms, n, 0.5), quantile(ms, n, 0.95), quantile(ms, n, 1));
+    free(ms);
+    free(nodes);
+}
+
+static int number(int argc, char **argv, int i, int otherwise)
+{
+    return argc > i ? atoi(argv[i]) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    int n = number(argc, argv, 2, 200);
+    if (argc > 1 && strcmp(argv[1], "speed") == 0) {
+        measure_speed(n, (uint64_t)number(argc, argv, 3, 1), number(argc, argv, 4, 1), number(argc, argv, 5, 1));
+        return 0;
+    }
+    if (argc < 2 || strcmp(argv[1], "gaps") != 0 || n < 1 || n > 1000) {
+        fprintf(stderr, "usage: planning gaps [N <= 1000] [SEED]... | planning speed [N] [SEED] [TYPES] [MARKETS]\n");
+        return 2;
+    }
+    for (int i = 3; i < (argc > 3 ? argc : 5); i++) {
+        struct gaps *g = calloc(1, sizeof *g);
+        uint64_t seed = argc > 3 ? (uint64_t)atoi(argv[i]) : (uint64_t)(i - 2);
+        for (int k = 0; k < n; k++)
+            measure_job(g, seed, (uint32_t)k);
+        print_gaps(g, seed);
+        free(g);
+    }
+    return 0;
+}

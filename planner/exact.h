@@ -1,0 +1,57 @@
+// The exact search: the plan of least mean cost among all that keep the constraints, and the proof. For requests whose
+// stages have independent laws (planner/score.h) and whose objective is min_cost.
+//
+// Prices of time give good plans (togo), every one of them scored exactly; then branch and bound (proof) looks at all that
+// bounds do not exclude. Plans whose probability is within its own error of the confidence asked count as feasible for the
+// bound and as infeasible for the answer, so neither claims more than is known.
+// Source: planning study, section 5.
+#ifndef RB_PLANNER_EXACT_H
+#define RB_PLANNER_EXACT_H
+
+#include "planner/labels.h"
+#include "planner/on_time.h"
+#include "planner/togo.h"
+
+#define RB_MULTIPLIERS 6
+#define RB_EXACT_SEEN  24
+
+struct rb_exact_options {
+    double accuracy;   // of stage times while searching
+    bool tilts;        // the tilted chance constraint as a Lagrangian bound
+    bool envelope;     // the fastest remaining stages as a feasibility cut
+    bool labels;       // label dominance
+};
+struct rb_exact_options rb_exact_defaults(void);
+
+struct rb_exact {
+    struct rb_search *search;
+    struct rb_exact_options opt;
+    struct rb_lattice lattice;
+    struct rb_togo *multipliers[RB_MULTIPLIERS]; // [n_multipliers], the first without a price
+    int n_multipliers;
+    bool has_best;
+    struct rb_candidate best;      // its estimate filled
+    struct rb_score best_score;
+    double doubtful_uusd;          // least cost of a plan whose probability does not decide; INFINITY: none
+    double open_uusd;              // least bound of what a limit left unexplored; INFINITY: nothing
+    int64_t n_nodes, node_limit;
+    int64_t n_ruled_out;
+    bool cut, skipped; // by a limit; choices whose stage times would have to be sampled
+    struct rb_candidate seen[RB_EXACT_SEEN]; // [n_seen], plans at prices of time, for the nearest constraints
+    int n_seen;
+    int n_detours;
+};
+
+// The best plan of a request into *out, with its certificate; or the nearest constraints.
+bool rb_exact_plan(struct rb_search *search, const struct rb_exact_options *opt, struct rb_plan_result *out,
+                   struct rb_err *err);
+
+// Offers a plan: it becomes the best if it is feasible and cheaper.
+bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct rb_err *err);
+double rb_exact_to_beat(const struct rb_exact *x); // mean cost; more than any plan costs if none was found
+bool rb_exact_out_of_time(struct rb_exact *x);     // sets cut
+// The shortest path whose values are all exact: bounds are made exact where it runs, until it stays.
+bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price,
+                     struct rb_lattice_path *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,181 @@
+#include "planner/fastest.h"
+
+#include <math.h>
+
+#define ANY_PRICE 1e15 // micro-dollars a second: cost decides ties only
+#define NO_MATTER 1e-5 // of a probability
+#define ROOM      4    // confidences tried above the one asked, to leave room for the budget
+
+// What is looked for: the plan whose time keeps the deadline most surely, or whose quantile is the least.
+enum quest { SUREST, SOONEST };
+
+// Smaller is better.
+static bool measure(struct rb_exact *x, const struct rb_candidate *c, enum quest quest, double *out, struct rb_err *err)
+{
+    struct rb_score score;
+    if (quest == SOONEST)
+        return rb_score_quantile_s(x->search, c, x->search->req->confidence, out, err);
+    if (!rb_score_candidate(x->search, c, RB_SCORE_ACCURACY, &score, err))
+        return false;
+    // Where every plan is as good as sure to be late, the earlier one is the surer.
+    *out = -score.p_deadline + 1e-12 * score.time_mean_us;
+    return true;
+}
+
+static bool is_most(const struct rb_lattice_stage *list, int i)
+{
+    const struct rb_lattice_entry *e = &list->entries[i];
+    for (int k = i + 1; k < list->first[e->choice.offer + 1]; k++) {
+        if (list->entries[k].choice.gpus == e->choice.gpus)
+            return false;
+    }
+    return true;
+}
+
+// Of the entry that a plan has in a stage, with the nodes it keeps.
+static double stage_mean_s(const struct rb_exact *x, const struct rb_candidate *c, int stage)
+{
+    struct rb_lattice_path path;
+    const struct rb_lattice_entry *e = NULL, *before = NULL;
+    if (!rb_lattice_find(&x->lattice, c, &path))
+        return INFINITY;
+    for (int i = 0; i <= stage; i++) {
+        before = e;
+        e = &x->lattice.stages[i].entries[path.entry[i]];
+    }
+    return e->mean_s[rb_lattice_kept(before, e)];
+}
+
+// With as many nodes kept as there can be.
+static double least_mean_s(const struct rb_lattice_entry *e)
+{
+    return e->mean_s[e->count + 1] > 0 ? e->mean_s[e->count + 1] : e->mean_s[0];
+}
+
+// On the most nodes of an offer no stage is later than on fewer: only sizes and offers are left to choose.
+static bool improve(struct rb_exact *x, struct rb_candidate *c, enum quest quest, double *value, struct rb_err *err)
+{
+    bool better = true;
+    while (better && !rb_exact_out_of_time(x)) {
+        better = false;
+        for (int stage = 0; stage < c->n_stages; stage++) {
+            const struct rb_lattice_stage *list = &x->lattice.stages[stage];
+            const double mean_s = stage_mean_s(x, c, stage);
+            for (int i = 0; i < list->n; i++) {
+                struct rb_candidate next = *c;
+                double there;
+                if (!is_most(list, i) || least_mean_s(&list->entries[i]) >= mean_s)
+                    continue;
+                next.stages[stage] = list->entries[i].choice;
+                if (!measure(x, &next, quest, &there, err))
+                    return false;
+                if (there < *value - 1e-9) {
+                    *value = there;
+                    *c = next;
+                    better = true;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// Starts from the shortest path in time, made exact where it runs.
+static bool find(struct rb_exact *x, enum quest quest, struct rb_candidate *out, double *value, struct rb_err *err)
+{
+    struct rb_lattice_path path;
+    struct rb_togo *t = rb_togo_create(&x->lattice);
+    bool ok = rb_exact_settle(x, t, RB_DELAY_CAUTIOUS, ANY_PRICE, &path, err);
+    rb_togo_destroy(t);
+    if (!ok)
+        return false;
+    *out = rb_lattice_candidate(&x->lattice, &path);
+    return measure(x, out, quest, value, err) && improve(x, out, quest, value, err);
+}
+
+bool rb_fastest_surest(struct rb_exact *x, struct rb_candidate *out, struct rb_err *err)
+{
+    double value;
+    return find(x, SUREST, out, &value, err);
+}
+
+// --- with a budget
+
+// The plan that would be best without the budget, at confidences that leave it more and more room.
+static bool needs_without_budget(struct rb_exact *x, struct rb_needs *nearest, struct rb_candidate *surest,
+                                 struct rb_err *err)
+{
+    struct rb_search *search = x->search;
+    const struct rb_plan_request *asked = search->req;
+    struct rb_plan_request req = *asked;
+    bool ok = true;
+    req.budget_uusd = -1;
+    search->req = &req;
+    for (int i = 0; i < ROOM && ok; i++) {
+        struct rb_plan_result result;
+        struct rb_needs needs;
+        req.confidence = asked->confidence + (1 - asked->confidence) * i / ROOM;
+        ok = rb_exact_plan(search, &x->opt, &result, err);
+        search->req = asked;
+        ok = ok && rb_search_needs(search, &result.best, &needs, err);
+        search->req = &req;
+        if (ok && needs.confidence > nearest->confidence)
+            *surest = result.best;
+        if (ok)
+            rb_needs_merge(nearest, &needs);
+    }
+    search->req = asked;
+    return ok;
+}
+
+static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest,
+                              struct rb_err *err)
+{
+    for (int i = 0; i < x->n_seen; i++) {
+        struct rb_needs needs;
+        if (!rb_search_needs(x->search, &x->seen[i], &needs, err))
+            return false;
+        if (needs.confidence > nearest->confidence)
+            *surest = x->seen[i];
+        rb_needs_merge(nearest, &needs);
+    }
+    return needs_without_budget(x, nearest, surest, err);
+}
+
+// Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.
+static bool allow_for_late(struct rb_exact *x, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
+{
+    struct rb_score score;
+    *out = (struct rb_needs){.deadline_us = -1, .budget_uusd = -1, .confidence = 1};
+    if (!rb_score_candidate(x->search, c, RB_SCORE_ACCURACY, &score, err))
+        return false;
+    return score.unready < NO_MATTER || rb_search_needs(x->search, c, out, err);
+}
+
+bool rb_fastest_nearest(struct rb_exact *x, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_needs nearest = rb_needs_none();
+    struct rb_candidate surest, soonest;
+    struct rb_score score;
+    double quantile_s;
+    struct rb_needs late_soonest, late_surest;
+    if (!rb_fastest_surest(x, &surest, err))
+        return false;
+    if (x->search->req->budget_uusd >= 0) {
+        if (!needs_with_budget(x, &surest, &nearest, err))
+            return false;
+    } else {
+        if (!find(x, SOONEST, &soonest, &quantile_s, err) || !allow_for_late(x, &soonest, &late_soonest, err) ||
+            !rb_score_candidate(x->search, &surest, RB_SCORE_ACCURACY, &score, err) ||
+            !allow_for_late(x, &surest, &late_surest, err))
+            return false;
+        nearest.deadline_us = (int64_t)ceil(quantile_s * 1e6);
+        nearest.deadline_us =
+            late_soonest.deadline_us > nearest.deadline_us ? late_soonest.deadline_us : nearest.deadline_us;
+        nearest.confidence = fmin(score.p_deadline, late_surest.confidence);
+    }
+    if (!rb_search_not_found(x->search, &surest, &nearest, out, err))
+        return false;
+    out->cut = x->cut;
+    return true;
+}

@@ -1,0 +1,14 @@
+// What an infeasible request would need, without sampling where only time matters: the surest plan, and the deadline,
+// budget and confidence nearest to those asked.
+#ifndef RB_PLANNER_FASTEST_H
+#define RB_PLANNER_FASTEST_H
+
+#include "planner/exact.h"
+
+// The plan that keeps the deadline most surely, whatever it costs.
+bool rb_fastest_surest(struct rb_exact *x, struct rb_candidate *out, struct rb_err *err);
+
+// Into an infeasible result.
+bool rb_fastest_nearest(struct rb_exact *x, struct rb_plan_result *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,302 @@
+#include "planner/lattice.h"
+
+#include "planner/node_counts.h"
+#include "planner/stage_samples.h"
+#include "simulator/trial_law.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ENVELOPE_POINTS 256
+#define AVOIDED_S       1e9 // longer than any plan takes
+
+// theta in standard deviations of a whole plan: 0.3 bounds a plan that just keeps its deadline best, the others serve
+// plans whose spread is smaller or larger.
+static const double tilts[RB_N_TILTS] = {0.15, 0.35, 0.8, 2.0};
+
+// z with P(N <= z) = p for a standard normal N.
+static double normal_quantile(double p)
+{
+    double low = -10, high = 10;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (erfc(-middle / sqrt(2)) / 2 < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// --- values of one entry
+
+struct values {
+    double mean_s, delay_s[RB_N_DELAYS];
+};
+
+static struct values values_of(const struct rb_lattice *l, const struct rb_times *times)
+{
+    struct values v = {.mean_s = times->mean_s};
+    v.delay_s[RB_DELAY_CAUTIOUS] = times->mean_s + l->caution * times->variance_s2;
+    for (int i = 0; i < RB_N_TILTS; i++)
+        v.delay_s[RB_DELAY_TILT + i] = times->tilted_s[i];
+    return v;
+}
+
+static int kept_nodes(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept)
+{
+    return kept == 0 ? 0 : l->counts[e->choice.offer].nodes[kept - 1];
+}
+
+// The part of a stage's mean bill that its time decides, and what its new nodes add: planner/score.h, as a bound.
+static double cost_uusd(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept, double mean_s)
+{
+    const struct rb_sim_offer *offer = &l->search->scenario->sim_offers[e->choice.offer];
+    const struct rb_law law = {.mean_s = mean_s};
+    const struct rb_stage_time bound = {.law = law, .queue_mean_s = rb_queue_mean_s(offer->provisioning)};
+    return rb_stage_cost_mean_uusd(l->search->scenario, &e->choice, kept_nodes(l, e, kept), &bound);
+}
+
+static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
+{
+    if (v->mean_s > e->mean_s[kept]) {
+        e->mean_s[kept] = v->mean_s;
+        e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
+    }
+    for (int i = 0; i < RB_N_DELAYS; i++)
+        e->delay_s[i][kept] = fmax(e->delay_s[i][kept], v->delay_s[i]);
+}
+
+static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v,
+                      const struct rb_stage_time *time)
+{
+    e->time[kept] = time;
+    e->mean_s[kept] = v->mean_s;
+    e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
+    for (int i = 0; i < RB_N_DELAYS; i++)
+        e->delay_s[i][kept] = v->delay_s[i];
+}
+
+// Trials on several nodes that wait for whichever new nodes come first: simulator/stage_time.h has no closed form.
+static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    int per_trial = rb_nodes_per_trial(rb_search_gpus_per_node(l->search, e->choice.offer), e->choice.gpus);
+    int gangs = e->choice.nodes / per_trial, kept_gangs = kept_nodes(l, e, kept) / per_trial;
+    if (per_trial == 1 || kept_gangs >= rb_search_n_trials(l->search, stage) || kept_gangs == gangs)
+        return false;
+    return gangs - kept_gangs > 1 || e->choice.nodes % per_trial != 0;
+}
+
+bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, struct rb_err *err)
+{
+    if (e->time[kept])
+        return true;
+    if (l->n_sampled >= l->most_sampled && is_sampled(l, stage, e, kept)) {
+        e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
+        return true;
+    }
+    struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes, kept_nodes(l, e, kept)};
+    const struct rb_stage_time *time =
+        rb_stage_times_get(l->search->times, l->search->scenario, &work, l->accuracy, err);
+    if (!time)
+        return false;
+    struct rb_times times = rb_times_of(&time->law, l->theta);
+    struct values v = values_of(l, &times);
+    set_exact(l, e, kept, &v, time);
+    for (int k = kept - 1; k >= 0; k--) {
+        if (!e->time[k])
+            raise_bound(l, e, k, &v);
+    }
+    l->worst_error[stage] = fmax(l->worst_error[stage], time->law.error);
+    l->n_made++;
+    l->n_sampled += time->method == RB_STAGE_PILOT;
+    return true;
+}
+
+// --- which entries exist
+
+static int list_entries(struct rb_lattice *l, int stage, int offer, struct rb_lattice_entry *out)
+{
+    const struct rb_sizes *sizes = &l->search->sizes[offer];
+    const struct rb_lattice_counts *counts = &l->counts[offer];
+    int per_node = rb_search_gpus_per_node(l->search, offer), n = 0;
+    int most = counts->n > 0 ? rb_search_useful_nodes(l->search, stage, offer) : 0;
+    for (int c = 0; c < counts->n && counts->nodes[c] <= most; c++) {
+        for (int i = 0; i < sizes->n; i++) {
+            if (rb_nodes_per_trial(per_node, sizes->gpus[i]) > counts->nodes[c])
+                continue;
+            if (out)
+                out[n] = (struct rb_lattice_entry){.choice = {offer, sizes->gpus[i], counts->nodes[c]}, .count = c};
+            n++;
+        }
+    }
+    return n;
+}
+
+static void allot(struct rb_lattice *l, struct rb_lattice_entry *e)
+{
+    size_t n = (size_t)e->count + 2;
+    double *values = rb_arena_array(&l->arena, n * (2 + RB_N_DELAYS), sizeof *values);
+    e->cost_uusd = values;
+    e->mean_s = values + n;
+    for (int i = 0; i < RB_N_DELAYS; i++)
+        e->delay_s[i] = values + (2 + (size_t)i) * n;
+    e->time = rb_arena_array(&l->arena, n, sizeof(const struct rb_stage_time *));
+}
+
+static bool fill_floor(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, struct rb_err *err)
+{
+    int n = stage > 0 ? e->count + 2 : 1;
+    for (int k = 0; k < n; k++)
+        l->kept[k] = kept_nodes(l, e, k);
+    if (!rb_floors_get(l->floors, stage, &e->choice, l->kept, n, l->times, err))
+        return false;
+    for (int k = 0; k < n; k++) {
+        struct values v = values_of(l, &l->times[k]);
+        set_exact(l, e, k, &v, NULL);
+    }
+    return true;
+}
+
+static bool list_stage(struct rb_lattice *l, int stage, struct rb_err *err)
+{
+    struct rb_lattice_stage *list = &l->stages[stage];
+    int n_offers = l->search->scenario->n_offers, n = 0;
+    for (int offer = 0; offer < n_offers; offer++)
+        n += list_entries(l, stage, offer, NULL);
+    list->entries = rb_arena_array(&l->arena, (size_t)n + 1, sizeof *list->entries);
+    list->first = rb_arena_array(&l->arena, (size_t)n_offers + 1, sizeof *list->first);
+    for (int offer = 0; offer < n_offers; offer++) {
+        list->first[offer] = list->n;
+        list->n += list_entries(l, stage, offer, &list->entries[list->n]);
+    }
+    list->first[n_offers] = list->n;
+    for (int i = 0; i < list->n; i++) {
+        allot(l, &list->entries[i]);
+        if (!fill_floor(l, stage, &list->entries[i], err))
+            return false;
+    }
+    return true;
+}
+
+bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accuracy, struct rb_err *err)
+{
+    double deviation_s;
+    *l = (struct rb_lattice){.search = search, .accuracy = accuracy, .n_stages = search->scenario->stages.n};
+    if (!rb_score_deviation_s(search, &deviation_s, err))
+        return false;
+    rb_arena_init(&l->arena);
+    double deviation = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
+    for (int i = 0; i < RB_N_TILTS; i++)
+        l->theta[i] = tilts[i] / deviation;
+    l->caution = normal_quantile(search->req->confidence) / (2 * deviation);
+    l->caution = fmax(l->caution, 0);
+    rb_node_counts(l);
+    l->floors = rb_floors_create(search, l->theta);
+    l->kept = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->kept);
+    l->times = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->times);
+    for (int stage = 0; stage < l->n_stages; stage++) {
+        if (!list_stage(l, stage, err)) {
+            rb_lattice_finish(l);
+            return false;
+        }
+    }
+    return true;
+}
+
+void rb_lattice_finish(struct rb_lattice *l)
+{
+    rb_floors_destroy(l->floors);
+    rb_arena_finish(&l->arena);
+}
+
+// --- paths
+
+int rb_lattice_kept(const struct rb_lattice_entry *before, const struct rb_lattice_entry *entry)
+{
+    if (!before || before->choice.offer != entry->choice.offer)
+        return 0;
+    return (before->count < entry->count ? before->count : entry->count) + 1;
+}
+
+struct rb_candidate rb_lattice_candidate(const struct rb_lattice *l, const struct rb_lattice_path *path)
+{
+    struct rb_candidate c = {.n_stages = l->n_stages};
+    for (int stage = 0; stage < l->n_stages; stage++)
+        c.stages[stage] = l->stages[stage].entries[path->entry[stage]].choice;
+    return c;
+}
+
+bool rb_lattice_find(const struct rb_lattice *l, const struct rb_candidate *candidate, struct rb_lattice_path *out)
+{
+    for (int stage = 0; stage < l->n_stages; stage++) {
+        const struct rb_lattice_stage *list = &l->stages[stage];
+        const struct rb_choice *c = &candidate->stages[stage];
+        int found = -1;
+        for (int i = list->first[c->offer]; i < list->first[c->offer + 1] && found < 0; i++) {
+            if (list->entries[i].choice.nodes == c->nodes && list->entries[i].choice.gpus == c->gpus)
+                found = i;
+        }
+        if (found < 0)
+            return false;
+        out->entry[stage] = found;
+    }
+    return true;
+}
+
+// --- envelope
+
+// For one offer and size the most nodes are the fastest: the others need no look.
+static bool is_fastest(const struct rb_lattice_stage *list, int i)
+{
+    const struct rb_choice *c = &list->entries[i].choice;
+    for (int k = i + 1; k < list->n && list->entries[k].choice.offer == c->offer; k++) {
+        if (list->entries[k].choice.gpus == c->gpus)
+            return false;
+    }
+    return true;
+}
+
+static void widen(const struct rb_law *law, bool *any, double *low_s, double *high_s)
+{
+    double high = law->low_s + law->step_s * (law->n - 1);
+    *low_s = *any ? fmin(*low_s, law->low_s) : law->low_s;
+    *high_s = *any ? fmin(*high_s, high) : high; // beyond the first that is certain the envelope is 1
+    *any = true;
+}
+
+bool rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_law *out, struct rb_err *err)
+{
+    const struct rb_lattice_stage *list = &l->stages[stage];
+    double low_s = 0, high_s = 0, *below = rb_arena_array(&l->arena, ENVELOPE_POINTS, sizeof *below);
+    double *above = rb_arena_array(&l->arena, ENVELOPE_POINTS, sizeof *above);
+    bool any = false;
+    for (int i = 0; i < list->n; i++) {
+        const struct rb_choice *c = &list->entries[i].choice;
+        if (!is_fastest(list, i))
+            continue;
+        const struct rb_law *law = rb_floors_longest(l->floors, stage, c->offer, c->gpus, err);
+        if (!law)
+            return false;
+        widen(law, &any, &low_s, &high_s);
+    }
+    // The value at the end of a cell is taken at its start: nowhere below the truth, whatever jumps there are.
+    double step_s = fmax((high_s - low_s) / (ENVELOPE_POINTS - 2), 1e-6);
+    for (int i = 0; i < list->n; i++) {
+        if (!is_fastest(list, i))
+            continue;
+        const struct rb_choice *c = &list->entries[i].choice;
+        const struct rb_law *law = rb_floors_longest(l->floors, stage, c->offer, c->gpus, err);
+        for (int k = 0; k < ENVELOPE_POINTS; k++)
+            below[k] = fmax(below[k], rb_law_below(law, low_s + step_s * k));
+    }
+    *out = (struct rb_law){
+        .low_s = low_s - step_s, .step_s = step_s, .n = ENVELOPE_POINTS, .below = below, .above = above};
+    below[ENVELOPE_POINTS - 1] = 1;
+    out->mean_s = out->low_s;
+    for (int k = 0; k < ENVELOPE_POINTS; k++) {
+        above[k] = 1 - below[k];
+        out->mean_s += above[k] * step_s;
+    }
+    return true;
+}

@@ -1,0 +1,69 @@
+// The space of the exact search: every choice of every stage, and for each number of nodes it may find kept a lower bound
+// of its time and cost that becomes exact when the stage-time object is made. Objects are dear, so they are made only
+// where the search asks: more kept nodes never make a stage later, so one object bounds all entries below it.
+#ifndef RB_PLANNER_LATTICE_H
+#define RB_PLANNER_LATTICE_H
+
+#include "planner/floors.h"
+#include "planner/score.h"
+
+// What is weighed against cost. TILT_i: -ln E exp(-theta_i T) / theta_i, which adds up over independent stages and is
+// bounded for every plan that keeps a deadline with a probability; CAUTIOUS: mean and a share of the variance.
+enum rb_delay { RB_DELAY_CAUTIOUS, RB_DELAY_TILT, RB_N_DELAYS = RB_DELAY_TILT + RB_N_TILTS };
+
+struct rb_lattice_entry {
+    struct rb_choice choice;
+    int count; // choice.nodes is the count-th of its offer's node counts
+    // [count + 2], by kept index: 0 for none, i + 1 for the offer's i-th count
+    double *cost_uusd, *mean_s, *delay_s[RB_N_DELAYS];
+    const struct rb_stage_time **time; // NULL: the values are lower bounds
+};
+
+struct rb_lattice_stage {
+    struct rb_lattice_entry *entries; // in order of offer, nodes, gpus: [first[offer], first[offer + 1])
+    int n, *first;
+};
+
+struct rb_lattice {
+    struct rb_search *search;
+    double accuracy;              // of stage times
+    int n_stages;
+    struct rb_lattice_stage stages[RB_LIMIT_STAGES];
+    struct rb_lattice_counts {    // [n_offers]
+        int n, *nodes;            // ascending; the same for all stages
+    } *counts;
+    int most_counts;              // of any offer
+    struct rb_floors *floors;
+    double theta[RB_N_TILTS];     // 1/s
+    double caution;               // of CAUTIOUS: seconds per square second of variance
+    bool thinned;                 // not every node count is in the space
+    int n_outbid;                 // offers that a cheaper one stands for
+    int64_t n_made, n_sampled;    // stage-time objects asked for; of these from pilot samples
+    int64_t most_sampled;         // no more than so many are sampled
+    double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
+    struct rb_arena arena;
+    int *kept;                    // scratch [most_counts + 2]
+    struct rb_times *times;
+};
+
+bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accuracy, struct rb_err *err);
+void rb_lattice_finish(struct rb_lattice *l);
+
+// One entry a stage.
+struct rb_lattice_path {
+    int entry[RB_LIMIT_STAGES];
+};
+
+// Kept index of an entry after another of the stage before (NULL: stage 0).
+int rb_lattice_kept(const struct rb_lattice_entry *before, const struct rb_lattice_entry *entry);
+// Makes the values of an entry exact for one kept index. Sampled times are dear: beyond most_sampled they stay bounds
+// (time NULL), and prices of time avoid them.
+bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, struct rb_err *err);
+struct rb_candidate rb_lattice_candidate(const struct rb_lattice *l, const struct rb_lattice_path *path);
+// The path of a candidate; false: a choice of it is not in the space.
+bool rb_lattice_find(const struct rb_lattice *l, const struct rb_candidate *candidate, struct rb_lattice_path *out);
+
+// The law of a stage that no choice of it can beat at any time: the pointwise largest distribution function.
+bool rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_law *out, struct rb_err *err);
+
+#endif

@@ -1,0 +1,255 @@
+#include "planner/proof.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
+
+// A beginning of a plan: sums over the stages before.
+struct prefix {
+    double cost_uusd, delay_s[RB_N_DELAYS], error;
+    const struct rb_lattice_entry *last;
+};
+
+struct child {
+    double bound;
+    int entry, kept;
+};
+
+struct proof {
+    struct rb_exact *x;
+    struct rb_lattice *l;
+    struct rb_on_time *on_time; // NULL: no deadline
+    double deadline_s;
+    struct rb_product products[RB_LIMIT_STAGES + 1]; // of the stages before
+    struct rb_transform rest[RB_LIMIT_STAGES + 1];   // envelopes of the stages from here on
+    double rest_error[RB_LIMIT_STAGES + 1];          // largest error of their laws in the bounds
+    struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
+    struct rb_labels *labels;
+    struct rb_lattice_path path;
+    struct rb_arena arena;
+};
+
+// --- what does not change during the search
+
+static bool add_envelope(struct proof *p, int stage, double *low_s, struct rb_err *err)
+{
+    struct rb_law *law = rb_arena_alloc(&p->arena, sizeof *law);
+    if (!rb_lattice_envelope(p->l, stage, law, err))
+        return false;
+    int n = rb_on_time_terms(p->on_time);
+    double *re = rb_arena_array(&p->arena, (size_t)n, sizeof *re),
+           *im = rb_arena_array(&p->arena, (size_t)n, sizeof *im);
+    struct rb_product product = {.n = p->rest[stage + 1].n, .re = re, .im = im};
+    for (int k = 0; k < product.n; k++) {
+        re[k] = p->rest[stage + 1].re[k];
+        im[k] = p->rest[stage + 1].im[k];
+    }
+    rb_product_multiply(&product, &product, rb_on_time_transform(p->on_time, law));
+    p->rest[stage] = (struct rb_transform){product.n, re, im};
+    *low_s = law->low_s;
+    return true;
+}
+
+// Times at which beginnings are compared: from the soonest they can end to the latest that leaves room for the rest.
+static void set_times(struct proof *p, const double *low_s)
+{
+    double before_s = 0, after_s = 0;
+    for (int stage = 0; stage < p->l->n_stages; stage++)
+        after_s += low_s[stage];
+    for (int stage = 0; stage + 1 < p->l->n_stages; stage++) {
+        before_s += low_s[stage];
+        after_s -= low_s[stage];
+        double span_s = fmax(p->deadline_s - after_s - before_s, 0);
+        for (int i = 0; i < RB_LABEL_TIMES; i++)
+            p->times[stage][i] = rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES);
+    }
+}
+
+static bool prepare_times(struct proof *p, struct rb_err *err)
+{
+    int n_stages = p->l->n_stages, n = rb_on_time_terms(p->on_time);
+    double low_s[RB_LIMIT_STAGES];
+    double *re = rb_arena_array(&p->arena, (size_t)n, sizeof *re),
+           *im = rb_arena_array(&p->arena, (size_t)n, sizeof *im);
+    struct rb_product one = {.re = re, .im = im};
+    rb_product_begin(&one, n);
+    p->rest[n_stages] = (struct rb_transform){n, re, im};
+    for (int stage = n_stages - 1; stage >= 0; stage--) {
+        if (!add_envelope(p, stage, &low_s[stage], err))
+            return false;
+    }
+    set_times(p, low_s);
+    for (int stage = 0; stage <= n_stages; stage++) {
+        p->products[stage].re = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
+        p->products[stage].im = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
+    }
+    rb_product_begin(&p->products[0], n);
+    return true;
+}
+
+// --- bounds
+
+// The tilted constraint: P(T <= D) >= c' means that the tilts add up to at most D - ln(c') / theta.
+static double limit_s(const struct proof *p, int tilt, double error)
+{
+    double confidence = p->x->search->req->confidence - error;
+    if (confidence <= 0)
+        return INFINITY;
+    return p->deadline_s - log(confidence) / p->l->theta[tilt];
+}
+
+static double bound_of(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
+                       int kept)
+{
+    double cost = at->cost_uusd + e->cost_uusd[kept], bound = -INFINITY;
+    double error =
+        at->error + p->rest_error[stage + 1] + (e->time[kept] ? e->time[kept]->law.error : p->l->worst_error[stage]);
+    for (int i = 0; i < p->x->n_multipliers; i++) {
+        const struct rb_togo *t = p->x->multipliers[i];
+        double sum = cost + rb_togo_after(t, stage, e);
+        if (t->price > 0)
+            sum += t->price * (at->delay_s[t->delay] + e->delay_s[t->delay][kept] -
+                               limit_s(p, (int)t->delay - RB_DELAY_TILT, error));
+        bound = fmax(bound, sum);
+    }
+    return bound;
+}
+
+static struct prefix step(const struct prefix *at, const struct rb_lattice_entry *e, int kept)
+{
+    struct prefix next = *at;
+    next.cost_uusd += e->cost_uusd[kept];
+    for (int i = 0; i < RB_N_DELAYS; i++)
+        next.delay_s[i] += e->delay_s[i][kept];
+    next.error += e->time[kept]->law.error;
+    next.last = e;
+    return next;
+}
+
+// Could the plan be in time if every remaining stage were as fast as any choice makes it?
+static bool may_be_in_time(struct proof *p, int stage, const struct prefix *next, const struct rb_law *law)
+{
+    bool last = stage + 1 == p->l->n_stages;
+    struct rb_product *product = &p->products[stage + 1];
+    rb_product_multiply(product, &p->products[stage], rb_on_time_transform(p->on_time, law));
+    if (!p->x->opt.envelope && !last)
+        return true;
+    struct rb_limit_weights deadline = rb_on_time_deadline(p->on_time);
+    double below = rb_product_below_with(product, &p->rest[stage + 1], &deadline);
+    return below + next->error + rb_product_leftover(product, p->on_time) >= p->x->search->req->confidence;
+}
+
+static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
+{
+    const struct rb_product *product = &p->products[stage + 1];
+    const struct rb_lattice_entry *e = next->last;
+    if (!p->labels || stage + 1 == p->l->n_stages || rb_product_leftover(product, p->on_time) > TELLABLE)
+        return false;
+    struct rb_label label = {.cost_uusd = next->cost_uusd, .error = next->error};
+    for (int i = 0; i < RB_LABEL_TIMES; i++)
+        label.below[i] = rb_product_below(product, &p->times[stage][i]);
+    int n_offers = p->l->search->scenario->n_offers;
+    return rb_labels_dominated(p->labels, (stage * n_offers + e->choice.offer) * p->l->most_counts + e->count, &label);
+}
+
+// --- the search
+
+static int compare_children(const void *pa, const void *pb)
+{
+    const struct child *a = pa, *b = pb;
+    if (a->bound < b->bound || a->bound > b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return a->entry - b->entry;
+}
+
+static int list_children(struct proof *p, int stage, const struct prefix *at, struct child *out)
+{
+    const struct rb_lattice_stage *list = &p->l->stages[stage];
+    double to_beat = rb_exact_to_beat(p->x);
+    int n = 0;
+    for (int i = 0; i < list->n; i++) {
+        int kept = rb_lattice_kept(at->last, &list->entries[i]);
+        double bound = bound_of(p, stage, at, &list->entries[i], kept);
+        if (bound < to_beat)
+            out[n++] = (struct child){bound, i, kept};
+    }
+    p->x->n_ruled_out += list->n - n;
+    qsort(out, (size_t)n, sizeof *out, compare_children);
+    return n;
+}
+
+static bool out_of_limits(struct rb_exact *x)
+{
+    if (x->n_nodes >= x->node_limit)
+        x->cut = true;
+    return x->cut || (rb_exact_out_of_time(x));
+}
+
+// Is the child worth a look, now that its stage time is exact? *next: the sums with it.
+static bool stands(struct proof *p, int stage, const struct prefix *at, const struct child *c, struct prefix *next)
+{
+    const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
+    *next = step(at, e, c->kept);
+    if (bound_of(p, stage, at, e, c->kept) >= rb_exact_to_beat(p->x))
+        return false;
+    if (p->on_time && !may_be_in_time(p, stage, next, &e->time[c->kept]->law))
+        return false;
+    return !is_dominated(p, stage, next);
+}
+
+static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err)
+{
+    struct rb_exact *x = p->x;
+    if (stage == p->l->n_stages) {
+        struct rb_candidate c = rb_lattice_candidate(p->l, &p->path);
+        return rb_exact_offer(x, &c, err);
+    }
+    RB_AUTO(rb_auto_free)
+    struct child *children = rb_xcalloc((size_t)p->l->stages[stage].n + 1, sizeof *children);
+    int n = list_children(p, stage, at, children);
+    for (int i = 0; i < n && children[i].bound < rb_exact_to_beat(x); i++) {
+        struct prefix next;
+        if (out_of_limits(x)) {
+            x->open_uusd = fmin(x->open_uusd, children[i].bound);
+            return true;
+        }
+        x->n_nodes++;
+        if (!rb_lattice_make(p->l, stage, &p->l->stages[stage].entries[children[i].entry], children[i].kept, err))
+            return false;
+        if (!p->l->stages[stage].entries[children[i].entry].time[children[i].kept]) {
+            x->open_uusd = fmin(x->open_uusd, children[i].bound);
+            x->skipped = true;
+            continue;
+        }
+        p->path.entry[stage] = children[i].entry;
+        if (!stands(p, stage, at, &children[i], &next))
+            x->n_ruled_out++;
+        else if (!visit(p, stage + 1, &next, err))
+            return false;
+    }
+    return true;
+}
+
+bool rb_proof(struct rb_exact *x, struct rb_err *err)
+{
+    const struct rb_plan_request *req = x->search->req;
+    struct rb_lattice *l = &x->lattice;
+    struct proof *p = rb_xcalloc(1, sizeof *p);
+    struct prefix none = {0};
+    p->x = x;
+    p->l = l;
+    p->on_time = x->search->on_time;
+    p->deadline_s = (double)req->deadline_us / 1e6;
+    rb_arena_init(&p->arena);
+    for (int stage = l->n_stages - 1; stage >= 0; stage--)
+        p->rest_error[stage] = p->rest_error[stage + 1] + l->worst_error[stage];
+    // Dominance knows mean costs only: with a budget their whole law counts.
+    if (x->opt.labels && p->on_time && req->budget_uusd < 0)
+        p->labels = rb_labels_create(l->n_stages * l->search->scenario->n_offers * l->most_counts);
+    bool ok = (!p->on_time || prepare_times(p, err)) && visit(p, 0, &none, err);
+    rb_labels_destroy(p->labels);
+    rb_arena_finish(&p->arena);
+    free(p);
+    return ok;
+}
