@@ -15,6 +15,7 @@ static const struct action {
     {"DescribeAddresses", rb_mock_describe_addresses},
     {"DescribeAvailabilityZones", rb_mock_describe_availability_zones},
     {"DescribeImages", rb_mock_describe_images},
+    {"DescribeInstanceTypeOfferings", rb_mock_describe_instance_type_offerings},
     {"DescribeInstanceTypes", rb_mock_describe_instance_types},
     {"DescribeInstances", rb_mock_describe_instances},
     {"DescribeRegions", rb_mock_describe_regions},

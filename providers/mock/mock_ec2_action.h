@@ -31,6 +31,7 @@ rb_mock_action_fn rb_mock_describe_tags;
 rb_mock_action_fn rb_mock_describe_addresses;
 rb_mock_action_fn rb_mock_describe_availability_zones;
 rb_mock_action_fn rb_mock_describe_images;
+rb_mock_action_fn rb_mock_describe_instance_type_offerings;
 rb_mock_action_fn rb_mock_describe_instance_types;
 rb_mock_action_fn rb_mock_describe_regions;
 rb_mock_action_fn rb_mock_describe_spot_price_history;

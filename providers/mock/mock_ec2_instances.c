@@ -110,6 +110,34 @@ static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_close(out, "placement");
 }
 
+// The root volume, where one of given size was asked for; it goes with the instance.
+static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    char id[24];
+    if (i->disk_gb == 0 || i->state == RB_CLOUD_TERMINATED) {
+        rb_mock_xml_empty(out, "blockDeviceMapping");
+        return;
+    }
+    snprintf(id, sizeof id, "vol-%s", i->id + strlen("i-"));
+    rb_buf_puts(out, "<blockDeviceMapping><item>");
+    rb_mock_xml_text(out, "deviceName", "/dev/sda1");
+    rb_mock_xml_open(out, "ebs");
+    rb_mock_xml_text(out, "volumeId", id);
+    rb_mock_xml_text(out, "status", "attached");
+    rb_mock_xml_instant(out, "attachTime", i->requested_us);
+    rb_mock_xml_bool(out, "deleteOnTermination", true);
+    rb_buf_puts(out, "</ebs></item></blockDeviceMapping>");
+}
+
+// A spot instance has come by a request of its own, even where RunInstances asked.
+static void write_spot_request(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    char id[16];
+    snprintf(id, sizeof id, "sir-%.8s", i->id + strlen(i->id) - 8);
+    rb_mock_xml_text(out, "spotInstanceRequestId", id);
+    rb_mock_xml_text(out, "instanceLifecycle", "spot");
+}
+
 void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i)
 {
     struct rb_buf *out = call->out;
@@ -126,11 +154,11 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
     rb_mock_xml_text(out, "architecture", "x86_64");
     rb_mock_xml_text(out, "rootDeviceType", "ebs");
     rb_mock_xml_text(out, "rootDeviceName", "/dev/sda1");
-    rb_mock_xml_empty(out, "blockDeviceMapping");
+    write_volume(out, i);
     rb_mock_xml_text(out, "virtualizationType", "hvm");
     rb_mock_xml_text(out, "clientToken", i->token);
     if (i->offer->market == RB_MARKET_SPOT)
-        rb_mock_xml_text(out, "instanceLifecycle", "spot");
+        write_spot_request(out, i);
     rb_mock_write_tags(call, i);
     rb_mock_xml_text(out, "hypervisor", "xen");
     rb_mock_xml_empty(out, "groupSet");

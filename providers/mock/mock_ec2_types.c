@@ -1,4 +1,4 @@
-// What the cloud sells: DescribeInstanceTypes, read off the catalogue.
+// What the cloud sells, and where: DescribeInstanceTypes and DescribeInstanceTypeOfferings, read off the catalogue.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
@@ -123,6 +123,66 @@ bool rb_mock_describe_instance_types(struct rb_mock_call *call)
             write_type(call, o);
     }
     rb_mock_xml_close(call->out, "instanceTypeSet");
+    rb_mock_write_next_token(call, &page);
+    return true;
+}
+
+// --- DescribeInstanceTypeOfferings ---
+
+static bool offering_matches(const struct rb_mock_filters *filters, const char *type, const char *location)
+{
+    for (int k = 0; k < filters->n; k++) {
+        const struct rb_mock_filter *f = &filters->filters[k];
+        if (!rb_mock_filter_matches(f, strcmp(f->name, "location") == 0 ? location : type))
+            return false;
+    }
+    return true;
+}
+
+static void write_offering(struct rb_mock_call *call, const char *type, const char *kind, const char *location)
+{
+    rb_mock_xml_open(call->out, "item");
+    rb_mock_xml_text(call->out, "instanceType", type);
+    rb_mock_xml_text(call->out, "locationType", kind);
+    rb_mock_xml_text(call->out, "location", location);
+    rb_mock_xml_close(call->out, "item");
+}
+
+static bool is_sold_in(const struct rb_mock_call *call, const char *zone, const char *type)
+{
+    const struct rb_catalog *c = catalog_of(call);
+    return rb_cloud_offer(c, call->region, zone, type, RB_MARKET_ON_DEMAND) ||
+           rb_cloud_offer(c, call->region, zone, type, RB_MARKET_SPOT);
+}
+
+bool rb_mock_describe_instance_type_offerings(struct rb_mock_call *call)
+{
+    static const char *const known[] = {"instance-type", "location", NULL};
+    const struct rb_catalog *c = catalog_of(call);
+    const struct rb_cloud_region *region = rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region);
+    const char *kind = rb_form_get(call->form, "LocationType");
+    struct rb_mock_filters filters;
+    struct rb_mock_page page;
+    kind = kind ? kind : "region";
+    bool by_zone = strcmp(kind, "availability-zone") == 0;
+    if (!rb_mock_read_filters(call, known, &filters) || !rb_mock_read_page(call, 5, 1000, &page) ||
+        !rb_mock_call_checked(call))
+        return false;
+    if (!by_zone && strcmp(kind, "region") != 0)
+        return rb_mock_refuse(
+            call, 400, "InvalidParameterValue",
+            "Value (%.40s) for parameter LocationType is invalid. Expected region or availability-zone", kind);
+    rb_mock_xml_open(call->out, "instanceTypeOfferingSet");
+    for (int i = 0; i < c->n_offers; i++) {
+        const char *type = c->offers[i].instance_type;
+        for (int z = 0; z < (by_zone ? region->n_zones : 1) && speaks_for_type(call, &c->offers[i]); z++) {
+            const char *location = by_zone ? region->zones[z] : call->region;
+            if ((!by_zone || is_sold_in(call, location, type)) && offering_matches(&filters, type, location) &&
+                rb_mock_page_take(&page, (int64_t)i * region->n_zones + z))
+                write_offering(call, type, kind, location);
+        }
+    }
+    rb_mock_xml_close(call->out, "instanceTypeOfferingSet");
     rb_mock_write_next_token(call, &page);
     return true;
 }

@@ -36,6 +36,7 @@ def check_launches(ec2):
                    MetadataOptions={"HttpTokens": "required"}, Placement={"AvailabilityZone": "us-east-1b"},
                    BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {"VolumeSize": 100, "DeleteOnTermination": True}}])
     require(len({i["InstanceId"] for i in seven}) == 7, "seven instances")
+    require(seven[0]["BlockDeviceMappings"][0]["Ebs"]["DeleteOnTermination"], "its volume goes with it")
     require(all(i["Placement"]["AvailabilityZone"] == "us-east-1b" for i in seven), "their zone")
     spot = launch(ec2, InstanceMarketOptions={"MarketType": "spot", "SpotOptions": {"SpotInstanceType": "one-time"}},
                   ClientToken="twice")
@@ -73,6 +74,9 @@ def check_tags(ec2, seven):
 def check_catalogue(ec2):
     types = ec2.describe_instance_types(InstanceTypes=["p4d.24xlarge"])["InstanceTypes"]
     require(types[0]["GpuInfo"]["Gpus"][0]["Count"] == 8, "eight GPUs")
+    offered = ec2.describe_instance_type_offerings(LocationType="availability-zone", Filters=[
+        {"Name": "instance-type", "Values": ["p4d.*"]}])["InstanceTypeOfferings"]
+    require(sorted(o["Location"] for o in offered) == ["us-east-1" + z for z in "abc"], "offered in three zones: %s" % offered)
     now = datetime.datetime.now(datetime.timezone.utc)
     current = ec2.describe_spot_price_history(InstanceTypes=["g5.xlarge"], ProductDescriptions=["Linux/UNIX"], StartTime=now)
     prices = {p["AvailabilityZone"]: p["SpotPrice"] for p in current["SpotPriceHistory"]}

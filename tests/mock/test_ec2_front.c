@@ -562,6 +562,18 @@ static void instance_types_come_from_the_price_list(void **state)
     expect_error("DescribeInstanceTypes", "InstanceType.1=p99.huge", "InvalidInstanceType", 400);
 }
 
+static void types_are_offered_where_they_are_sold(void **state)
+{
+    (void)state;
+    static const char by_zone[] = "LocationType=availability-zone&Filter.1.Name=instance-type&Filter.1.Value.1=g5.*";
+    const struct rb_xml *set = rb_xml_child(ok("DescribeInstanceTypeOfferings", by_zone), "instanceTypeOfferingSet");
+    assert_int_equal(n_items(set), 4); // g5.xlarge in three zones, g5.12xlarge in one
+    set = rb_xml_child(ok("DescribeInstanceTypeOfferings", "Filter.1.Name=location&Filter.1.Value.1=us-east-1"),
+                       "instanceTypeOfferingSet");
+    assert_int_equal(n_items(set), 3);
+    expect_error("DescribeInstanceTypeOfferings", "LocationType=planet", "InvalidParameterValue", 400);
+}
+
 // Asked from now on, each pool answers with its current price; asked from earlier on, with those before it as well.
 static void spot_prices_have_a_history(void **state)
 {
@@ -784,6 +796,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_can_reconstruct_the_bill, setup, teardown),
         cmocka_unit_test_setup_teardown(what_never_ran_has_no_launch_time, setup, teardown),
         cmocka_unit_test_setup_teardown(instance_types_come_from_the_price_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(types_are_offered_where_they_are_sold, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_come_in_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_strike_before_or_after_the_deed, setup, teardown),
