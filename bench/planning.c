@@ -71,12 +71,6 @@ static struct answer ask(const struct random_job *j, const struct rb_scenario *s
                              !rb_score_quantile_s(&search, &result->best, req.confidence, &a.quantile_s, &err)))
         die(&err);
     a.cost_uusd = score.cost_mean_uusd;
-    if (getenv("V"))
-        fprintf(stderr, "%s D=%.0f %.1f ms feasible %d made %ld %ld %ld nodes %ld proved %d (%s) gap %g\n", planner,
-                deadline_us / 1e6, a.cpu_s * 1e3, result->feasible, (long)rb_stage_times_made(search.times, 0),
-                (long)rb_stage_times_made(search.times, 1), (long)rb_stage_times_made(search.times, 2),
-                (long)result->bound.nodes_explored, result->bound.proved,
-                result->bound.why_not ? result->bound.why_not : "", result->bound.gap);
     rb_search_finish(&search);
     return a;
 }
