@@ -97,6 +97,22 @@ static void write_more(const struct rb_marginal *m, struct rb_buf *out)
         rb_buf_puts(out, "nothing");
 }
 
+// Where the step saves nothing: "the next cheaper plan of this table saves $0.23 at 55 m 27 s"
+static void write_next_saving(const struct rb_pareto *pareto, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_pareto_point *at = rb_pareto_at(pareto, pareto->marginal.deadline_us, "optimal");
+    for (int i = 0; i < pareto->n_points && pareto->marginal.more_uusd == 0; i++) {
+        const struct rb_pareto_point *p = &pareto->points[i];
+        int64_t saved_uusd = at->estimate.cost_uusd.mean - p->estimate.cost_uusd.mean;
+        if (p->deadline_us <= at->deadline_us || strcmp(p->planner, "optimal") != 0 || saved_uusd <= 0)
+            continue;
+        rb_buf_printf(out, "the next cheaper plan of this table saves %s", rb_format_money(saved_uusd, text));
+        rb_buf_printf(out, " at %s\n", rb_format_duration(p->deadline_us, text));
+        return;
+    }
+}
+
 // "10 minutes less would cost $1.10 more ($0.11 a minute)"
 static void write_less(const struct rb_marginal *m, struct rb_buf *out)
 {
@@ -125,6 +141,7 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
         rb_buf_puts(out, ", ");
         write_less(&pareto->marginal, out);
         rb_buf_putc(out, '\n');
+        write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {
         rb_buf_printf(out, "no plan keeps %s; ", rb_format_duration(req->deadline_us, text));
         rb_buf_printf(out, "the tightest deadline that one keeps is %s\n",

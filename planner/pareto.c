@@ -46,6 +46,14 @@ static bool ask_optimal(const struct sweep *sweep, int64_t deadline_us, struct r
     return ok;
 }
 
+// Where the search scores by all replicates, what it says of its best is the estimate already.
+static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    if (!search->by_laws && candidate->estimate.samples == search->req->samples)
+        return true;
+    return rb_estimate_candidate(search, candidate, NULL, err);
+}
+
 // A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
 static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct rb_plan_result *result,
                            struct rb_err *err)
@@ -80,7 +88,7 @@ static bool ask_planner(struct sweep *sweep, struct rb_search *search, const str
     if (!rb_search_plan(search, planner, &found, err))
         return false;
     struct rb_plan_result result = *found;
-    if (result.feasible && !rb_estimate_candidate(search, &result.best, NULL, err))
+    if (result.feasible && !estimate(search, &result.best, err))
         return false;
     bool optimal = planner == &rb_planner_optimal;
     if (optimal && !keep_neighbour(sweep, search, &result, err))
