@@ -7,6 +7,7 @@
 #include "providers/gcp_errors.h"
 #include "providers/gcp_launch.h"
 #include "providers/gcp_names.h"
+#include "providers/gcp_offers.h"
 #include "providers/google_client.h"
 #include "providers/http.h"
 
@@ -183,6 +184,12 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
+static void gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_offers(gcp->client, gcp->loop, gcp->region, types, n_types, fn, arg);
+}
+
 // --- life ---
 
 static bool gcp_is_harmless(const char *region)
@@ -231,4 +238,5 @@ const struct rb_provider_ops rb_provider_gcp = {
     .list = gcp_list,
     .terminate = gcp_terminate,
     .is_harmless = gcp_is_harmless,
+    .offers = gcp_offers,
 };

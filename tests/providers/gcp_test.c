@@ -89,6 +89,7 @@ struct told {
     struct rb_err err;
     char ids[256], type[64];
     enum rb_instance_state state;
+    int64_t uusd_per_hour;
 };
 
 struct world {
@@ -136,6 +137,17 @@ static void on_terminate(void *arg, const struct rb_err *err)
     tell(arg, err);
 }
 
+static void on_offers(void *arg, const struct rb_err *err, const struct rb_catalog *catalog)
+{
+    struct told *t = arg;
+    tell(t, err);
+    t->n = catalog ? catalog->n_offers : 0;
+    if (t->n > 0) {
+        snprintf(t->type, sizeof t->type, "%s", catalog->offers[0].instance_type);
+        t->uusd_per_hour = catalog->offers[0].rate.uusd_per_hour;
+    }
+}
+
 static void begin(struct world *w, const struct step *steps, int n)
 {
     memset(w, 0, sizeof *w);
@@ -145,6 +157,7 @@ static void begin(struct world *w, const struct step *steps, int n)
     snprintf(url, sizeof url, "%s/token", script_server_url(w->server));
     setenv("RB_GCP_TOKEN_ENDPOINT", url, 1);
     setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->server), 1);
+    setenv("RB_GCP_BILLING_ENDPOINT", script_server_url(w->server), 1);
     struct rb_err err;
     assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
     const struct rb_provider_config config = {.loop = &w->loop.loop, .http = w->http, .region = "us-central1"};
@@ -770,6 +783,61 @@ static void an_id_that_is_none_is_refused_here(void **state)
     }
 }
 
+// --- offers ---
+
+#define SKU(description, usage, unit, nanos)                                                                       \
+    "{\"description\": \"" description "\", \"category\": {\"usageType\": \"" usage "\"}, \"serviceRegions\": "    \
+    "[\"us-central1\"], \"pricingInfo\": [{\"pricingExpression\": {\"usageUnit\": \"" unit "\", \"tieredRates\": " \
+    "[{\"unitPrice\": {\"currencyCode\": \"USD\", \"units\": \"0\", \"nanos\": " nanos "}}]}}]}"
+
+static void offers_are_sums_of_the_price_list(void **state)
+{
+    (void)state;
+    struct world w;
+    static const char *const types[] = {"g2-standard-4"};
+    const struct step steps[] = {
+        TOKEN,
+        {.status = 200,
+         .body = "{\"items\": {\"zones/us-central1-a\": {\"machineTypes\": [{\"guestCpus\": 4, \"memoryMb\": 16384, "
+                 "\"accelerators\": [{\"guestAcceleratorCount\": 1}]}]}}}"},
+        {.status = 200,
+         .body = "{\"skus\": [" SKU("G2 Instance Core running in Americas", "OnDemand", "h", "24988000") "," SKU(
+             "G2 Instance Ram running in Americas", "OnDemand", "GiBy.h", "2927000") "], \"nextPageToken\": \"p2\"}"},
+        {.status = 200,
+         .body = "{\"skus\": [" SKU("Nvidia L4 GPU running in Americas", "OnDemand", "h", "560040000") "]}"},
+    };
+    begin(&w, steps, 4);
+    w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.told);
+    wait_for_answer(&w);
+    if (w.told.failed)
+        fail_msg("%s", w.told.err.message);
+    assert_int_equal(w.told.n, 1); // no spot price, no spot offer
+    assert_string_equal(w.told.type, "g2-standard-4");
+    assert_int_equal(w.told.uusd_per_hour, 706824); // $0.707, as on Google's page
+    expect_line(&w, 2, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000 HTTP/1.1\r\n");
+    expect_line(&w, 3, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000&pageToken=p2 HTTP/1.1\r\n");
+    finish(&w);
+}
+
+static void offers_without_a_price_are_an_error(void **state)
+{
+    (void)state;
+    static const char *const unpriced[] = {"a3-highgpu-8g"}, *const known[] = {"g2-standard-4"};
+    struct world w;
+    begin(&w, NULL, 0);
+    w.provider.ops->offers(&w.provider, unpriced, 1, on_offers, &w.told);
+    wait_for_answer(&w);
+    expect_refused(&w, RB_ERR_PRICE, "import a price list");
+    finish(&w);
+    const struct step steps[] = {TOKEN, {.status = 200, .body = "{\"items\": {}}"}};
+    begin(&w, steps, 2);
+    w.provider.ops->offers(&w.provider, known, 1, on_offers, &w.told);
+    wait_for_answer(&w);
+    expect_refused(&w, RB_ERR_NOT_FOUND, "no zone of gcp/us-central1 sells it");
+    expect_requests(&w, 2);
+    finish(&w);
+}
+
 // --- the provider itself ---
 
 // Whatever is under way when it is destroyed is dropped without an answer: waiting for a token, for an answer, for time.
@@ -912,6 +980,8 @@ int main(void)
         cmocka_unit_test(an_end_is_accepted),
         cmocka_unit_test(ends_that_are_refused),
         cmocka_unit_test(an_id_that_is_none_is_refused_here),
+        cmocka_unit_test(offers_are_sums_of_the_price_list),
+        cmocka_unit_test(offers_without_a_price_are_an_error),
         cmocka_unit_test(calls_under_way_are_dropped),
         cmocka_unit_test(endpoints_are_https_or_loopback),
         cmocka_unit_test(a_project_is_needed),
