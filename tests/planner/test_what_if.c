@@ -243,6 +243,57 @@ static void rows_equal_planning_from_scratch(void **state)
     case_finish(&c);
 }
 
+// --- what is shared
+
+static int64_t n_made(const struct rb_stage_times *times)
+{
+    return rb_stage_times_made(times, RB_STAGE_ONE_WAVE) + rb_stage_times_made(times, RB_STAGE_SCHEDULE) +
+           rb_stage_times_made(times, RB_STAGE_PILOT);
+}
+
+// Stage times made for the base and one scenario after it.
+static int64_t made_for(struct rb_case *c, const char *text)
+{
+    struct rb_what_if_table table;
+    struct rb_err err = {0};
+    c->req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    if (!rb_what_if_plan(&c->req, "optimal", &text, 1, &c->arena, &table, &err))
+        fail_msg("%s", err.message);
+    int64_t made = n_made(c->req.times);
+    rb_stage_times_destroy(c->req.times);
+    c->req.times = NULL;
+    return made;
+}
+
+// Made for a scenario planned by itself, nothing shared.
+static int64_t made_alone(struct rb_case *c, const char *text)
+{
+    struct rb_plan_request req = request_of(c, text);
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    assert_true(rb_make_plan(&req, "optimal", &c->arena, &plan, &result, &err));
+    int64_t made = n_made(req.times);
+    rb_stage_times_destroy(req.times);
+    return made;
+}
+
+static void stage_times_are_shared(void **state)
+{
+    struct rb_case c;
+    (void)state;
+    init(&c);
+    int64_t base = made_for(&c, "confidence=0.9"); // as it is
+    assert_true(base > 0);
+    assert_int_equal(base, made_alone(&c, "confidence=0.9"));
+    assert_int_equal(made_for(&c, "price=-20%"), base);
+    assert_int_equal(made_for(&c, "deadline=21m"), base);
+    assert_true(made_for(&c, "deadline=12m") < base + made_alone(&c, "deadline=12m"));
+    assert_true(made_for(&c, "num_trials=7") > base); // other trials, other times
+    case_finish(&c);
+}
+
 // A base that nothing keeps still has scenarios, only no differences.
 static void infeasible_base(void **state)
 {
@@ -305,10 +356,15 @@ static void document(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_change_the_job),     cmocka_unit_test(nothing_else_changes),
-        cmocka_unit_test(the_request_is_the_base), cmocka_unit_test(prices_are_rounded_up),
-        cmocka_unit_test(mistakes_are_told),       cmocka_unit_test(rows_equal_planning_from_scratch),
-        cmocka_unit_test(infeasible_base),         cmocka_unit_test(document),
+        cmocka_unit_test(keys_change_the_job),
+        cmocka_unit_test(nothing_else_changes),
+        cmocka_unit_test(the_request_is_the_base),
+        cmocka_unit_test(prices_are_rounded_up),
+        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(rows_equal_planning_from_scratch),
+        cmocka_unit_test(stage_times_are_shared),
+        cmocka_unit_test(infeasible_base),
+        cmocka_unit_test(document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
