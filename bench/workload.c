@@ -71,6 +71,19 @@ static bool read_plan(struct workload *w, const char *folder, struct rb_err *err
     return true;
 }
 
+// The plan's stages stand for the job's rungs, whose resources the study's workloads do not follow.
+static bool adopt_stages(struct workload *w, struct rb_err *err)
+{
+    if (w->scenario.stages.n != w->n_stages)
+        return rb_err_set(err, RB_ERR_INVALID, "plan.yaml has %d stages, job.yaml %d", w->n_stages,
+                          w->scenario.stages.n);
+    for (int i = 0; i < w->n_stages; i++) {
+        const struct rb_plan_stage *stage = &w->stages[i];
+        w->scenario.stages.rungs[i] = (struct rb_rung){stage->trials, stage->resource_start, stage->resource_end};
+    }
+    return true;
+}
+
 bool workload_read(struct workload *w, const char *folder, uint64_t seed, struct rb_err *err)
 {
     char path[4096];
@@ -80,8 +93,11 @@ bool workload_read(struct workload *w, const char *folder, uint64_t seed, struct
     if (rb_job_load(path, NULL, 0, &w->arena, &w->job, err) && read_profile(w, folder, err) &&
         read_prices(w, folder, err) && read_plan(w, folder, err) &&
         rb_scenario_init(&w->scenario, &w->job, &w->profile, w->catalog.offers, w->catalog.n_offers, &w->catalog, seed,
-                         err))
-        return true;
+                         err)) {
+        if (adopt_stages(w, err))
+            return true;
+        rb_scenario_finish(&w->scenario);
+    }
     rb_arena_finish(&w->arena);
     return false;
 }
