@@ -183,6 +183,52 @@ static int compare_offers(const void *pa, const void *pb)
     return order != 0 ? order : (int)a->market - (int)b->market;
 }
 
+static size_t region_length(const char *infra)
+{
+    const char *region = strchr(infra, '/'), *zone = region ? strchr(region + 1, '/') : NULL;
+    return zone ? (size_t)(zone - infra) : strlen(infra);
+}
+
+static bool same_but_zone(const struct rb_offer *a, const struct rb_offer *b)
+{
+    size_t n = region_length(a->infra);
+    return n == region_length(b->infra) && strncmp(a->infra, b->infra, n) == 0 && a->market == b->market &&
+           strcmp(a->instance_type, b->instance_type) == 0;
+}
+
+// Zones of the same region that are cheaper, or as cheap and earlier.
+static int cheaper_zones(const struct offer_list *list, int offer)
+{
+    const struct rb_offer *mine = &list->items[offer];
+    int n = 0;
+    for (int i = 0; i < list->n; i++) {
+        int64_t more = list->items[i].rate.uusd_per_hour - mine->rate.uusd_per_hour;
+        n += i != offer && same_but_zone(&list->items[i], mine) && (more < 0 || (more == 0 && i < offer));
+    }
+    return n;
+}
+
+// More offers than can be planned over: of every type and market the dearest zones of a region go first. The planner
+// prefers the cheapest zone anyway; the others stand by as fallbacks.
+static void drop_dear_zones(struct offer_list *list, struct rb_arena *arena)
+{
+    int *rank = rb_arena_array(arena, (size_t)list->n, sizeof *rank), most = 0;
+    for (int i = 0; i < list->n; i++) {
+        rank[i] = cheaper_zones(list, i);
+        most = rank[i] > most ? rank[i] : most;
+    }
+    for (; most > 0 && list->n > RB_LIMIT_INSTANCE_TYPES; most--) {
+        int kept = 0;
+        for (int i = 0; i < list->n; i++) {
+            if (rank[i] == most)
+                continue;
+            rank[kept] = rank[i];
+            list->items[kept++] = list->items[i];
+        }
+        list->n = kept;
+    }
+}
+
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err)
 {
@@ -194,6 +240,7 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
     }
     if (!check_types_priced(job, &list, arena, err) || !apply_filters(job, &list, err))
         return false;
+    drop_dear_zones(&list, arena);
     if (list.n > RB_LIMIT_INSTANCE_TYPES)
         return rb_err_set_at(err, RB_ERR_INVALID, no_place, "resources",
                              "%d offers are left, at most %d can be planned over: name resources.instance_types or "

@@ -293,7 +293,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     rb_scenario_keep_noise(&scenario, req->samples);
     struct rb_plan_request timed = *req;
     if (!req->times)
-        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+        timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
     bool ok = plan_on_scenario(&timed, chosen, &scenario, arena, out_plan, out_result, err);
     if (!req->times)
         rb_stage_times_destroy(timed.times);

@@ -85,13 +85,17 @@ static bool best_by_laws(struct rb_search *search, const char *planner, struct r
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
     int best = -1;
     for (int i = 0; i < n; i++) {
-        order[i].index = i;
+        order[i] = (struct by_objective){INFINITY, i};
+        if (i > 0 && rb_search_out_of_time(search))
+            continue; // what the time limit leaves is not looked at
         if (!rb_score_floor_uusd(search, &candidates[i], &order[i].objective, err))
             return false;
     }
     qsort(order, (size_t)n, sizeof *order, compare_objectives);
     for (int i = 0; i < n && !(best >= 0 && rb_search_out_of_time(search)); i++) {
         struct rb_candidate *c = &candidates[order[i].index];
+        if (isinf(order[i].objective))
+            break;
         if (best >= 0 && order[i].objective > (double)candidates[best].estimate.cost_uusd.mean + 1) {
             explain_bound(search, planner, c, order[i].objective, &candidates[best]);
             continue;

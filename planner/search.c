@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PILOT_SAMPLES 4096 // of a stage time without a closed form: P within 0.03, at 99.9 %
-#define FINER         0.7  // of the spread of a fast plan: some plans are surer
-#define SPARE_NODES   2    // more requests than needed: the slowest boots are not waited for
+#define PILOT_TRIALS 4000000 // at most so many trials are drawn for one: some tenths of a second
+#define PILOT_FEWEST 64
+#define FINER        0.7 // of the spread of a fast plan: some plans are surer
+#define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
 static const struct rb_place no_place = {NULL, 0, 0};
 
@@ -59,7 +60,7 @@ static bool set_up_laws(struct rb_search *s, struct rb_err *err)
     if (!s->by_laws)
         return true;
     s->owns_times = s->req->times == NULL;
-    s->times = s->owns_times ? rb_stage_times_create(PILOT_SAMPLES) : s->req->times;
+    s->times = s->owns_times ? rb_stage_times_create(rb_search_pilot_samples(s->scenario)) : s->req->times;
     if (s->req->deadline_us <= 0)
         return true;
     if (!rb_score_deviation_s(s, &deviation_s, err))
@@ -204,6 +205,13 @@ void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate 
             .n_nodes = 1,
         };
     }
+}
+
+int rb_search_pilot_samples(const struct rb_scenario *s)
+{
+    int samples = PILOT_TRIALS / s->stages.rungs[0].trials;
+    samples = samples < RB_PILOT_SAMPLES ? samples : RB_PILOT_SAMPLES;
+    return samples > PILOT_FEWEST ? samples : PILOT_FEWEST;
 }
 
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)

@@ -61,6 +61,9 @@ int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 
 // --- scores
 
+// Samples of a stage time without a closed form: P within 0.03 at 99.9 %, fewer where a stage has very many trials.
+int rb_search_pilot_samples(const struct rb_scenario *s);
+
 // What a search compares, into candidate->estimate: from the laws of the stages where the request allows it, else from the
 // first `samples` replicates.
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
