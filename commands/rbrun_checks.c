@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "providers/credentials.h"
+#include "providers/aws_identity.h"
 #include "providers/digest.h"
 #include "simulator/evaluate.h"
 
@@ -123,12 +123,12 @@ static bool check_secrets(const struct rb_job *job, struct rb_err *err)
 
 static bool check_credentials(const char *infra, struct rb_err *err)
 {
-    struct rb_aws_credentials credentials;
+    struct rb_aws_identity identity;
     if (strncmp(infra, "aws/", 4) != 0 && strncmp(infra, "mock/", 5) != 0)
         return true;
-    if (!rb_aws_credentials_load(&credentials, err))
+    if (!rb_aws_identity_find(rb_clock_unix_us(), &identity, err))
         return rb_err_prefix(err, "%s", infra);
-    rb_aws_credentials_wipe(&credentials);
+    rb_aws_identity_wipe(&identity);
     return true;
 }
 

@@ -35,6 +35,7 @@ struct rb_api_call {
     int64_t delay_us;         // before the first try
     int64_t timeout_us;       // of one try; 0: the HTTP client's
     const char *flavor;       // static; to a metadata service, which must call itself by this name. NULL: to no such
+    bool metadata;            // to a metadata service that says nothing about itself
     void *arg;
     // Reads a 2xx body into *arg; false counts as an answer that got lost.
     bool (*decode)(void *arg, const char *body, size_t n, struct rb_err *err);

@@ -9,6 +9,7 @@ struct rb_aws_client_config {
     const struct rb_loop *loop;
     struct rb_http *http;      // outlives the client
     const char *service, *region;
+    const char *target_prefix; // of a service that speaks JSON ("AmazonSSM."): goes before the call's name; NULL: none
     bool loopback_only;
     rb_api_judge_fn *judge;
 };

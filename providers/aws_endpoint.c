@@ -100,7 +100,10 @@ static const struct rb_aws_setting *from_config(const struct rb_aws_config *conf
 static bool public_endpoint(const char *service, const char *region, char *out, size_t size, struct rb_err *err)
 {
     char url[256];
-    snprintf(url, sizeof url, "https://%s.%s.%s", service, region, partition_of(region)->dns_suffix);
+    const char *host = strcmp(service, "sso") == 0       ? "portal.sso"
+                       : strcmp(service, "pricing") == 0 ? "api.pricing"
+                                                         : service;
+    snprintf(url, sizeof url, "https://%s.%s.%s", host, region, partition_of(region)->dns_suffix);
     return write_url(out, size, url, "endpoint", err);
 }
 

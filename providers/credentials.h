@@ -1,8 +1,9 @@
-// AWS credentials, kept in memory only. Order: environment, then the shared credentials and config files with profiles,
-// then credential_process. Files must belong to the user; secrets are wiped on finish.
+// One set of AWS credentials: the keys that sign, and the JSON in which sources hand them out. Kept in memory only; wiped
+// after use. Which source is asked is aws_identity.h's, how it is asked over the network aws_session.h's.
 #ifndef RB_PROVIDERS_CREDENTIALS_H
 #define RB_PROVIDERS_CREDENTIALS_H
 
+#include "base/doc.h"
 #include "base/err.h"
 
 #include <stdint.h>
@@ -15,8 +16,13 @@ struct rb_aws_credentials {
     const char *source;         // static text: "environment", "profile", ...
 };
 
-// DENIED with the remedy when none is found; an access key without a secret is an error, not a fall-through.
-bool rb_aws_credentials_load(struct rb_aws_credentials *out, struct rb_err *err);
+// token NULL: none. Leaves expires_at_us alone. DENIED: too long, or not fit for a header.
+bool rb_aws_credentials_set(struct rb_aws_credentials *c, const char *access, const char *secret, const char *token,
+                            const char *source, struct rb_err *err);
+// {"AccessKeyId": .., "SecretAccessKey": .., <token_key>: .., "Expiration": ..}: a credential process (SessionToken), a
+// container or an instance (Token). Keys that nobody knows are ignored: this is their format.
+bool rb_aws_credentials_read(const struct rb_node *node, const char *token_key, const char *source,
+                             struct rb_aws_credentials *out, struct rb_err *err);
 void rb_aws_credentials_wipe(struct rb_aws_credentials *c);
 
 #endif

@@ -74,6 +74,9 @@ static const struct row {
     {"InvalidClientTokenId", NULL, RB_ERR_DENIED, RB_API_FAIL},
     {"MissingAuthenticationToken", NULL, RB_ERR_DENIED, RB_API_FAIL},
     {"IncompleteSignature", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"AccessDenied", NULL, RB_ERR_DENIED, RB_API_FAIL}, // this and the next two: of the token service
+    {"InvalidIdentityToken", NULL, RB_ERR_DENIED, RB_API_FAIL},
+    {"IDPCommunicationError", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
     {"OptInRequired", NULL, RB_ERR_DENIED, RB_API_FAIL},
     {"PendingVerification", NULL, RB_ERR_DENIED, RB_API_FAIL},
     {"Blocked", NULL, RB_ERR_DENIED, RB_API_FAIL},
@@ -135,7 +138,8 @@ enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struc
     const struct rb_xml *root;
     if (!rb_xml_parse(body, n, &arena, &root, NULL))
         return not_ours(status, err);
-    const struct rb_xml *error = rb_xml_child(rb_xml_child(root, "Errors"), "Error");
+    const struct rb_xml *errors = rb_xml_child(root, "Errors"); // EC2 has several, the other query services one
+    const struct rb_xml *error = rb_xml_child(errors ? errors : root, "Error");
     const char *code = rb_xml_text(error, "Code"), *message = rb_xml_text(error, "Message");
     if (!code || !*code)
         return not_ours(status, err);

@@ -1,11 +1,11 @@
-// What EC2's error codes mean and what to do about them. The code decides, never the HTTP status: "no capacity" comes
+// What the error codes of EC2 and of the token service (STS) mean and what to do about them. The code decides, never the HTTP status: "no capacity" comes
 // with status 500.
 #ifndef RB_PROVIDERS_EC2_ERRORS_H
 #define RB_PROVIDERS_EC2_ERRORS_H
 
 #include "providers/api_call.h"
 
-// An rb_api_judge_fn. A body that is not EC2's error envelope leaves the outcome unknown.
+// An rb_api_judge_fn. A body that is not their error envelope leaves the outcome unknown.
 enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err);
 
 #endif

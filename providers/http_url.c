@@ -26,10 +26,17 @@ bool rb_http_url_is_loopback(CURLU *url)
     return loopback;
 }
 
+// Fixed addresses that are not routed beyond this machine's link.
 static bool is_metadata_service(CURLU *url)
 {
-    return rb_http_url_part_is(url, CURLUPART_HOST, "169.254.169.254") ||
-           rb_http_url_part_is(url, CURLUPART_HOST, "metadata.google.internal");
+    static const char *const hosts[] = {
+        "169.254.169.254", "[fd00:ec2::254]", "metadata.google.internal", // machines
+        "169.254.170.2",   "169.254.170.23",  "[fd00:ec2::23]",           // containers of ECS and EKS
+    };
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+        if (rb_http_url_part_is(url, CURLUPART_HOST, hosts[i]))
+            return true;
+    return false;
 }
 
 static bool check_scheme(CURLU *url, const char *text, bool metadata, struct rb_err *err)

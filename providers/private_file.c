@@ -34,7 +34,7 @@ static char *join(const char *dir, const char *rest)
 
 char *rb_private_file_path(const char *variable, const char *below_home)
 {
-    const char *set = getenv(variable);
+    const char *set = variable ? getenv(variable) : NULL;
     if (!set || !*set)
         return join(home(), below_home);
     return strncmp(set, "~/", 2) == 0 ? join(home(), set + 2) : rb_xstrdup(set);

@@ -15,7 +15,8 @@ struct rb_private_file {
     size_t len;
 };
 
-// The file's path: the variable's value if it is set, else `below_home` in the user's home; "~/" is the home. Owns.
+// The file's path: the variable's value if it is set, else `below_home` in the user's home; "~/" is the home. variable
+// NULL: none. Owns.
 char *rb_private_file_path(const char *variable, const char *below_home);
 // Reads file->path, which it then owns. A file that does not exist is not present: no error.
 bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err);

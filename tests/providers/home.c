@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 extern char **environ;
 
 static char directory[64];
-static char path[128];
+static char path[192];
 
 // From the start again after each, as unsetenv moves the rest.
 static void unset_aws_variables(void)
@@ -42,7 +43,12 @@ void home_begin(void)
         abort();
     snprintf(path, sizeof path, "%s/.aws", directory);
     mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/.aws/sso", directory);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/.aws/sso/cache", directory);
+    mkdir(path, 0700);
     setenv("HOME", directory, 1);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1); // the test machine may be one of theirs
 }
 
 void home_write(const char *name, const char *text, int mode)
@@ -51,12 +57,13 @@ void home_write(const char *name, const char *text, int mode)
         abort();
 }
 
+static int remove_one(const char *name, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(name);
+}
+
 void home_end(void)
 {
-    static const char *const names[] = {"credentials", "config", "tool", "witness"};
-    for (int i = 0; i < 4; i++)
-        unlink(home_path(names[i]));
-    snprintf(path, sizeof path, "%s/.aws", directory);
-    rmdir(path);
-    rmdir(directory);
+    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
