@@ -67,6 +67,25 @@ void rb_arena_finish(struct rb_arena *a)
     *a = (struct rb_arena){0};
 }
 
+// One block as large as all of them takes their place, so that after a few rounds nothing is allocated any more.
+void rb_arena_reset(struct rb_arena *a)
+{
+    struct rb_arena_block *only = a->blocks;
+    if (!only || !only->older) {
+        if (only) {
+            memset(only->bytes, 0, only->used);
+            only->used = 0;
+        }
+        a->used_bytes = 0;
+        return;
+    }
+    size_t total = 0;
+    for (const struct rb_arena_block *block = a->blocks; block; block = block->older)
+        total += block->size;
+    rb_arena_finish(a);
+    a->blocks = block_create(total);
+}
+
 static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size)
 {
     struct rb_arena_block *newest = a->blocks;

@@ -15,7 +15,10 @@ struct rb_arena {
 void rb_arena_init(struct rb_arena *a);
 void rb_arena_finish(struct rb_arena *a); // frees everything; a is as after init
 
-// Zeroed memory, aligned for any type, valid until rb_arena_finish.
+// As after init, but the memory is kept for what comes next: for work that is repeated.
+void rb_arena_reset(struct rb_arena *a);
+
+// Zeroed memory, aligned for any type, valid until rb_arena_reset or _finish.
 void *rb_arena_alloc(struct rb_arena *a, size_t size);
 void *rb_arena_array(struct rb_arena *a, size_t n, size_t size); // n * size, checked
 char *rb_arena_strdup(struct rb_arena *a, const char *s);

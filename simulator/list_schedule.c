@@ -427,14 +427,12 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     p.reach = sqrt(2 * log(100 / accuracy));
     guess_last_start(&p);
     p.rough = rb_lattice_rough(s->trial) || (s->new_nodes > 0 && rb_lattice_rough(s->arrival));
-    struct rb_arena scratch;
     struct level levels[MAX_REFINEMENTS + 1];
     struct times times;
     struct middle middle;
     double error, between = 0;
     int at;
-    rb_arena_init(&scratch);
-    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), &scratch, levels, &middle, &error, &at, out_why);
+    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), arena, levels, &middle, &error, &at, out_why);
     if (ok) {
         ok = find_times(&p, &levels[at], &middle, &times, &between);
         *out_why = ok ? NULL : "the law could not be tabulated";
@@ -444,6 +442,5 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
         out->error = error + between + inherited(&p, out);
         out->tail_error = out->error;
     }
-    rb_arena_finish(&scratch);
     return ok;
 }

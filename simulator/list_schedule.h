@@ -22,7 +22,8 @@ struct rb_list_schedule {
     const struct rb_law *arrival; // of one node; unused if new_nodes is 0
 };
 
-// Into *out, arrays in `arena`. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);
+// Into *out. Its arrays and all that is needed on the way to them live in `arena`: megabytes, so copy the law and reset the
+// arena. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);
 // out->error is what it may err by, the errors of the laws given included. out->above is computed down to a fiftieth of
 // the accuracy and continued from there. Half a millisecond for open slots alone at 1e-3, whatever their number; some
 // milliseconds with new nodes.

@@ -22,7 +22,8 @@ struct rb_stage_times {
     struct rb_stage_cache cache;
     struct rb_workspace *workspace;
     struct rb_sampler_tables *tables; // NULL: none asked for yet
-    struct rb_arena arena; // laws and entries
+    struct rb_arena arena;            // laws and entries
+    struct rb_arena scratch;
     int64_t made[RB_STAGE_PILOT + 1];
 };
 
@@ -38,6 +39,7 @@ struct rb_stage_times *rb_stage_times_create(int pilot)
     times->pilot = pilot;
     times->workspace = rb_workspace_create();
     rb_arena_init(&times->arena);
+    rb_arena_init(&times->scratch);
     return times;
 }
 
@@ -48,6 +50,7 @@ void rb_stage_times_destroy(struct rb_stage_times *times)
     rb_workspace_destroy(times->workspace);
     rb_sampler_tables_destroy(times->tables);
     rb_stage_cache_finish(&times->cache);
+    rb_arena_finish(&times->scratch);
     rb_arena_finish(&times->arena);
     free(times);
 }
@@ -288,13 +291,11 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             *out = known->law;
             return true;
         }
-        struct rb_arena scratch;
         struct rb_law law;
-        rb_arena_init(&scratch);
-        const bool ok = rb_list_schedule_law(&schedule, reached, &scratch, &law, out_why);
+        const bool ok = rb_list_schedule_law(&schedule, reached, &times->scratch, &law, out_why);
         if (ok)
             *out = thinned(&law, &times->arena);
-        rb_arena_finish(&scratch);
+        rb_arena_reset(&times->scratch);
         if (ok)
             return true;
     }

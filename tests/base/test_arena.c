@@ -33,6 +33,30 @@ static void memory_is_zeroed_aligned_and_separate(void **state)
     rb_arena_finish(&a); // twice is harmless
 }
 
+static void a_reset_arena_keeps_its_memory_and_zeroes_it(void **state)
+{
+    (void)state;
+    struct rb_arena a;
+    rb_arena_init(&a);
+    rb_arena_reset(&a); // nothing in it yet
+    const struct rb_arena_block *kept = NULL;
+    for (int round = 0; round < 5; round++) {
+        for (size_t i = 0; i < 400; i++) {
+            const size_t size = 1 + i * 37;
+            unsigned char *p = rb_arena_alloc(&a, size);
+            for (size_t k = 0; k < size; k++)
+                assert_int_equal(p[k], 0);
+            memset(p, 0xa5, size);
+        }
+        if (round > 1)
+            assert_ptr_equal(a.blocks, kept);
+        rb_arena_reset(&a);
+        assert_int_equal(a.used_bytes, 0);
+        kept = a.blocks;
+    }
+    rb_arena_finish(&a);
+}
+
 static void strings_are_copied(void **state)
 {
     (void)state;
@@ -55,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_separate),
+        cmocka_unit_test(a_reset_arena_keeps_its_memory_and_zeroes_it),
         cmocka_unit_test(strings_are_copied),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
