@@ -24,9 +24,9 @@ static const struct rb_option options[] = {
     {"nodes", 0, RB_OPT_STRING, false, "KIND",
      "loopback (default), or netns: a network of its own for every node (root)", 0, 0},
     {"service-account", 0, RB_OPT_STRING, false, "FILE",
-     "service account that opens Compute Engine, as Google's console gives it (default: bearer token `test`)", 0, 0},
+     "the Google service account that opens --gcp (default: bearer token `test`)", 0, 0},
     {"credentials-out", 0, RB_OPT_STRING, false, "FILE",
-     "write a service account for GOOGLE_APPLICATION_CREDENTIALS there; without --service-account a new one", 0, 0},
+     "write that service account there, or a new one, for GOOGLE_APPLICATION_CREDENTIALS", 0, 0},
     {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says: rb-chaos/1", 0, 0},
     {0},
 };
@@ -34,12 +34,12 @@ static const struct rb_option options[] = {
 static const struct rb_command command = {
     .name = "rbmock",
     .usage = "[options]",
-    .summary =
-        "A cloud on loopback: it speaks EC2's Query API and Compute Engine's REST API, boots every instance as an "
-        "sshd of its own, bills, and misbehaves on request.",
+    .summary = "A cloud on loopback: it speaks EC2's Query API and Compute Engine's REST API, boots every instance as\n"
+               "an sshd of its own, bills, and misbehaves on request.",
     .examples = "  rbmock --ec2 8900 --cloud cloud.yaml\n"
                 "  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \\\n"
                 "    aws --endpoint-url http://127.0.0.1:8900 ec2 describe-instances\n"
+                "  rbmock --gcp 8901 --credentials-out account.json --chaos chaos.yaml\n"
                 "  curl http://127.0.0.1:8900/_rbmock/ledger\n",
     .options = options,
 };
