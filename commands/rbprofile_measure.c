@@ -13,6 +13,7 @@
 #include "executor/run_dir.h"
 #include "executor/ssh_command.h"
 #include "profiles/billing.h"
+#include "profiles/infra.h"
 #include "profiles/job.h"
 #include "providers/http.h"
 #include "providers/provider.h"
@@ -91,6 +92,11 @@ static bool choose_place(struct measurement *m, struct rb_err *err)
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
         return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
+    if (rb_infra_within(m->infra, "slurm"))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "not supported yet: --infra %s; measure with --infra local inside an allocation (salloc), or "
+                          "write the profile by hand",
+                          m->infra);
     m->local = strcmp(m->infra, "local") == 0;
     return rb_provider_find(m->infra, &m->ops, m->region, err);
 }

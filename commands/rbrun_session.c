@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
+#include "executor/slurm_mailbox.h"
 #include "executor/ssh_command.h"
+#include "profiles/infra.h"
 #include "providers/http.h"
 #include "views/progress.h"
 
@@ -25,6 +27,7 @@ enum {
     FAR_POLL_US = 5000000, // a real one: far below its request limits
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
+    QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: two minutes
     HARD_LIMIT_MIN = 60,       // a node that never hears from us ends itself
@@ -42,7 +45,7 @@ struct session {
     const char *infra_names[MAX_INFRAS];
     struct rb_provider providers[MAX_INFRAS];
     int n_infras, n_providers; // n_providers: created
-    bool local, near;
+    bool local, slurm, near;
     int64_t deadline_us; // of this run, as resumes have raised it
     char public_key[256];
     struct rb_controller *controller;
@@ -100,6 +103,7 @@ static bool open_provider(struct session *s, int i, struct rb_err *err)
         .region = region,
         .loopback_only = strncmp(s->infras[i], "mock/", 5) == 0,
         .local_slots = s->local ? rb_local_slots(&accelerator) : 0,
+        .slurm = &s->files->plan.job->resources.slurm,
     };
     if (!ops->create(&config, &s->providers[i], err))
         return rb_err_prefix(err, "%s", s->infras[i]);
@@ -110,10 +114,14 @@ static bool open_provider(struct session *s, int i, struct rb_err *err)
 static bool open_providers(struct session *s, struct rb_err *err)
 {
     s->n_infras = rb_session_infras(&s->files->plan, s->infras, MAX_INFRAS);
-    for (int i = 0; i < s->n_infras; i++)
+    int n_slurm = 0;
+    for (int i = 0; i < s->n_infras; i++) {
         s->local = s->local || strcmp(s->infras[i], "local") == 0;
-    if (s->local && s->n_infras > 1)
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: resources.infra: local beside clouds");
+        n_slurm += rb_infra_within(s->infras[i], "slurm");
+    }
+    s->slurm = n_slurm > 0;
+    if ((s->local && s->n_infras > 1) || (s->slurm && n_slurm < s->n_infras))
+        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: resources.infra: local or slurm beside clouds");
     if (!s->local && !rb_http_create(s->loop, &s->http, err))
         return false;
     s->near = true;
@@ -136,7 +144,9 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .workdir = s->files->workdir,
         .events = *events,
     };
-    return s->local ? rb_launcher_local_create(&config, out, err) : rb_launcher_ssh_create(&config, out, err);
+    return s->local   ? rb_launcher_local_create(&config, out, err)
+           : s->slurm ? rb_launcher_slurm_create(&config, out, err)
+                      : rb_launcher_ssh_create(&config, out, err);
 }
 
 static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
@@ -149,6 +159,15 @@ static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], stru
     const bool ok = rb_bootstrap_user_data(s->public_key, &key, HARD_LIMIT_MIN, out, err);
     explicit_bzero(&key, sizeof key);
     return ok;
+}
+
+static bool slurm_birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+{
+    (void)err;
+    struct session *s = ctx;
+    host_key[0] = '\0'; // who may write into the mailbox is the filesystem's to say
+    rb_slurm_mailbox_script(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, HARD_LIMIT_MIN * 60, out);
+    return true;
 }
 
 static const char *secret(void *ctx, const char *name)
@@ -286,13 +305,13 @@ static struct rb_controller_config controller_config(struct session *s)
         .n_providers = s->n_providers,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = s->local ? NULL : birth,
+        .birth = s->local ? NULL : s->slurm ? slurm_birth : birth,
         .birth_ctx = s,
         .secret = secret,
         .ssh_user = user && user[0] ? user : resources->ssh_user,
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
-        .boot_timeout_us = (s->near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S,
+        .boot_timeout_us = (s->slurm ? QUEUE_BOOT_S : s->near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S,
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
         .observe = observe,
@@ -308,6 +327,8 @@ static bool start(struct session *s, struct rb_err *err)
     s->loop = rb_loop_uv_loop(s->uv);
     s->terminal = isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
     if (!open_providers(s, err) || !open_events(s, err) ||
+        (s->slurm &&
+         !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)))
         return false;
     const struct rb_controller_config config = controller_config(s);

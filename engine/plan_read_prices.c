@@ -45,10 +45,10 @@ bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, 
     return true;
 }
 
-// Only this machine costs nothing.
+// Only where nobody bills.
 static int64_t least_rate(const char *infra)
 {
-    return rb_infra_within(infra, "local") ? 0 : 1;
+    return rb_infra_may_be_free(infra) ? 0 : 1;
 }
 
 static bool read_rate(struct rb_map *m, struct rb_offer *o, struct rb_err *err)

@@ -167,7 +167,7 @@ static void judge_absences(struct rb_controller *c, int infra, const struct rb_c
     for (int i = 0; i < c->n_nodes && !c->dead; i++) {
         struct rb_controller_node *n = c->nodes[i];
         if (n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
-            !rb_controller_node_is_free(n) && n->listing < call->number && n->acked_us < call->asked_us &&
+            !rb_controller_node_is_local(n) && n->listing < call->number && n->acked_us < call->asked_us &&
             rb_controller_infra_of(c, n->row.infra) == infra)
             missed(n);
     }

@@ -1,6 +1,8 @@
 // Nodes: boot, and the end, which is believed only when it was seen.
 #include "executor/controller_private.h"
 
+#include "profiles/infra.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +29,9 @@ bool rb_controller_node_exists(const struct rb_controller_node *n)
     return n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state <= RB_LAUNCH_READY;
 }
 
-bool rb_controller_node_is_free(const struct rb_controller_node *n)
+bool rb_controller_node_is_local(const struct rb_controller_node *n)
 {
-    return n->c->config.plan->offers[n->row.offer].declared_free;
+    return rb_infra_within(n->row.infra, "local");
 }
 
 int rb_controller_infra_of(const struct rb_controller *c, const char *infra)
@@ -209,7 +211,7 @@ static void end_answered(void *arg, const struct rb_err *err)
     n->ending = false;
     if (n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    if (rb_controller_node_is_free(n) &&
+    if (rb_controller_node_is_local(n) &&
         (!err || err->code == RB_ERR_NOT_FOUND)) { // after a restart nobody knows of it
         rb_controller_gone(n, "");
         rb_controller_check_over(c);
@@ -231,7 +233,7 @@ void rb_controller_end_node(struct rb_controller_node *n)
     struct rb_controller *c = n->c;
     if (c->dead || n->ending || n->row.state != RB_LAUNCH_TERMINATING)
         return;
-    if (rb_controller_node_is_free(n) && rb_controller_node_has_tasks(c, n->id)) {
+    if (rb_controller_node_is_local(n) && rb_controller_node_has_tasks(c, n->id)) {
         rb_controller_prepare(n); // it costs nothing: its processes end first, and killed() comes back to this
         return;
     }

@@ -162,7 +162,7 @@ bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new
 bool rb_controller_node_wanted(const struct rb_controller_node *n);                  // the engine still owns it
 bool rb_controller_node_exists(const struct rb_controller_node *n);  // an instance that nobody has told to end
-bool rb_controller_node_is_free(const struct rb_controller_node *n); // this machine: nobody else knows of it
+bool rb_controller_node_is_local(const struct rb_controller_node *n); // this machine: nobody else knows of it
 bool rb_controller_write_node(struct rb_controller_node *n);         // its row; false: the journal failed
 int rb_controller_infra_of(const struct rb_controller *c,
                            const char *infra); // index of its provider, -1: none

@@ -139,7 +139,7 @@ bool rb_controller_node_may_run(const struct rb_controller *c, int node)
 {
     const struct rb_controller_node *n = c->nodes[node];
     return n->row.state == RB_LAUNCH_RUNNING || n->row.state == RB_LAUNCH_READY ||
-           (n->row.state == RB_LAUNCH_TERMINATING && rb_controller_node_is_free(n));
+           (n->row.state == RB_LAUNCH_TERMINATING && rb_controller_node_is_local(n));
 }
 
 // The last row of a task whose processes are known to be over.

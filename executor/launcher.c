@@ -152,6 +152,32 @@ static const struct rb_launcher_ops local_ops = {
     .destroy = destroy,
 };
 
+// The agent ends its own allocation once the time is past; its clock alone counts.
+static void slurm_heartbeat(struct rb_launcher *base, int number, int64_t shutdown_in_s)
+{
+    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
+    struct rb_launcher_node *node = rb_launcher_find_node(l, number);
+    if (!node || !node->prepared)
+        return;
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_buf_printf(&command, "echo $(($(date +%%s) + %lld)) >.expires.new && mv .expires.new .expires",
+                  (long long)shutdown_in_s);
+    struct rb_process_options o = rb_process_defaults();
+    struct rb_process *ignored;
+    rb_launcher_remote(l, node, rb_buf_str(&command), &o, &ignored, NULL);
+}
+
+static const struct rb_launcher_ops slurm_ops = {
+    .name = "slurm",
+    .prepare = rb_launcher_prepare,
+    .start = rb_launcher_start,
+    .save = rb_launcher_save,
+    .kill = rb_launcher_kill,
+    .forget = rb_launcher_forget,
+    .heartbeat = slurm_heartbeat,
+    .destroy = destroy,
+};
+
 static struct rb_launcher_impl *create(const struct rb_launcher_config *config, const struct rb_launcher_ops *ops,
                                        const struct rb_transport *transport)
 {
@@ -180,5 +206,13 @@ bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb
 {
     (void)err;
     *out = &create(config, &local_ops, &rb_transport_local)->base;
+    return true;
+}
+
+bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
+{
+    if (!config->job->resources.slurm.shared_dir)
+        return rb_err_set(err, RB_ERR_INVALID, "resources.slurm.shared_dir: expected a directory shared with the nodes");
+    *out = &create(config, &slurm_ops, &rb_transport_slurm)->base;
     return true;
 }

@@ -1,6 +1,6 @@
 // How work gets onto nodes: prepare a node, start a trial's processes on its slots, follow their output, save their
-// checkpoint, kill the gang. Two of them: ssh (any cloud) and local (this machine). Every call is idempotent, so that a
-// controller that comes back simply says it again: a task already running is followed from its first line.
+// checkpoint, kill the gang. Three of them: ssh (any cloud), local (this machine) and slurm (allocations). Every call is
+// idempotent, so that a controller that comes back simply says it again: a task already running is followed from its first line.
 #ifndef RB_EXECUTOR_LAUNCHER_H
 #define RB_EXECUTOR_LAUNCHER_H
 
@@ -56,7 +56,7 @@ struct rb_launcher_config {
 
 struct rb_launcher;
 struct rb_launcher_ops {
-    const char *name; // "ssh", "local"
+    const char *name; // "ssh", "local", "slurm"
     void (*prepare)(struct rb_launcher *l, const struct rb_launch_node *node);
     void (*start)(struct rb_launcher *l, const struct rb_task *task);
     // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes
@@ -77,5 +77,6 @@ bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *
 
 bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
 bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
+bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
 
 #endif

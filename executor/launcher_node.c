@@ -107,6 +107,11 @@ static void prepare_command(const struct rb_launcher_impl *l, const struct rb_la
         rb_buf_puts(out, "i=0; until [ -e \"${RB_RUN_DIR:-/run/rb}/ready\" ]; do i=$((i+1)); "
                          "[ $i -lt 1200 ] || { echo 'user data did not finish in 2 minutes' >&2; exit 3; }; sleep 0.1; done; ");
     rb_buf_printf(out,
+                  "if [ -n \"${RB_NODE_DEVICES:-}\" ]; then n=$(echo \"$RB_NODE_DEVICES\" | tr , '\\n' | grep -c .); "
+                  "[ \"$n\" -ge %d ] || { echo \"node lends $n GPUs, %d expected: do the prices count them right?\" >&2; "
+                  "exit 4; }; fi; ",
+                  node->spec.gpus, node->spec.gpus);
+    rb_buf_printf(out,
                   "if command -v nvidia-smi >/dev/null 2>&1; then n=$(nvidia-smi -L | grep -c ^GPU) || n=0; "
                   "[ \"$n\" -ge %d ] || { echo \"node has $n GPUs, %d expected\" >&2; exit 4; }; fi; ",
                   node->spec.gpus, node->spec.gpus);

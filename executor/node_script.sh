@@ -12,6 +12,12 @@ umask 077
 base=$(cd "$(dirname "$0")" && pwd)
 cd "$base"
 
+# Where only some of the machine's GPUs are lent to us (RB_NODE_DEVICES: which), the n-th GPU is the n-th of those.
+lent_devices() {
+    [ -n "${RB_NODE_DEVICES:-}" ] || { echo "$1"; return; }
+    for device in $(echo "$1" | tr , ' '); do echo "$RB_NODE_DEVICES" | cut -d, -f$((device + 1)); done | paste -s -d, -
+}
+
 die() { echo "node: $*" >&2; exit 1; }
 
 task() {
@@ -54,6 +60,7 @@ supervise)
     cd "$dir"
     . ./env
     rm -f env
+    CUDA_VISIBLE_DEVICES=$(lent_devices "${CUDA_VISIBLE_DEVICES:-}")
     RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$base/preempt RB_PARAMS_FILE=$dir/params.json
     RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume

@@ -1,4 +1,5 @@
-// How a command line reaches a node: over ssh, or straight on this machine. The launcher knows no more of either.
+// How a command line reaches a node: over ssh, straight on this machine, or through a mailbox on a
+// filesystem shared with a Slurm allocation. The launcher knows no more of any of them.
 #ifndef RB_EXECUTOR_TRANSPORT_H
 #define RB_EXECUTOR_TRANSPORT_H
 
@@ -6,7 +7,7 @@
 #include "executor/launcher.h"
 
 struct rb_transport {
-    const char *name;  // "ssh", "local"
+    const char *name;  // "ssh", "local", "slurm"
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const char *control_dir,
                                const struct rb_launch_node *node, const char *remote, struct rb_arena *arena);
@@ -17,6 +18,6 @@ struct rb_transport {
                                 const struct rb_launch_node *node, struct rb_arena *arena);
 };
 
-extern const struct rb_transport rb_transport_ssh, rb_transport_local;
+extern const struct rb_transport rb_transport_ssh, rb_transport_local, rb_transport_slurm;
 
 #endif

@@ -121,11 +121,6 @@ static bool read_fetched_at(const struct reader *r, int row, int64_t *out_us)
 
 // --- rows ---
 
-static bool is_local(const char *infra)
-{
-    return rb_infra_within(infra, "local");
-}
-
 static bool read_machine(const struct reader *r, int row, struct rb_offer *o)
 {
     int64_t gpus;
@@ -149,7 +144,7 @@ static bool read_offer(const struct reader *r, int row, struct rb_offer *out)
         return false;
     if (!rb_market_parse(cell(r, row, MARKET), &o.market, &why))
         return cell_error(r, row, MARKET, why.message);
-    if (!read_rate(r, row, is_local(o.infra), &o.rate) || !read_fetched_at(r, row, &o.fetched_at_us))
+    if (!read_rate(r, row, rb_infra_may_be_free(o.infra), &o.rate) || !read_fetched_at(r, row, &o.fetched_at_us))
         return false;
     o.declared_free = o.rate.uusd_per_hour == 0;
     o.source = rb_arena_strdup(r->arena, cell(r, row, SOURCE));
@@ -165,7 +160,7 @@ static bool read_disk(const struct reader *r, int row, struct rb_disk_price *out
     for (size_t i = 0; i < sizeof meaningless / sizeof meaningless[0]; i++)
         if (*cell(r, row, meaningless[i]))
             return cell_error(r, row, meaningless[i], "expected an empty cell: this row prices a GB-hour of disk");
-    if (!read_infra(r, row, &disk.infra) || !read_rate(r, row, is_local(disk.infra), &disk.per_gb))
+    if (!read_infra(r, row, &disk.infra) || !read_rate(r, row, rb_infra_may_be_free(disk.infra), &disk.per_gb))
         return false;
     *out = disk;
     return true;
@@ -351,7 +346,7 @@ bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct 
     for (int i = 0; i < c->n_disks; i++)
         if (rb_infra_within(infra, c->disks[i].infra) && (!best || strlen(c->disks[i].infra) > strlen(best->infra)))
             best = &c->disks[i];
-    if (!best && !is_local(infra))
+    if (!best && !rb_infra_may_be_free(infra))
         return rb_err_set(err, RB_ERR_PRICE,
                           "no price for a disk in %s; import a price row with instance_type \"disk\", or leave out "
                           "resources.disk_size",

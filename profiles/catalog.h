@@ -20,7 +20,7 @@ struct rb_offer {
     double gpu_memory_gb, vcpus, memory_gb;
     enum rb_market market;
     struct rb_rate rate;
-    bool declared_free;        // the only way a rate may be 0 (local)
+    bool declared_free;        // the only way a rate may be 0 (local, slurm)
     const char *source;        // where the price is from
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
 };

@@ -100,3 +100,8 @@ bool rb_infra_within(const char *infra, const char *pattern)
     const size_t n = strlen(pattern);
     return strcmp(pattern, "*") == 0 || (strncmp(infra, pattern, n) == 0 && (infra[n] == '\0' || infra[n] == '/'));
 }
+
+bool rb_infra_may_be_free(const char *infra)
+{
+    return rb_infra_within(infra, "local") || rb_infra_within(infra, "slurm");
+}

@@ -56,13 +56,20 @@ static const char *tuned_batch(const struct rb_job *job)
     return job->trial.batch_size > 0 ? "tuning the batch size" : NULL;
 }
 
-static const char *other_infra(const struct rb_job *job)
+static bool asks_slurm(const struct rb_job *job)
 {
-    for (int i = 0; i < job->resources.infra.n; i++) {
-        const char *infra = job->resources.infra.items[i];
-        if (rb_infra_within(infra, "slurm"))
-            return infra;
-    }
+    for (int i = 0; i < job->resources.infra.n; i++)
+        if (rb_infra_within(job->resources.infra.items[i], "slurm"))
+            return true;
+    return false;
+}
+
+// Work reaches a Slurm node in another way than a cloud's.
+static const char *slurm_beside_others(const struct rb_job *job)
+{
+    for (int i = 0; asks_slurm(job) && i < job->resources.infra.n; i++)
+        if (!rb_infra_within(job->resources.infra.items[i], "slurm"))
+            return "slurm beside another provider";
     return NULL;
 }
 
@@ -82,7 +89,7 @@ static const struct {
     {"policy", other_policy, "use elastic or static"},
     {"trial.gpus.share", shared_gpus, "leave share out"},
     {"trial.batch", tuned_batch, "leave batch out"},
-    {"resources.infra", other_infra, "use aws, gcp, mock or local"},
+    {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift, "use warn"},
 };
 
@@ -94,5 +101,9 @@ bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)
             return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, unsupported[i].key,
                                  "not supported yet: %s; %s", what, unsupported[i].instead);
     }
+    if (asks_slurm(job) && !job->resources.slurm.shared_dir)
+        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "resources.slurm.shared_dir",
+                             "expected a directory on a filesystem that this machine shares with the nodes: "
+                             "resources.infra names slurm, whose nodes are reached through it");
     return true;
 }

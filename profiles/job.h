@@ -47,6 +47,15 @@ struct rb_trial_spec {
     int64_t timeout_us;      // no report for this long: hung
 };
 
+// How Slurm is asked for nodes (docs/slurm.md).
+struct rb_slurm_spec {
+    const char *shared_dir;       // absolute, the same on this machine and on the nodes; NULL: none
+    const char *url;              // of slurmrestd: https://host:port, http on loopback, unix:/path; NULL: RB_SLURM_URL says
+    const char *account;          // NULL: the user's default
+    int cpus_per_gpu;             // 0: the partition's default
+    int64_t memory_per_gpu_bytes; // 0: the partition's default
+};
+
 struct rb_resources {
     struct rb_string_list infra;           // "aws/us-east-1", "local", ...; at least one
     struct rb_string_list instance_types;  // empty: any
@@ -60,7 +69,7 @@ struct rb_resources {
     int ssh_port;
     struct rb_string_list subnets, security_groups; // aws
     const char *instance_profile;                    // aws, NULL: none
-    const char *shared_dir;                          // slurm, NULL: none
+    struct rb_slurm_spec slurm;                      // all zero: none
 };
 
 struct rb_job {
@@ -106,7 +115,7 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
 // The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 
-// Keys that are valid but would change the result and are not carried out yet (tuners, policies, slurm, batch
+// Keys that are valid but would change the result and are not carried out yet (tuners, policies, batch
 // tuning, GPU sharing, ...): fails with "not supported yet: ...". Called by rbplan, rbrun and rbsim, not by --check.
 bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAX_PORT 65535
+#define MAX_CPUS_PER_GPU 1024 // more than any node has
 
 bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out, struct rb_err *err)
 {
@@ -106,11 +107,34 @@ static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct 
                          "expected a login name of letters, digits and . _ -, got \"%.40s\"", r->ssh_user);
 }
 
+// The node agent is found below it, and it becomes part of paths in shell scripts: nothing relative.
+static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struct rb_slurm_spec *out,
+                       struct rb_err *err)
+{
+    static const char *const keys[] = {"shared_dir", "url", "account", "cpus_per_gpu", "memory_per_gpu", NULL};
+    struct rb_slurm_spec s = {0};
+    struct rb_map m;
+    if (!node)
+        return true;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_text(&m, "shared_dir", NULL, arena, &s.shared_dir, err) ||
+        !rb_keys_text(&m, "url", NULL, arena, &s.url, err) ||
+        !rb_keys_text(&m, "account", NULL, arena, &s.account, err) ||
+        !rb_keys_count(&m, "cpus_per_gpu", 0, MAX_CPUS_PER_GPU, 0, &s.cpus_per_gpu, err) ||
+        !rb_keys_size(&m, "memory_per_gpu", 0, &s.memory_per_gpu_bytes, err))
+        return false;
+    if (s.shared_dir && s.shared_dir[0] != '/')
+        return rb_node_error(rb_map_get(&m, "shared_dir"), err,
+                             "expected an absolute path that means the same here and on the nodes, got \"%.60s\"",
+                             s.shared_dir);
+    *out = s;
+    return true;
+}
+
 bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out, struct rb_err *err)
 {
     static const char *const keys[] = {
         "infra",   "instance_types",  "accelerators",     "spot",       "max_nodes", "image_id", "disk_size", "ssh",
-        "subnets", "security_groups", "instance_profile", "shared_dir", NULL};
+        "subnets", "security_groups", "instance_profile", "slurm", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};
     struct rb_map m;
@@ -126,7 +150,7 @@ bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struc
         !read_optional_texts(&m, "subnets", arena, &r.subnets, err) ||
         !read_optional_texts(&m, "security_groups", arena, &r.security_groups, err) ||
         !rb_keys_text(&m, "instance_profile", NULL, arena, &r.instance_profile, err) ||
-        !rb_keys_text(&m, "shared_dir", NULL, arena, &r.shared_dir, err))
+        !read_slurm(rb_keys_given(&m, "slurm"), arena, &r.slurm, err))
         return false;
     r.spot = (enum rb_spot)spot;
     *out = r;
@@ -153,6 +177,24 @@ static void write_images(const struct rb_resources *r, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_slurm(const struct rb_slurm_spec *s, struct rb_json *j)
+{
+    char memory[32];
+    rb_json_key(j, "slurm");
+    if (!s->shared_dir && !s->url && !s->account && !s->cpus_per_gpu && !s->memory_per_gpu_bytes) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "shared_dir", s->shared_dir);
+    rb_json_kstring(j, "url", s->url);
+    rb_json_kstring(j, "account", s->account);
+    rb_json_kint(j, "cpus_per_gpu", s->cpus_per_gpu);
+    rb_json_kstring(j, "memory_per_gpu",
+                    s->memory_per_gpu_bytes ? rb_format_size_exact(s->memory_per_gpu_bytes, memory) : NULL);
+    rb_json_end_object(j);
+}
+
 void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
 {
     char disk[32];
@@ -172,6 +214,6 @@ void rb_resources_write(const struct rb_resources *r, struct rb_json *j)
     write_texts(j, "subnets", &r->subnets);
     write_texts(j, "security_groups", &r->security_groups);
     rb_json_kstring(j, "instance_profile", r->instance_profile);
-    rb_json_kstring(j, "shared_dir", r->shared_dir);
+    write_slurm(&r->slurm, j);
     rb_json_end_object(j);
 }

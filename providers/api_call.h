@@ -50,6 +50,7 @@ struct rb_api_config {
     const struct rb_loop *loop;
     struct rb_http *http;     // outlives the API
     const char *endpoint;     // borrowed: scheme, host, port, perhaps a path; no slash at the end
+    const char *unix_socket;  // borrowed: instead of the endpoint's host; NULL: none
     rb_api_judge_fn *judge;
     void *authority;
     // Sends the try with headers that prove who we are, now or once they are known: rb_api_transmit or

@@ -303,6 +303,8 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+    if (r->unix_socket)
+        curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
     set_method(t, r->method);
     return set_protection(h, t, err);
 }

@@ -20,6 +20,7 @@ struct rb_http_request {
     const void *body;
     size_t body_len;
     int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
+    const char *unix_socket;      // path of the socket that stands for the URL's host and port; NULL: TCP
     bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
 };
 

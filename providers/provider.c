@@ -5,12 +5,14 @@
 #include "providers/ec2.h"
 #include "providers/gcp.h"
 #include "providers/local.h"
+#include "providers/slurm.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 const struct rb_provider_ops *const rb_provider_table[] = {
-    &rb_provider_aws, &rb_provider_gcp, &rb_provider_local, &rb_provider_mock, NULL,
+    &rb_provider_aws, &rb_provider_gcp, &rb_provider_local, &rb_provider_mock, &rb_provider_slurm, NULL,
 };
 
 static const struct rb_provider_ops *find(const char *name, size_t len)
@@ -28,9 +30,7 @@ bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, cha
         return rb_err_prefix(err, "infra");
     const size_t name_len = strcspn(infra, "/");
     const struct rb_provider_ops *ops = find(infra, name_len);
-    if (!ops)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "infra %s: not supported yet; expected aws/REGION, gcp/REGION, mock/REGION or local", infra);
+    assert(ops && "an infra that may be written has a provider");
     if (!rb_infra_is_priceable(infra))
         return rb_err_set(err, RB_ERR_INVALID, "infra %s: expected a region, such as %s/%s", infra, infra,
                           strcmp(ops->name, "gcp") == 0 ? "us-central1" : "us-east-1");

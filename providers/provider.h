@@ -12,6 +12,7 @@
 #include "profiles/catalog.h"
 
 struct rb_http;
+struct rb_slurm_spec;
 
 struct rb_tag { const char *key, *value; };
 
@@ -68,6 +69,7 @@ struct rb_provider_config {
     const char *region;
     bool loopback_only;           // infra mock/REGION: any other endpoint is refused
     int local_slots;              // local: GPUs of this machine
+    const struct rb_slurm_spec *slurm; // slurm: outlives the provider; NULL: the environment says it all
 };
 
 struct rb_provider_ops;

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "profiles/catalog.h"
+#include "profiles/infra.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void check_offers(const struct rb_catalog *c)
     for (int i = 0; i < c->n_offers; i++) {
         const struct rb_offer *o = &c->offers[i];
         require(o->gpus >= 1 && o->instance_type[0] && o->accelerator[0]);
-        require(o->rate.uusd_per_hour > 0 || (o->declared_free && strcmp(o->infra, "local") == 0));
+        require(o->rate.uusd_per_hour > 0 || (o->declared_free && rb_infra_may_be_free(o->infra)));
         require(i == 0 || strcmp(c->offers[i - 1].infra, o->infra) <= 0);
     }
 }

@@ -183,6 +183,9 @@ static void test_free_only_where_declared(void **state)
     f = loaded(HEADER "\nlocal,local,CPU,4,0,4,16,on_demand,0.05\n");
     assert_false(f.catalog.offers[0].declared_free);
     rb_arena_finish(&f.arena);
+    f = loaded(HEADER "\nslurm/gpu,gpu:a100:8,A100,8,40,96,1000,on_demand,0\n");
+    assert_true(f.catalog.offers[0].declared_free);
+    rb_arena_finish(&f.arena);
 }
 
 int main(void)

@@ -137,7 +137,7 @@ static void test_every_key_is_read(void **state)
         "  subnets: [subnet-1]\n"
         "  security_groups: [sg-1, sg-2]\n"
         "  instance_profile: rb\n"
-        "  shared_dir: /shared\n"
+        "  slurm: {shared_dir: /shared, url: unix:/run/s, account: ml, cpus_per_gpu: 8, memory_per_gpu: 64GB}\n"
         "deadline: 2026-08-01T12:00:00Z\n"
         "budget: 40\n"
         "confidence: 0.9\n"
@@ -173,6 +173,11 @@ static void test_every_key_is_read(void **state)
     assert_int_equal(j->resources.disk_bytes, INT64_C(200000000000));
     assert_string_equal(j->resources.security_groups.items[1], "sg-2");
     assert_string_equal(j->resources.instance_profile, "rb");
+    assert_string_equal(j->resources.slurm.shared_dir, "/shared");
+    assert_string_equal(j->resources.slurm.url, "unix:/run/s");
+    assert_string_equal(j->resources.slurm.account, "ml");
+    assert_int_equal(j->resources.slurm.cpus_per_gpu, 8);
+    assert_true(j->resources.slurm.memory_per_gpu_bytes == INT64_C(64000000000));
     assert_int_equal(j->deadline_us, -1);
     assert_int_equal(j->deadline_at_us, INT64_C(1785585600000000));
     assert_int_equal(j->budget_uusd, 40000000);
@@ -546,7 +551,7 @@ static void test_what_is_supported(void **state)
         {0, "trial: {gpus: {max: 4, share: [2]}}", "trial.gpus.share"},
         {0, "trial: {batch: {size: 1, max: 2}}", "trial.batch"},
         {0, "resources: {infra: [local, slurm/gpu]}", "resources.infra"},
-        {0, "resources: {infra: slurm}", "resources.infra"},
+        {0, "resources: {infra: slurm, slurm: {shared_dir: /shared}}", NULL},
         {0, "on_drift: replan", "on_drift"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
@@ -560,6 +565,16 @@ static void test_what_is_supported(void **state)
             assert_says(&err, "not supported yet: ");
         rb_arena_finish(&f.arena);
     }
+}
+
+static void test_slurm_needs_a_shared_directory(void **state)
+{
+    (void)state;
+    struct fixture f = loaded(0, "resources: {infra: slurm/gpu, slurm: {account: ml}}");
+    struct rb_err err = {0};
+    assert_false(rb_job_check_supported(&f.job, &err));
+    assert_string_equal(err.key, "resources.slurm.shared_dir");
+    rb_arena_finish(&f.arena);
 }
 
 int main(void)
@@ -578,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_bad_overrides_name_the_flag),
         cmocka_unit_test(test_a_deep_override_is_refused),
         cmocka_unit_test(test_what_is_supported),
+        cmocka_unit_test(test_slurm_needs_a_shared_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

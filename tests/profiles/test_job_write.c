@@ -180,6 +180,15 @@ static const struct rb_key_value *some_pairs(struct maker *m, const char *const 
     return pairs;
 }
 
+static struct rb_slurm_spec some_slurm(struct maker *m)
+{
+    return (struct rb_slurm_spec){.shared_dir = coin(m) ? NULL : "/shared/a b",
+                                  .url = coin(m) ? NULL : any_text(m),
+                                  .account = coin(m) ? NULL : any_text(m),
+                                  .cpus_per_gpu = (int)between(m, 0, 1024),
+                                  .memory_per_gpu_bytes = coin(m) ? 0 : between(m, 1, INT64_C(1) << 50)};
+}
+
 static struct rb_resources any_resources(struct maker *m)
 {
     static const char *const infra[] = {"aws/us-east-1", "gcp", "local", "mock/us-east-1/us-east-1a", "slurm/gpu"};
@@ -196,7 +205,7 @@ static struct rb_resources any_resources(struct maker *m)
                              .subnets = some(m, types, (int)N_OF(types), 0),
                              .security_groups = some(m, types, (int)N_OF(types), 0),
                              .instance_profile = coin(m) ? NULL : any_text(m),
-                             .shared_dir = coin(m) ? NULL : any_text(m)};
+                             .slurm = coin(m) ? (struct rb_slurm_spec){0} : some_slurm(m)};
     r.image_ids = some_pairs(m, infra, (int)N_OF(infra), false, &r.n_image_ids);
     return r;
 }
@@ -333,7 +342,11 @@ static void same_resources(const struct rb_resources *a, const struct rb_resourc
     same_list(&a->subnets, &b->subnets);
     same_list(&a->security_groups, &b->security_groups);
     same_text(a->instance_profile, b->instance_profile);
-    same_text(a->shared_dir, b->shared_dir);
+    same_text(a->slurm.shared_dir, b->slurm.shared_dir);
+    same_text(a->slurm.url, b->slurm.url);
+    same_text(a->slurm.account, b->slurm.account);
+    assert_true(a->slurm.cpus_per_gpu == b->slurm.cpus_per_gpu &&
+                a->slurm.memory_per_gpu_bytes == b->slurm.memory_per_gpu_bytes);
 }
 
 static void same_job(const struct rb_job *a, const struct rb_job *b)

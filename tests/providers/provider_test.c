@@ -33,7 +33,7 @@ static void refused(void **state)
         const char *infra, *reason;
     } cases[] = {
         {"asw/us-east-1", "did you mean \"aws\"?"}, {"gcp", "such as gcp/us-central1"},
-        {"slurm/gpu", "not supported yet"},         {"aws", "expected a region"},
+        {"slurm/gpu/a", "not a zone"},              {"aws", "expected a region"},
         {"aws/us-east-1.evil.com", "not a region"}, {"", "expected provider"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
