@@ -147,17 +147,21 @@ static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *
 }
 
 // An operation that is under way is accepted; whether it ends well, a listing tells. One that is done at once says so.
+// Instances are found by name at the one place that knows, not in a listing that lags: what is not there has ended.
 static void ending_done(void *arg, const struct rb_err *err)
 {
     struct ending *e = arg;
     const enum rb_gcp_progress progress = e->operation.progress;
     if (!err && (progress == RB_GCP_FAILED || progress == RB_GCP_UNSETTLED))
         err = &e->operation.error;
+    if (err && err->code == RB_ERR_NOT_FOUND)
+        err = NULL;
     e->fn(e->arg, err);
     ending_destroy(e);
 }
 
-// Without a request id: an operation that failed would be the answer to every repetition of it.
+// Without a request id: an operation that failed would be the answer to every repetition of it. Not mutating, because said
+// twice it does no more than said once: a lost answer leaves nothing to be settled, it is asked for again.
 static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
 {
     struct gcp *gcp = p->state;
@@ -165,7 +169,6 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     struct rb_api_call call = {
         .name = "instances.delete",
         .method = "DELETE",
-        .mutating = true,
         .max_tries = END_TRIES,
         .arg = e,
         .decode = decode_ending,

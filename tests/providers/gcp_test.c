@@ -747,6 +747,31 @@ static void an_end_is_accepted(void **state)
     finish(&w);
 }
 
+// The answer to the first was lost, its effect was not; or somebody else was faster.
+static void what_is_not_there_has_ended(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step lost[] = {TOKEN, {.status = 502, .body = "<html>"}, NOT_THERE}, gone[] = {TOKEN, NOT_THERE};
+    terminate(&w, lost, 3, "rb-x.us-central1-a");
+    assert_false(w.told.failed);
+    finish(&w);
+    terminate(&w, gone, 2, "rb-x.us-central1-a");
+    assert_false(w.told.failed);
+    finish(&w);
+}
+
+static void an_end_without_an_answer_is_an_error(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct step reset = {.how = RESET};
+    const struct step steps[] = {TOKEN, reset, reset, reset, reset, reset};
+    terminate(&w, steps, 6, "rb-x.us-central1-a");
+    expect_refused(&w, RB_ERR_IO, "instances.delete");
+    finish(&w);
+}
+
 static void ends_that_are_refused(void **state)
 {
     (void)state;
@@ -755,7 +780,6 @@ static void ends_that_are_refused(void **state)
         enum rb_err_code code;
         const char *reason;
     } cases[] = {
-        {NOT_THERE, RB_ERR_NOT_FOUND, "instances.delete"},
         {ERROR(403, "forbidden"), RB_ERR_DENIED, "permission missing"},
         {FAILED("RESOURCE_IN_USE_BY_ANOTHER_RESOURCE"), RB_ERR_INVALID, "RESOURCE_IN_USE"},
         {FAILED("INTERNAL_ERROR"), RB_ERR_UNKNOWN_OUTCOME, "INTERNAL_ERROR"},
@@ -978,6 +1002,8 @@ int main(void)
         cmocka_unit_test(a_zone_that_does_not_answer_makes_it_incomplete),
         cmocka_unit_test(a_page_that_fails_makes_it_an_error),
         cmocka_unit_test(an_end_is_accepted),
+        cmocka_unit_test(what_is_not_there_has_ended),
+        cmocka_unit_test(an_end_without_an_answer_is_an_error),
         cmocka_unit_test(ends_that_are_refused),
         cmocka_unit_test(an_id_that_is_none_is_refused_here),
         cmocka_unit_test(offers_are_sums_of_the_price_list),
