@@ -21,7 +21,7 @@
 struct rb_exact_options rb_exact_defaults(void)
 {
     return (struct rb_exact_options){
-        .accuracy = RB_SCORE_SEARCH_ACCURACY, .tilts = true, .envelope = true, .labels = true};
+        .accuracy = RB_SCORE_SEARCH_ACCURACY, .samples = true, .tilts = true, .envelope = true, .labels = true};
 }
 
 bool rb_exact_out_of_time(struct rb_exact *x)
@@ -88,6 +88,22 @@ static bool is_made(const struct rb_exact *x, const struct rb_lattice_path *path
     return true;
 }
 
+// Raises the bounds on a path that replicates have not raised yet. *out_new: there were some.
+static bool tighten_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err)
+{
+    const struct rb_lattice_entry *before = NULL;
+    *out_new = false;
+    for (int stage = 0; stage < x->lattice.n_stages; stage++) {
+        struct rb_lattice_entry *e = &x->lattice.stages[stage].entries[path->entry[stage]];
+        bool tighter;
+        if (x->opt.samples && !rb_lattice_tighten(&x->lattice, stage, e, rb_lattice_kept(before, e), &tighter, err))
+            return false;
+        *out_new |= x->opt.samples && tighter;
+        before = e;
+    }
+    return true;
+}
+
 // Makes exact what stands on a path. *out_new: something was not.
 static bool make_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err)
 {
@@ -110,7 +126,7 @@ bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay,
     for (; first || (changed && !rb_exact_out_of_time(x)); first = false) {
         rb_togo_compute(t, delay, price);
         rb_togo_path(t, path);
-        if (!make_path(x, path, &changed, err))
+        if (!tighten_path(x, path, &changed, err) || (!changed && !make_path(x, path, &changed, err)))
             return false;
     }
     return true;
@@ -273,16 +289,21 @@ static const char *why_not_proved(const struct rb_exact *x, double bound)
 }
 
 // Static: a certificate outlives the search.
-static const char *const without_deadline[] = {"stages are independent", "mean costs add up over stages"};
-static const char *const with_deadline[] = {"stages are independent", "mean costs add up over stages",
-                                            "theta-tilted chance constraint", "envelope of the remaining stages",
+#define SAMPLED_BOUNDS "choices ruled out by samples, less five standard errors"
+static const char *const without_deadline[] = {"stages are independent", "mean costs add up over stages",
+                                               SAMPLED_BOUNDS};
+static const char *const with_deadline[] = {"stages are independent",
+                                            "mean costs add up over stages",
+                                            SAMPLED_BOUNDS,
+                                            "theta-tilted chance constraint",
+                                            "envelope of the remaining stages",
                                             "label dominance"}; // the last not with a budget
 
 static void name_relaxations(const struct rb_exact *x, struct rb_plan_bound *b)
 {
     bool deadline = x->search->on_time != NULL;
     b->relaxations = deadline ? with_deadline : without_deadline;
-    b->n_relaxations = !deadline ? 2 : x->search->req->budget_uusd < 0 ? 5 : 4;
+    b->n_relaxations = !deadline ? 3 : x->search->req->budget_uusd < 0 ? 6 : 5;
 }
 
 static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err *err)
@@ -314,8 +335,11 @@ static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err
 
 static void trace(const struct rb_exact *x)
 {
-    rb_trace("planner", "%d choices in stage 0, %lld stage times made, %lld partial plans looked at",
-             x->lattice.stages[0].n, (long long)x->lattice.n_made, (long long)x->n_nodes);
+    rb_trace("planner",
+             "%d choices in stage 0, %lld bounds raised by replicates, %lld stage times made, %lld partial plans "
+             "looked at",
+             x->lattice.stages[0].n, (long long)x->lattice.n_tightened, (long long)x->lattice.n_made,
+             (long long)x->n_nodes);
     rb_search_note(x->search, "optimal: %lld other plans and beginnings of plans were ruled out by a bound",
                    (long long)x->n_ruled_out);
 }

@@ -17,6 +17,7 @@
 
 struct rb_exact_options {
     double accuracy;   // of stage times while searching
+    bool samples;      // a few replicates raise a bound before it is made exact
     bool tilts;        // the tilted chance constraint as a Lagrangian bound
     bool envelope;     // the fastest remaining stages as a feasibility cut
     bool labels;       // label dominance

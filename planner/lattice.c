@@ -2,13 +2,23 @@
 
 #include "planner/node_counts.h"
 #include "planner/stage_samples.h"
+#include "simulator/stage_run.h"
 #include "simulator/trial_law.h"
+
+#include "engine/placement.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define ENVELOPE_POINTS 256
 #define AVOIDED_S       1e9 // longer than any plan takes
+
+// Replicates that raise a bound: so many trials in all, and a number of them that carries five standard errors.
+#define TIGHTENING_TRIALS      16384
+#define FEWEST_REPLICATES      96
+#define MOST_REPLICATES        256
+#define TIGHTENING_SIGMA       5
+#define SURE_SHARE_OF_VARIANCE 0.5 // of the sampled one: only guides the search
 
 // theta in standard deviations of a whole plan: 0.3 bounds a plan that just keeps its deadline best, the others serve
 // plans whose spread is smaller or larger.
@@ -87,6 +97,86 @@ static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_la
     return gangs - kept_gangs > 1 || e->choice.nodes % per_trial != 0;
 }
 
+// --- bounds from a few replicates
+
+static int replicates_of(int n_trials)
+{
+    int n = TIGHTENING_TRIALS / n_trials;
+    return n < FEWEST_REPLICATES ? FEWEST_REPLICATES : n > MOST_REPLICATES ? MOST_REPLICATES : n;
+}
+
+// The mean less five of its standard errors.
+static double surely_below(double sum, double squares, int n)
+{
+    double mean = sum / n, variance = fmax(0, squares / n - mean * mean) / (n - 1);
+    return mean - TIGHTENING_SIGMA * sqrt(variance);
+}
+
+static struct rb_times surely_not_above(const struct rb_lattice *l, const double *time_us, int n)
+{
+    struct rb_times t = {.mean_s = 0};
+    double sum = 0, squares = 0;
+    for (int r = 0; r < n; r++) {
+        sum += time_us[r] / 1e6;
+        squares += time_us[r] / 1e6 * (time_us[r] / 1e6);
+    }
+    t.mean_s = fmax(0, surely_below(sum, squares, n));
+    t.variance_s2 = SURE_SHARE_OF_VARIANCE * fmax(0, squares / n - sum / n * (sum / n));
+    for (int i = 0; i < RB_N_TILTS; i++) {
+        double weights = 0, weight_squares = 0;
+        for (int r = 0; r < n; r++) {
+            double w = exp(-l->theta[i] * (time_us[r] / 1e6 - sum / n));
+            weights -= w;
+            weight_squares += w * w;
+        }
+        t.tilted_s[i] = fmax(0, sum / n - log(-surely_below(weights, weight_squares, n)) / l->theta[i]);
+    }
+    return t;
+}
+
+static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
+                           double *time_us, struct rb_err *err)
+{
+    double cost_uusd[MOST_REPLICATES];
+    const struct rb_rung *rung = &l->search->scenario->stages.rungs[stage];
+    struct rb_plan_nodes nodes = {e->choice.offer, e->choice.nodes};
+    struct rb_plan_stage plan = {
+        .trials = rung->trials,
+        .resource_start = rung->resource_start,
+        .resource_end = rung->resource_end,
+        .gpus_per_trial = e->choice.gpus,
+        .trials_per_gpu = 1,
+        .nodes = &nodes,
+        .n_nodes = 1,
+    };
+    return rb_stage_run(l->search->scenario, stage, &plan, kept_nodes(l, e, kept), n, l->workspace, time_us, cost_uusd,
+                        err);
+}
+
+bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
+                        struct rb_err *err)
+{
+    int n_trials = rb_search_n_trials(l->search, stage), n = replicates_of(n_trials);
+    int per_node = rb_search_gpus_per_node(l->search, e->choice.offer);
+    double time_us[MOST_REPLICATES];
+    *out_tighter = false;
+    if (e->time[kept] || e->sampled[kept] ||
+        rb_placement_capacity(kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)
+        return true;
+    if (!run_replicates(l, stage, e, kept, n, time_us, err))
+        return false;
+    struct rb_times times = surely_not_above(l, time_us, n);
+    struct values v = values_of(l, &times);
+    for (int k = kept; k >= 0; k--) {
+        if (!e->time[k])
+            raise_bound(l, e, k, &v);
+    }
+    e->sampled[kept] = true;
+    l->n_tightened++;
+    *out_tighter = true;
+    return true;
+}
+
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, struct rb_err *err)
 {
     if (e->time[kept])
@@ -142,6 +232,7 @@ static void allot(struct rb_lattice *l, struct rb_lattice_entry *e)
     for (int i = 0; i < RB_N_DELAYS; i++)
         e->delay_s[i] = values + (2 + (size_t)i) * n;
     e->time = rb_arena_array(&l->arena, n, sizeof(const struct rb_stage_time *));
+    e->sampled = rb_arena_array(&l->arena, n, sizeof *e->sampled);
 }
 
 static bool fill_floor(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, struct rb_err *err)
@@ -186,6 +277,7 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     if (!rb_score_deviation_s(search, &deviation_s, err))
         return false;
     rb_arena_init(&l->arena);
+    l->workspace = rb_workspace_create();
     double deviation = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
     for (int i = 0; i < RB_N_TILTS; i++)
         l->theta[i] = tilts[i] / deviation;
@@ -207,6 +299,7 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
 void rb_lattice_finish(struct rb_lattice *l)
 {
     rb_floors_destroy(l->floors);
+    rb_workspace_destroy(l->workspace);
     rb_arena_finish(&l->arena);
 }
 

@@ -1,6 +1,7 @@
 // The space of the exact search: every choice of every stage, and for each number of nodes it may find kept a lower bound
 // of its time and cost that becomes exact when the stage-time object is made. Objects are dear, so they are made only
-// where the search asks: more kept nodes never make a stage later, so one object bounds all entries below it.
+// where the search asks, and a few replicates raise the bound first: more kept nodes never make a stage later, so one
+// object bounds all entries below it.
 #ifndef RB_PLANNER_LATTICE_H
 #define RB_PLANNER_LATTICE_H
 
@@ -17,6 +18,7 @@ struct rb_lattice_entry {
     // [count + 2], by kept index: 0 for none, i + 1 for the offer's i-th count
     double *cost_uusd, *mean_s, *delay_s[RB_N_DELAYS];
     const struct rb_stage_time **time; // NULL: the values are lower bounds
+    bool *sampled;                     // of these, raised by a few replicates: rb_lattice_tighten
 };
 
 struct rb_lattice_stage {
@@ -40,6 +42,8 @@ struct rb_lattice {
     int n_outbid;                 // offers that a cheaper one stands for
     int64_t n_made, n_sampled;    // stage-time objects asked for; of these from pilot samples
     int64_t most_sampled;         // no more than so many are sampled
+    int64_t n_tightened;          // bounds raised by replicates
+    struct rb_workspace *workspace;
     double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]
@@ -56,6 +60,10 @@ struct rb_lattice_path {
 
 // Kept index of an entry after another of the stage before (NULL: stage 0).
 int rb_lattice_kept(const struct rb_lattice_entry *before, const struct rb_lattice_entry *entry);
+// Raises an entry's bound to what a few replicates of the stage say, less five standard errors: a hundredth of the work
+// of the exact value, and it fails once in three million. *out_tighter false: exact, sampled before, or cheaply made exact.
+bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, bool *out_tighter,
+                        struct rb_err *err);
 // Makes the values of an entry exact for one kept index. Sampled times are dear: beyond most_sampled they stay bounds
 // (time NULL), and prices of time avoid them.
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, struct rb_err *err);

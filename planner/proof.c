@@ -198,6 +198,21 @@ static bool stands(struct proof *p, int stage, const struct prefix *at, const st
     return !is_dominated(p, stage, next);
 }
 
+// A few replicates may raise a bound far enough that the exact time is not needed.
+static bool excluded_by_samples(struct proof *p, int stage, const struct prefix *at, const struct child *c,
+                                bool *out_excluded, struct rb_err *err)
+{
+    struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
+    bool tighter;
+    *out_excluded = false;
+    if (!p->x->opt.samples)
+        return true;
+    if (!rb_lattice_tighten(p->l, stage, e, c->kept, &tighter, err))
+        return false;
+    *out_excluded = tighter && bound_of(p, stage, at, e, c->kept) >= rb_exact_to_beat(p->x);
+    return true;
+}
+
 static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err)
 {
     struct rb_exact *x = p->x;
@@ -215,6 +230,13 @@ static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb
             return true;
         }
         x->n_nodes++;
+        bool excluded;
+        if (!excluded_by_samples(p, stage, at, &children[i], &excluded, err))
+            return false;
+        if (excluded) {
+            x->n_ruled_out++;
+            continue;
+        }
         if (!rb_lattice_make(p->l, stage, &p->l->stages[stage].entries[children[i].entry], children[i].kept, err))
             return false;
         if (!p->l->stages[stage].entries[children[i].entry].time[children[i].kept]) {

@@ -261,14 +261,14 @@ static void equals_brute_force_at_the_median(void **state)
 static void pruning_changes_no_optimum(void **state)
 {
     struct tally t = {.least_gap = INFINITY};
-    struct rb_exact_options opt[5];
+    struct rb_exact_options opt[6];
     (void)state;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         opt[i] = options();
-    opt[0].tilts = opt[1].envelope = opt[2].labels = false;
-    opt[3].tilts = opt[3].envelope = opt[3].labels = false;
+    opt[0].tilts = opt[1].envelope = opt[2].labels = opt[3].samples = false;
+    opt[4].tilts = opt[4].envelope = opt[4].labels = opt[4].samples = false;
     for (uint32_t i = 9000; i < 9015; i++)
-        check_case(i, 0.9, opt, 5, &t);
+        check_case(i, 0.9, opt, 6, &t);
     print("rules off", &t);
     assert_true(t.n_plans_feasible > 20);
 }
