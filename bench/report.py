@@ -47,7 +47,7 @@ class Report:
             self.rows.append(dict(what=what, workload=workload, wanted=wanted, reached=f"{reached} {unit}".rstrip(),
                                   met=met))
 
-    def missing(self, what, why, workload="", wanted=""):
+    def missing(self, what, why, workload, wanted):
         print(f"  {what:<64} not measured: {why}", flush=True)
         self.rows.append(dict(what=what, workload=workload, wanted=wanted, reached=f"not measured: {why}", met=None))
 
@@ -73,6 +73,7 @@ class Baselines:
         program = {"gsl": [self.folder / "gsl_sampler", "chains", "polar"],
                    "gsl heap": [self.folder / "gsl_sampler", "dynamic", "polar"],
                    "gsl ziggurat": [self.folder / "gsl_sampler", "chains", "ziggurat"],
+                   "gsl ziggurat heap": [self.folder / "gsl_sampler", "dynamic", "ziggurat"],
                    "numpy": [self.numpy, BENCH / "baselines" / "numpy_sampler.py"],
                    "simgrid dag": [self.folder / "simgrid_sampler", "dag"],
                    "simgrid actors": [self.folder / "simgrid_sampler", "actors"]}[name]
