@@ -173,8 +173,8 @@ static void say(const struct row *row, const char *code, const char *message, co
                    strstr(message, "ALL_REGIONS") ? "the whole project" : "this region", message_text);
         return;
     case PERMISSION:
-        rb_err_set(err, row->err, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed", code_text,
-                   message_text);
+        rb_err_set(err, row->err, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed",
+                   code_text, message_text);
         return;
     case PLAIN:
         rb_err_set(err, row->err, "%s: %s", code_text, message_text);
