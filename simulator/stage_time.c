@@ -4,6 +4,7 @@
 #include "simulator/list_schedule.h"
 #include "simulator/sampler_tables.h"
 #include "simulator/stage_cache.h"
+#include "simulator/stage_pilot.h"
 #include "simulator/stage_run.h"
 #include "simulator/trial_law.h"
 
@@ -264,6 +265,26 @@ static struct rb_law thinned(const struct rb_law *law, struct rb_arena *arena)
     return thin;
 }
 
+// With nothing kept and one node to come, all slots open together: its arrival, then the schedule of open slots.
+static bool law_after_arrival(struct rb_stage_times *times, const struct rb_list_schedule *schedule, double accuracy,
+                              struct rb_law *out)
+{
+    struct rb_list_schedule open = *schedule;
+    const char *why;
+    struct rb_law law;
+    open.open_slots = schedule->slots_per_node < schedule->n_trials ? schedule->slots_per_node : schedule->n_trials;
+    open.new_nodes = 0;
+    if (open.open_slots == open.n_trials)
+        law = rb_law_largest_of(open.trial, open.n_trials, &times->scratch);
+    else if (!rb_list_schedule_law(&open, accuracy, &times->scratch, &law, &why))
+        return false;
+    law = rb_law_plus(schedule->arrival, &law, &times->scratch);
+    if (law.error > accuracy)
+        return false;
+    *out = law;
+    return true;
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -292,7 +313,9 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             return true;
         }
         struct rb_law law;
-        const bool ok = rb_list_schedule_law(&schedule, reached, &times->scratch, &law, out_why);
+        const bool together = schedule.open_slots == 0 && schedule.new_nodes == 1;
+        const bool ok = (together && law_after_arrival(times, &schedule, reached, &law)) ||
+                        rb_list_schedule_law(&schedule, reached, &times->scratch, &law, out_why);
         if (ok)
             *out = thinned(&law, &times->arena);
         rb_arena_reset(&times->scratch);
@@ -300,6 +323,25 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             return true;
     }
     return false;
+}
+
+// Where nothing is random, one run is the law.
+static bool is_certain(struct rb_stage_times *times, const struct stage *st)
+{
+    return trial_law(times, &st->key)->n == 1 &&
+           (st->key.kept == st->key.nodes || arrival_law(times, st->key.provisioning)->n == 1);
+}
+
+// To the microsecond.
+static bool run_once(struct rb_stage_times *times, const struct stage *st, const struct rb_plan_stage *plan,
+                     double *out_s, struct rb_err *err)
+{
+    double time_us, cost_uusd;
+    if (!rb_stage_run(st->scenario, st->work->stage, plan, st->key.kept, 1, times->workspace, &time_us, &cost_uusd,
+                      err))
+        return false;
+    *out_s = time_us / (double)RB_US_PER_S;
+    return true;
 }
 
 static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int n, struct rb_law *out,
@@ -317,23 +359,18 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
         .n_nodes = 1,
     };
     RB_AUTO(rb_auto_free) double *seconds = rb_xcalloc((size_t)n, sizeof *seconds);
-    RB_AUTO(rb_auto_free) double *cost = rb_xcalloc((size_t)n, sizeof *cost);
     if (st->work->stage == 0 && st->key.kept > 0)
         return rb_err_set(err, RB_ERR_INVALID, "stage 0: no node can be kept from a stage before it, got %d",
                           st->key.kept);
-    if (!rb_stage_run(st->scenario, st->work->stage, &plan, st->key.kept, n, times->workspace, seconds, cost, err))
+    if (is_certain(times, st)) {
+        if (!run_once(times, st, &plan, seconds, err))
+            return false;
+    } else if (!rb_stage_pilot(st->scenario, st->work->stage, &plan, st->key.kept, rb_stage_times_tables(times), n,
+                               seconds, err)) {
         return false;
-    for (int i = 0; i < n; i++)
-        seconds[i] /= (double)RB_US_PER_S;
+    }
     *out = rb_law_of_samples(seconds, n, &times->arena);
     return true;
-}
-
-// Where nothing is random, one run is the law.
-static bool is_certain(struct rb_stage_times *times, const struct stage *st)
-{
-    return trial_law(times, &st->key)->n == 1 &&
-           (st->key.kept == st->key.nodes || arrival_law(times, st->key.provisioning)->n == 1);
 }
 
 static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
