@@ -130,6 +130,10 @@ static const struct table_case table[] = {
     {8, 6, 4, 1, 8, 4, 2, RB_STAGE_SCHEDULE},  // one new gang
     {2, 6, 4, 0, 8, 2, 0, RB_STAGE_SCHEDULE},  // the only gang is new
     {8, 6, 4, 0, 8, 6, 0, RB_STAGE_PILOT},     // three new gangs
+    {8, 6, 4, 1, 8, 6, 2, RB_STAGE_PILOT},     // a gang kept, two new
+    {32, 3, 4, 0, 1, 1, 0, RB_STAGE_SCHEDULE}, // one new node: its slots open together
+    {8, 3, 4, 0, 4, 1, 0, RB_STAGE_SCHEDULE},  // ... and it has one slot only
+    {4, 3, 4, 0, 1, 1, 0, RB_STAGE_SCHEDULE},  // ... and they are enough
 };
 
 static void laws_agree_with_the_schedule(void **state)
