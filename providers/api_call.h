@@ -31,7 +31,7 @@ struct rb_api_call {
     const char *content_type; // static; NULL: there is no body
     struct rb_buf body;       // taken over, wiped in the end
     bool mutating;            // no answer means UNKNOWN_OUTCOME, not IO
-    int max_tries;
+    int max_tries;            // 1, and mutating: not repeated by anybody below either
     int64_t delay_us;         // before the first try
     int64_t timeout_us;       // of one try; 0: the HTTP client's
     const char *flavor;       // static; to a metadata service, which must call itself by this name. NULL: to no such

@@ -303,6 +303,7 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, r->once ? 1L : 0L);
     if (r->unix_socket)
         curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
     set_method(t, r->method);

@@ -21,6 +21,7 @@ struct rb_http_request {
     size_t body_len;
     int64_t connect_timeout_us, timeout_us; // 0: 3.1 s, 30 s
     const char *unix_socket;      // path of the socket that stands for the URL's host and port; NULL: TCP
+    bool once;                    // on a new connection: on one that died while it was idle, libcurl would send it again
     bool metadata;                // to a cloud's metadata service: plain http, never through a proxy
 };
 

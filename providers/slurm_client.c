@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "providers/digest.h"
 #include "providers/http.h"
 #include "providers/private_file.h"
@@ -31,6 +32,8 @@ struct rb_slurm_client {
     char url[512], socket[256]; // socket "": TCP
     char user[64];
     char *token, *token_path; // token NULL: the socket proves who we are
+    int64_t expires_s;        // unix; of the token
+    const struct rb_loop *loop;
     struct rb_api *api;
     int version; // 0: not known yet
     int asking;  // version asked for by the ping under way, 0: none is
@@ -82,6 +85,37 @@ static void wipe_token(struct rb_slurm_client *c)
     c->token = NULL;
 }
 
+// The token's middle part, in the alphabet of URLs and without padding. Whether it is genuine is for slurmctld to judge.
+static bool parse_claims(const char *token, struct rb_doc *out)
+{
+    const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
+    if (!end)
+        return false;
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    for (const char *p = begin + 1; p < end; p++)
+        rb_buf_putc(&text, *p == '-' ? '+' : *p == '_' ? '/' : *p);
+    while (text.len % 4)
+        rb_buf_putc(&text, '=');
+    RB_AUTO(rb_auto_free) char *claims = rb_xcalloc(text.len + 1, 1);
+    const int n = rb_base64_decode(rb_buf_str(&text), text.len, claims);
+    return n > 0 && rb_doc_parse_json(out, "token", claims, (size_t)n, NULL);
+}
+
+// Whose it is ("sun") and until when it holds ("exp"); what a token does not say stays as it is.
+static void read_claims(struct rb_slurm_client *c)
+{
+    struct rb_doc doc = {0};
+    c->expires_s = INT64_MAX;
+    if (!parse_claims(c->token, &doc))
+        return;
+    const struct rb_node *sun = rb_node_member(doc.root, "sun"), *exp = rb_node_member(doc.root, "exp");
+    if (sun && sun->kind == RB_NODE_STRING && sun->text_len > 0 && sun->text_len < sizeof c->user)
+        strcpy(c->user, sun->text);
+    if (exp && exp->kind == RB_NODE_INT)
+        c->expires_s = exp->integer;
+    rb_doc_finish(&doc);
+}
+
 static bool keep_token(struct rb_slurm_client *c, const char *text, const char *source, struct rb_err *err)
 {
     const size_t n = strcspn(text, " \t\r\n");
@@ -91,6 +125,7 @@ static bool keep_token(struct rb_slurm_client *c, const char *text, const char *
     wipe_token(c);
     c->token = rb_xcalloc(n + 1, 1);
     memcpy(c->token, text, n);
+    read_claims(c);
     return true;
 }
 
@@ -107,29 +142,14 @@ static bool read_token(struct rb_slurm_client *c, struct rb_err *err)
     return ok;
 }
 
-// The claim "sun" of the token's middle part, in the alphabet of URLs and without padding. Whether the token is genuine is
-// for slurmctld to judge.
-static bool user_of_token(const char *token, char *out, size_t size)
+// slurmctld answers an expired token with an unspecified error; so it is noticed here.
+static bool check_expiry(const struct rb_slurm_client *c, struct rb_err *err)
 {
-    const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
-    if (!end)
-        return false;
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    for (const char *p = begin + 1; p < end; p++)
-        rb_buf_putc(&text, *p == '-' ? '+' : *p == '_' ? '/' : *p);
-    while (text.len % 4)
-        rb_buf_putc(&text, '=');
-    RB_AUTO(rb_auto_free) char *claims = rb_xcalloc(text.len + 1, 1);
-    const int n = rb_base64_decode(rb_buf_str(&text), text.len, claims);
-    struct rb_doc doc = {0};
-    if (n <= 0 || !rb_doc_parse_json(&doc, "token", claims, (size_t)n, NULL))
-        return false;
-    const struct rb_node *sun = rb_node_member(doc.root, "sun");
-    const bool found = sun && sun->kind == RB_NODE_STRING && sun->text_len > 0 && sun->text_len < size;
-    if (found)
-        strcpy(out, sun->text);
-    rb_doc_finish(&doc);
-    return found;
+    if (c->expires_s > c->loop->unix_us(c->loop->ctx) / RB_US_PER_S)
+        return true;
+    return rb_err_set(err, RB_ERR_DENIED,
+                      "the token of %s has expired: get a new one with `scontrol token lifespan=SECONDS`, into %s",
+                      c->user, c->token_path ? c->token_path : "SLURM_JWT");
 }
 
 static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
@@ -137,7 +157,7 @@ static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
     if (env("RB_SLURM_JWT_FILE"))
         c->token_path = rb_xstrdup(env("RB_SLURM_JWT_FILE"));
     if (c->token_path || env("SLURM_JWT")) {
-        if (!read_token(c, err))
+        if (!read_token(c, err) || !check_expiry(c, err))
             return false;
     } else if (!c->socket[0]) {
         return rb_err_set(err, RB_ERR_DENIED,
@@ -145,7 +165,7 @@ static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
                           "that holds one in RB_SLURM_JWT_FILE",
                           c->url);
     }
-    if (c->token && user_of_token(c->token, c->user, sizeof c->user))
+    if (c->user[0])
         return true;
     const struct passwd *me = getpwuid(getuid());
     if (!me || strlen(me->pw_name) >= sizeof c->user)
@@ -156,7 +176,12 @@ static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
 
 static void authorise(void *authority, struct rb_api_try *t)
 {
-    const struct rb_slurm_client *c = authority;
+    struct rb_slurm_client *c = authority;
+    struct rb_err err;
+    if (c->token && !check_expiry(c, &err) && !(c->token_path && read_token(c, &err) && check_expiry(c, &err))) {
+        rb_api_cannot_transmit(t, &err);
+        return;
+    }
     RB_AUTO(rb_buf_finish) struct rb_buf user = RB_BUF_INIT, token = RB_BUF_INIT;
     if (c->token) {
         rb_buf_printf(&user, "X-SLURM-USER-NAME: %s", c->user);
@@ -325,6 +350,7 @@ bool rb_slurm_client_create(const struct rb_slurm_client_config *config, struct 
                             struct rb_err *err)
 {
     struct rb_slurm_client *c = rb_xcalloc(1, sizeof *c);
+    c->loop = config->loop;
     if (!choose_url(c, config->url, err) || !choose_user(c, err)) {
         rb_slurm_client_destroy(c);
         return false;

@@ -31,6 +31,8 @@ static const struct row {
     {2068, 2068, RB_ERR_CAPACITY, RB_API_FAIL, ""},
     {2070, 2070, RB_ERR_CAPACITY, RB_API_FAIL, ""}, // the partition is drained
     {2101, 2101, RB_ERR_CAPACITY, RB_API_FAIL, ""},
+    {5000, 5999, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY, ""}, // slurmctld did not answer slurmrestd
+    {6000, 6999, RB_ERR_DENIED, RB_API_FAIL, renew_token},
     {2000, 9999, RB_ERR_INVALID, RB_API_FAIL, ""},
 };
 

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""slurm_run.py BIN EXAMPLES: rbrun against a real Slurm cluster on this machine. The scenarios run side by side; each
+ends with no job of its own left in the queue."""
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+import cluster as slurm
+from lossy_proxy import LossyProxy
+
+PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour,source,fetched_at
+slurm/%s,%s,T4,%d,16,4,16,on_demand,%s,test,
+"""
+PROFILE = """format: rb-profile/1
+name: %s
+unit: epoch
+training:
+  - accelerator: T4
+    base_s: 0.5
+    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.8}]
+noise:
+  between: {distribution: constant, mean: 1.0}
+  within: {distribution: constant, mean: 1.0}
+startup_s: {distribution: constant, mean: 1}
+checkpoint_s: {distribution: constant, mean: 1}
+provisioning:
+  - {infra: slurm, instance_type: "*", market: "*", queue_s: {distribution: constant, mean: 3},
+     init_s: {distribution: constant, mean: 1}, capacity_failure: 0, preemption_per_hour: null}
+"""
+JOB = """name: %(name)s
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: sha, num_trials: %(trials)d, min_resource: 1, max_resource: %(epochs)d, eta: 2, unit: epoch}
+trial: {gpus: 1}
+envs: {PACE: "%(pace)s"}
+run: sh trial.sh
+checkpoint: {dir: ckpt, size: 1KB}
+resources:
+  infra: slurm/%(partition)s
+  max_nodes: %(nodes)d
+  slurm: {shared_dir: %(shared)s}
+deadline: %(deadline)s
+budget: 5
+"""
+
+
+def require(holds, why):
+    if not holds:
+        raise AssertionError(why)
+
+
+class Run:
+    """One job on one partition: its folder, its plan, and rbrun with or without a token."""
+
+    def __init__(self, test, name, partition, guest=False, price="3.60", **job):
+        self.cluster, self.bin, self.name = test.cluster, test.bin, name
+        self.folder, self.state = os.path.join(test.folder, name), os.path.join(test.folder, name, "state")
+        self.who = slurm.as_guest() if guest else {}
+        self.env = dict(self.cluster.env, HOME=self.folder, XDG_DATA_HOME=self.folder, NO_COLOR="1",
+                        RB_SLURM_URL="unix:" + self.cluster.socket if guest else self.cluster.url)
+        if not guest:
+            self.env["SLURM_JWT"] = self.cluster.token()
+        self.shared = os.path.join(self.folder, "shared")
+        os.makedirs(self.shared)
+        shutil.copy(os.path.join(os.path.dirname(__file__), "trial.sh"), self.folder)
+        self.job = {"name": name, "partition": partition, "trials": 4, "epochs": 4, "pace": "0.4", "nodes": 2,
+                    "type": "gpu:2", "gpus": 2, "deadline": "10m", "shared": self.shared, "price": price} | job
+        self.write("job.yaml", JOB % self.job)
+        self.write("profile.yaml", PROFILE % name)
+        self.write("prices.csv", PRICES % (partition, self.job["type"], self.job["gpus"], price))
+        if guest:
+            own(self.folder)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def start(self, program, *args):
+        return subprocess.Popen([os.path.join(self.bin, program), *args], cwd=self.folder, env=self.env, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **self.who)
+
+    def wait(self, process, code=0, seconds=80):
+        try:
+            said = process.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError("%s: not over after %d s:\n%s" % (self.name, seconds, process.communicate()[0])) from None
+        require(process.returncode == code, "%s: exit code %d, expected %d:\n%s" % (self.name, process.returncode, code, said))
+        return said
+
+    def plan(self):
+        self.wait(self.start("rbplan", "--profile-file", "profile.yaml", "--prices", "prices.csv", "-o", "plan.json",
+                             "job.yaml"))
+
+    def rbrun(self, *args):
+        return self.start("rbrun", *args, "--state-dir", self.state)
+
+    def carry_out(self, code=0):
+        self.plan()
+        return self.wait(self.rbrun("--yes", "plan.json"), code)
+
+    def id(self):
+        names = [n for n in os.listdir(self.state) if os.path.isdir(os.path.join(self.state, n))]
+        require(len(names) == 1, "%s: expected one run, found %s" % (self.name, names))
+        return names[0]
+
+    def report(self):
+        with open(os.path.join(self.state, self.id(), "report.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def logs(self):
+        folder = os.path.join(self.state, self.id(), "logs")
+        return [open(os.path.join(folder, n), encoding="utf-8").read() for n in sorted(os.listdir(folder))]
+
+    def jobs(self):
+        """Slurm's jobs of this run, by the name that the run gives them."""
+        return [j for j in self.cluster.jobs() if j["JobName"].startswith("rb-%s-" % self.name)]
+
+    def running_job(self):
+        def look():
+            return [j for j in self.jobs() if j["JobState"] == "RUNNING" and
+                    any("epoch=" in log for log in self.logs_or_none())]
+        self.cluster.wait_for(look, "training on " + self.name, 60)
+        return look()[0]
+
+    def logs_or_none(self):
+        return self.logs() if os.path.isdir(self.state) and os.path.isdir(os.path.join(self.state, self.id(), "logs")) else []
+
+    def check_end(self, complete=True):
+        report = self.report()
+        require(report["leak_check"]["instances_left"] == 0, "%s: %s" % (self.name, report["leak_check"]))
+        # Seen by others than the program itself; Slurm may still be taking the last node back.
+        self.cluster.wait_for(lambda: all(j["JobState"] in ("COMPLETED", "CANCELLED", "FAILED", "NODE_FAIL")
+                                          for j in self.jobs()), "the end of the jobs of " + self.name)
+        tokens = [re.search(r"token=(\w+)", j["line"]).group(1) for j in self.jobs()]
+        require(tokens and len(tokens) == len(set(tokens)), "%s: a launch was submitted twice: %s" % (self.name, tokens))
+        if complete:
+            require(report["best"]["checkpoint"], "%s: no best checkpoint" % self.name)
+            require(len(report["nodes"]) == len(tokens), "%s: %d nodes, %d jobs" % (self.name, len(report["nodes"]),
+                                                                                     len(tokens)))
+        return report
+
+
+def own(folder):
+    guest = pwd.getpwnam(slurm.GUEST)
+    for path, _, files in os.walk(folder):
+        for name in [path] + [os.path.join(path, f) for f in files]:
+            os.chown(name, guest.pw_uid, guest.pw_gid)
+
+
+def faults(report):
+    return " | ".join(f["text"] if isinstance(f, dict) and "text" in f else json.dumps(f) for f in report["faults"])
+
+
+# --- scenarios
+
+
+def digits(test):
+    """The digits example on two allocations that share nodes with others; the answer to the first submission is lost on
+    the way, and looking for its token finds the job."""
+    run = Run(test, "digits", "gpu", trials=4, epochs=4, price="0")
+    for name in ("train.py",):
+        shutil.copy(os.path.join(test.examples, "digits", name), run.folder)
+    with open(os.path.join(test.examples, "digits", "job.yaml"), encoding="utf-8") as f:
+        example = f.read()
+    parameters = example[example.index("parameters:"):example.index("scheduler:")]
+    text = (JOB % run.job).replace("parameters: {lr: {min: 0.1, max: 0.9}}\n", parameters)
+    run.write("job.yaml", text.replace("sh trial.sh", "/usr/bin/python3 train.py --epoch-seconds 0.4 "
+                                                      "--startup-seconds 0.2 $RB_ARGS"))
+    with LossyProxy(test.cluster.url, lose="/job/submit") as proxy:
+        run.env["RB_SLURM_URL"] = proxy.url
+        said = run.carry_out()
+    require(proxy.lost == 1 and "undecided" in said, "digits: the answer was not lost: " + said)
+    report = run.check_end()
+    require(float(report["best"]["metric"]) > 0.5, "digits: %s learned nothing" % report["best"])
+    require(report["cost_uusd"]["actual"] == 0, "digits: %s: a declared price of 0" % report["cost_uusd"])
+
+
+def devices(test):
+    """Two jobs on one node: every trial sees the GPUs that Slurm lent to its own allocation."""
+    run = Run(test, "devices", "gpu", trials=6, type="gpu:1", gpus=1, nodes=6, deadline="12s")
+    run.carry_out()
+    run.check_end()
+    seen = {}
+    for log in run.logs():
+        for node, job, device, lent in re.findall(r"here node=(\S+) job=(\S+) devices=(\S*) lent=(\S*)", log):
+            require(device and device == lent, "devices: %s was lent, %s was used" % (lent, device))
+            require(seen.setdefault((node, device), job) == job, "devices: %s of %s is two jobs'" % (device, node))
+
+
+def lost_node(test):
+    """A slurmd is killed with all it runs while a trial trains: Slurm gives the node up, the run takes another one."""
+    run = Run(test, "lost", "lost", pace="1.5", nodes=1)
+    run.plan()
+    process = run.rbrun("--yes", "plan.json")
+    job = run.running_job()
+    test.cluster.cut_power(job["NodeList"], job["JobId"])
+    run.wait(process)
+    report = run.check_end()
+    require("lost" in faults(report) and len(report["nodes"]) == 2, "lost: %s" % json.dumps(report["faults"]))
+
+
+def never_boots(test):
+    """The node of State=CLOUD that Slurm prefers never comes: the next one does."""
+    run = Run(test, "cloud", "cloud", nodes=1)
+    said = run.carry_out()
+    report = run.check_end()
+    require(len(report["nodes"]) == 2 and "lost" in faults(report), "cloud: %s\n%s" % (json.dumps(report["faults"]), said))
+
+
+def killed_controller(test):
+    """kill -9 while trials train; they go on, and `rbrun resume` finds them. Over the unix socket, as another user."""
+    run = Run(test, "resume", "gpu", guest=True, pace="1.5", nodes=1)
+    run.plan()
+    process = run.rbrun("--yes", "plan.json")
+    job = run.running_job()
+    process.kill()
+    process.communicate()
+    run.wait(run.rbrun("resume", run.id()))
+    report = run.check_end()
+    require([n["id"] for n in report["nodes"]] and len(run.jobs()) == 1, "resume: the first job was not kept")
+    require(job["UserId"].startswith(slurm.GUEST), "resume: job of " + job["UserId"])
+
+
+def interrupted(test):
+    """SIGINT: trials are ended, the allocation is given back."""
+    run = Run(test, "stop", "gpu", pace="30", nodes=1)
+    run.plan()
+    process = run.rbrun("--yes", "plan.json")
+    test.cluster.wait_for(lambda: any(j["JobState"] == "RUNNING" for j in run.jobs()) and run.logs_or_none(), "a trial", 60)
+    process.send_signal(signal.SIGINT)
+    run.wait(process, 130)
+    run.check_end(complete=False)
+
+
+def refused(test):
+    """What no node can give is refused with Slurm's words; a token that has expired, with ours. Nothing is left."""
+    run = Run(test, "refused", "gpu", type="gpu:64", gpus=64, nodes=1)
+    said = run.carry_out(code=2)
+    require("Slurm error 2014" in said and "instance type" in said, "refused: " + said)
+    require(not [j for j in run.jobs() if j["JobState"] not in ("FAILED", "CANCELLED")], "refused: a job is left")
+    late = Run(test, "late", "gpu", nodes=1)
+    late.env["SLURM_JWT"] = test.cluster.ask("scontrol", "token", "username=root", "lifespan=1").strip().split("=", 1)[1]
+    time.sleep(2)
+    require("has expired" in late.carry_out(code=5), "late: said something else")
+
+
+SCENARIOS = [never_boots, lost_node, killed_controller, digits, devices, interrupted, refused]
+
+
+class Test:
+    def __init__(self, cluster, folder, bin_dir, examples):
+        self.cluster, self.folder, self.bin, self.examples = cluster, folder, bin_dir, examples
+        self.failures = []
+
+    def attempt(self, scenario):
+        began = time.monotonic()
+        try:
+            scenario(self)
+            print("ok      %-18s %5.1f s  %s" % (scenario.__name__, time.monotonic() - began, scenario.__doc__.split("\n")[0]))
+        except BaseException:  # pylint: disable=broad-except
+            self.failures.append(scenario.__name__)
+            print("FAILED  %-18s\n%s" % (scenario.__name__, traceback.format_exc()))
+
+
+def main():
+    slurm.skip_unless_possible()
+    wanted = sys.argv[3:]
+    with tempfile.TemporaryDirectory(prefix="rb-slurm-") as folder:
+        os.chmod(folder, 0o755)
+        os.mkdir(os.path.join(folder, "cluster"))
+        bin_dir = os.path.join(folder, "bin")  # where another user may read it
+        os.mkdir(bin_dir)
+        for program in ("rbplan", "rbrun"):
+            shutil.copy(os.path.join(sys.argv[1], program), bin_dir)
+        with slurm.Cluster(os.path.join(folder, "cluster")) as cluster:
+            test = Test(cluster, folder, bin_dir, os.path.abspath(sys.argv[2]))
+            threads = [threading.Thread(target=test.attempt, args=(s,)) for s in SCENARIOS
+                       if not wanted or s.__name__ in wanted]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            left = [line for line in cluster.unfinished() if not test.failures]
+    for line in left:
+        print("a job is left: " + line)
+    sys.exit(1 if test.failures or left else 0)
+
+
+if __name__ == "__main__":
+    main()
