@@ -2,7 +2,7 @@
 
 #include "planner/node_counts.h"
 #include "planner/stage_samples.h"
-#include "simulator/stage_run.h"
+#include "simulator/stage_pilot.h"
 #include "simulator/trial_law.h"
 
 #include "engine/placement.h"
@@ -112,20 +112,20 @@ static double surely_below(double sum, double squares, int n)
     return mean - TIGHTENING_SIGMA * sqrt(variance);
 }
 
-static struct rb_times surely_not_above(const struct rb_lattice *l, const double *time_us, int n)
+static struct rb_times surely_not_above(const struct rb_lattice *l, const double *seconds, int n)
 {
     struct rb_times t = {.mean_s = 0};
     double sum = 0, squares = 0;
     for (int r = 0; r < n; r++) {
-        sum += time_us[r] / 1e6;
-        squares += time_us[r] / 1e6 * (time_us[r] / 1e6);
+        sum += seconds[r];
+        squares += seconds[r] * seconds[r];
     }
     t.mean_s = fmax(0, surely_below(sum, squares, n));
     t.variance_s2 = SURE_SHARE_OF_VARIANCE * fmax(0, squares / n - sum / n * (sum / n));
     for (int i = 0; i < RB_N_TILTS; i++) {
         double weights = 0, weight_squares = 0;
         for (int r = 0; r < n; r++) {
-            double w = exp(-l->theta[i] * (time_us[r] / 1e6 - sum / n));
+            double w = exp(-l->theta[i] * (seconds[r] - sum / n));
             weights -= w;
             weight_squares += w * w;
         }
@@ -135,9 +135,8 @@ static struct rb_times surely_not_above(const struct rb_lattice *l, const double
 }
 
 static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
-                           double *time_us, struct rb_err *err)
+                           double *out_s, struct rb_err *err)
 {
-    double cost_uusd[MOST_REPLICATES];
     const struct rb_rung *rung = &l->search->scenario->stages.rungs[stage];
     struct rb_plan_nodes nodes = {e->choice.offer, e->choice.nodes};
     struct rb_plan_stage plan = {
@@ -149,8 +148,8 @@ static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_latt
         .nodes = &nodes,
         .n_nodes = 1,
     };
-    return rb_stage_run(l->search->scenario, stage, &plan, kept_nodes(l, e, kept), n, l->workspace, time_us, cost_uusd,
-                        err);
+    return rb_stage_pilot(l->search->scenario, stage, &plan, kept_nodes(l, e, kept),
+                          rb_stage_times_tables(l->search->times), n, out_s, err);
 }
 
 bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
@@ -158,14 +157,14 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
 {
     int n_trials = rb_search_n_trials(l->search, stage), n = replicates_of(n_trials);
     int per_node = rb_search_gpus_per_node(l->search, e->choice.offer);
-    double time_us[MOST_REPLICATES];
+    double seconds[MOST_REPLICATES];
     *out_tighter = false;
     if (e->time[kept] || e->sampled[kept] ||
         rb_placement_capacity(kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)
         return true;
-    if (!run_replicates(l, stage, e, kept, n, time_us, err))
+    if (!run_replicates(l, stage, e, kept, n, seconds, err))
         return false;
-    struct rb_times times = surely_not_above(l, time_us, n);
+    struct rb_times times = surely_not_above(l, seconds, n);
     struct values v = values_of(l, &times);
     for (int k = kept; k >= 0; k--) {
         if (!e->time[k])
@@ -277,7 +276,6 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     if (!rb_score_deviation_s(search, &deviation_s, err))
         return false;
     rb_arena_init(&l->arena);
-    l->workspace = rb_workspace_create();
     double deviation = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
     for (int i = 0; i < RB_N_TILTS; i++)
         l->theta[i] = tilts[i] / deviation;
@@ -299,7 +297,6 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
 void rb_lattice_finish(struct rb_lattice *l)
 {
     rb_floors_destroy(l->floors);
-    rb_workspace_destroy(l->workspace);
     rb_arena_finish(&l->arena);
 }
 

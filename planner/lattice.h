@@ -43,7 +43,6 @@ struct rb_lattice {
     int64_t n_made, n_sampled;    // stage-time objects asked for; of these from pilot samples
     int64_t most_sampled;         // no more than so many are sampled
     int64_t n_tightened;          // bounds raised by replicates
-    struct rb_workspace *workspace;
     double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]
