@@ -24,9 +24,9 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } subcommands[] = {
-        {"fetch", rb_run_fetch},   {"gc", rb_run_gc},         {"list", rb_run_list},
-        {"logs", rb_run_logs},     {"replay", rb_run_replay}, {"report", rb_run_report},
-        {"resume", rb_run_resume}, {"status", rb_run_status}, {"stop", rb_run_stop},
+        {"doctor", rb_run_doctor}, {"fetch", rb_run_fetch},   {"gc", rb_run_gc},         {"list", rb_run_list},
+        {"logs", rb_run_logs},     {"replay", rb_run_replay}, {"report", rb_run_report}, {"resume", rb_run_resume},
+        {"status", rb_run_status}, {"stop", rb_run_stop},
     };
     keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end

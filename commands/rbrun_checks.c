@@ -194,7 +194,8 @@ bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64
     const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
     if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
         return false;
+    const int64_t max_uusd = rb_args_money_uusd(args, "max-cost", -1);
     *out_deadline_us = deadline_us;
-    *out_budget_uusd = budget_uusd;
+    *out_budget_uusd = max_uusd >= 0 && (budget_uusd < 0 || max_uusd < budget_uusd) ? max_uusd : budget_uusd;
     return true;
 }

@@ -1,12 +1,15 @@
 // rbrun plan.json, and rbrun resume.
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_dry_run.h"
+#include "commands/rbrun_preflight.h"
 #include "commands/rbrun_session.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "executor/run_dir.h"
+#include "executor/spend.h"
+#include "providers/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +20,19 @@
 
 static const struct rb_option run_options[] = {
     {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
-    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "the same engine in virtual time: seconds for a day-long plan",
-     0, 0},
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "the same engine in virtual time: seconds for a day-long plan", 0, 0},
     {"replicate", 0, RB_OPT_INT, false, "N", "dry run: which of the simulated runs (default 0)", 0, 1e9},
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h from now, or an instant (default: the plan's)", 0, 0},
     {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},
+    {"max-cost", 0, RB_OPT_MONEY, false, "USD",
+     "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | resume | status | list | logs | fetch | stop | gc | replay | report",
+    .usage = "[options] plan.json | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
@@ -51,6 +55,85 @@ static int most_nodes(const struct rb_plan *plan)
     return most;
 }
 
+// If this process and this machine never came back: the most that nodes can still cost before their own timers end them.
+static bool most_without_us(const struct rb_plan *plan, int64_t *out_uusd, struct rb_err *err)
+{
+    int64_t most_uusd = 0;
+    for (int i = 0; i < plan->n_stages; i++) {
+        int64_t stage_uusd = 0;
+        for (int k = 0; k < plan->stages[i].n_nodes; k++) {
+            const struct rb_plan_nodes *nodes = &plan->stages[i].nodes[k];
+            struct rb_billing billing;
+            if (!rb_spend_billing(plan, nodes->offer, &billing, err))
+                return false;
+            billing.data_uusd = 0; // read once, with or without us
+            stage_uusd +=
+                nodes->count * rb_bill_node(&billing, 0, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S).total_uusd;
+        }
+        most_uusd = stage_uusd > most_uusd ? stage_uusd : most_uusd;
+    }
+    *out_uusd = most_uusd;
+    return true;
+}
+
+static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct rb_err *err)
+{
+    char infras[32][64], most[32], budget[32];
+    int64_t most_uusd;
+    const int n = rb_session_infras(plan, infras, 32);
+    if (n == 1 && strcmp(infras[0], "local") == 0)
+        return true;
+    if (!most_without_us(plan, &most_uusd, err))
+        return false;
+    rb_info("at most %s is spent; were this machine lost for good, the nodes would end themselves within %d minutes: "
+            "at most %s more",
+            budget_uusd < 0 ? "what the deadline allows" : rb_format_money(budget_uusd, budget),
+            RB_SESSION_HARD_LIMIT_MIN, rb_format_money(most_uusd, most));
+    return true;
+}
+
+// --- before anything is bought
+
+static void judge_preflight(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err,
+                            const char *image)
+{
+    struct rb_err *refusal = ctx;
+    (void)image;
+    if (!err || refusal->code)
+        return;
+    if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND) {
+        *refusal = *err;
+        rb_err_prefix(refusal, "%s in %s", instance_type, infra);
+    } else {
+        rb_warn("%s in %s: whether it may be launched could not be asked: %s", instance_type, infra, err->message);
+    }
+}
+
+// The plan of the run is the one with the images it will boot: a resumed run boots the same.
+static void pin(struct rb_run_files *f, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_plan_write(&f->plan, &j);
+    rb_buf_putc(out, '\n');
+    rb_digest_sha256(rb_buf_str(out), out->len, f->plan_sha256);
+}
+
+static bool preflight(struct rb_run_files *f, struct rb_buf *out_pinned, struct rb_err *err)
+{
+    struct rb_err refusal = {0};
+    bool pinned;
+    if (!rb_run_preflight(&f->plan, &f->arena, judge_preflight, &refusal, &pinned, err))
+        return false;
+    if (refusal.code) {
+        *err = refusal;
+        return false;
+    }
+    if (pinned)
+        pin(f, out_pinned);
+    return true;
+}
+
 static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
 {
     char infras[32][64], what[256], mean[32], p95[32];
@@ -58,24 +141,22 @@ static bool confirm(const struct rb_plan *plan, bool yes, struct rb_err *err)
     bool harmless = true;
     for (int i = 0; i < n; i++)
         harmless = harmless && rb_session_is_harmless(infras[i]);
-    snprintf(what, sizeof what,
-             "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
+    snprintf(what, sizeof what, "rents up to %d nodes at once in %s%s, for about %s (95 %% of runs cost up to %s)",
              most_nodes(plan), infras[0], n > 1 ? " and elsewhere" : "",
-             rb_format_money(plan->estimate.cost_uusd.mean, mean),
-             rb_format_money(plan->estimate.cost_uusd.p95, p95));
+             rb_format_money(plan->estimate.cost_uusd.mean, mean), rb_format_money(plan->estimate.cost_uusd.p95, p95));
     return harmless || rb_run_confirm(yes, what, err);
 }
 
-static bool keep(const struct rb_run_files *f, const char *name, const char *bytes, size_t n,
-                 struct rb_err *err)
+static bool keep(const struct rb_run_files *f, const char *name, const char *bytes, size_t n, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/%s", f->dir, name);
     return rb_write_file(rb_buf_str(&path), bytes, n, err);
 }
 
-static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const struct rb_args *args,
-                         struct rb_err *err)
+// pinned: the plan as it is kept; empty: as the file has it.
+static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const struct rb_buf *pinned,
+                         const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     char job_path[4096];
@@ -83,11 +164,11 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
     if (!rb_run_places(&f->plan, plan_path, job_path, f->workdir, err) ||
         !rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
         !rb_read_file(plan_path, RB_LIMIT_PLAN_BYTES, &bytes, &n, err) ||
-        !rb_run_dir_create(f->root, f->plan.job->name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir,
-                           err))
+        !rb_run_dir_create(f->root, f->plan.job->name, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
         return false;
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
-    return keep(f, "plan.json", bytes, n, err) && keep(f, "workdir", f->workdir, strlen(f->workdir), err);
+    return keep(f, "plan.json", pinned->len ? pinned->data : bytes, pinned->len ? pinned->len : n, err) &&
+           keep(f, "workdir", f->workdir, strlen(f->workdir), err);
 }
 
 static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
@@ -95,8 +176,10 @@ static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out
     char owner[160];
     int64_t deadline_us, budget_uusd;
     struct rb_journal *journal;
-    if (!rb_run_limits(&f->plan, args, &deadline_us, &budget_uusd, err) ||
-        !confirm(&f->plan, rb_args_flag(args, "yes"), err) || !make_run_dir(f, args->args[0], args, err))
+    RB_AUTO(rb_buf_finish) struct rb_buf pinned = RB_BUF_INIT;
+    if (!rb_run_limits(&f->plan, args, &deadline_us, &budget_uusd, err) || !tell_bound(&f->plan, budget_uusd, err) ||
+        !confirm(&f->plan, rb_args_flag(args, "yes"), err) || !preflight(f, &pinned, err) ||
+        !make_run_dir(f, args->args[0], &pinned, args, err))
         return false;
     rb_run_owner(owner, sizeof owner);
     const struct rb_journal_meta meta = {.run_id = f->run_id,
@@ -133,8 +216,8 @@ int rb_run_main(int argc, char **argv)
 // --- rbrun resume
 
 static const struct rb_option resume_options[] = {
-    {"deadline", 0, RB_OPT_STRING, false, "[+]D",
-     "+1h: one hour more, counted from now where the deadline has passed", 0, 0},
+    {"deadline", 0, RB_OPT_STRING, false, "[+]D", "+1h: one hour more, counted from now where the deadline has passed",
+     0, 0},
     {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -143,8 +226,7 @@ static const struct rb_option resume_options[] = {
 static const struct rb_command resume_command = {
     .name = "rbrun resume",
     .usage = "[options] [RUN]",
-    .summary =
-        "Goes on with a run that was interrupted, stopped or killed. RUN: its id or the beginning of it.",
+    .summary = "Goes on with a run that was interrupted, stopped or killed. RUN: its id or the beginning of it.",
     .examples = "  rbrun resume\n"
                 "  rbrun resume digits-2026 --deadline +1h --budget +10\n",
     .options = resume_options,
@@ -200,8 +282,7 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
         return false;
     rb_info("run %s", f.run_id);
     const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
-    const bool ok =
-        set_limits(args, journal, err) && rb_session_carry_out(&f, journal, &options, out_code, err);
+    const bool ok = set_limits(args, journal, err) && rb_session_carry_out(&f, journal, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
 }

@@ -30,7 +30,6 @@ enum {
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: two minutes
-    HARD_LIMIT_MIN = 60,       // a node that never hears from us ends itself
     REDRAW_US = 500000,
 };
 
@@ -156,7 +155,7 @@ static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], stru
     if (!rb_bootstrap_host_key(&key, err))
         return false;
     memcpy(host_key, key.public_line, sizeof key.public_line);
-    const bool ok = rb_bootstrap_user_data(s->public_key, &key, HARD_LIMIT_MIN, out, err);
+    const bool ok = rb_bootstrap_user_data(s->public_key, &key, RB_SESSION_HARD_LIMIT_MIN, out, err);
     explicit_bzero(&key, sizeof key);
     return ok;
 }
@@ -166,7 +165,8 @@ static bool slurm_birth(void *ctx, struct rb_buf *out, char host_key[static 128]
     (void)err;
     struct session *s = ctx;
     host_key[0] = '\0'; // who may write into the mailbox is the filesystem's to say
-    rb_slurm_mailbox_script(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, HARD_LIMIT_MIN * 60, out);
+    rb_slurm_mailbox_script(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id,
+                            RB_SESSION_HARD_LIMIT_MIN * 60, out);
     return true;
 }
 
@@ -305,13 +305,18 @@ static struct rb_controller_config controller_config(struct session *s)
         .n_providers = s->n_providers,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = s->local ? NULL : s->slurm ? slurm_birth : birth,
+        .birth = s->local   ? NULL
+                 : s->slurm ? slurm_birth
+                            : birth,
         .birth_ctx = s,
         .secret = secret,
         .ssh_user = user && user[0] ? user : resources->ssh_user,
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
-        .boot_timeout_us = (s->slurm ? QUEUE_BOOT_S : s->near ? NEAR_BOOT_S : FAR_BOOT_S) * RB_US_PER_S,
+        .boot_timeout_us = (s->slurm  ? QUEUE_BOOT_S
+                            : s->near ? NEAR_BOOT_S
+                                      : FAR_BOOT_S) *
+                           RB_US_PER_S,
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
         .observe = observe,
@@ -327,8 +332,7 @@ static bool start(struct session *s, struct rb_err *err)
     s->loop = rb_loop_uv_loop(s->uv);
     s->terminal = isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
     if (!open_providers(s, err) || !open_events(s, err) ||
-        (s->slurm &&
-         !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
+        (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)))
         return false;
     const struct rb_controller_config config = controller_config(s);

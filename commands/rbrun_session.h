@@ -5,6 +5,8 @@
 #include "commands/rbrun.h"
 #include "executor/controller.h"
 
+enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // a node that never hears from us ends itself
+
 struct rb_session_options {
     bool go_on;  // a stopped run goes on
     bool end_it; // the run is stopped as soon as the controller has come back

@@ -236,16 +236,20 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
 {
     struct rb_controller *c = n->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
-    char infra[sizeof n->row.infra], name[64];
+    char infra[sizeof n->row.infra], name[64], expires[32];
     strcpy(infra, n->row.infra);
     char *save = NULL;
     strtok_r(infra, "/", &save);
     const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
     snprintf(name, sizeof name, "rb-%s-%d", c->config.plan->job->name, n->id);
+    const int64_t lifetime_s = max_lifetime_s(n);
+    rb_format_instant(
+        (c->meta.started_unix_us + n->row.intent_us) / RB_US_PER_S * RB_US_PER_S + lifetime_s * RB_US_PER_S, expires);
     const struct rb_tag tags[] = {{"Name", name},
                                   {"rb:owner", c->meta.owner},
                                   {"rb:run-id", c->config.run_id},
-                                  {"rb:launch-id", n->row.launch_id}};
+                                  {"rb:launch-id", n->row.launch_id},
+                                  {"rb:expires-at", expires}}; // for people: nobody wants it after that
     const struct rb_launch launch = {
         .token = n->row.token,
         .region = region ? region : "",
@@ -255,7 +259,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .image_id = image_of(n),
         .user_data = user_data,
         .disk_gb = n->billing.disk_gb,
-        .max_lifetime_s = max_lifetime_s(n),
+        .max_lifetime_s = lifetime_s,
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = resources->security_groups.items,

@@ -8,7 +8,10 @@
 #include "providers/ec2_encode.h"
 #include "providers/ec2_errors.h"
 #include "providers/ec2_offers.h"
+#include "providers/ec2_preflight.h"
+#include "providers/ec2_regions.h"
 #include "providers/http.h"
+#include "providers/ssm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,8 @@ static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud do
 struct ec2 {
     const struct rb_loop *loop;
     struct rb_aws_client *client;
+    struct rb_aws_client_config ssm_config; // its region is ours
+    struct rb_aws_client *ssm;              // NULL: not needed so far
     char infra[80], region[64];
 };
 
@@ -121,13 +126,21 @@ static void describe_image(struct launch *l)
     rb_aws_send(l->ec2->client, &call);
 }
 
+static bool no_image(const struct ec2 *ec2, struct rb_err *err)
+{
+    return rb_err_set(err, RB_ERR_INVALID, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
+                      ec2->infra, ec2->infra);
+}
+
 static bool check_launch(const struct launch *l, struct rb_err *err)
 {
     if (!rb_ec2_check_launch(&l->what, err))
         return false;
     if (!l->image_id)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
-                          l->ec2->infra, l->ec2->infra);
+        return no_image(l->ec2, err);
+    if (rb_ssm_parameter_of(l->image_id))
+        return rb_err_set(err, RB_ERR_INVALID, "%s: image %s was not looked up before the launch", l->ec2->infra,
+                          l->image_id); // what it stands for may move between two tries
     if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
         return rb_err_set(err, RB_ERR_INVALID, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
     return true;
@@ -265,6 +278,58 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_aws_send(ec2->client, &call);
 }
 
+// Refused on the next turn.
+struct refusal {
+    struct rb_err err;
+    rb_preflight_fn *fn;
+    void *arg;
+};
+
+static void tell_refusal(void *arg, const struct rb_err *err)
+{
+    struct refusal *r = arg;
+    (void)err; // prefixed with the name of a call that was never made
+    r->fn(r->arg, &r->err, NULL);
+    free(r);
+}
+
+static void refuse_preflight(struct ec2 *ec2, const struct rb_err *err, rb_preflight_fn *fn, void *arg)
+{
+    struct refusal *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct refusal){*err, fn, arg};
+    struct rb_api_call call = new_call("preflight", false, r);
+    refuse(ec2, &call, err, tell_refusal, free);
+}
+
+static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
+{
+    return !rb_ssm_parameter_of(image) || ec2->ssm || rb_ssm_client_create(&ec2->ssm_config, &ec2->ssm, err);
+}
+
+static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.token = "preflight";
+    launch.user_data = NULL;
+    if (!launch.image_id && rb_aws_client_is_loopback(ec2->client))
+        launch.image_id = loopback_image;
+    bool ok = rb_ec2_check_launch(&launch, &err);
+    if (ok && !launch.image_id)
+        ok = no_image(ec2, &err);
+    if (ok && can_look_up(ec2, launch.image_id, &err))
+        rb_ec2_preflight(ec2->client, ec2->ssm, &launch, fn, arg);
+    else
+        refuse_preflight(ec2, &err, fn, arg);
+}
+
+static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_regions(ec2->client, fn, arg);
+}
+
 static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
@@ -277,6 +342,7 @@ static void ec2_destroy(struct rb_provider *p)
     if (!ec2)
         return;
     rb_aws_client_destroy(ec2->client);
+    rb_aws_client_destroy(ec2->ssm);
     free(ec2);
     p->state = NULL;
 }
@@ -314,6 +380,8 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
     struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
     ec2->loop = config->loop;
     snprintf(ec2->region, sizeof ec2->region, "%s", config->region);
+    ec2->ssm_config = client;
+    ec2->ssm_config.region = ec2->region;
     snprintf(ec2->infra, sizeof ec2->infra, "%s/%s", ops->name, ec2->region);
     if (!rb_aws_client_create(&client, &ec2->client, err)) {
         free(ec2);
@@ -339,9 +407,11 @@ const struct rb_provider_ops rb_provider_aws = {
     .create = create_aws,
     .destroy = ec2_destroy,
     .launch = ec2_launch,
+    .preflight = ec2_preflight,
     .list = ec2_list,
     .terminate = ec2_terminate,
     .is_harmless = aws_is_harmless,
+    .regions = ec2_regions,
     .offers = ec2_offers,
 };
 
@@ -351,8 +421,10 @@ const struct rb_provider_ops rb_provider_mock = {
     .create = create_mock,
     .destroy = ec2_destroy,
     .launch = ec2_launch,
+    .preflight = ec2_preflight,
     .list = ec2_list,
     .terminate = ec2_terminate,
     .is_harmless = mock_is_harmless,
+    .regions = ec2_regions,
     .offers = ec2_offers,
 };

@@ -13,6 +13,8 @@ static const struct row {
     enum rb_err_code err;
     enum rb_api_reaction reaction;
 } rows[] = {
+    {"DryRunOperation", NULL, RB_ERR_NONE, RB_API_FAIL}, // it would have been done
+
     // The pool is empty: try another one, not this one again.
     {"InsufficientInstanceCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},
     {"InsufficientCapacity", NULL, RB_ERR_CAPACITY, RB_API_FAIL},

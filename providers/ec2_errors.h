@@ -5,7 +5,8 @@
 
 #include "providers/api_call.h"
 
-// An rb_api_judge_fn. A body that is not their error envelope leaves the outcome unknown.
+// An rb_api_judge_fn. A body that is not their error envelope leaves the outcome unknown. A
+// dry run that would have worked is a failure with the code NONE.
 enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err);
 
 #endif

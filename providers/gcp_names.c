@@ -14,7 +14,10 @@ static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a,
 
 static const struct {
     const char *tag, *label;
-} keys[] = {{"rb:run-id", "rb-run"}, {"rb:launch-id", "rb-launch"}, {"rb:owner", "rb-owner"}};
+} keys[] = {{"rb:run-id", "rb-run"},
+            {"rb:launch-id", "rb-launch"},
+            {"rb:owner", "rb-owner"},
+            {"rb:expires-at", "rb-expires-at"}};
 
 void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES])
 {

@@ -60,7 +60,10 @@ struct rb_instance {
 typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instance); // err NULL: ok
 // complete = false: some region, zone or page did not answer; absence proves nothing.
 typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
+// err NULL: it would be allowed. image_id: the one to launch with, where the launch named it by something that moves.
+typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *image_id);
 typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
+typedef void rb_regions_fn(void *arg, const struct rb_err *err, const char *const *names, int n); // borrowed
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
 
 struct rb_provider_config {
@@ -89,8 +92,13 @@ struct rb_provider_ops {
     // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again. A cloud that
     // finds instances by name where they are kept, not in a copy that lags, answers success for one that is not there.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
+    // Would this launch be allowed, and the end of what it launches? Launches nothing; user data and token do not matter.
+    // NULL: the cloud cannot be asked.
+    void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
     // Would it buy nothing for real money: this machine, or a cloud on loopback?
     bool (*is_harmless)(const char *region);
+    // The regions of this cloud that this account may use. NULL: a region sees all of them, or there are none.
+    void (*regions)(struct rb_provider *p, rb_regions_fn *fn, void *arg);
     // Machine types and current prices; NULL if prices only come from files.
     void (*offers)(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg);
 };

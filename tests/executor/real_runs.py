@@ -235,6 +235,47 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()  # finds its nodes gone, and takes new ones
 
+    def test_gc_looks_into_every_region_that_the_cloud_names(self):
+        done = self.rbrun("gc", "--infra", "mock/us-east-1", "--all-regions", "--dry-run")
+        self.assertIn("1 regions looked at, 0 instances left over, 0 ended", done.stdout)
+
+    def test_without_leave_to_look_nothing_is_launched(self):
+        refused = self.rbrun(self.plan, expect=5, AWS_SECRET_ACCESS_KEY="wrong")
+        self.assertIn("RunInstances (dry run): ", refused.stderr)
+        self.assertFalse(os.path.exists(self.state) and os.listdir(self.state), "a run that never was")
+
+    def test_max_cost_stops_a_run_that_its_plan_would_let_go_on(self):
+        done = self.rbrun(self.slow_plan(), "--max-cost", "0.0001", expect=4)
+        self.assertIn("at most $0.00", done.stderr)
+        self.assertIn("the budget is spent", done.stderr)
+
+    # --- doctor
+
+    def doctor(self, *args, expect=0, **env):
+        found = json.loads(self.rbrun("doctor", *args, "--json", expect=expect, **env).stdout)
+        self.assertEqual(found["ok"], expect == 0)
+        return {c["check"]: c for c in found["checks"]}
+
+    def test_doctor_finds_nothing_wrong_with_a_plan_that_can_be_carried_out(self):
+        checks = self.doctor(self.plan)
+        for check in ("ssh", "state", "endpoint", "clock", "identity", "credentials", "permission"):
+            self.assertEqual(checks[check]["verdict"], "ok", checks[check])
+        self.assertEqual(checks["prices"]["verdict"], "warn")  # the list of the test is older than a week
+        self.assertIn("rbprofile prices update", checks["prices"]["remedy"])
+        self.assertEqual(checks["quota"]["detail"], "not checked")
+
+    def test_doctor_says_whose_keys_are_refused(self):
+        checks = self.doctor(self.plan, expect=5, AWS_SECRET_ACCESS_KEY="wrong")
+        self.assertEqual(checks["credentials"]["verdict"], "fail")
+        self.assertIn("SignatureDoesNotMatch", checks["credentials"]["detail"])
+        self.assertEqual(checks["permission"]["verdict"], "fail")
+        lines = self.rbrun("doctor", self.plan, expect=5, AWS_SECRET_ACCESS_KEY="wrong").stdout
+        self.assertRegex(lines, r"(?m)^fail  credentials  mock/us-east-1: ")
+
+    def test_doctor_without_a_cloud(self):
+        checks = self.doctor(self.plan, expect=1, AWS_ENDPOINT_URL="http://127.0.0.1:9")
+        self.assertEqual(checks["endpoint"]["verdict"], "fail")
+
     # --- looking
 
     def test_everything_can_be_looked_at(self):

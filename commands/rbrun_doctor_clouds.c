@@ -1,0 +1,186 @@
+// What the clouds say: who we are to them, what time it is, what of ours is there, what we may do.
+#include "commands/rbrun_doctor.h"
+#include "commands/rbrun_preflight.h"
+
+#include "base/clock.h"
+#include "executor/loop_uv.h"
+#include "providers/aws_endpoint.h"
+#include "providers/aws_identity.h"
+#include "providers/google_client.h"
+#include "providers/http.h"
+#include "providers/provider.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WARN_SKEW_S 60
+#define MAX_SKEW_S  900 // AWS refuses signatures that are further off
+
+struct visit {
+    struct rb_doctor *doctor;
+    const char *infra;
+    struct rb_loop_uv *uv;
+    struct rb_http *http;
+    struct rb_provider provider;
+};
+
+static bool is_aws(const char *infra)
+{
+    return strncmp(infra, "aws/", 4) == 0 || strncmp(infra, "mock/", 5) == 0;
+}
+
+static void failed(struct rb_doctor *d, const char *check, const char *subject, const struct rb_err *err)
+{
+    struct rb_finding *f = rb_doctor_find(d, check, subject, RB_VERDICT_FAIL, "%s", err->message);
+    f->denied = err->code == RB_ERR_DENIED;
+}
+
+// --- clock
+
+static void answered(void *arg, const struct rb_http_response *response)
+{
+    struct visit *v = arg;
+    const int64_t peer_us = rb_http_date_us(response), now_us = rb_clock_unix_us();
+    struct rb_doctor *d = v->doctor;
+    rb_loop_uv_stop(v->uv);
+    if (response->status == 0) {
+        rb_doctor_find(d, "endpoint", v->infra, RB_VERDICT_FAIL, "%s", response->transport_error);
+        return;
+    }
+    rb_doctor_find(d, "endpoint", v->infra, RB_VERDICT_OK, "answers");
+    if (peer_us < 0) {
+        rb_doctor_find(d, "clock", v->infra, RB_VERDICT_WARN, "it does not say what time it is");
+        return;
+    }
+    const int64_t skew_s = (peer_us - now_us) / RB_US_PER_S, off_s = skew_s < 0 ? -skew_s : skew_s;
+    struct rb_finding *f = rb_doctor_find(d, "clock", v->infra,
+                                          off_s > MAX_SKEW_S    ? RB_VERDICT_FAIL
+                                          : off_s > WARN_SKEW_S ? RB_VERDICT_WARN
+                                                                : RB_VERDICT_OK,
+                                          "this machine is %" PRId64 " s %s", off_s, skew_s < 0 ? "ahead" : "behind");
+    if (off_s > WARN_SKEW_S)
+        snprintf(f->remedy, sizeof f->remedy, "set the clock, such as with chrony");
+}
+
+static bool endpoint_of(const char *infra, char *out, size_t size, struct rb_err *err)
+{
+    return is_aws(infra) ? rb_aws_endpoint("ec2", strchr(infra, '/') + 1, infra[0] == 'm', out, size, err)
+                         : rb_google_endpoint(RB_GOOGLE_COMPUTE, out, size, err);
+}
+
+// Any answer will do, a refusal as well: it is the Date that counts.
+static void check_clock(struct visit *v)
+{
+    char url[520];
+    struct rb_err err;
+    const struct rb_http_request request = {.method = "GET", .url = url};
+    if (endpoint_of(v->infra, url, sizeof url, &err) && rb_http_send(v->http, &request, answered, v, &err))
+        rb_loop_uv_run(v->uv);
+    else
+        failed(v->doctor, "endpoint", v->infra, &err);
+}
+
+// --- credentials and what is there
+
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
+    struct visit *v = arg;
+    char owner[160];
+    int n_ours = 0;
+    rb_loop_uv_stop(v->uv);
+    if (err) {
+        failed(v->doctor, err->code == RB_ERR_DENIED ? "credentials" : "instances", v->infra, err);
+        return;
+    }
+    rb_doctor_find(v->doctor, "credentials", v->infra, RB_VERDICT_OK, "accepted");
+    rb_run_owner(owner, sizeof owner);
+    for (int i = 0; i < n; i++)
+        n_ours += instances[i].state != RB_INSTANCE_TERMINATED && instances[i].owner &&
+                  strcmp(instances[i].owner, owner) == 0;
+    struct rb_finding *f =
+        rb_doctor_find(v->doctor, "instances", v->infra, n_ours > 0 || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
+                       complete ? "%d of %s" : "at least %d of %s: the list is not complete", n_ours, owner);
+    if (n_ours > 0)
+        snprintf(f->remedy, sizeof f->remedy, "see whether they belong to a run: rbrun gc --dry-run --infra %s",
+                 v->infra);
+}
+
+static void check_instances(struct visit *v)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    struct rb_err err;
+    if (!rb_provider_find(v->infra, &ops, region, &err)) {
+        failed(v->doctor, "infra", v->infra, &err);
+        return;
+    }
+    const struct rb_provider_config config = {
+        .loop = rb_loop_uv_loop(v->uv), .http = v->http, .region = region, .loopback_only = v->infra[0] == 'm'};
+    if (!ops->create(&config, &v->provider, &err)) {
+        failed(v->doctor, err.code == RB_ERR_DENIED ? "credentials" : "infra", v->infra, &err);
+        return;
+    }
+    ops->list(&v->provider, NULL, listed, v);
+    rb_loop_uv_run(v->uv);
+    ops->destroy(&v->provider);
+}
+
+static void tell_source(struct rb_doctor *d, const char *infra)
+{
+    struct rb_aws_identity identity;
+    if (!is_aws(infra) || !rb_aws_identity_find(rb_clock_unix_us(), &identity, NULL))
+        return; // whoever signs will say why
+    rb_doctor_find(d, "identity", infra, RB_VERDICT_OK, "%s", identity.source);
+    rb_aws_identity_wipe(&identity);
+}
+
+static void visit(struct rb_doctor *d, const char *infra)
+{
+    struct visit v = {.doctor = d, .infra = infra, .uv = rb_loop_uv_create()};
+    struct rb_err err;
+    if (!rb_http_create(rb_loop_uv_loop(v.uv), &v.http, &err)) {
+        failed(d, "endpoint", infra, &err);
+    } else {
+        check_clock(&v);
+        tell_source(d, infra);
+        check_instances(&v);
+    }
+    rb_http_destroy(v.http);
+    rb_loop_uv_destroy(v.uv);
+}
+
+// --- permissions
+
+static void judge(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err, const char *image)
+{
+    char subject[128];
+    snprintf(subject, sizeof subject, "%.60s in %.60s", instance_type, infra);
+    if (err)
+        failed(ctx, "permission", subject, err);
+    else
+        rb_doctor_find(ctx, "permission", subject, RB_VERDICT_OK, "may be launched and ended, image %s",
+                       image ? image : "of the cloud");
+}
+
+void rb_doctor_clouds(struct rb_doctor *d)
+{
+    struct rb_err err;
+    bool pinned;
+    int n_clouds = 0;
+    for (int i = 0; i < d->n_infras; i++) {
+        const bool cloud = is_aws(d->infras[i]) || strncmp(d->infras[i], "gcp/", 4) == 0;
+        if (cloud)
+            visit(d, d->infras[i]);
+        n_clouds += cloud;
+    }
+    if (n_clouds == 0)
+        return;
+    if (!d->plan)
+        snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not checked: no plan was given")->remedy, 256,
+                 "say: rbrun doctor plan.json");
+    else if (!rb_run_preflight(d->plan, d->arena, judge, d, &pinned, &err))
+        failed(d, "permission", "plan", &err);
+    snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not checked")->remedy, 256,
+             "look at the vCPU quotas of these instance families (Service Quotas); G and P families begin at 0");
+}

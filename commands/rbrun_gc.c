@@ -1,0 +1,347 @@
+// rbrun gc: ending what was left running.
+#include "commands/rbrun.h"
+#include "commands/rbrun_session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "executor/loop_uv.h"
+#include "executor/run_dir.h"
+#include "providers/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct rb_option gc_options[] = {
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "only say what would be ended", 0, 0},
+    {"yes", 0, RB_OPT_FLAG, false, NULL, "end them without asking", 0, 0},
+    {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look there too (default: wherever a run on this machine was)",
+     0, 0},
+    {"all-regions", 0, RB_OPT_FLAG, false, NULL, "in every region of these clouds that the account may use", 0, 0},
+    {"older-than", 0, RB_OPT_DURATION, false, "D", "spare instances younger than this (default 5m)", 0, 0},
+    RB_RUN_COMMON_OPTIONS,
+    {0},
+};
+
+static const struct rb_command gc_command = {
+    .name = "rbrun gc",
+    .usage = "[options]",
+    .summary = "Finds instances that carry your owner tag but whose run nobody carries out any more, and ends them.",
+    .examples = "  rbrun gc --dry-run\n"
+                "  rbrun gc --infra aws/eu-west-1\n"
+                "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n",
+    .options = gc_options,
+};
+
+enum { MAX_INFRAS = 128, GC_TERMINATE_TRIES = 5 };
+#define DEFAULT_AGE_US (300 * RB_US_PER_S)
+
+struct found_instance {
+    char id[128], run_id[128], instance_type[64];
+    int64_t age_us; // -1: the cloud does not say
+    int infra, tries;
+    bool ended;
+};
+
+struct gc {
+    const struct rb_args *args;
+    char root[4096], owner[160];
+    char infras[MAX_INFRAS][64];
+    int n_infras;
+    struct rb_loop_uv *uv;
+    struct rb_http *http;
+    struct rb_provider providers[MAX_INFRAS];
+    int n_providers, n_waiting;
+    struct found_instance *found;
+    int n_found, n_ended;
+    struct rb_err failure;
+};
+
+// One request that is under way.
+struct gc_call {
+    struct gc *gc;
+    int infra, found;
+};
+
+static void add_infra(struct gc *gc, const char *infra)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", infra);
+    char *slash = strchr(name, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    for (int i = 0; i < gc->n_infras; i++)
+        if (strcmp(gc->infras[i], name) == 0)
+            return;
+    if (strcmp(name, "local") != 0 && gc->n_infras < MAX_INFRAS)
+        strcpy(gc->infras[gc->n_infras++], name);
+}
+
+static void add_infras_of_run(void *ctx, const char *run_id, const char *dir)
+{
+    struct gc *gc = ctx;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    struct rb_journal *journal;
+    struct rb_launch_row *rows;
+    int n;
+    (void)run_id;
+    rb_arena_init(&arena);
+    rb_buf_printf(&path, "%s/journal.db", dir);
+    if (!rb_journal_open_reader(rb_buf_str(&path), &journal, NULL))
+        return; // it ended before anything was launched
+    if (rb_journal_launches(journal, &arena, &rows, &n, NULL))
+        for (int i = 0; i < n; i++)
+            add_infra(gc, rows[i].infra);
+    rb_journal_close(journal);
+}
+
+static bool is_carried_out(const struct gc *gc, const char *run_id)
+{
+    char id[128], dir[4352];
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    int pid;
+    if (!rb_run_dir_find(gc->root, run_id, id, sizeof id, dir, sizeof dir, NULL) || strcmp(id, run_id) != 0)
+        return false;
+    rb_buf_printf(&path, "%s/journal.db", dir);
+    return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;
+}
+
+static void judge(struct gc *gc, int infra, const struct rb_instance *i)
+{
+    const int64_t age_us = i->running_at_us >= 0 ? rb_clock_unix_us() - i->running_at_us : -1;
+    if (i->state == RB_INSTANCE_TERMINATED || i->state == RB_INSTANCE_STOPPING || !i->owner || !i->run_id)
+        return;
+    if (strcmp(i->owner, gc->owner) != 0) {
+        rb_info("%s in %s: belongs to %s: left alone", i->id, gc->infras[infra], i->owner);
+    } else if (is_carried_out(gc, i->run_id)) {
+        rb_info("%s in %s: run %s is at work: left alone", i->id, gc->infras[infra], i->run_id);
+    } else if (age_us < rb_args_duration_us(gc->args, "older-than", DEFAULT_AGE_US)) {
+        rb_info("%s in %s: younger than --older-than: left alone", i->id, gc->infras[infra]);
+    } else {
+        gc->found = rb_xrealloc(gc->found, (size_t)gc->n_found + 1, sizeof *gc->found);
+        struct found_instance *f = &gc->found[gc->n_found++];
+        *f = (struct found_instance){.infra = infra, .age_us = age_us};
+        snprintf(f->id, sizeof f->id, "%s", i->id);
+        snprintf(f->run_id, sizeof f->run_id, "%s", i->run_id);
+        snprintf(f->instance_type, sizeof f->instance_type, "%s", i->instance_type ? i->instance_type : "");
+    }
+}
+
+static void answered(struct gc_call *call)
+{
+    struct gc *gc = call->gc;
+    free(call);
+    if (--gc->n_waiting == 0)
+        rb_loop_uv_stop(gc->uv);
+}
+
+static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
+{
+    struct gc_call *call = arg;
+    for (int i = 0; !err && i < n; i++)
+        judge(call->gc, call->infra, &instances[i]);
+    if (err)
+        call->gc->failure = *err;
+    else if (!complete)
+        rb_err_set(&call->gc->failure, RB_ERR_IO, "%s could not be listed completely; say it again",
+                   call->gc->infras[call->infra]);
+    answered(call);
+}
+
+static void terminated(void *arg, const struct rb_err *err)
+{
+    struct gc_call *call = arg;
+    struct gc *gc = call->gc;
+    struct found_instance *f = &gc->found[call->found];
+    struct rb_provider *p = &gc->providers[f->infra];
+    if (err && ++f->tries < GC_TERMINATE_TRIES) {
+        p->ops->terminate(p, f->id, terminated, call);
+        return;
+    }
+    if (err)
+        gc->failure = *err;
+    f->ended = !err;
+    gc->n_ended += !err;
+    answered(call);
+}
+
+static bool open_provider(struct gc *gc, int i, struct rb_err *err)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    if (!rb_provider_find(gc->infras[i], &ops, region, err))
+        return false;
+    const struct rb_provider_config config = {.loop = rb_loop_uv_loop(gc->uv),
+                                              .http = gc->http,
+                                              .region = region,
+                                              .loopback_only = strncmp(gc->infras[i], "mock/", 5) == 0};
+    if (!ops->create(&config, &gc->providers[i], err))
+        return rb_err_prefix(err, "%s", gc->infras[i]);
+    gc->n_providers++;
+    return true;
+}
+
+// Infras may be added while it goes on.
+static bool open_providers(struct gc *gc, struct rb_err *err)
+{
+    while (gc->n_providers < gc->n_infras)
+        if (!open_provider(gc, gc->n_providers, err))
+            return false;
+    return true;
+}
+
+static struct gc_call *new_call(struct gc *gc, int infra, int found)
+{
+    struct gc_call *call = rb_xcalloc(1, sizeof *call);
+    *call = (struct gc_call){gc, infra, found};
+    gc->n_waiting++;
+    return call;
+}
+
+static void regions_told(void *arg, const struct rb_err *err, const char *const *names, int n)
+{
+    struct gc_call *call = arg;
+    struct gc *gc = call->gc;
+    for (int i = 0; i < n; i++) {
+        char infra[128];
+        snprintf(infra, sizeof infra, "%s/%s", gc->providers[call->infra].ops->name, names[i]);
+        add_infra(gc, infra);
+    }
+    if (err)
+        gc->failure = *err;
+    answered(call);
+}
+
+static bool find_regions(struct gc *gc, struct rb_err *err)
+{
+    for (int i = 0; i < gc->n_providers; i++)
+        if (gc->providers[i].ops->regions)
+            gc->providers[i].ops->regions(&gc->providers[i], regions_told, new_call(gc, i, -1));
+    if (gc->n_waiting > 0)
+        rb_loop_uv_run(gc->uv);
+    if (gc->failure.code == RB_ERR_NONE)
+        return open_providers(gc, err);
+    *err = gc->failure;
+    return false;
+}
+
+static bool find_left_over(struct gc *gc, struct rb_err *err)
+{
+    for (int i = 0; i < gc->n_providers; i++)
+        gc->providers[i].ops->list(&gc->providers[i], NULL, listed, new_call(gc, i, -1));
+    if (gc->n_waiting > 0)
+        rb_loop_uv_run(gc->uv);
+    if (gc->failure.code == RB_ERR_NONE)
+        return true;
+    *err = gc->failure;
+    return false;
+}
+
+static bool end_them(struct gc *gc, struct rb_err *err)
+{
+    char what[128];
+    bool harmless = true;
+    for (int i = 0; i < gc->n_found; i++)
+        harmless = harmless && rb_session_is_harmless(gc->infras[gc->found[i].infra]);
+    snprintf(what, sizeof what, "ends %d instances", gc->n_found);
+    if (!harmless && !rb_run_confirm(rb_args_flag(gc->args, "yes"), what, err))
+        return false;
+    for (int i = 0; i < gc->n_found; i++) {
+        struct rb_provider *p = &gc->providers[gc->found[i].infra];
+        p->ops->terminate(p, gc->found[i].id, terminated, new_call(gc, gc->found[i].infra, i));
+    }
+    rb_loop_uv_run(gc->uv);
+    if (gc->failure.code == RB_ERR_NONE)
+        return true;
+    *err = gc->failure;
+    return false;
+}
+
+static void gc_finish(struct gc *gc)
+{
+    for (int i = 0; i < gc->n_providers; i++)
+        gc->providers[i].ops->destroy(&gc->providers[i]);
+    rb_http_destroy(gc->http);
+    if (gc->uv)
+        rb_loop_uv_destroy(gc->uv);
+    free(gc->found);
+}
+
+static bool print_table(const struct gc *gc, struct rb_err *err)
+{
+    static const struct rb_text_column columns[] = {{"instance", false, 0}, {"where", false, 4}, {"type", false, 2},
+                                                    {"age", true, 1},       {"run", false, 3},   {"", false, 0}};
+    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, (int)(sizeof columns / sizeof *columns));
+    for (int i = 0; i < gc->n_found; i++) {
+        const struct found_instance *f = &gc->found[i];
+        char age[32] = "unknown";
+        if (f->age_us >= 0)
+            rb_format_duration(f->age_us, age);
+        rb_text_table_cell(&t, "%s", f->id);
+        rb_text_table_cell(&t, "%s", gc->infras[f->infra]);
+        rb_text_table_cell(&t, "%s", f->instance_type);
+        rb_text_table_cell(&t, "%s", age);
+        rb_text_table_cell(&t, "%s", f->run_id);
+        rb_text_table_cell(&t, "%s", f->ended ? "ended" : "left over");
+    }
+    if (gc->n_found > 0)
+        rb_text_table_write(&t, &style, &out);
+    rb_text_table_finish(&t);
+    rb_buf_printf(&out, "%d regions looked at, %d instances left over, %d ended\n", gc->n_infras, gc->n_found,
+                  gc->n_ended);
+    return rb_run_print(&out, err);
+}
+
+static bool print_json(const struct gc *gc, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-gc/1");
+    rb_json_kint(&j, "ended", gc->n_ended);
+    rb_json_key(&j, "left_over");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < gc->n_found; i++) {
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "id", gc->found[i].id);
+        rb_json_kstring(&j, "infra", gc->infras[gc->found[i].infra]);
+        rb_json_kstring(&j, "run", gc->found[i].run_id);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(&text, '\n');
+    return rb_run_print(&text, err);
+}
+
+static bool collect(const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    RB_AUTO(gc_finish) struct gc gc = {.args = args};
+    const bool dry = rb_args_flag(args, "dry-run");
+    const char *infra;
+    (void)out_code;
+    rb_run_owner(gc.owner, sizeof gc.owner);
+    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), gc.root, sizeof gc.root, err) ||
+        !rb_run_dir_each(gc.root, add_infras_of_run, &gc, err))
+        return false;
+    for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++)
+        add_infra(&gc, infra);
+    gc.uv = rb_loop_uv_create();
+    if (!rb_http_create(rb_loop_uv_loop(gc.uv), &gc.http, err) || !open_providers(&gc, err) ||
+        (rb_args_flag(args, "all-regions") && !find_regions(&gc, err)) || !find_left_over(&gc, err) ||
+        (!dry && gc.n_found > 0 && !end_them(&gc, err)))
+        return false;
+    return rb_args_flag(args, "json") ? print_json(&gc, err) : print_table(&gc, err);
+}
+
+int rb_run_gc(int argc, char **argv)
+{
+    return rb_run_carry_out(&gc_command, collect, argc, argv);
+}
