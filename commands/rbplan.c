@@ -171,6 +171,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
         .node_limit = rb_args_int(args, "node-limit", 0),
         .out_of_time = limit_us > 0 ? out_of_time : NULL,
         .out_of_time_ctx = watch,
+        .time_limit_us = limit_us,
         .explain = rb_args_flag(args, "explain") ? explain_line : NULL,
     };
 }

@@ -195,6 +195,8 @@ static bool from_replicates(struct rb_search *search, struct rb_candidate *c, co
         .deadline_us = req->deadline_us,
         .budget_uusd = req->budget_uusd,
         .threads = req->threads,
+        .stop = req->out_of_time,
+        .stop_ctx = req->out_of_time_ctx,
     };
     if (out_stages && rb_search_explains(search))
         rb_search_note(search, "stages 0..%d: time by replicates: %s", c->n_stages - 1, why);

@@ -142,7 +142,7 @@ bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *c
     struct rb_needs nearest = rb_needs_none(), needs;
     double surest_p = -1;
     int surest = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
         if (!rb_search_needs(search, &candidates[i], &needs, err))
             return false;
         rb_needs_merge(&nearest, &needs);
@@ -155,7 +155,7 @@ bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *c
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
                          struct rb_plan_result *out, struct rb_err *err)
 {
-    struct rb_plan_result result = {.feasible = false};
+    struct rb_plan_result result = {.feasible = false, .cut = rb_search_out_of_time(search)};
     rb_needs_round(nearest, search->req, &result);
     if (surest) {
         result.best = *surest;

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
+#define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
+#define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
+
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
 
 // Warnings and fallbacks grow while a plan is put together.
@@ -146,6 +150,17 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
                                 e->p_both, e->error.p_both));
 }
 
+// Fewer than asked for, because there are very many trials or little time.
+static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
+{
+    const struct rb_plan_request *req = a->search->req;
+    if (req->samples < req->samples_asked)
+        warn(a, rb_arena_printf(
+                    a->arena, "estimates rest on %lld simulated runs, not on %d: %d trials are too many for more%s",
+                    (long long)plan->estimate.samples, req->samples_asked, a->search->scenario->stages.rungs[0].trials,
+                    req->time_limit_us > 0 ? " within the time limit" : ""));
+}
+
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan)
 {
     bool local_only = true;
@@ -155,17 +170,27 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
         warn(a, NOT_MODELLED);
     if (result->cut)
         warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
+    warn_few_samples(a, plan);
     warn_close_call(a, plan);
     warn_unusable_offers(a);
 }
 
 // --- baselines
 
-static bool fill_baselines(struct rb_search *search, struct rb_arena *arena, struct rb_plan *plan, struct rb_err *err)
+static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
 {
+    warn(a, rb_arena_printf(a->arena,
+                            exists ? "planner %s was cut at the time limit: its own best may be cheaper than shown"
+                                   : "planner %s was cut at the time limit before it found a plan: there may be one",
+                            name));
+}
+
+static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_err *err)
+{
+    struct rb_search *search = a->search;
     static const char *const names[] = {"static", "greedy", "naive"};
     const int n = sizeof names / sizeof names[0];
-    struct rb_plan_baseline *baselines = rb_arena_array(arena, (size_t)n, sizeof *baselines);
+    struct rb_plan_baseline *baselines = rb_arena_array(a->arena, (size_t)n, sizeof *baselines);
     for (int i = 0; i < n; i++) {
         const struct rb_plan_result *result;
         if (!rb_search_plan(search, rb_planner_find(names[i]), &result, err))
@@ -175,6 +200,8 @@ static bool fill_baselines(struct rb_search *search, struct rb_arena *arena, str
         if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
         baselines[i].estimate = best.estimate;
+        if (result->cut)
+            warn_cut_baseline(a, names[i], result->feasible);
     }
     plan->baselines = baselines;
     plan->n_baselines = n;
@@ -213,7 +240,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
-    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 8};
+    struct assembly a = {.search = search, .arena = arena, .cap_warnings = (int)n_offers + 12};
     a.offers = rb_arena_array(arena, n_offers, sizeof *a.offers);
     a.offer_of = rb_arena_array(arena, n_offers, sizeof *a.offer_of);
     a.fallbacks = rb_arena_array(arena, n_offers, sizeof *a.fallbacks);
@@ -224,7 +251,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
     plan.bound = bound_or_why_not(result, planner->name, arena);
-    if (!fill_stages(&a, &result->best, &plan, err) || !fill_baselines(search, arena, &plan, err))
+    if (!fill_stages(&a, &result->best, &plan, err) || !fill_baselines(&a, &plan, err))
         return false;
     fill_fallbacks(&a);
     fill_images(&a, &plan);
@@ -251,8 +278,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_plan_r
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_err_set(err, RB_ERR_INFEASIBLE,
-               "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s",
-               req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none");
+               "no plan%s keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s",
+               result->cut ? " found before the search was cut at its limit" : "", req->confidence,
+               result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none");
     rb_buf_finish(&near);
     return false;
 }
@@ -268,14 +296,25 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     bool ok = rb_search_plan(&search, planner, &result, err);
     if (ok) {
         *out_result = *result;
-        ok = result->feasible ? assemble(&search, planner, result, arena, out_plan, err)
-                              : (out_result->best.n_stages == 0 ||
-                                 rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
-                                    infeasible(req, out_result, err);
+        ok = result->feasible
+                 ? assemble(&search, planner, result, arena, out_plan, err)
+                 : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
+                       infeasible(req, out_result, err);
     }
     rb_search_explain_rest(&search);
     rb_search_finish(&search);
     return ok;
+}
+
+int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+{
+    double trials = 0, most = MOST_TRIALS;
+    for (int i = 0; i < s->stages.n; i++)
+        trials += s->stages.rungs[i].trials;
+    if (req->time_limit_us > 0)
+        most = fmin(most, (double)req->time_limit_us / 1e6 * TRIALS_PER_S);
+    const double samples = fmax(most / trials, FEWEST_SAMPLES);
+    return samples < req->samples ? (int)samples : req->samples;
 }
 
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
@@ -290,8 +329,10 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     if (!rb_planner_offers(req->job, req->catalog, arena, &offers, &n_offers, err) ||
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
-    rb_scenario_keep_noise(&scenario, req->samples);
     struct rb_plan_request timed = *req;
+    timed.samples = rb_planner_samples(req, &scenario);
+    timed.samples_asked = req->samples;
+    rb_scenario_keep_noise(&scenario, timed.samples);
     if (!req->times)
         timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
     bool ok = plan_on_scenario(&timed, chosen, &scenario, arena, out_plan, out_result, err);

@@ -19,10 +19,12 @@ struct rb_plan_request {
     enum rb_objective objective;
     uint64_t seed;
     int samples;                      // replicates behind every estimate
+    int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
     int threads;
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     void *out_of_time_ctx;
+    int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
     struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
                                       // for this one
     const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]
@@ -78,6 +80,10 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
 
 // Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);
+
+// Replicates that estimates of this request can afford: req->samples, fewer where there are very many trials or little time.
+// Depends on the request alone, not on the machine.
+int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s);
 
 // Sizes of trial.gpus.sizes that fit the offer's nodes under trial.max_nodes, resources.max_nodes and the profile's
 // layouts, ascending. Returns how many; 0 for an offer that is not usable.

@@ -10,6 +10,8 @@
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
 #define SURE_SIGMA     6.0 // a cost is not further from its mean than this
 #define SETTLED        2e-5 // leftover frequencies that no longer matter
+#define FEW_SAMPLES    256
+#define FEW_SIGMA      4.0 // a feasible candidate is lost to few samples once in 30000
 
 // Micro-dollars a second of one node, machine and disk.
 static double rate_uusd(const struct rb_billing *b)
@@ -259,6 +261,23 @@ static bool score_as_needed(struct rb_search *search, const struct rb_candidate 
     return rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, out, err);
 }
 
+// A few replicates settle most candidates that keep the deadline by their laws and not the budget, or not with nodes that
+// are late; all of them the others.
+static bool settle_by_samples(struct rb_search *search, struct rb_candidate *candidate, bool spoiled,
+                              struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const double deviation = sqrt(req->confidence * (1 - req->confidence) / FEW_SAMPLES);
+    if (req->samples >= 2 * FEW_SAMPLES) {
+        if (!rb_search_replicates(search, candidate, FEW_SAMPLES, err))
+            return false;
+        if (candidate->estimate.p_both < req->confidence - FEW_SIGMA * deviation)
+            return true;
+    }
+    return spoiled ? rb_search_replicates(search, candidate, req->samples, err)
+                   : rb_estimate_candidate(search, candidate, NULL, err);
+}
+
 bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
@@ -270,11 +289,9 @@ bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate,
         return false;
     if (req->budget_uusd >= 0)
         p_budget = budget_by_moments(search, &score, deviation_uusd);
-    bool spoiled = score.p_deadline >= req->confidence && score.p_deadline - score.unready < req->confidence;
-    if (spoiled)
-        return rb_search_replicates(search, candidate, req->samples, err);
-    if (score.p_deadline >= req->confidence && isnan(p_budget))
-        return rb_estimate_candidate(search, candidate, NULL, err);
+    const bool spoiled = score.p_deadline - score.unready < req->confidence;
+    if (score.p_deadline >= req->confidence && (isnan(p_budget) || (spoiled && p_budget > 0)))
+        return settle_by_samples(search, candidate, spoiled, err);
     p_budget = isnan(p_budget) ? 0 : p_budget;
     search->n_evaluated++;
     candidate->estimate = (struct rb_estimate){

@@ -92,7 +92,7 @@ static bool best_by_laws(struct rb_search *search, const char *planner, struct r
             return false;
     }
     qsort(order, (size_t)n, sizeof *order, compare_objectives);
-    for (int i = 0; i < n && !(best >= 0 && rb_search_out_of_time(search)); i++) {
+    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
         struct rb_candidate *c = &candidates[order[i].index];
         if (isinf(order[i].objective))
             break;

@@ -230,6 +230,8 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
     opt.deadline_us = search->req->deadline_us;
     opt.budget_uusd = search->req->budget_uusd;
     opt.threads = search->req->threads;
+    opt.stop = search->req->out_of_time;
+    opt.stop_ctx = search->req->out_of_time_ctx;
     search->n_evaluated++;
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
 }
@@ -269,5 +271,6 @@ struct rb_plan_result rb_search_found(const struct rb_search *search, const stru
         .nearest_budget_uusd = -1,
         .nearest_confidence = NAN,
         .n_evaluated = search->n_evaluated,
+        .cut = rb_search_out_of_time(search),
     };
 }

@@ -98,7 +98,7 @@ bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *su
 // What one candidate would need, from all replicates.
 bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                      struct rb_err *err);
-// Result of a planner whose best is a feasible candidate.
+// Result of a planner whose best is a feasible candidate; cut if the time is up, unless the planner knows better.
 struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
 
 // --- what was considered, and why it lost

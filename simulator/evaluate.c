@@ -26,7 +26,11 @@ struct piece {
     const struct rb_program *program;
     struct samples *samples;
     int first, end; // samples
-    int failed_at;  // -1: none
+    int fewest;     // made before `stop` counts
+    bool (*stop)(void *ctx);
+    void *stop_ctx;
+    int made;
+    bool failed;
     struct rb_err err;
 };
 
@@ -37,10 +41,13 @@ static void *run_piece(void *arg)
     struct rb_workspace *ws = rb_workspace_create();
     struct rb_replicate replicate;
     for (int r = p->first; r < p->end; r++) {
+        if (p->stop && p->made >= p->fewest && p->stop(p->stop_ctx))
+            break;
         if (!rb_sim_run(ws, p->program, s->first + (uint32_t)r, &replicate, &p->err)) {
-            p->failed_at = r;
+            p->failed = true;
             break;
         }
+        p->made++;
         s->time_us[r] = replicate.time_us;
         s->cost_uusd[r] = replicate.cost_uusd;
         for (int i = 0; i < s->n_stages && s->stage_time_us; i++) {
@@ -58,19 +65,48 @@ static int clamp_threads(int threads, int n)
     return threads < 1 ? 1 : threads > most ? most : threads;
 }
 
-// A thread that cannot be started does its piece here.
-static bool run_all(const struct rb_program *program, struct samples *s, int threads, struct rb_err *err)
+static void close_up(int64_t *values, const struct piece *pieces, int n_pieces)
+{
+    int n = 0;
+    for (int i = 0; i < n_pieces; i++) {
+        memmove(values + n, values + pieces[i].first, (size_t)pieces[i].made * sizeof *values);
+        n += pieces[i].made;
+    }
+}
+
+// Pieces that were stopped leave gaps behind them: the replicates made move to the front. Returns how many they are.
+static int close_gaps(struct samples *s, const struct piece *pieces, int n_pieces)
+{
+    int n = 0;
+    for (int i = 0; i < n_pieces; i++)
+        n += pieces[i].made;
+    if (n == s->n)
+        return n;
+    close_up(s->time_us, pieces, n_pieces);
+    close_up(s->cost_uusd, pieces, n_pieces);
+    for (int i = 0; i < s->n_stages && s->stage_time_us; i++) {
+        close_up(s->stage_time_us + (size_t)i * (size_t)s->n, pieces, n_pieces);
+        close_up(s->stage_cost_uusd + (size_t)i * (size_t)s->n, pieces, n_pieces);
+    }
+    return n;
+}
+
+// A thread that cannot be started does its piece here. *out_made: fewer than s->n if opt->stop said so.
+static bool run_all(const struct rb_program *program, struct samples *s, const struct rb_evaluate_options *opt,
+                    int *out_made, struct rb_err *err)
 {
     struct piece pieces[MAX_THREADS];
     pthread_t ids[MAX_THREADS];
     bool started[MAX_THREADS] = {0};
-    const int n_pieces = clamp_threads(threads, s->n);
+    const int n_pieces = clamp_threads(opt->threads, s->n);
     for (int i = 0; i < n_pieces; i++)
         pieces[i] = (struct piece){.program = program,
                                    .samples = s,
                                    .first = (int)((int64_t)s->n * i / n_pieces),
                                    .end = (int)((int64_t)s->n * (i + 1) / n_pieces),
-                                   .failed_at = -1};
+                                   .fewest = (RB_EVALUATE_FEWEST + n_pieces - 1) / n_pieces,
+                                   .stop = opt->stop,
+                                   .stop_ctx = opt->stop_ctx};
     for (int i = 1; i < n_pieces; i++)
         started[i] = pthread_create(&ids[i], NULL, run_piece, &pieces[i]) == 0;
     for (int i = 0; i < n_pieces; i++) {
@@ -82,12 +118,13 @@ static bool run_all(const struct rb_program *program, struct samples *s, int thr
             pthread_join(ids[i], NULL);
     }
     for (int i = 0; i < n_pieces; i++) {
-        if (pieces[i].failed_at < 0)
+        if (!pieces[i].failed)
             continue;
         if (err)
             *err = pieces[i].err;
         return false;
     }
+    *out_made = close_gaps(s, pieces, n_pieces);
     return true;
 }
 
@@ -100,7 +137,10 @@ bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *s
     struct rb_program program;
     struct samples samples = {
         .first = opt->first, .n = opt->samples, .time_us = out_time_us, .cost_uusd = out_cost_uusd};
-    return rb_program_compile(s, stages, n_stages, &program, err) && run_all(&program, &samples, opt->threads, err);
+    struct rb_evaluate_options all = *opt;
+    int made;
+    all.stop = NULL;
+    return rb_program_compile(s, stages, n_stages, &program, err) && run_all(&program, &samples, &all, &made, err);
 }
 
 bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
@@ -108,6 +148,7 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
                  struct rb_err *err)
 {
     struct rb_program program;
+    int made;
     if (opt->samples < 1)
         return rb_err_set(err, RB_ERR_INVALID, "expected at least one sample, got %d", opt->samples);
     if (!rb_program_compile(s, stages, n_stages, &program, err))
@@ -123,12 +164,12 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
         .stage_time_us = out_stages ? memory + 2 * n : NULL,
         .stage_cost_uusd = out_stages ? memory + 2 * n + n_staged : NULL,
     };
-    if (!run_all(&program, &samples, opt->threads, err))
+    if (!run_all(&program, &samples, opt, &made, err))
         return false;
     for (int i = 0; i < n_stages && out_stages; i++) {
-        out_stages[i].time_us = rb_quantiles_of(samples.stage_time_us + (size_t)i * n, opt->samples);
-        out_stages[i].cost_uusd = rb_quantiles_of(samples.stage_cost_uusd + (size_t)i * n, opt->samples);
+        out_stages[i].time_us = rb_quantiles_of(samples.stage_time_us + (size_t)i * n, made);
+        out_stages[i].cost_uusd = rb_quantiles_of(samples.stage_cost_uusd + (size_t)i * n, made);
     }
-    *out = rb_estimate_of_runs(samples.time_us, samples.cost_uusd, opt->samples, opt->deadline_us, opt->budget_uusd);
+    *out = rb_estimate_of_runs(samples.time_us, samples.cost_uusd, made, opt->deadline_us, opt->budget_uusd);
     return true;
 }

@@ -26,10 +26,14 @@ struct rb_evaluate_options {
     int64_t deadline_us, budget_uusd; // -1: none
     int threads;               // result does not depend on it
     uint32_t first;            // replicates that another estimate has not seen: beyond its samples
+    bool (*stop)(void *ctx);   // asked between replicates, by every thread; NULL: never. After RB_EVALUATE_FEWEST a true
+                               // answer ends it, and the estimate is that of the replicates made (its `samples`)
+    void *stop_ctx;
 };
+#define RB_EVALUATE_FEWEST 32 // made in any case: fewer say nothing about a probability
 struct rb_evaluate_options rb_evaluate_defaults(void); // 4096 samples, no constraints, 1 thread
 
-// Times and costs of the replicates as they are, [opt->samples] each, >= 1.
+// Times and costs of the replicates as they are, [opt->samples] each, >= 1. All are made: opt->stop is not asked.
 bool rb_evaluate_runs(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                       const struct rb_evaluate_options *opt, int64_t *out_time_us, int64_t *out_cost_uusd,
                       struct rb_err *err);

@@ -132,7 +132,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
 {
     struct rb_candidate best, reached;
     bool exists = false;
-    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+    for (int offer = 0; offer < search->scenario->n_offers && !(offer > 0 && rb_search_out_of_time(search)); offer++) {
         const struct rb_candidate *start;
         if (!rb_static_best(search, offer, &start, err))
             return false;

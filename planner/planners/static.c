@@ -70,7 +70,7 @@ static bool nearest(struct rb_search *search, struct rb_plan_result *out, struct
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     const struct rb_candidate *best = NULL;
-    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+    for (int offer = 0; offer < search->scenario->n_offers && !(offer > 0 && rb_search_out_of_time(search)); offer++) {
         const struct rb_candidate *c;
         if (!rb_static_best(search, offer, &c, err))
             return false;
