@@ -106,6 +106,11 @@ static double share_below(const double *sorted, int n, double x, int *at)
     return (*at - 1 + (x - from) / (to - from)) / (n - 1);
 }
 
+double rb_law_samples_error(int n)
+{
+    return fmin(1, sqrt(log(2 / 0.001) / (2.0 * n)));
+}
+
 struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *arena)
 {
     double *sorted = rb_xcalloc((size_t)n, sizeof *sorted), mean = 0, variance = 0;
@@ -115,7 +120,7 @@ struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *a
         mean += sorted[i] / n;
     for (int i = 0; i < n; i++)
         variance += (sorted[i] - mean) * (sorted[i] - mean) / (n > 1 ? n - 1 : 1);
-    const double error = fmin(1, sqrt(log(2 / 0.001) / (2.0 * n)));
+    const double error = rb_law_samples_error(n);
     const double low = sorted[0], high = sorted[n - 1];
     struct rb_law law;
     if (high > low) {

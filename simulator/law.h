@@ -36,6 +36,7 @@ struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct
 struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena);
 // Values need not be sorted; error is the Dvoretzky-Kiefer-Wolfowitz bound at 99.9 %.
 struct rb_law rb_law_of_samples(const double *seconds, int n, struct rb_arena *arena);
+double rb_law_samples_error(int n); // of n samples
 
 double rb_law_below(const struct rb_law *law, double seconds);    // P(X <= x), cubic between points, monotone
 double rb_law_above(const struct rb_law *law, double seconds);    // P(X > x)

@@ -1,4 +1,5 @@
-// How laws are made: an even grid to fill in, and what is then worked out from it. Private to simulator/law*.c.
+// How laws are made: an even grid to fill in, and what is then worked out from it. Private to simulator/law*.c and
+// to one_wave.c.
 #ifndef RB_SIMULATOR_LAW_GRID_H
 #define RB_SIMULATOR_LAW_GRID_H
 

@@ -2,6 +2,7 @@
 #include "simulator/stage_time.h"
 
 #include "simulator/list_schedule.h"
+#include "simulator/one_wave.h"
 #include "simulator/sampler_tables.h"
 #include "simulator/stage_cache.h"
 #include "simulator/stage_pilot.h"
@@ -13,10 +14,12 @@
 #include <string.h>
 
 #define BILLED_AT_LEAST_S 60.0
-#define BOUND_STEPS       64   // splits tried for a union bound
-#define CROWDED           256  // points of one stage's law ...
-#define DENSE             24   // ... with this many per standard deviation: every second one will do
-#define COARSEST_ACCURACY 5e-3 // of the dynamic schedule: as good as a hundred thousand samples
+#define BOUND_STEPS       64     // splits tried for a union bound
+#define CROWDED           256    // points of one stage's law ...
+#define DENSE             24     // ... with this many per standard deviation: every second one will do
+#define PILOT_TRIALS      200000 // drawn for one pilot: some milliseconds ...
+#define LEAST_PILOT       1024   // ... unless these samples are more: fewer tell too little of a law
+#define COARSEST_ACCURACY 5e-3   // of the dynamic schedule: as good as a hundred thousand samples
 
 struct rb_stage_times {
     int pilot;
@@ -285,6 +288,31 @@ static bool law_after_arrival(struct rb_stage_times *times, const struct rb_list
     return true;
 }
 
+// One wave on new nodes, if it errs by no more than `worst`.
+static bool wave_law(struct rb_stage_times *times, const struct stage *st, double accuracy, double worst,
+                     struct rb_law *out)
+{
+    const struct rb_one_wave wave = {
+        .trial = trial_law(times, &st->key),
+        .n_trials = st->key.trials,
+        .open_slots = st->kept_slots,
+        .arrival = arrival_law(times, st->key.provisioning),
+        .new_nodes = st->key.nodes - st->key.kept,
+        .nodes_per_slot = st->nodes_per_trial,
+        .nodes_left = st->key.kept % st->nodes_per_trial,
+        .slots_per_node = st->slots_per_node,
+    };
+    const char *why;
+    struct rb_law law;
+    if (st->slots < st->key.trials)
+        return false;
+    const bool ok = rb_one_wave_law(&wave, accuracy, worst, &times->scratch, &law, &why);
+    if (ok)
+        *out = thinned(&law, &times->arena);
+    rb_arena_reset(&times->scratch);
+    return ok;
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -373,6 +401,13 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
     return true;
 }
 
+static int pilot_samples(const struct rb_stage_times *times, const struct stage *st)
+{
+    const int enough = PILOT_TRIALS / st->key.trials;
+    const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
+    return n < times->pilot ? n : times->pilot;
+}
+
 static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
                                               struct rb_err *err)
 {
@@ -385,7 +420,7 @@ static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, stru
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (e->value)
         return e->value;
-    if (!run_pilot(times, st, certain ? 1 : times->pilot, &law, err))
+    if (!run_pilot(times, st, certain ? 1 : pilot_samples(times, st), &law, err))
         return NULL;
     if (certain)
         law.error = law.tail_error = 0;
@@ -409,10 +444,17 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
         law = rb_law_largest_of(trial_law(times, &st.key), st.key.trials, &times->arena);
         e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
         e->accuracy = 0;
+    } else if (!is_certain(times, &st) && wave_law(times, &st, accuracy, accuracy, &law)) {
+        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
+        e->accuracy = accuracy;
     } else if (!is_certain(times, &st) && schedule_law(times, &st, known, accuracy, &law, &why)) {
         if (!known || law.below != known->law.below)
             e->value = keep_time(times, &st, law, RB_STAGE_SCHEDULE, NULL);
         e->accuracy = accuracy;
+    } else if (!is_certain(times, &st) &&
+               wave_law(times, &st, accuracy, rb_law_samples_error(pilot_samples(times, &st)), &law)) {
+        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
+        e->accuracy = 0; // a finer request would not find a smaller error: trials that end early
     } else {
         const struct rb_stage_time *t = pilot_time(times, &st, why, err);
         if (t) { // an entry of its own per stage and seed: they key the draws

@@ -8,9 +8,9 @@
 #include "simulator/scenario.h"
 
 enum rb_stage_method {
-    RB_STAGE_ONE_WAVE, // every trial has a slot when the stage starts: the largest of n durations
+    RB_STAGE_ONE_WAVE, // every trial has a slot of its own: the largest of n ends; if on new nodes, simulator/one_wave.h
     RB_STAGE_SCHEDULE, // simulator/list_schedule.h
-    RB_STAGE_PILOT,    // sampled: gangs that wait for new nodes, laws with atoms
+    RB_STAGE_PILOT,    // sampled: gangs that wait for new nodes, in waves or too short for one; laws with atoms
 };
 const char *rb_stage_method_name(enum rb_stage_method method); // "one wave", "dynamic schedule", "pilot samples"
 

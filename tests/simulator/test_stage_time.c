@@ -119,21 +119,25 @@ struct table_case {
 };
 
 static const struct table_case table[] = {
-    {8, 3, 4, 1, 1, 1, 1, RB_STAGE_ONE_WAVE},  // four trials, four slots
-    {8, 3, 4, 1, 1, 2, 1, RB_STAGE_ONE_WAVE},  // a node more than is needed
-    {8, 3, 4, 0, 1, 2, 0, RB_STAGE_SCHEDULE},  // one wave on new nodes
-    {32, 3, 4, 1, 1, 1, 1, RB_STAGE_SCHEDULE}, // four waves
-    {32, 3, 4, 1, 2, 3, 1, RB_STAGE_SCHEDULE}, // some kept, some new
-    {40, 2, 4, 0, 1, 4, 0, RB_STAGE_SCHEDULE}, // all new, waves
-    {12, 4, 4, 0, 3, 3, 0, RB_STAGE_SCHEDULE}, // a GPU of each node idle
-    {4, 6, 4, 1, 8, 4, 4, RB_STAGE_ONE_WAVE},  // gangs of two nodes, kept
-    {8, 6, 4, 1, 8, 4, 2, RB_STAGE_SCHEDULE},  // one new gang
-    {2, 6, 4, 0, 8, 2, 0, RB_STAGE_SCHEDULE},  // the only gang is new
-    {8, 6, 4, 0, 8, 6, 0, RB_STAGE_PILOT},     // three new gangs
-    {8, 6, 4, 1, 8, 6, 2, RB_STAGE_PILOT},     // a gang kept, two new
-    {32, 3, 4, 0, 1, 1, 0, RB_STAGE_SCHEDULE}, // one new node: its slots open together
-    {8, 3, 4, 0, 4, 1, 0, RB_STAGE_SCHEDULE},  // ... and it has one slot only
-    {4, 3, 4, 0, 1, 1, 0, RB_STAGE_SCHEDULE},  // ... and they are enough
+    {8, 3, 4, 1, 1, 1, 1, RB_STAGE_ONE_WAVE},   // four trials, four slots
+    {8, 3, 4, 1, 1, 2, 1, RB_STAGE_ONE_WAVE},   // a node more than is needed
+    {8, 3, 4, 0, 1, 2, 0, RB_STAGE_SCHEDULE},   // one wave on new nodes
+    {32, 3, 4, 1, 1, 1, 1, RB_STAGE_SCHEDULE},  // four waves
+    {32, 3, 4, 1, 2, 3, 1, RB_STAGE_SCHEDULE},  // some kept, some new
+    {40, 2, 4, 0, 1, 4, 0, RB_STAGE_SCHEDULE},  // all new, waves
+    {12, 4, 4, 0, 3, 3, 0, RB_STAGE_SCHEDULE},  // a GPU of each node idle
+    {4, 6, 4, 1, 8, 4, 4, RB_STAGE_ONE_WAVE},   // gangs of two nodes, kept
+    {8, 6, 4, 1, 8, 4, 2, RB_STAGE_SCHEDULE},   // one new gang
+    {2, 6, 4, 0, 8, 2, 0, RB_STAGE_SCHEDULE},   // the only gang is new
+    {8, 6, 4, 0, 8, 6, 0, RB_STAGE_PILOT},      // three new gangs
+    {8, 6, 4, 1, 8, 6, 2, RB_STAGE_PILOT},      // a gang kept, two new
+    {32, 3, 4, 0, 1, 1, 0, RB_STAGE_SCHEDULE},  // one new node: its slots open together
+    {8, 3, 4, 0, 4, 1, 0, RB_STAGE_SCHEDULE},   // ... and it has one slot only
+    {4, 3, 4, 0, 1, 1, 0, RB_STAGE_ONE_WAVE},   // ... and they are enough
+    {8, 30, 4, 0, 1, 2, 0, RB_STAGE_ONE_WAVE},  // new nodes, trials that outlast their arrival
+    {12, 30, 4, 1, 1, 4, 1, RB_STAGE_ONE_WAVE}, // ... some kept, some to spare, the last of them partly used
+    {8, 60, 4, 1, 8, 8, 2, RB_STAGE_ONE_WAVE},  // ... gangs
+    {6, 60, 4, 1, 8, 7, 3, RB_STAGE_ONE_WAVE},  // ... half a gang left over, and a node to spare
 };
 
 static void laws_agree_with_the_schedule(void **state)
