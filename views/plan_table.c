@@ -105,12 +105,32 @@ static void stages_table(const struct rb_plan *plan, const struct rb_text_style 
     rb_text_table_finish(&t);
 }
 
+// What the search can vouch for.
+static void certificate(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_plan_bound *b = &plan->bound;
+    if (strcmp(plan->planner, "optimal") != 0)
+        return;
+    if (b->proved) {
+        rb_buf_puts(out, "proved: no other choice of GPUs, nodes and machines is cheaper and keeps the constraints\n");
+        return;
+    }
+    if (b->present)
+        rb_buf_printf(out, "not proved: no plan costs less than %s, %.2g %% below", rb_format_money(b->cost_uusd, text),
+                      100 * b->gap / (1 + b->gap));
+    else
+        rb_buf_puts(out, "not proved to be the best");
+    rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
+}
+
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
 {
     heading(plan, out);
     stages_table(plan, style, out);
     rb_buf_putc(out, '\n');
     rb_plan_verdict_write(plan, out);
+    certificate(plan, out);
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
 }
