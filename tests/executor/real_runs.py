@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -201,6 +202,30 @@ class RealRuns(unittest.TestCase):
         missing = self.rbrun(plan, expect=2)
         self.assertIn("MY_TOKEN", missing.stderr)
         self.rbrun(plan, MY_TOKEN=SECRET)
+        found = subprocess.run(["grep", "-rl", SECRET, self.state], capture_output=True, text=True, check=False)
+        self.assertEqual(found.stdout, "")
+
+    def test_secrets_are_in_no_command_line_and_no_trace(self):
+        job = kill9.JOB.replace("run: sh train.sh", "secrets: [MY_TOKEN]\nrun: sh train.sh")
+        process = self.start(self.planned("marked", job), MY_TOKEN=SECRET, AWS_SESSION_TOKEN="marked-" + SECRET,
+                             RB_TRACE="provider,journal,executor")
+        said, n_seen = threading.Thread(target=lambda: out.extend(process.communicate(timeout=120))), 0
+        out = []
+        said.start()
+        while said.is_alive():
+            for name in os.listdir("/proc"):
+                try:
+                    with open("/proc/%s/cmdline" % name, "rb") as f:
+                        line = f.read()
+                except OSError:
+                    continue
+                n_seen += b"ssh" in line
+                self.assertNotIn(SECRET.encode(), line)
+            time.sleep(0.01)
+        self.assertEqual(process.returncode, 0, out[1])
+        self.assertGreater(n_seen, 0)
+        self.assertIn("credentials from environment", out[1])  # it was traced
+        self.assertNotIn(SECRET, "".join(out))
         found = subprocess.run(["grep", "-rl", SECRET, self.state], capture_output=True, text=True, check=False)
         self.assertEqual(found.stdout, "")
 
