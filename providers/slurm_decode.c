@@ -162,9 +162,12 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
     i.run_id = pair(comment, "run", arena);
     i.launch_id = pair(comment, "launch", arena);
     i.owner = pair(comment, "owner", arena);
-    i.state_reason = strcmp(reason, "None") == 0 || !reason[0]
-                         ? rb_arena_printf(arena, "Slurm says %s", state)
-                         : rb_arena_printf(arena, "Slurm says %s (%.80s)", state, reason);
+    if (restarts > 0)
+        i.state_reason = rb_arena_printf(arena, "Slurm took its node away and queued it again (%s)", state);
+    else if (reason[0] && strcmp(reason, "None") != 0)
+        i.state_reason = rb_arena_printf(arena, "Slurm says %s (%.80s)", state, reason);
+    else
+        i.state_reason = rb_arena_printf(arena, "Slurm says %s", state);
     *out = i;
     return true;
 }

@@ -199,19 +199,30 @@ class Cluster:
         for pid in pids:
             end(pid)
 
+    def daemons(self):
+        """Those that said where they are. The number in a pid file may belong to somebody else by now."""
+        pids = []
+        for name in glob.glob(self.path("run", "*.pid")):
+            with open(name, encoding="ascii") as f:
+                text = f.read().strip()
+            if text.isdigit() and owns(int(text), self.dir):
+                pids.append(int(text))
+        return pids
+
     def stop(self):
         for child in self.children:
             child.terminate()
         if os.path.exists(self.path("run", "slurmctld.pid")):
             subprocess.run(["scancel", "--state=RUNNING"], env=self.env, stderr=subprocess.DEVNULL, check=False, timeout=20)
-        for sig in (signal.SIGTERM, signal.SIGKILL):
-            for name in glob.glob(self.path("run", "*.pid")):
-                with open(name, encoding="ascii") as f:
-                    pid = f.read().strip()
-                if pid.isdigit() and owns(int(pid), self.dir):
-                    os.kill(int(pid), sig)
-            time.sleep(0.5)
-        end_leftovers(self.dir)
+        daemons = self.daemons()
+        for pid in daemons:
+            os.kill(pid, signal.SIGTERM)
+        limit = time.monotonic() + 5
+        while time.monotonic() < limit and any(owns(pid, self.dir) for pid in daemons):
+            time.sleep(0.1)
+        for pid in daemons + leftovers(self.dir):
+            if owns(pid, self.dir):
+                end(pid)
         for child in self.children:
             child.wait(10)
 
@@ -236,8 +247,7 @@ def listens(port):
 
 
 def owns(pid, folder):
-    """Is that process one of ours? The number in a pid file may belong to somebody else by now; slurmstepd writes over
-    its environment, but stays where its slurmd was started."""
+    """Is that process one of ours? slurmstepd writes over its environment, but stays where its slurmd was started."""
     try:
         here = os.readlink("/proc/%d/cwd" % pid).startswith(folder)
     except OSError:
@@ -269,8 +279,3 @@ def end(pid):
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-def end_leftovers(folder):
-    for pid in leftovers(folder):
-        end(pid)

@@ -104,9 +104,9 @@ class Run:
     def rbrun(self, *args):
         return self.start("rbrun", *args, "--state-dir", self.state)
 
-    def carry_out(self, code=0):
+    def carry_out(self, *options, code=0):
         self.plan()
-        return self.wait(self.rbrun("--yes", "plan.json"), code)
+        return self.wait(self.rbrun("--yes", "plan.json", *options), code)
 
     def id(self):
         names = [n for n in os.listdir(self.state) if os.path.isdir(os.path.join(self.state, n))]
@@ -186,9 +186,10 @@ def digits(test):
 
 
 def devices(test):
-    """Two jobs on one node: every trial sees the GPUs that Slurm lent to its own allocation."""
+    """Allocations that share a node: every trial sees the GPUs that Slurm lent to its own. Planned for haste, so that
+    there are several; carried out at leisure."""
     run = Run(test, "devices", "gpu", trials=6, type="gpu:1", gpus=1, nodes=6, deadline="12s")
-    run.carry_out()
+    run.carry_out("--deadline", "10m")
     run.check_end()
     seen = {}
     for log in run.logs():
@@ -242,6 +243,23 @@ def interrupted(test):
     run.check_end(complete=False)
 
 
+def orphaned(test):
+    """kill -9, and nobody resumes: `rbrun gc` finds the allocation by its owner and ends it."""
+    run = Run(test, "orphan", "gpu", pace="30", nodes=1)
+    run.plan()
+    process = run.rbrun("--yes", "plan.json")
+    test.cluster.wait_for(lambda: any(j["JobState"] == "RUNNING" for j in run.jobs()), "the allocation", 60)
+    process.kill()
+    process.communicate()
+    gc = ["gc", "--yes", "--infra", "slurm/gpu", "--older-than", "1s"]
+    time.sleep(1.5)
+    job = run.jobs()[0]["JobId"]
+    said = run.wait(run.rbrun(*gc, "--dry-run"))
+    require(job in said and run.jobs()[0]["JobState"] == "RUNNING", "orphan: dry run: " + said)
+    said = run.wait(run.rbrun(*gc))
+    test.cluster.wait_for(lambda: run.jobs()[0]["JobState"] in ("CANCELLED", "COMPLETED"), "the end of the orphan")
+
+
 def refused(test):
     """What no node can give is refused with Slurm's words; a token that has expired, with ours. Nothing is left."""
     run = Run(test, "refused", "gpu", type="gpu:64", gpus=64, nodes=1)
@@ -255,6 +273,7 @@ def refused(test):
 
 
 SCENARIOS = [never_boots, lost_node, killed_controller, digits, devices, interrupted, refused]
+ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 
 
 class Test:
@@ -290,6 +309,9 @@ def main():
                 t.start()
             for t in threads:
                 t.join()
+            for scenario in ALONE:
+                if not wanted or scenario.__name__ in wanted:
+                    test.attempt(scenario)
             left = [line for line in cluster.unfinished() if not test.failures]
     for line in left:
         print("a job is left: " + line)
