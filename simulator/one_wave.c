@@ -7,37 +7,39 @@
 #include <math.h>
 #include <string.h>
 
-#define LANES          8    // times at once
-#define REACH          7.0  // normal scores of the outermost nodes: 1e-12 lies beyond
-#define COARSEST       0.25 // normal scores between nodes
-#define MAX_NODES      1024
-#define POINTS         96 // of the law's grid, at first
-#define MAX_POINTS     384
-#define ENDS_BELOW     1e-9 // P at the lower end of the law's grid
-#define ENDS_ABOVE     1e-3 // .. at the upper one, of the accuracy
-#define MOST_NEW_NODES 512  // ways to choose among them stay numbers
-#define SEARCHES       3    // each divides an interval by LANES - 1
-#define NEGLIGIBLE     1e-9 // last arrivals of less density are not looked at
-#define SQRT_2         1.41421356237309504880
-#define SQRT_2_PI      2.50662827463100050242
-#define PAD            3 // rows of zeros around an integrand: what its ends are
+#define LANES      8    // times at once
+#define REACH      7.0  // normal scores of the outermost nodes: 1e-12 lies beyond
+#define COARSEST   0.25 // normal scores between nodes
+#define MAX_NODES  1024
+#define MOST_TAPS  1000000 // memory
+#define TAPS       6       // nodes for the polynomial in each interval
+#define PAD        (TAPS / 2 - 1)
+#define GAUSS      6  // points in each interval
+#define POINTS     96 // of the law's grid, at first
+#define MAX_POINTS 384
+#define ENDS_BELOW 1e-9 // P at the lower end of the law's grid
+#define ENDS_ABOVE 1e-3 // .. at the upper one, of the accuracy
+#define SEARCHES   3    // each divides an interval by LANES - 1
+#define NEGLIGIBLE 1e-9 // last arrivals of less density are not looked at
+#define SQRT_2     1.41421356237309504880
+#define SQRT_2_PI  2.50662827463100050242
 
 struct chain {
     const struct rb_one_wave *w;
     struct rb_law_curve trial;
     struct rb_arena *arena;
-    int needed;        // arrivals until all have started
-    int alike;         // of the arrivals before that one, the first so many start equally many trials
-    int n;             // nodes
-    double step;       // normal scores between them
-    double *x;         // [n] arrival times
-    double *weight;    // [n] normal density times step
-    double *before;    // [n] P(an arrival is before)
-    double *last;      // [n] what makes the integral over the last arrival needed one over its density
-    double *factor;    // [n][LANES] what each trial that starts at x contributes
-    double *so_far;    // [n][LANES] E of the product over the arrivals so far, all of them before x
-    double *integrand; // [n + 2 PAD][LANES]
-    double whole[3];   // [stride] the integral of 1
+    int needed;      // arrivals until all have started
+    int alike;       // of the arrivals before that one, the first so many start equally many trials
+    int n;           // nodes
+    double step;     // normal scores between them
+    double *x;       // [n] arrival times
+    double *before;  // [n] P(an arrival is before x)
+    double *last;    // [n] density of the last arrival needed, times step
+    double *taps[3]; // [stride][row_of(needed)][nodes][TAPS + 1] for next_arrival
+    double whole[3]; // [stride] the sum of `last`
+    double *factor;  // [n][LANES] what each trial that starts at x contributes
+    double *so_far;  // [n][LANES] E of the product over the arrivals so far, given that all of them are before x
+    double *product; // [n + 2 PAD][LANES] of the two, from the outermost nodes on constant
 };
 
 // ---- who starts when
@@ -92,22 +94,26 @@ static void lay_nodes(struct chain *c, double step)
     c->n = 2 * (int)ceil(REACH / step) + 1;
     const size_t n = (size_t)c->n;
     c->x = rb_arena_array(c->arena, n, sizeof *c->x);
-    c->weight = rb_arena_array(c->arena, n, sizeof *c->weight);
     c->before = rb_arena_array(c->arena, n, sizeof *c->before);
     c->last = rb_arena_array(c->arena, n, sizeof *c->last);
     c->factor = rb_arena_array(c->arena, n * LANES, sizeof *c->factor);
     c->so_far = rb_arena_array(c->arena, n * LANES, sizeof *c->so_far);
-    c->integrand = rb_arena_array(c->arena, (n + 2 * PAD) * LANES, sizeof *c->integrand);
+    c->product = rb_arena_array(c->arena, (n + 2 * PAD) * LANES, sizeof *c->product);
     for (int k = 0; k < c->n; k++) {
         const double z = (k - c->n / 2) * step;
         c->before[k] = normal_below(z);
         c->x[k] = rb_law_quantile(w->arrival, c->before[k]);
-        c->weight[k] = step * exp(-z * z / 2) / SQRT_2_PI;
-        c->last[k] = exp(ways + left * log(normal_below(-z)));
+        c->last[k] = step / SQRT_2_PI *
+                     exp(ways + (c->needed - 1) * log(c->before[k]) + left * log(normal_below(-z)) - z * z / 2);
     }
 }
 
 // ---- the chain. With `stride` 2 every second node is left out: what that changes tells what the nodes err by
+
+static int nodes_of(const struct chain *c, int stride)
+{
+    return (c->n - 1) / stride + 1;
+}
 
 static double power(double base, int exponent)
 {
@@ -117,99 +123,164 @@ static double power(double base, int exponent)
     return product;
 }
 
-// The integrand of the next arrival: density, what starts there, and what was before.
-static void set_integrand(struct chain *c, int stride, int starts, double times, bool first)
+// Points and weights of Gauss and Legendre on [0, 1], and Lagrange's polynomials of the TAPS nodes -PAD .. PAD + 1 there.
+struct rule {
+    double at[GAUSS], weight[GAUSS], lagrange[GAUSS][TAPS];
+};
+
+static struct rule make_rule(void)
 {
-    double *f = c->integrand + (size_t)PAD * LANES;
-    const int nodes = (c->n - 1) / stride + 1;
-    memset(c->integrand, 0, PAD * LANES * sizeof *f);
-    memset(f + (size_t)nodes * LANES, 0, PAD * LANES * sizeof *f);
-    for (int k = 0; k < nodes; k++) {
-        const double weight = c->weight[k * stride] * stride * times;
-        const double *factor = c->factor + (size_t)k * LANES, *so_far = c->so_far + (size_t)k * LANES;
-        double *row = f + (size_t)k * LANES;
-        for (int l = 0; l < LANES; l++)
-            row[l] = weight * (first ? 1 : so_far[l]);
-        if (starts == 1) {
-            for (int l = 0; l < LANES; l++)
-                row[l] *= factor[l];
-        } else if (starts > 1) {
-            for (int l = 0; l < LANES; l++)
-                row[l] *= power(factor[l], starts);
+    static const double at[GAUSS / 2] = {0.2386191860831969, 0.6612093864662645, 0.9324695142031521};
+    static const double weight[GAUSS / 2] = {0.4679139345726910, 0.3607615730481386, 0.1713244923791704};
+    struct rule rule;
+    for (int g = 0; g < GAUSS; g++) {
+        const int half = g % (GAUSS / 2);
+        rule.at[g] = (1 + (g < GAUSS / 2 ? -at[half] : at[half])) / 2;
+        rule.weight[g] = weight[half] / 2;
+        for (int i = 0; i < TAPS; i++) {
+            rule.lagrange[g][i] = 1;
+            for (int j = 0; j < TAPS; j++)
+                rule.lagrange[g][i] *= j == i ? 1 : (rule.at[g] - (j - PAD)) / (i - j);
         }
+    }
+    return rule;
+}
+
+// They sum to what they should, so that errors vanish where the product is constant.
+static void set_row(const double *mass, double sum, const struct rule *rule, double *row)
+{
+    double total = 0;
+    memset(row, 0, TAPS * sizeof *row);
+    for (int g = 0; g < GAUSS; g++) {
+        total += mass[g];
+        for (int j = 0; j < TAPS; j++)
+            row[j] += mass[g] * rule->lagrange[g][j];
+    }
+    for (int j = 0; j < TAPS; j++)
+        row[j] = total > 0 ? row[j] * (sum / total) : j == PAD + 1 ? sum : 0;
+}
+
+// Of the i-th arrival among the taps: they are needed for the first, and for those that are not alike.
+static int row_of(const struct chain *c, int i)
+{
+    return i <= c->alike ? 0 : i - c->alike;
+}
+
+static size_t taps_at(const struct chain *c, int stride, int i)
+{
+    return (size_t)row_of(c, i) * (size_t)nodes_of(c, stride) * (TAPS + 1);
+}
+
+// Given that i arrivals are before x, the last of them has distribution function (G / G(x))^i. For one interval between
+// nodes and i = 1, 2, ..: what the polynomial's nodes weigh in the integral over it, and last of the row, the part before it.
+static void weigh_interval(struct chain *c, int stride, int k, const struct rule *rule)
+{
+    const double h = c->step * stride, from = (k * stride - c->n / 2) * c->step;
+    const double end = c->before[(k + 1) * stride], ratio = c->before[k * stride] / end;
+    double mass[GAUSS], closer[GAUSS], keep = 1;
+    for (int g = 0; g < GAUSS; g++) {
+        const double z = from + rule->at[g] * h;
+        mass[g] = rule->weight[g] * exp(-z * z / 2);
+        closer[g] = normal_below(z) / end;
+    }
+    const int rows_to = c->alike < c->needed - 1 ? c->needed - 1 : 1;
+    for (int i = 1; i <= rows_to; i++) {
+        keep *= ratio;
+        if (i == 1 || i > c->alike) {
+            double *row = c->taps[stride] + taps_at(c, stride, i) + (size_t)(k + 1) * (TAPS + 1);
+            set_row(mass, 1 - keep, rule, row);
+            row[TAPS] = keep;
+        }
+        for (int g = 0; g < GAUSS; g++)
+            mass[g] *= closer[g];
     }
 }
 
-// Its integral up to each node, from the six nodes nearest to each interval.
-static void integrate(struct chain *c, int stride)
+static void weigh(struct chain *c, int stride)
 {
-    const int nodes = (c->n - 1) / stride + 1;
-    double sum[LANES] = {0};
-    memset(c->so_far, 0, LANES * sizeof *c->so_far);
+    const struct rule rule = make_rule();
+    const size_t nodes = (size_t)nodes_of(c, stride);
+    c->whole[stride] = 0;
+    for (size_t k = 0; k < nodes; k++)
+        c->whole[stride] += c->last[k * (size_t)stride];
+    if (c->needed == 1)
+        return;
+    c->taps[stride] = rb_arena_array(c->arena, taps_at(c, stride, c->needed), sizeof **c->taps);
+    for (int k = 0; k + 1 < (int)nodes; k++)
+        weigh_interval(c, stride, k, &rule);
+}
+
+static void set_product(struct chain *c, int nodes, int starts, bool first)
+{
+    double *product = c->product + (size_t)PAD * LANES;
+    for (int i = 0; i < nodes * LANES; i++)
+        product[i] = (first ? 1 : c->so_far[i]) * power(c->factor[i], starts);
+    for (int i = 1; i <= PAD; i++) {
+        memcpy(product - i * LANES, product, LANES * sizeof *product);
+        memcpy(product + (nodes - 1 + i) * LANES, product + (nodes - 1) * LANES, LANES * sizeof *product);
+    }
+}
+
+// The mean of the product over the last of i arrivals before each node.
+static void next_arrival(struct chain *c, int stride, int i)
+{
+    const int nodes = nodes_of(c, stride);
+    const double *tap = c->taps[stride] + taps_at(c, stride, i);
+    memcpy(c->so_far, c->product + (size_t)PAD * LANES, LANES * sizeof *c->so_far);
     for (int k = 0; k + 1 < nodes; k++) {
-        const double *f = c->integrand + (size_t)(k + PAD - 2) * LANES;
+        const double *from = c->product + (size_t)k * LANES, *was = c->so_far + (size_t)k * LANES;
         double *to = c->so_far + (size_t)(k + 1) * LANES;
+        tap += TAPS + 1;
         for (int l = 0; l < LANES; l++) {
-            sum[l] += (11 * (f[l] + f[l + 5 * LANES]) - 93 * (f[l + LANES] + f[l + 4 * LANES]) +
-                       802 * (f[l + 2 * LANES] + f[l + 3 * LANES])) /
-                      1440;
-            to[l] = sum[l];
+            double sum = tap[TAPS] * was[l];
+            for (int j = 0; j < TAPS; j++)
+                sum += tap[j] * from[j * LANES + l];
+            to[l] = sum;
         }
     }
 }
 
-// so_far: E of the product over all arrivals but the last one needed, times P(they are before x). Arrivals that start
+// so_far: E of the product over all arrivals but the last one needed, given that they are before x. Arrivals that start
 // equally many trials need not be sorted: a power.
 static void run_chain(struct chain *c, int stride)
 {
-    const size_t values = (size_t)((c->n - 1) / stride + 1) * LANES;
-    const int before = c->needed - 1;
+    const int nodes = nodes_of(c, stride), before = c->needed - 1;
     if (before == 0) {
-        for (size_t i = 0; i < values; i++)
+        for (int i = 0; i < nodes * LANES; i++)
             c->so_far[i] = 1;
         return;
     }
-    set_integrand(c, stride, starts_at(c->w, 1), 1, true);
-    integrate(c, stride);
-    for (size_t i = 0; i < values; i++)
+    set_product(c, nodes, starts_at(c->w, 1), true);
+    next_arrival(c, stride, 1);
+    for (int i = 0; i < nodes * LANES; i++)
         c->so_far[i] = power(c->so_far[i], c->alike);
-    for (int arrival = c->alike + 1; arrival <= before; arrival++) {
-        set_integrand(c, stride, starts_at(c->w, arrival), arrival, false);
-        integrate(c, stride);
+    for (int i = c->alike + 1; i <= before; i++) {
+        set_product(c, nodes, starts_at(c->w, i), false);
+        next_arrival(c, stride, i);
     }
 }
 
 static void last_arrival(struct chain *c, int stride, double *out)
 {
-    const int nodes = (c->n - 1) / stride + 1;
-    set_integrand(c, stride, starts_at(c->w, c->needed), 1, false);
+    const int nodes = nodes_of(c, stride);
+    set_product(c, nodes, starts_at(c->w, c->needed), false);
     memset(out, 0, LANES * sizeof *out);
     for (int k = 0; k < nodes; k++) {
-        const double *f = c->integrand + (size_t)(k + PAD) * LANES;
+        const double *product = c->product + (size_t)(k + PAD) * LANES;
         for (int l = 0; l < LANES; l++)
-            out[l] += c->last[k * stride] * f[l];
+            out[l] += c->last[k * stride] / c->whole[stride] * product[l];
     }
-}
-
-// Dividing by the integral of 1 leaves errors that are small where the factors are near 1: in the upper tail.
-static void find_whole(struct chain *c, int stride)
-{
-    double sum[LANES];
-    for (size_t i = 0; i < (size_t)((c->n - 1) / stride + 1) * LANES; i++)
-        c->factor[i] = 1;
-    run_chain(c, stride);
-    last_arrival(c, stride, sum);
-    c->whole[stride] = sum[0];
 }
 
 // false: too many nodes.
 static bool refine(struct chain *c, double step)
 {
-    if (!(2 * REACH / step < MAX_NODES))
+    const double nodes = 2 * REACH / step + 3;
+    if (!(nodes < MAX_NODES && nodes * (TAPS + 1) * row_of(c, c->needed) < MOST_TAPS))
         return false;
     lay_nodes(c, step);
-    find_whole(c, 1);
-    find_whole(c, 2);
+    weigh(c, 1);
+    weigh(c, 2);
     return true;
 }
 
@@ -226,7 +297,7 @@ static bool make_chain(const struct rb_one_wave *w, struct rb_arena *arena, stru
 
 static void above_at(struct chain *c, int stride, const double *times, double *out)
 {
-    const int nodes = (c->n - 1) / stride + 1;
+    const int nodes = nodes_of(c, stride);
     for (int k = 0; k < nodes; k++) {
         for (int l = 0; l < LANES; l++)
             c->factor[k * LANES + l] = rb_law_curve_below(&c->trial, times[l] - c->x[k * stride]);
@@ -235,7 +306,7 @@ static void above_at(struct chain *c, int stride, const double *times, double *o
     run_chain(c, stride);
     last_arrival(c, stride, below);
     for (int l = 0; l < LANES; l++) {
-        const double above = fmin(1, fmax(0, 1 - below[l] / c->whole[stride]));
+        const double above = fmin(1, fmax(0, 1 - below[l]));
         const double open = rb_law_curve_above(&c->trial, times[l]);
         const double open_above = c->w->open_slots == 0 ? 0 : open < 1 ? -expm1(c->w->open_slots * log1p(-open)) : 1;
         out[l] = above + (1 - above) * open_above;
@@ -289,7 +360,7 @@ static double difference(struct chain *c, struct span body)
 // Given that the last arrival needed is at x_j: all that started at x last longer than x_j - x. One x_j per lane.
 static void lasts_until(struct chain *c, int stride, const int *at)
 {
-    const int nodes = (c->n - 1) / stride + 1;
+    const int nodes = nodes_of(c, stride);
     for (int k = 0; k < nodes; k++) {
         for (int l = 0; l < LANES; l++)
             c->factor[k * LANES + l] = rb_law_curve_above(&c->trial, c->x[at[l] * stride] - c->x[k * stride]);
@@ -299,14 +370,13 @@ static void lasts_until(struct chain *c, int stride, const int *at)
 
 static double early_at(struct chain *c, int stride)
 {
-    const int nodes = (c->n - 1) / stride + 1;
+    const int nodes = nodes_of(c, stride);
     const double n_open = c->w->open_slots;
     double late = 0;
     for (int k = 0; k < nodes;) {
         int at[LANES], lanes = 0;
         for (; k < nodes && lanes < LANES; k++) {
-            const double density = c->last[k * stride] * c->weight[k * stride];
-            if (density * power(c->before[k * stride], c->needed - 1) > NEGLIGIBLE)
+            if (c->last[k * stride] > NEGLIGIBLE)
                 at[lanes++] = k;
         }
         if (lanes == 0)
@@ -317,10 +387,10 @@ static double early_at(struct chain *c, int stride)
         for (int l = 0; l < lanes; l++) {
             const int node = at[l] * stride;
             const double open = exp(n_open * log(fmax(rb_law_curve_above(&c->trial, c->x[node]), 1e-300)));
-            late += c->last[node] * c->weight[node] * stride * open * c->so_far[at[l] * LANES + l];
+            late += c->last[node] / c->whole[stride] * open * c->so_far[at[l] * LANES + l];
         }
     }
-    return fmin(1, fmax(0, 1 - late / c->whole[stride]));
+    return fmin(1, fmax(0, 1 - late));
 }
 
 // On nodes fine enough for it.
@@ -371,9 +441,7 @@ static const char *why_refused(const struct rb_one_wave *w)
         return "the trial's time has atoms";
     if (w->arrival->jump > 0 || w->arrival->n < 16)
         return "the arrival of new nodes has atoms";
-    if (arrivals_needed(w) > w->new_nodes)
-        return "more trials than slots";
-    return w->new_nodes > MOST_NEW_NODES ? "too many new nodes" : NULL;
+    return arrivals_needed(w) > w->new_nodes ? "more trials than slots" : NULL;
 }
 
 // Nodes fine enough for the accuracy; halving them divides what they err by at least by two.
