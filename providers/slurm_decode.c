@@ -12,7 +12,7 @@ static const char *text(const struct rb_node *map, const char *key)
     return n && n->kind == RB_NODE_STRING ? n->text : "";
 }
 
-// A plain number, or {"set":..,"infinite":..,"number":..} from v0.0.39 on; -1: not set.
+// A plain number, or {"set":..,"infinite":..,"number":..} from v0.0.39 on; -1: not set, or more than a time can be.
 static int64_t number(const struct rb_node *map, const char *key)
 {
     const struct rb_node *n = rb_node_member(map, key);
@@ -22,7 +22,7 @@ static int64_t number(const struct rb_node *map, const char *key)
             return -1;
         n = rb_node_member(n, "number");
     }
-    return n && n->kind == RB_NODE_INT && n->integer >= 0 ? n->integer : -1;
+    return n && n->kind == RB_NODE_INT && n->integer >= 0 && n->integer <= INT64_MAX / RB_US_PER_S ? n->integer : -1;
 }
 
 // --- the comment

@@ -94,7 +94,8 @@ static void write_resources(struct rb_json *j, const struct rb_slurm_shape *shap
                             int api)
 {
     const int cpus = shape->gres ? spec->cpus_per_gpu * shape->units : shape->units;
-    const int64_t megabytes = (spec->memory_per_gpu_bytes * shape->units + BYTES_PER_MB - 1) / BYTES_PER_MB;
+    const int64_t bytes = spec->memory_per_gpu_bytes;
+    const int64_t megabytes = (bytes / BYTES_PER_MB + (bytes % BYTES_PER_MB > 0)) * shape->units;
     rb_json_kint(j, api < 39 ? "nodes" : "minimum_nodes", 1);
     if (api >= 39)
         rb_json_kint(j, "maximum_nodes", 1);
