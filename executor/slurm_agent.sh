@@ -16,7 +16,8 @@ preempted=
 
 for_each_trial() { # calls $1 with the directory of every trial that runs
     for pid in "$home"/rb/*/trials/*/*/pid; do
-        [ ! -e "$pid" ] || [ -e "${pid%pid}exit" ] || "$1" "${pid%/pid}"
+        [ -e "$pid" ] && kill -s 0 -- "-$(cat "$pid")" 2>/dev/null || continue
+        "$1" "${pid%/pid}"
     done
 }
 

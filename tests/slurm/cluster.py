@@ -97,6 +97,7 @@ class Cluster:
     def __init__(self, folder):
         self.dir = folder
         self.children = []
+        self.homes = set()  # of agents that were killed
         self.env = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"))
 
     def path(self, *names):
@@ -196,8 +197,16 @@ class Cluster:
         pids += [p for p in processes() if read(p, "cmdline").startswith(b"slurmstepd: [%s." % job.encode()) and
                  owns(p, self.dir)]
         pids += [p for p in leftovers(self.dir) if b"\0SLURM_JOB_ID=%s\0" % job.encode() in read(p, "environ")]
-        for pid in pids:
+        for pid in self.see_homes(pids):
             end(pid)
+
+    def see_homes(self, pids):
+        """What is killed cannot clean up behind itself."""
+        for pid in pids:
+            for pair in read(pid, "environ").split(b"\0"):
+                if pair.startswith(b"RB_NODE_HOME=/tmp/rb-"):
+                    self.homes.add(pair.split(b"=", 1)[1].decode())
+        return pids
 
     def daemons(self):
         """Those that said where they are. The number in a pid file may belong to somebody else by now."""
@@ -220,9 +229,11 @@ class Cluster:
         limit = time.monotonic() + 5
         while time.monotonic() < limit and any(owns(pid, self.dir) for pid in daemons):
             time.sleep(0.1)
-        for pid in daemons + leftovers(self.dir):
+        for pid in daemons + self.see_homes(leftovers(self.dir)):
             if owns(pid, self.dir):
                 end(pid)
+        for home in self.homes:
+            shutil.rmtree(home, ignore_errors=True)
         for child in self.children:
             child.wait(10)
 

@@ -69,7 +69,8 @@ class Run:
                         RB_SLURM_URL="unix:" + self.cluster.socket if guest else self.cluster.url)
         if not guest:
             self.env["SLURM_JWT"] = self.cluster.token()
-        self.shared = os.path.join(self.folder, "shared")
+        self.shared = os.path.join(test.folder, "shared-" + name)
+        os.makedirs(self.folder)
         os.makedirs(self.shared)
         shutil.copy(os.path.join(os.path.dirname(__file__), "trial.sh"), self.folder)
         self.job = {"name": name, "partition": partition, "trials": 4, "epochs": 4, "pace": "0.4", "nodes": 2,
@@ -79,6 +80,7 @@ class Run:
         self.write("prices.csv", PRICES % (partition, self.job["type"], self.job["gpus"], price))
         if guest:
             own(self.folder)
+            own(self.shared)
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
