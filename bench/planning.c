@@ -163,6 +163,9 @@ static void measure_speed(int n, uint64_t seed, int types, int markets)
         struct answer a = ask(&j, &s, "optimal", deadline_us); // every stage time made anew
         ms[i] = 1000 * a.cpu_s;
         nodes[i] = (double)a.result.bound.nodes_explored;
+        fprintf(stderr, "job %d: %.0f ms, nodes %.0f, stages %d trials %d feasible %d proved %d gap %.4f: %s\n", i,
+                ms[i], nodes[i], s.stages.n, s.stages.rungs[0].trials, a.result.feasible, a.result.bound.proved,
+                a.result.bound.gap, a.result.bound.why_not ? a.result.bound.why_not : "");
         n_feasible += a.result.feasible;
         n_proved += a.result.bound.proved;
         rb_scenario_finish(&s);

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DEFAULT_NODE_LIMIT 3000000 // some seconds of search on the largest examples
+#define DEFAULT_NODE_LIMIT 1000000 // some seconds of search
 #define DETOURS            1000    // around choices that are not sampled
-#define MOST_SAMPLED       32      // without a limit asked for: about a second
+#define MOST_SAMPLED       2000    // without a limit asked for: some seconds
 #define SURE_SIGMA         3.3     // 99.9 %
 #define GAIN               1e-9    // a smaller relative gain is rounding, not progress
 #define COSTS_MORE         1e18    // micro-dollars: more than any plan
