@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LANES      8    // times at once
-#define REACH      7.0  // normal scores of the outermost nodes: 1e-12 lies beyond
-#define COARSEST   0.25 // normal scores between nodes
-#define MAX_NODES  1024
-#define MOST_TAPS  1000000 // memory
+#define LANES      8       // times at once
+#define REACH      7.0     // normal scores of the outermost nodes: 1e-12 lies beyond
+#define COARSEST   0.25    // normal scores between nodes
+#define MAX_NODES  1024    // more, and the dynamic schedule is as fast
+#define MOST_TAPS  1000000 // 8 MB
 #define TAPS       6       // nodes for the polynomial in each interval
 #define PAD        (TAPS / 2 - 1)
 #define GAUSS      6  // points in each interval
@@ -85,6 +85,7 @@ static double first_step(const struct chain *c)
     return fmin(COARSEST, fmin(0.5 * width, 0.5 * sqrt(w->trial->variance_s2) / seconds_per_score));
 }
 
+// last: of the density of the J-th of M, M! / ((J-1)! (M-J)!) G^(J-1) (1-G)^(M-J) g.
 static void lay_nodes(struct chain *c, double step)
 {
     const struct rb_one_wave *w = c->w;
@@ -196,6 +197,7 @@ static void weigh_interval(struct chain *c, int stride, int k, const struct rule
     }
 }
 
+// What all times share.
 static void weigh(struct chain *c, int stride)
 {
     const struct rule rule = make_rule();
@@ -210,6 +212,7 @@ static void weigh(struct chain *c, int stride)
         weigh_interval(c, stride, k, &rule);
 }
 
+// factor^starts times so_far.
 static void set_product(struct chain *c, int nodes, int starts, bool first)
 {
     double *product = c->product + (size_t)PAD * LANES;
@@ -260,6 +263,7 @@ static void run_chain(struct chain *c, int stride)
     }
 }
 
+// E of the product over all arrivals needed.
 static void last_arrival(struct chain *c, int stride, double *out)
 {
     const int nodes = nodes_of(c, stride);

@@ -428,6 +428,33 @@ static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, stru
     return e->value;
 }
 
+// Into *e what needs no samples; false, and *out_why, if there is no such law.
+static bool find_law(struct rb_stage_times *times, const struct stage *st, double accuracy,
+                     struct rb_stage_cache_entry *e, const char **out_why)
+{
+    const struct rb_stage_time *known = e->value;
+    struct rb_law law;
+    enum rb_stage_method method = RB_STAGE_ONE_WAVE;
+    if (st->kept_slots >= st->key.trials) {
+        law = rb_law_largest_of(trial_law(times, &st->key), st->key.trials, &times->arena);
+        accuracy = 0;
+    } else if (is_certain(times, st)) {
+        return false;
+    } else if (wave_law(times, st, accuracy, accuracy, &law)) {
+        method = RB_STAGE_ONE_WAVE;
+    } else if (schedule_law(times, st, known, accuracy, &law, out_why)) {
+        method = RB_STAGE_SCHEDULE;
+    } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st)), &law)) {
+        accuracy = 0; // a finer request would find the same trials end early
+    } else {
+        return false;
+    }
+    if (!known || law.below != known->law.below)
+        e->value = keep_time(times, st, law, method, NULL);
+    e->accuracy = accuracy;
+    return true;
+}
+
 const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
                                                const struct rb_stage_work *work, double accuracy, struct rb_err *err)
 {
@@ -435,35 +462,18 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
     if (!describe(s, work, &st, err))
         return NULL;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &st.key, &times->arena);
-    struct rb_stage_time *known = e->value;
+    const struct rb_stage_time *known = e->value;
     if (known && e->accuracy <= accuracy)
         return known->method == RB_STAGE_PILOT ? pilot_time(times, &st, known->why, err) : known;
     const char *why = NULL;
-    struct rb_law law;
-    if (st.kept_slots >= st.key.trials) {
-        law = rb_law_largest_of(trial_law(times, &st.key), st.key.trials, &times->arena);
-        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
+    if (find_law(times, &st, accuracy, e, &why))
+        return e->value;
+    const struct rb_stage_time *t = pilot_time(times, &st, why, err);
+    if (t) { // an entry of its own per stage and seed: they key the draws
+        e->value = (struct rb_stage_time *)t;
         e->accuracy = 0;
-    } else if (!is_certain(times, &st) && wave_law(times, &st, accuracy, accuracy, &law)) {
-        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
-        e->accuracy = accuracy;
-    } else if (!is_certain(times, &st) && schedule_law(times, &st, known, accuracy, &law, &why)) {
-        if (!known || law.below != known->law.below)
-            e->value = keep_time(times, &st, law, RB_STAGE_SCHEDULE, NULL);
-        e->accuracy = accuracy;
-    } else if (!is_certain(times, &st) &&
-               wave_law(times, &st, accuracy, rb_law_samples_error(pilot_samples(times, &st)), &law)) {
-        e->value = keep_time(times, &st, law, RB_STAGE_ONE_WAVE, NULL);
-        e->accuracy = 0; // a finer request would not find a smaller error: trials that end early
-    } else {
-        const struct rb_stage_time *t = pilot_time(times, &st, why, err);
-        if (t) { // an entry of its own per stage and seed: they key the draws
-            e->value = (struct rb_stage_time *)t;
-            e->accuracy = 0;
-        }
-        return t;
     }
-    return e->value;
+    return t;
 }
 
 const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const struct rb_scenario *s,

@@ -136,7 +136,7 @@ static const struct table_case table[] = {
     {4, 3, 4, 0, 1, 1, 0, RB_STAGE_ONE_WAVE},   // ... and they are enough
     {8, 30, 4, 0, 1, 2, 0, RB_STAGE_ONE_WAVE},  // new nodes, trials that outlast their arrival
     {12, 30, 4, 1, 1, 4, 1, RB_STAGE_ONE_WAVE}, // ... some kept, some to spare, the last of them partly used
-    {8, 60, 4, 1, 8, 8, 2, RB_STAGE_ONE_WAVE},  // ... gangs
+    {8, 60, 4, 1, 8, 8, 2, RB_STAGE_ONE_WAVE},  // ... gangs: less sure than asked for, and surer than samples
     {6, 60, 4, 1, 8, 7, 3, RB_STAGE_ONE_WAVE},  // ... half a gang left over, and a node to spare
 };
 
