@@ -22,7 +22,7 @@ struct rb_one_wave {
 double rb_one_wave_early(const struct rb_one_wave *w, struct rb_arena *arena);
 
 // Into *out; its arrays live in `arena`. Numbers are made good to about `accuracy`. out->error holds them, the errors of the
-// laws given, and rb_one_wave_early. Some 0.1 ms.
+// laws given, and rb_one_wave_early. 0.1 ms for slots, for gangs 0.4 ms on 16 new nodes and 1.5 ms on 64.
 // false: an error of more than `worst`, laws with atoms, more trials than slots (the reason in *out_why, a constant string).
 bool rb_one_wave_law(const struct rb_one_wave *w, double accuracy, double worst, struct rb_arena *arena,
                      struct rb_law *out, const char **out_why);
