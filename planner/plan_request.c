@@ -127,7 +127,7 @@ static void warn_unusable_offers(struct assembly *a)
             warn(a, rb_arena_printf(a->arena, "%s %s (%s) was not considered: %s", s->offers[i].infra,
                                     s->offers[i].instance_type, rb_market_name(s->offers[i].market),
                                     s->sim_offers[i].why_not));
-        else if (a->search->sizes[i].n == 0)
+        else if (a->search->sizes[i].n == 0 && !a->search->left_out[i])
             warn(a, rb_arena_printf(a->arena, "%s %s was not considered: no size of trial.gpus fits its nodes",
                                     s->offers[i].infra, s->offers[i].instance_type));
     }
@@ -161,6 +161,15 @@ static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
                     req->time_limit_us > 0 ? " within the time limit" : ""));
 }
 
+static void warn_left_out(struct assembly *a)
+{
+    if (a->search->n_left_out > 0)
+        warn(a, rb_arena_printf(a->arena,
+                                "%d offers that may lose nodes were not considered: so many trials cannot be replayed "
+                                "within the time limit; give a longer --time-limit, or fewer resources.instance_types",
+                                a->search->n_left_out));
+}
+
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan)
 {
     bool local_only = true;
@@ -171,6 +180,7 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
     if (result->cut)
         warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
     warn_few_samples(a, plan);
+    warn_left_out(a);
     warn_close_call(a, plan);
     warn_unusable_offers(a);
 }
@@ -278,9 +288,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_plan_r
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_err_set(err, RB_ERR_INFEASIBLE,
-               "no plan%s keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s",
-               result->cut ? " found before the search was cut at its limit" : "", req->confidence,
-               result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none");
+               "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s%s",
+               req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none",
+               result->cut ? " (as far as was searched: it was cut at its node or time limit)" : "");
     rb_buf_finish(&near);
     return false;
 }

@@ -84,9 +84,9 @@ static bool best_by_laws(struct rb_search *search, const char *planner, struct r
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
     int best = -1;
-    for (int i = 0; i < n; i++) {
+    for (int i = n - 1; i >= 0; i--) { // candidates are listed from few nodes to many: these are in time, if any
         order[i] = (struct by_objective){INFINITY, i};
-        if (i > 0 && rb_search_out_of_time(search))
+        if (i < n - 1 && rb_search_out_of_time(search))
             continue; // what the time limit leaves is not looked at
         if (!rb_score_floor_uusd(search, &candidates[i], &order[i].objective, err))
             return false;

@@ -2,6 +2,7 @@
 
 #include "planner/estimator.h"
 #include "planner/on_time.h"
+#include "planner/score.h"
 
 #include "engine/placement.h"
 
@@ -13,6 +14,9 @@
 #define PILOT_FEWEST 64
 #define FINER        0.7 // of the spread of a fast plan: some plans are surer
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
+
+#define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
+#define TABLE_TRIALS_PER_S 5e6 // played event by event
 
 static const struct rb_place no_place = {NULL, 0, 0};
 
@@ -69,6 +73,36 @@ static bool set_up_laws(struct rb_search *s, struct rb_err *err)
     return true;
 }
 
+static double trials_in_all(const struct rb_search *s)
+{
+    double trials = 0;
+    for (int i = 0; i < s->scenario->stages.n; i++)
+        trials += rb_search_n_trials(s, i);
+    return trials;
+}
+
+// Too many offers and trials for tables of replicates within the time limit: what has laws is planned on alone.
+static void leave_out_lawless(struct rb_search *s)
+{
+    const struct rb_scenario *scenario = s->scenario;
+    const char *why;
+    int n_sizes = 0, n_with_laws = 0;
+    for (int i = 0; i < scenario->n_offers; i++) {
+        n_sizes += s->sizes[i].n;
+        n_with_laws += s->sizes[i].n > 0 && rb_stage_times_apply(scenario, i, &why);
+    }
+    const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
+    if (n_with_laws == 0 || s->req->time_limit_us <= 0 || s->req->objective != RB_OBJECTIVE_MIN_COST ||
+        trials < (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+        return;
+    for (int i = 0; i < scenario->n_offers; i++) {
+        s->left_out[i] = s->sizes[i].n > 0 && !rb_stage_times_apply(scenario, i, &why);
+        s->n_left_out += s->left_out[i];
+        if (s->left_out[i])
+            s->sizes[i].n = 0;
+    }
+}
+
 bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
                     struct rb_err *err)
 {
@@ -84,6 +118,8 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     s.has_result = rb_xcalloc((size_t)count_planners(), sizeof *s.has_result);
     s.n_explained = rb_xcalloc((size_t)count_planners(), sizeof *s.n_explained);
     s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
+    s.left_out = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.left_out);
+    leave_out_lawless(&s);
     *search = s;
     if (set_up_laws(search, err))
         return true;
@@ -94,6 +130,7 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
 void rb_search_finish(struct rb_search *search)
 {
     free(search->sizes);
+    free(search->left_out);
     free(search->results);
     free(search->has_result);
     free(search->n_explained);

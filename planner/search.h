@@ -15,6 +15,8 @@ struct rb_search {
     const struct rb_plan_request *req;
     const struct rb_scenario *scenario;
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
+    bool *left_out;                   // [n_offers]; it could, but only with replicates that the time limit leaves no room for
+    int n_left_out;
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
     const char *why_not_by_laws;      // else; NULL
     struct rb_stage_times *times;     // the request's, or own; by_laws only

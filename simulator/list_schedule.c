@@ -11,6 +11,7 @@
 #define MAX_REFINEMENTS 4
 #define FEWEST_POINTS   16   // a law on fewer is no smooth one
 #define MOST_WORK       3e7  // a few tens of milliseconds; beyond it sampling is faster
+#define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
 #define HIGH_SCORE      28.0 // 1e-12: where it ends
 
 struct problem {
@@ -127,6 +128,10 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int min_age = p->s->new_nodes > 0 || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_trial_lattice_make(p->s->trial, step_s, min_age, max_age, tail, arena, &l->trial, out_why))
             return false;
+        if ((double)l->trial.max_age * (l->trial.max_k - l->trial.min_k + 1) > MOST_CHANCES) {
+            *out_why = "too many waves: their table would not fit";
+            return false;
+        }
         rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 3e-4, arena, &l->tail);
         if (all_started(p, l)) {
             if (work_of(p, l, larger_circle) > MOST_WORK) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define MOST_BYTES ((size_t)256 << 20) // 512 trials in the first of ten stages, 4096 replicates: 67 MB
+#define MOST_BYTES ((size_t)128 << 20) // 512 trials in the first of ten stages, 4096 replicates: 67 MB
 #define MOST_NODES 32                  // of one request; later ones are drawn anew
 
 struct rb_noise {

@@ -172,7 +172,15 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
 {
     if (search->by_laws) {
         struct rb_exact_options opt = rb_exact_defaults();
-        return rb_exact_plan(search, &opt, out, err);
+        if (!rb_exact_plan(search, &opt, out, err))
+            return false;
+        if (search->n_left_out > 0 && out->feasible) {
+            out->cut = true;
+            out->bound = (struct rb_plan_bound){
+                .nodes_explored = out->bound.nodes_explored,
+                .why_not = "offers that may lose nodes were not considered: no bound is known for them"};
+        }
+        return true;
     }
     if (!plan_on_tables(search, out, err))
         return false;

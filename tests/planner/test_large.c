@@ -1,0 +1,171 @@
+// Jobs too large to be searched in full: the time limit is kept, memory and samples are bounded, and the plan says what it
+// does not know.
+#include "case.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define LIMIT_S 1
+#define FACTOR  20 // times the limit: on a busy machine, with sanitizers
+#define TYPES   8
+#define SAMPLES 4096
+
+static bool out_of_time(void *ctx)
+{
+    return rb_clock_monotonic_us() >= *(const int64_t *)ctx;
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+static void write_profile(struct rb_buf *out, double preemption_per_hour)
+{
+    rb_buf_printf(out, "format: rb-profile/1\nname: large\nunit: epoch\nsource: drawn\ntraining:\n");
+    for (int t = 0; t < TYPES; t++)
+        rb_buf_printf(out,
+                      "  - accelerator: T%d\n    base_s: %d\n    layouts:\n"
+                      "      - {gpus: 1, nodes: 1, speedup: 1}\n      - {gpus: 2, nodes: 1, speedup: 1.9}\n"
+                      "      - {gpus: 4, nodes: 1, speedup: 3.5}\n      - {gpus: 8, nodes: 1, speedup: 6}\n",
+                      t, 8 + t);
+    rb_buf_printf(out, "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.2}\n"
+                       "  within: {distribution: constant, mean: 1.0}\n"
+                       "startup_s: 2.0\ncheckpoint_s: 1.0\nprovisioning:\n");
+    for (int spot = 0; spot < 2; spot++)
+        rb_buf_printf(out,
+                      "  - infra: aws\n    instance_type: \"*\"\n    market: %s\n"
+                      "    queue_s: {distribution: lognormal, mean: 20, cv: 0.4}\n"
+                      "    init_s: {distribution: lognormal, mean: 60, cv: 0.2}\n"
+                      "    capacity_failure: 0.0\n    preemption_per_hour: %g\n",
+                      spot ? "spot" : "on_demand", spot ? preemption_per_hour : 0.0);
+}
+
+static void write_prices(struct rb_buf *out)
+{
+    rb_buf_printf(out, "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n");
+    for (int t = 0; t < TYPES; t++) {
+        rb_buf_printf(out, "aws/us-east-1/us-east-1a,m%d.8,T%d,8,16,64,488,on_demand,%d\n", t, t, 20 - t);
+        rb_buf_printf(out, "aws/us-east-1/us-east-1a,m%d.8,T%d,8,16,64,488,spot,%d\n", t, t, 10 - t / 2);
+        rb_buf_printf(out, "aws/us-east-1/us-east-1b,m%d.8,T%d,8,16,64,488,on_demand,%d\n", t, t, 21 - t);
+    }
+}
+
+static void large_case(struct rb_case *c, double preemption_per_hour)
+{
+    static const char job[] =
+        "name: large\nmetric: {name: loss, goal: minimize}\n"
+        "parameters:\n  lr: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n"
+        "scheduler: {type: sha, num_trials: 2000, min_resource: 1, max_resource: 256, eta: 2, rungs: cumulative}\n"
+        "trial:\n  gpus: {min: 1, max: 8, sizes: [1, 2, 4, 8]}\n  max_nodes: 1\n"
+        "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: 64}\nrun: python train.py\n";
+    struct rb_buf profile = RB_BUF_INIT, prices = RB_BUF_INIT;
+    write_profile(&profile, preemption_per_hour);
+    write_prices(&prices);
+    case_init(c, job, rb_buf_str(&profile), rb_buf_str(&prices));
+    rb_buf_finish(&profile);
+    rb_buf_finish(&prices);
+    c->req.samples = SAMPLES;
+    c->req.deadline_us = 6 * 3600 * RB_US_PER_S;
+}
+
+static bool warns_of(const struct rb_plan *plan, const char *what)
+{
+    for (int i = 0; i < plan->n_warnings; i++) {
+        if (strstr(plan->warnings[i], what))
+            return true;
+    }
+    return false;
+}
+
+static void plan_within_limit(struct rb_case *c, struct rb_plan *plan)
+{
+    const int64_t start_us = rb_clock_monotonic_us();
+    int64_t end_us = start_us + LIMIT_S * RB_US_PER_S;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    c->req.time_limit_us = LIMIT_S * RB_US_PER_S;
+    c->req.out_of_time = out_of_time;
+    c->req.out_of_time_ctx = &end_us;
+    if (!rb_make_plan(&c->req, "optimal", &c->arena, plan, &result, &err))
+        fail_msg("%s", err.message);
+    assert_true(rb_clock_monotonic_us() - start_us < FACTOR * LIMIT_S * RB_US_PER_S);
+}
+
+static void answers_within_the_limit(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    large_case(&c, 0);
+    plan_within_limit(&c, &plan);
+    assert_int_equal(plan.n_stages, 9);
+    // 2e6 trials for a second, 4e3 in all stages: a few hundred runs, not 4096, and it says so.
+    assert_true(plan.estimate.samples < SAMPLES && plan.estimate.samples >= 64);
+    assert_true(warns_of(&plan, "simulated runs"));
+    assert_true(plan.estimate.p_both >= plan.confidence);
+    assert_false(plan.bound.proved);
+    assert_non_null(plan.bound.why_not);
+    assert_true(plan.bound.cost_uusd <= plan.estimate.cost_uusd.mean);
+    case_finish(&c);
+}
+
+static void spot_that_cannot_be_replayed_is_left_out_aloud(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    large_case(&c, 0.05);
+    plan_within_limit(&c, &plan);
+    for (int i = 0; i < plan.n_stages; i++)
+        assert_int_equal(plan.offers[plan.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
+    assert_true(warns_of(&plan, "8 offers that may lose nodes were not considered"));
+    assert_false(plan.bound.proved);
+    assert_false(plan.bound.present);
+    assert_non_null(strstr(plan.bound.why_not, "may lose nodes"));
+    case_finish(&c);
+}
+
+// Stopped at once, an evaluation is that of the fewest replicates; with two threads, of as many.
+static void evaluation_stops_between_replicates(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_scenario scenario;
+    struct rb_err err = {0};
+    struct rb_estimate stopped, few;
+    struct rb_evaluate_options opt = rb_evaluate_defaults();
+    case_random(&c, 3);
+    assert_true(rb_make_plan(&c.req, "static", &c.arena, &plan, &result, &err));
+    assert_true(rb_scenario_init(&scenario, &c.job, &c.profile, plan.offers, plan.n_offers, &c.catalog, 7, &err));
+    opt.stop = always;
+    assert_true(rb_evaluate(&scenario, plan.stages, plan.n_stages, &opt, &stopped, NULL, &err));
+    opt.stop = NULL;
+    opt.samples = RB_EVALUATE_FEWEST;
+    assert_true(rb_evaluate(&scenario, plan.stages, plan.n_stages, &opt, &few, NULL, &err));
+    assert_int_equal(stopped.samples, RB_EVALUATE_FEWEST);
+    assert_memory_equal(&stopped, &few, sizeof few);
+
+    opt = rb_evaluate_defaults();
+    opt.stop = always;
+    opt.threads = 2;
+    assert_true(rb_evaluate(&scenario, plan.stages, plan.n_stages, &opt, &stopped, NULL, &err));
+    assert_int_equal(stopped.samples, RB_EVALUATE_FEWEST);
+    assert_true(stopped.time_us.p5 > 0 && stopped.cost_uusd.p5 > 0);
+    rb_scenario_finish(&scenario);
+    case_finish(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_within_the_limit),
+        cmocka_unit_test(spot_that_cannot_be_replayed_is_left_out_aloud),
+        cmocka_unit_test(evaluation_stops_between_replicates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
