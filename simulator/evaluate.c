@@ -2,11 +2,10 @@
 // result is the same for any number of threads.
 #include "simulator/workspace.h"
 
-#include <pthread.h>
+#include "simulator/pieces.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_THREADS 64
 
 struct rb_evaluate_options rb_evaluate_defaults(void)
 {
@@ -61,7 +60,7 @@ static void *run_piece(void *arg)
 
 static int clamp_threads(int threads, int n)
 {
-    const int most = n < MAX_THREADS ? n : MAX_THREADS;
+    const int most = n < RB_PIECES_MAX ? n : RB_PIECES_MAX;
     return threads < 1 ? 1 : threads > most ? most : threads;
 }
 
@@ -95,9 +94,7 @@ static int close_gaps(struct samples *s, const struct piece *pieces, int n_piece
 static bool run_all(const struct rb_program *program, struct samples *s, const struct rb_evaluate_options *opt,
                     int *out_made, struct rb_err *err)
 {
-    struct piece pieces[MAX_THREADS];
-    pthread_t ids[MAX_THREADS];
-    bool started[MAX_THREADS] = {0};
+    struct piece pieces[RB_PIECES_MAX];
     const int n_pieces = clamp_threads(opt->threads, s->n);
     for (int i = 0; i < n_pieces; i++)
         pieces[i] = (struct piece){.program = program,
@@ -107,16 +104,7 @@ static bool run_all(const struct rb_program *program, struct samples *s, const s
                                    .fewest = (RB_EVALUATE_FEWEST + n_pieces - 1) / n_pieces,
                                    .stop = opt->stop,
                                    .stop_ctx = opt->stop_ctx};
-    for (int i = 1; i < n_pieces; i++)
-        started[i] = pthread_create(&ids[i], NULL, run_piece, &pieces[i]) == 0;
-    for (int i = 0; i < n_pieces; i++) {
-        if (!started[i])
-            run_piece(&pieces[i]);
-    }
-    for (int i = 1; i < n_pieces; i++) {
-        if (started[i])
-            pthread_join(ids[i], NULL);
-    }
+    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces);
     for (int i = 0; i < n_pieces; i++) {
         if (!pieces[i].failed)
             continue;

@@ -2,16 +2,14 @@
 // cut into one piece a thread and written where they belong.
 #include "simulator/sampler.h"
 
+#include "simulator/pieces.h"
 #include "simulator/program.h"
 #include "simulator/sampler_program.h"
 #include "simulator/sampler_tables.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_THREADS 64
 
 struct rb_sampler {
     struct rb_sampler_program program;
@@ -333,10 +331,8 @@ static void *run_piece(void *arg)
 // A thread that cannot be started does its piece here. A block that two pieces share is run by both: it is the same.
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
 {
-    struct piece pieces[MAX_THREADS];
-    pthread_t ids[MAX_THREADS];
-    bool started[MAX_THREADS] = {0};
-    const int wanted = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, MAX_THREADS);
+    struct piece pieces[RB_PIECES_MAX];
+    const int wanted = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, RB_PIECES_MAX);
     const int n_pieces = (int)min_count(wanted, (n + RB_SAMPLER_LANES - 1) / RB_SAMPLER_LANES);
     for (int i = 0; i < n_pieces; i++)
         pieces[i] = (struct piece){.sampler = sampler,
@@ -345,14 +341,5 @@ void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, dou
                                    .end = (int)((int64_t)n * (i + 1) / n_pieces),
                                    .time_s = out_time_s,
                                    .cost_usd = out_cost_usd};
-    for (int i = 1; i < n_pieces; i++)
-        started[i] = pthread_create(&ids[i], NULL, run_piece, &pieces[i]) == 0;
-    for (int i = 0; i < n_pieces; i++) {
-        if (!started[i])
-            run_piece(&pieces[i]);
-    }
-    for (int i = 1; i < n_pieces; i++) {
-        if (started[i])
-            pthread_join(ids[i], NULL);
-    }
+    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces);
 }
