@@ -137,17 +137,8 @@ static struct rb_times surely_not_above(const struct rb_lattice *l, const double
 static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
                            double *out_s, struct rb_err *err)
 {
-    const struct rb_rung *rung = &l->search->scenario->stages.rungs[stage];
     struct rb_plan_nodes nodes = {e->choice.offer, e->choice.nodes};
-    struct rb_plan_stage plan = {
-        .trials = rung->trials,
-        .resource_start = rung->resource_start,
-        .resource_end = rung->resource_end,
-        .gpus_per_trial = e->choice.gpus,
-        .trials_per_gpu = 1,
-        .nodes = &nodes,
-        .n_nodes = 1,
-    };
+    struct rb_plan_stage plan = rb_scenario_stage(l->search->scenario, stage, e->choice.gpus, &nodes);
     return rb_stage_pilot(l->search->scenario, stage, &plan, kept_nodes(l, e, kept),
                           rb_stage_times_tables(l->search->times), n, out_s, err);
 }

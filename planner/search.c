@@ -228,19 +228,10 @@ void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate 
 {
     for (int i = 0; i < candidate->n_stages; i++) {
         const struct rb_choice *c = &candidate->stages[i];
-        const struct rb_rung *rung = &s->stages.rungs[i];
         int slots = rb_placement_capacity(c->nodes, s->offers[c->offer].gpus, c->gpus);
         out_nodes[i] = (struct rb_plan_nodes){.offer = c->offer, .count = c->nodes};
-        out_stages[i] = (struct rb_plan_stage){
-            .trials = rung->trials,
-            .resource_start = rung->resource_start,
-            .resource_end = rung->resource_end,
-            .gpus_per_trial = c->gpus,
-            .trials_per_gpu = 1,
-            .waves = (rung->trials + slots - 1) / slots,
-            .nodes = &out_nodes[i],
-            .n_nodes = 1,
-        };
+        out_stages[i] = rb_scenario_stage(s, i, c->gpus, &out_nodes[i]);
+        out_stages[i].waves = (out_stages[i].trials + slots - 1) / slots;
     }
 }
 

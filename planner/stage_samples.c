@@ -134,17 +134,8 @@ static double low_mean(struct rb_stage_samples *samples, const double *values, d
 static bool run(struct rb_stage_samples *samples, int stage, const struct rb_choice *c, int kept, double *time_us,
                 double *cost_uusd, struct rb_err *err)
 {
-    const struct rb_rung *rung = &samples->scenario->stages.rungs[stage];
     struct rb_plan_nodes nodes = {c->offer, c->nodes};
-    struct rb_plan_stage plan = {
-        .trials = rung->trials,
-        .resource_start = rung->resource_start,
-        .resource_end = rung->resource_end,
-        .gpus_per_trial = c->gpus,
-        .trials_per_gpu = 1,
-        .nodes = &nodes,
-        .n_nodes = 1,
-    };
+    struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
     return rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, err);
 }
 

@@ -137,6 +137,21 @@ void rb_scenario_finish(struct rb_scenario *s)
     *s = (struct rb_scenario){0};
 }
 
+struct rb_plan_stage rb_scenario_stage(const struct rb_scenario *s, int stage, int gpus_per_trial,
+                                       const struct rb_plan_nodes *nodes)
+{
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    return (struct rb_plan_stage){
+        .trials = rung->trials,
+        .resource_start = rung->resource_start,
+        .resource_end = rung->resource_end,
+        .gpus_per_trial = gpus_per_trial,
+        .trials_per_gpu = 1,
+        .nodes = nodes,
+        .n_nodes = 1,
+    };
+}
+
 bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err)
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];

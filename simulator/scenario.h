@@ -38,6 +38,11 @@ void rb_scenario_finish(struct rb_scenario *s);
 // is until it is finished. Results do not change.
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates);
 
+// A stage of the job as a plan carries it out: its rung's trials and resource, `gpus_per_trial` each, on one entry of
+// nodes (borrowed). `waves` is left 0.
+struct rb_plan_stage rb_scenario_stage(const struct rb_scenario *s, int stage, int gpus_per_trial,
+                                       const struct rb_plan_nodes *nodes);
+
 // Mean seconds per unit with g GPUs per trial on nodes of this offer: base / speedup(g, ceil(g/G)). Error: a layout
 // that may not be asked of the profile, or not allowed by trial.max_nodes.
 bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err);

@@ -375,17 +375,8 @@ static bool run_once(struct rb_stage_times *times, const struct stage *st, const
 static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int n, struct rb_law *out,
                       struct rb_err *err)
 {
-    const struct rb_rung *rung = &st->scenario->stages.rungs[st->work->stage];
     const struct rb_plan_nodes nodes = {st->work->offer, st->key.nodes};
-    const struct rb_plan_stage plan = {
-        .trials = rung->trials,
-        .resource_start = rung->resource_start,
-        .resource_end = rung->resource_end,
-        .gpus_per_trial = st->key.gpus,
-        .trials_per_gpu = 1,
-        .nodes = &nodes,
-        .n_nodes = 1,
-    };
+    const struct rb_plan_stage plan = rb_scenario_stage(st->scenario, st->work->stage, st->key.gpus, &nodes);
     RB_AUTO(rb_auto_free) double *seconds = rb_xcalloc((size_t)n, sizeof *seconds);
     if (st->work->stage == 0 && st->key.kept > 0)
         return rb_err_set(err, RB_ERR_INVALID, "stage 0: no node can be kept from a stage before it, got %d",
