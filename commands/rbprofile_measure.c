@@ -15,6 +15,7 @@
 #include "profiles/billing.h"
 #include "profiles/infra.h"
 #include "profiles/job.h"
+#include "providers/child.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 
@@ -317,17 +318,11 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
 
 static void describe_commit(const char *workdir, char *out, size_t size)
 {
-    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_buf_puts(&command, "git -C ");
-    rb_buf_shell_quote(&command, workdir);
-    rb_buf_puts(&command, " describe --always --dirty --abbrev=12 2>/dev/null");
-    out[0] = '\0';
-    FILE *f = popen(command.data, "r");
-    if (f) {
-        if (!fgets(out, (int)size, f))
-            out[0] = '\0';
-        pclose(f);
-    }
+    const char *const argv[] = {"git", "-C", workdir, "describe", "--always", "--dirty", "--abbrev=12", NULL};
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    const struct rb_child_options options = {.out = &name, .max_output_bytes = 4096, .quiet = true};
+    const bool known = rb_child_run(argv, &options, NULL);
+    snprintf(out, size, "%s", known ? rb_buf_str(&name) : "");
     out[strcspn(out, "\n")] = '\0';
 }
 

@@ -3,39 +3,22 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/limits.h"
+#include "providers/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 // ssh-keygen takes some 10 ms; there is nothing else to do meanwhile.
 static bool keygen(const char *path, const char *comment, struct rb_err *err)
 {
-    char *argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", (char *)comment, "-f", (char *)path, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    pid_t pid;
-    int r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (r != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot run ssh-keygen (%s): install openssh-client", strerror(r));
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return rb_err_set(err, RB_ERR_IO, "cannot wait for ssh-keygen: %s", strerror(errno));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return rb_err_set(err, RB_ERR_IO, "ssh-keygen could not make %s", path);
-    return true;
+    const char *const argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", path, NULL};
+    return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
+           rb_err_prefix(err, "%s: no key was made; is openssh-client installed?", path);
 }
 
 // "ssh-ed25519 AAAA..." without comment and newline.

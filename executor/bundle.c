@@ -4,35 +4,17 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "executor/node_script.h" // generated from node_script.sh: rb_node_script[]
+#include "providers/child.h"
 #include "providers/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { BUNDLE_LIMIT_BYTES = 1 << 30 }; // a work directory is code; data goes through job.data or the bucket
-
-static bool run_tar(char *const argv[], struct rb_err *err)
-{
-    pid_t pid;
-    int r = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
-    if (r != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot run tar: %s", strerror(r));
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return rb_err_set(err, RB_ERR_IO, "cannot wait for tar: %s", strerror(errno));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return rb_err_set(err, RB_ERR_IO, "tar could not pack the work directory (its message is above)");
-    return true;
-}
 
 static bool pack(const char *run_dir, const char *workdir, const char *path, struct rb_err *err)
 {
@@ -44,7 +26,7 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     if (!rb_write_file(script.data, (const char *)rb_node_script, rb_node_script_len, err))
         return false;
     // Reproducible: same files, same bytes, so that a node that has them is not sent them again.
-    char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude-vcs"};
+    const char *argv[20] = {"tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude-vcs"};
     int n = 6;
     if (access(ignore.data + strlen("--exclude-from="), R_OK) == 0)
         argv[n++] = ignore.data;
@@ -60,13 +42,13 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     argv[n++] = "-cf";
     argv[n++] = tmp.data;
     argv[n++] = "-C";
-    argv[n++] = (char *)run_dir;
+    argv[n++] = run_dir;
     argv[n++] = "node";
     argv[n++] = "-C";
-    argv[n++] = (char *)workdir;
+    argv[n++] = workdir;
     argv[n++] = ".";
-    if (!run_tar(argv, err))
-        return rb_err_prefix(err, "%s", workdir);
+    if (!rb_child_run(argv, &(struct rb_child_options){0}, err))
+        return rb_err_prefix(err, "%s could not be packed for the nodes", workdir);
     if (rename(tmp.data, path) != 0)
         return rb_err_set(err, RB_ERR_IO, "cannot rename %s: %s", tmp.data, strerror(errno));
     return true;

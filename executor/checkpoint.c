@@ -2,19 +2,18 @@
 #include "executor/launcher_private.h"
 
 #include "base/doc.h"
+#include "providers/child.h"
 #include "providers/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+enum { LISTING_LIMIT_BYTES = 8 << 20 }; // some 100,000 names
 
 static void tell_saved(struct rb_launcher_task *t)
 {
@@ -240,33 +239,18 @@ static bool entry_is_tame(const char *line)
 
 static bool archive_is_tame(const char *archive, struct rb_err *err)
 {
-    char *argv[] = {"tar", "--quoting-style=escape", "-tvf", (char *)archive, NULL};
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot make a pipe: %s", strerror(errno));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-    pid_t pid;
-    int r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
-    FILE *f = fdopen(fds[0], "r");
-    char *line RB_AUTO(rb_auto_free) = NULL;
-    size_t cap = 0;
-    bool tame = r == 0;
-    int n_entries = 0;
-    for (ssize_t n; (n = getline(&line, &cap, f)) > 0; n_entries++) {
-        if (line[n - 1] == '\n')
-            line[n - 1] = '\0';
-        tame = tame && n_entries < 100000 && entry_is_tame(line);
+    const char *const argv[] = {"tar", "--quoting-style=escape", "-tvf", archive, NULL};
+    RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
+    const struct rb_child_options options = {.out = &list, .max_output_bytes = LISTING_LIMIT_BYTES};
+    bool tame = rb_child_run(argv, &options, NULL);
+    rb_buf_puts(&list, "");
+    for (char *line = list.data, *end; tame && line && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end)
+            *end++ = '\0';
+        tame = entry_is_tame(line);
     }
-    fclose(f);
-    int status = 1;
-    if (r == 0)
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    return (tame && status == 0) ||
+    return tame ||
            rb_err_set(err, RB_ERR_INVALID, "%s: not a checkpoint archive of plain files and directories: not unpacked", archive);
 }
 
@@ -276,11 +260,7 @@ bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *
         return false;
     if (mkdir(dir, 0777) != 0)
         return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", dir, strerror(errno));
-    char *argv[] = {"tar", "--no-same-owner", "--no-same-permissions", "-C", (char *)dir, "-xf", (char *)archive, NULL};
-    pid_t pid;
-    int status = 1;
-    if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) == 0)
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    return status == 0 || rb_err_set(err, RB_ERR_IO, "tar could not unpack %s into %s", archive, dir);
+    const char *const argv[] = {"tar", "--no-same-owner", "--no-same-permissions", "-C", dir, "-xf", archive, NULL};
+    return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
+           rb_err_prefix(err, "%s could not be unpacked into %s", archive, dir);
 }

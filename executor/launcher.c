@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "executor/ssh_command.h"
+#include "providers/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,9 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 {
     struct rb_arena arena;
     rb_arena_init(&arena);
+    const struct rb_string_list *secrets = &l->config.job->secrets;
     options->argv = l->transport->argv(&l->config, l->control_dir, &node->spec, remote, &arena);
+    options->env = l->transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
     bool ok = rb_process_spawn(l->config.loop, options, out, err);
     rb_arena_finish(&arena);
     return ok;

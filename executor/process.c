@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "executor/loop_uv.h"
+#include "providers/child.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -152,11 +153,13 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
     if (!pipe_out)
         stdio[1] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = o->output_fd};
 
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     uv_process_options_t options = {
         .exit_cb = on_process_exit,
         .file = o->argv[0],
         .args = (char **)o->argv,
         .cwd = o->cwd,
+        .env = o->env ? (char **)o->env : rb_child_tool_env(&arena),
         .stdio = stdio,
         .stdio_count = 3,
     };

@@ -52,4 +52,4 @@ static const char *const *slurm_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-const struct rb_transport rb_transport_slurm = {"slurm", slurm_argv, NULL, NULL};
+const struct rb_transport rb_transport_slurm = {"slurm", false, slurm_argv, NULL, NULL};

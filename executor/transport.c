@@ -20,7 +20,7 @@ static const char *const *ssh_leave(const struct rb_launcher_config *config, con
     return rb_ssh_argv(node, config->run_dir, control_dir, "exit", NULL, arena);
 }
 
-const struct rb_transport rb_transport_ssh = {"ssh", ssh_argv, ssh_meet, ssh_leave};
+const struct rb_transport rb_transport_ssh = {"ssh", false, ssh_argv, ssh_meet, ssh_leave};
 
 // This machine stands for the node: its home is a directory of the run.
 static const char *const *local_argv(const struct rb_launcher_config *config, const char *control_dir,
@@ -36,4 +36,4 @@ static const char *const *local_argv(const struct rb_launcher_config *config, co
     return argv;
 }
 
-const struct rb_transport rb_transport_local = {"local", local_argv, NULL, NULL};
+const struct rb_transport rb_transport_local = {"local", true, local_argv, NULL, NULL};

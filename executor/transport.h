@@ -8,6 +8,7 @@
 
 struct rb_transport {
     const char *name;  // "ssh", "local", "slurm"
+    bool is_users_shell; // what argv starts is the user's command on this machine: it sees the user's environment
     // argv that runs `remote` (a POSIX shell command line) in the node's home; NULL-terminated, in the arena.
     const char *const *(*argv)(const struct rb_launcher_config *config, const char *control_dir,
                                const struct rb_launch_node *node, const char *remote, struct rb_arena *arena);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "providers/child.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,19 +221,22 @@ static const char *accelerator_in(const char *product)
     return "GPU";
 }
 
-// One line per GPU; none if there is no driver. The command is constant, so the shell has nothing to expand.
+// One line per GPU; none if there is no driver.
 static int count_gpus(const char **out_accelerator)
 {
-    FILE *smi = popen("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", "re");
-    char line[256];
+    static const char *const argv[] = {"nvidia-smi", "--query-gpu=name", "--format=csv,noheader", NULL};
+    RB_AUTO(rb_buf_finish) struct rb_buf names = RB_BUF_INIT;
+    const struct rb_child_options options = {.out = &names, .max_output_bytes = 64 << 10, .quiet = true};
     int n = 0;
-    if (!smi)
+    if (!rb_child_run(argv, &options, NULL))
         return 0;
-    while (fgets(line, sizeof line, smi)) {
-        if (n++ == 0)
-            *out_accelerator = accelerator_in(line);
+    for (const char *c = rb_buf_str(&names); *c; c++)
+        n += *c == '\n';
+    if (n > 0) {
+        names.data[strcspn(names.data, "\n")] = '\0';
+        *out_accelerator = accelerator_in(names.data);
     }
-    return pclose(smi) == 0 ? n : 0;
+    return n;
 }
 
 static int slots_by_choice(int detected)

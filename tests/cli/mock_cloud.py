@@ -30,8 +30,10 @@ def free_port():
 class MockCloud:
     """Use with `with`; .url is the endpoint, .prices the price list, .ssh_port what every node's sshd listens on."""
 
-    def __init__(self, bin_dir, folder):
-        self.bin_dir, self.folder, self.ssh_port = bin_dir, folder, free_port()
+    def __init__(self, bin_dir, folder, *options, more=""):
+        """options: further words for rbmock; more: further lines of its cloud file."""
+        self.bin_dir, self.folder, self.options, self.more = bin_dir, folder, options, more
+        self.ssh_port = free_port()
         self.prices = os.path.join(folder, "prices.csv")
 
     def __enter__(self):
@@ -39,9 +41,10 @@ class MockCloud:
         with open(self.prices, "w", encoding="utf-8") as f:
             f.write(PRICES)
         with open(cloud, "w", encoding="utf-8") as f:
-            f.write(CLOUD % self.ssh_port)
+            f.write(CLOUD % self.ssh_port + self.more)
         self.log = open(os.path.join(self.folder, "rbmock.log"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud],
+        self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud,
+                                         *self.options],
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline()
         if not ready.startswith("ready ec2="):

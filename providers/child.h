@@ -1,0 +1,29 @@
+// Programs that this one starts, and what they may see of its environment: never the key to somebody's cloud account.
+#ifndef RB_PROVIDERS_CHILD_H
+#define RB_PROVIDERS_CHILD_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+// Does a variable of this name hold a cloud credential, or the way to one? Told by its prefix (AWS_, GOOGLE_, CLOUDSDK_,
+// SLURM_, RB_) and a word in it (SECRET, TOKEN, KEY, CREDENTIAL, JWT, PASSWORD, AUTH).
+bool rb_child_is_credential(const char *name);
+
+// The environment of a tool (ssh, ssh-keygen, tar, git, nvidia-smi): where programs and home are, language, time zone, our
+// own RB_ variables, and nothing else. NULL-terminated, in the arena; values are borrowed from our own environment.
+char **rb_child_tool_env(struct rb_arena *arena);
+// The environment of the user's own command on this machine: all of ours but cloud credentials and the variables named
+// `hidden` ([n_hidden]; a job's secrets, which reach their trial by another way).
+char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_arena *arena);
+
+// Runs a tool to its end: stdin empty, stdout to out (NULL: nowhere), stderr ours unless quiet.
+// Errors: IO if it cannot be run, does not exit with 0, or says more than max_output_bytes.
+struct rb_child_options {
+    struct rb_buf *out;
+    size_t max_output_bytes;
+    bool quiet;
+};
+bool rb_child_run(const char *const *argv, const struct rb_child_options *options, struct rb_err *err);
+
+#endif
