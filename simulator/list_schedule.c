@@ -70,12 +70,10 @@ static void guess_last_start(struct problem *p)
 // Is it certain enough that all n trials have started by the oldest age of the lattice?
 static bool all_started(const struct problem *p, const struct level *l)
 {
-    double mean, variance, late = 0, spread;
-    rb_schedule_tail_starts(&l->tail, l->trial.max_age, &mean, &variance);
-    if (p->s->new_nodes > 0 && l->tail.unopened[l->trial.max_age] > 1e-7) { // one node later than any other
-        rb_trial_lattice_starts(&l->trial, l->trial.max_age, &late, &spread);
-        late *= p->s->slots_per_node;
-    }
+    double mean, variance, late = 0;
+    rb_schedule_tail_starts(&l->tail, l->tail.max_age, &mean, &variance);
+    if (p->s->new_nodes > 0 && l->tail.opening.unopened[l->tail.max_age] > 1e-7) // one node later than any other
+        late = rb_schedule_tail_one_node(&l->tail, l->tail.max_age);
     return mean - p->reach * sqrt(variance > 0 ? variance : 0) - late + 1e-6 >= p->s->n_trials;
 }
 
@@ -88,17 +86,14 @@ static void choose_circle(const struct problem *p, struct level *l, double large
         double mean, variance;
         const double x = p->last_start_s + (i - 4) * 0.25 * p->mean;
         const int age = (int)(x / l->trial.step_s);
-        if (age < 0 || age > l->trial.max_age)
+        if (age < l->tail.min_age || age > l->tail.max_age)
             continue;
         rb_schedule_tail_starts(&l->tail, age, &mean, &variance);
         most = variance > most ? variance : most;
     }
     double reach = p->reach * sqrt(most) + 4;
-    if (p->s->new_nodes > 0) {
-        double starts, spread;
-        rb_trial_lattice_starts(&l->trial, (int)(p->last_start_s / l->trial.step_s), &starts, &spread);
-        reach += p->s->slots_per_node * starts;
-    }
+    if (p->s->new_nodes > 0)
+        reach += rb_schedule_tail_one_node(&l->tail, (int)(p->last_start_s / l->trial.step_s));
     const int points = 2 * (int)ceil(reach * larger);
     int kept = points / 2 + 1;
     if (points > 48 && larger <= 1 && p->s->new_nodes == 0) {
@@ -111,9 +106,9 @@ static void choose_circle(const struct problem *p, struct level *l, double large
 // Roughly, the numbers that make up the factors of a new node.
 static double work_of(const struct problem *p, const struct level *l, double larger)
 {
-    const double ages = l->trial.max_age, times = l->tail.last_y - l->tail.first_y + 1;
+    const double ages = l->tail.max_age, times = l->tail.last_y - l->tail.first_y + 1;
     const double starts = p->s->new_nodes > 0 ? p->s->slots_per_node * p->last_start_s / p->mean + 10 : 0;
-    return p->s->new_nodes > 0 ? ages * times * l->tail.stride * starts * larger : 0;
+    return p->s->new_nodes > 0 && !l->tail.linear ? ages * times * l->tail.stride * starts * larger : 0;
 }
 
 static bool make_level(const struct problem *p, double step_s, double larger_circle, struct rb_arena *arena,
@@ -121,18 +116,20 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
 {
     const double tail = p->s->new_nodes > 0 ? p->accuracy * 1e-3 / p->s->n_trials : 1e-10 / p->s->n_trials;
     const double span = p->s->trial->low_s + p->s->trial->n * p->s->trial->step_s;
+    const bool averaged = p->s->new_nodes > 0 && p->s->slots_per_node > 1; // over openings: all ages are of interest
     double margin = 3 * p->sd + 5 * p->edge_s;
+    if (!rb_trial_lattice_make(p->s->trial, step_s, tail, arena, &l->trial, out_why))
+        return false;
     for (int tries = 0; tries < 10; tries++, margin *= 1.6) {
         const int max_age = (int)ceil((p->last_start_s + margin) / step_s);
         const double youngest = p->last_start_s - span - 8 * p->edge_s;
-        const int min_age = p->s->new_nodes > 0 || youngest < 0 ? 0 : (int)(youngest / step_s);
-        if (!rb_trial_lattice_make(p->s->trial, step_s, min_age, max_age, tail, arena, &l->trial, out_why))
+        const int min_age = averaged || youngest < 0 ? 0 : (int)(youngest / step_s);
+        if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * 3e-4, arena, &l->tail, out_why))
             return false;
-        if ((double)l->trial.max_age * (l->trial.max_k - l->trial.min_k + 1) > MOST_CHANCES) {
+        if ((double)max_age * (l->tail.stride + l->tail.delayed_stride) > MOST_CHANCES) {
             *out_why = "too many waves: their table would not fit";
             return false;
         }
-        rb_schedule_tail_make(p->s, &l->trial, p->accuracy * 3e-4, arena, &l->tail);
         if (all_started(p, l)) {
             if (work_of(p, l, larger_circle) > MOST_WORK) {
                 *out_why = "too many points: trials spread too little against the arrival of new nodes";

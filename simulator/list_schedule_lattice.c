@@ -1,14 +1,10 @@
-// The trial's law on a lattice. Integrals up to an age are sums with end corrections (Gauss's formula with central
-// differences, error of the sixth order in the step); whole integrals need none.
 #include "simulator/list_schedule_lattice.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MAX_POINTS 4096  // of a window: beyond it a call would take longer than sampling
-#define MAX_SUMS   256   // completions between the youngest and the oldest age of interest
 #define DUST       1e-13 // mass per step that is not kept
-#define PAD        4     // arrays are read up to here beyond their end
 
 // ---- a law at any point
 
@@ -60,7 +56,7 @@ bool rb_lattice_rough(const struct rb_law *law)
     return law->below[1] > 1e-4 * law->step_s / sqrt(law->variance_s2);
 }
 
-bool rb_lattice_narrow(const struct rb_law *law, double step_s)
+static bool is_narrow(const struct rb_law *law, double step_s)
 {
     return sqrt(law->variance_s2) < 1.2 * step_s;
 }
@@ -95,18 +91,28 @@ static void project(const struct rb_law *law, double step_s, int n, double *out,
     out[0] -= hat[1] / 12; // what falls on point -1 belongs to 0
 }
 
-void rb_lattice_sample(const struct rb_law *law, double step_s, int n, double *out_below, double *out_above,
-                       double *out_density, struct rb_arena *arena)
+struct table { // [points] each
+    double *below, *above, *density;
+};
+
+static struct table tabulate(const struct rb_law *law, double step_s, int points, struct rb_arena *arena)
 {
-    for (int i = 0; i < n; i++) {
+    struct table out;
+    out.below = rb_arena_array(arena, (size_t)points, sizeof *out.below);
+    out.above = rb_arena_array(arena, (size_t)points, sizeof *out.above);
+    out.density = rb_arena_array(arena, (size_t)points, sizeof *out.density);
+    for (int i = 0; i < points; i++) {
         const struct point p = sample(law, i * step_s);
-        out_below[i] = p.below;
-        out_above[i] = p.above;
-        out_density[i] = p.density;
+        out.below[i] = p.below;
+        out.above[i] = p.above;
+        out.density[i] = p.density;
     }
-    if (rb_lattice_rough(law) || rb_lattice_narrow(law, step_s))
-        project(law, step_s, n, out_density, arena);
+    if (rb_lattice_rough(law) || is_narrow(law, step_s))
+        project(law, step_s, points, out.density, arena);
+    return out;
 }
+
+// ---- a trial
 
 double rb_trial_lattice_below(const struct rb_trial_lattice *l, int point)
 {
@@ -118,218 +124,56 @@ double rb_trial_lattice_above(const struct rb_trial_lattice *l, int point)
     return point < 0 ? 1 : point > l->last ? 0 : l->above[point];
 }
 
-static bool sample_trial(const struct rb_law *trial, double tail, struct rb_arena *arena, struct rb_trial_lattice *l,
-                         const char **out_why)
+bool rb_trial_lattice_make(const struct rb_law *trial, double step_s, double tail, struct rb_arena *arena,
+                           struct rb_trial_lattice *out, const char **out_why)
 {
     int high = trial->n - 1;
     while (high > 1 && trial->above[high - 1] < tail)
         high--;
-    const double last = ceil((trial->low_s + high * trial->step_s) / l->step_s);
-    if (last - trial->low_s / l->step_s > MAX_POINTS || last > 64 * MAX_POINTS) {
+    const double last = ceil((trial->low_s + high * trial->step_s) / step_s);
+    if (last - trial->low_s / step_s > MAX_POINTS || last > 64 * MAX_POINTS) {
         *out_why = "the trial's time spreads too little for its length, or its tail is too long";
         return false;
     }
-    l->last = (int)last;
-    l->below = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->below);
-    l->above = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->above);
-    l->density = rb_arena_array(arena, (size_t)l->last + 1, sizeof *l->density);
-    rb_lattice_sample(trial, l->step_s, l->last + 1, l->below, l->above, l->density, arena);
-    for (l->first = 0; l->first < l->last && fabs(l->density[l->first]) * l->step_s < DUST;)
-        l->first++;
-    return true;
-}
-
-// ---- sums
-
-// out[i + j] += a[i] * b[j]; the inner loop runs in fours so that any compiler puts it into vectors.
-static void convolve(const double *a, int n_a, const double *b, int n_b, double factor, double *out)
-{
-    for (int i = 0; i < n_a; i++) {
-        const double x = factor * a[i];
-        for (int j = 0; j < n_b; j += PAD) {
-            for (int k = 0; k < PAD; k++)
-                out[i + j + k] += x * b[j + k];
-        }
-    }
-}
-
-static struct rb_trial_sum sum_of(const struct rb_trial_lattice *l, const struct rb_trial_sum *a,
-                                  const struct rb_trial_sum *b, int limit, struct rb_arena *arena)
-{
-    struct rb_trial_sum s = {.first = a->first + b->first, .last = a->last + b->last};
-    if (a->last < a->first || b->last < b->first || s.first > limit)
-        return (struct rb_trial_sum){.first = 0, .last = -1};
-    const int n_a = a->last - a->first + 1, n_b = b->last - b->first + 1;
-    s.density = rb_arena_array(arena, (size_t)(n_a + n_b + 2 * PAD), sizeof *s.density);
-    convolve(a->density, n_a, b->density, n_b, l->step_s, s.density);
-    if (s.last > limit)
-        s.last = limit;
-    while (s.last >= s.first && fabs(s.density[s.last - s.first]) * l->step_s < DUST)
-        s.last--;
-    while (s.first < s.last && fabs(s.density[0]) * l->step_s < DUST) {
-        s.first++;
-        s.density++;
-    }
-    // Beyond the window the array is read as zeros.
-    for (int i = s.last - s.first + 1; i < s.last - s.first + 1 + PAD; i++)
-        s.density[i] = 0;
-    return s;
-}
-
-static struct rb_trial_sum power_of(const struct rb_trial_lattice *l, const struct rb_trial_sum *one, int k, int limit,
-                                    struct rb_arena *arena)
-{
-    if (k == 1)
-        return *one;
-    const struct rb_trial_sum half = power_of(l, one, k / 2, limit, arena);
-    const struct rb_trial_sum even = sum_of(l, &half, &half, limit, arena);
-    return k % 2 ? sum_of(l, &even, one, limit, arena) : even;
-}
-
-// Integral up to point i of what h tabulates, the plain sum up to and with i being given.
-static double integral_to(const double *h, double sum, double step)
-{
-    const double d1 = (h[1] - h[-1]) / 2, d3 = (h[2] - 2 * h[1] + 2 * h[-1] - h[-2]) / 2;
-    return step * (sum - h[0] / 2 - d1 / 12 + 11 * d3 / 720);
-}
-
-static void accumulate(struct rb_trial_lattice *l, struct rb_trial_sum *s, struct rb_arena *arena)
-{
-    const int n = s->last - s->first + 1;
-    if (n <= 0)
-        return;
-    double *h = l->products + PAD, sum = 0;
-    memset(l->products, 0, PAD * sizeof *h);
-    memcpy(h, s->density, (size_t)n * sizeof *h);
-    memset(h + n, 0, PAD * sizeof *h);
-    s->below = rb_arena_array(arena, (size_t)n, sizeof *s->below);
-    for (int i = 0; i < n; i++) {
-        sum += h[i];
-        const double p = integral_to(h + i, sum, l->step_s);
-        s->below[i] = p < 0 ? 0 : p > 1 ? 1 : p;
-    }
-}
-
-static int fewest_completions(const struct rb_law *trial, double age_s)
-{
-    // Nine standard deviations below the mean: sums of so many terms are close to normal.
-    const double mean = trial->mean_s, sd = sqrt(trial->variance_s2);
-    int k = (int)(age_s / mean);
-    while (k > 0 && k * mean + 9 * sd * sqrt(k) > age_s)
-        k--;
-    return k < 8 ? 0 : k;
-}
-
-static bool make_sums(const struct rb_law *trial, int min_age, struct rb_arena *arena, struct rb_trial_lattice *l,
-                      const char **out_why)
-{
-    const int limit = l->max_age + 2, points = l->last - l->first + 1;
-    struct rb_trial_sum one = {.first = l->first, .last = l->last < limit ? l->last : limit}, top = {.last = -1};
-    one.density = rb_arena_array(arena, (size_t)points + 2 * PAD, sizeof *one.density);
-    if (one.last >= one.first)
-        memcpy(one.density, l->density + l->first, (size_t)(one.last - one.first + 1) * sizeof *one.density);
-    l->min_k = fewest_completions(trial, min_age * l->step_s);
-    const double widest =
-        points + 16 * sqrt(trial->variance_s2) / l->step_s * sqrt(l->max_age * l->step_s / trial->mean_s + 1);
-    if (widest > 2 * MAX_POINTS) {
-        *out_why = "too many waves for so fine a lattice";
-        return false;
-    }
-    l->sums = rb_arena_array(arena, MAX_SUMS, sizeof *l->sums);
-    int n = 0;
-    if (l->min_k == 0)
-        l->sums[n++] = top; // of no durations: an atom at 0, never looked up
-    for (;; n++) {
-        if (n == MAX_SUMS) {
-            *out_why = "too many waves with too wide a spread";
-            return false;
-        }
-        const int k = l->min_k + n;
-        top = k == 1 ? one : n == 0 ? power_of(l, &one, k, limit, arena) : sum_of(l, &top, &one, limit, arena);
-        l->sums[n] = top;
-        if (top.last < top.first)
-            break;
-    }
-    l->max_k = l->min_k + n - 1;
-    int most = 1;
-    for (int i = 0; i <= n; i++) {
-        const int width = l->sums[i].last - l->sums[i].first + 1;
-        most = width > most ? width : most;
-    }
-    l->products = rb_arena_array(arena, (size_t)(most + 2 * PAD), sizeof *l->products);
-    for (int i = 0; i <= n; i++)
-        accumulate(l, &l->sums[i], arena);
-    return true;
-}
-
-bool rb_trial_lattice_make(const struct rb_law *trial, double step_s, int min_age, int max_age, double tail,
-                           struct rb_arena *arena, struct rb_trial_lattice *out, const char **out_why)
-{
-    struct rb_trial_lattice l = {.step_s = step_s, .min_age = min_age, .max_age = max_age};
-    if (!sample_trial(trial, tail, arena, &l, out_why) || !make_sums(trial, min_age, arena, &l, out_why))
-        return false;
+    const struct table t = tabulate(trial, step_s, (int)last + 1, arena);
+    struct rb_trial_lattice l = {
+        .law = trial, .step_s = step_s, .last = (int)last, .below = t.below, .above = t.above, .density = t.density};
+    while (l.first < l.last && fabs(l.density[l.first]) * step_s < DUST)
+        l.first++;
     *out = l;
     return true;
 }
 
-// ---- what a slot has done
+// ---- openings
 
-static double sum_below(const struct rb_trial_sum *s, int age)
+void rb_opening_lattice_make(const struct rb_law *arrival, double step_s, int points, double dust,
+                             struct rb_arena *arena, struct rb_opening_lattice *out)
 {
-    return age < s->first || s->last < s->first ? 0 : age > s->last ? 1 : s->below[age - s->first];
+    const struct table t = tabulate(arrival, step_s, points, arena);
+    struct rb_opening_lattice l = {.first = points, .last = -1, .weight = t.density, .unopened = t.above};
+    l.narrow = is_narrow(arrival, step_s);
+    for (int o = 0; o < points; o++) {
+        l.weight[o] *= step_s;
+        if (fabs(l.weight[o]) > dust) {
+            l.first = o < l.first ? o : l.first;
+            l.last = o;
+        }
+    }
+    double opened = 0;
+    for (int x = 0; x < points && l.narrow; x++) {
+        l.unopened[x] = 1 - opened - l.weight[x] / 2;
+        opened += l.weight[x];
+    }
+    *out = l;
 }
 
-static void none_completed(const struct rb_trial_lattice *l, int t, int from, int to, double *out, int stride)
+double rb_lattice_end_weight(int distance)
 {
-    for (int a = from; a <= to; a++) {
-        const double p = rb_trial_lattice_below(l, a) < 0.5
-                             ? rb_trial_lattice_below(l, t) - rb_trial_lattice_below(l, a)
-                             : rb_trial_lattice_above(l, a) - rb_trial_lattice_above(l, t);
-        out[(size_t)(a - from) * stride] = p;
-    }
+    static const double weights[4] = {251 / 720.0, 299 / 240.0, 211 / 240.0, 739 / 720.0};
+    return distance < 4 ? weights[distance] : 1;
 }
 
-// The k-th completion by a and the next by t, less the next by a.
-static void some_completed(const struct rb_trial_lattice *l, const struct rb_trial_sum *s,
-                           const struct rb_trial_sum *next, int t, int from, int to, double *out, int stride)
+double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x)
 {
-    const int n = s->last - s->first + 1;
-    double *h = l->products + PAD;
-    for (int i = 0; i < n; i++)
-        h[i] = s->density[i] * rb_trial_lattice_below(l, t - s->first - i);
-    memset(h - PAD, 0, PAD * sizeof *h);
-    memset(h + n, 0, PAD * sizeof *h);
-    double sum = 0;
-    int i = 0;
-    for (int a = from; a <= to; a++) {
-        for (; i <= a - s->first && i < n; i++)
-            sum += h[i];
-        const int at = a - s->first;
-        const double both = at < 0 ? 0 : at < n ? integral_to(h + at, sum, l->step_s) : l->step_s * sum;
-        const double p = both - sum_below(next, a);
-        out[(size_t)(a - from) * stride] = p > 0 ? p : 0;
-    }
-}
-
-void rb_trial_lattice_chances(const struct rb_trial_lattice *l, int t, int from, int to, double *out, int stride)
-{
-    for (int k = l->min_k; k <= l->max_k; k++) {
-        const struct rb_trial_sum *s = &l->sums[k - l->min_k];
-        if (k == 0)
-            none_completed(l, t, from, to, out, stride);
-        else
-            some_completed(l, s, s + 1, t, from, to, out + (k - l->min_k), stride);
-    }
-}
-
-void rb_trial_lattice_starts(const struct rb_trial_lattice *l, int age, double *out_mean, double *out_variance)
-{
-    double mean = l->min_k, square = (double)l->min_k * l->min_k; // starts 1..min_k are certain
-    for (int k = l->min_k; k <= l->max_k; k++) {
-        const double p = k == 0 ? 1 : sum_below(&l->sums[k - l->min_k], age);
-        mean += p;
-        square += (2 * k + 1) * p;
-    }
-    *out_mean = mean;
-    *out_variance = square - mean * mean;
+    return (l->narrow ? (o == x ? 0.5 : 1) : rb_lattice_end_weight(x - o)) * l->weight[o];
 }

@@ -11,14 +11,6 @@ struct block { // complex numbers at LANES neighbouring roots
     double re[LANES], im[LANES];
 };
 
-// Weights of a sum that ends at a point where the integrand does not vanish (Gregory's formula), from the end inwards.
-static const double end_weights[5] = {251 / 720.0, 299 / 240.0, 211 / 240.0, 739 / 720.0, 1};
-
-static double end_weight(int distance)
-{
-    return distance < 4 ? end_weights[distance] : 1;
-}
-
 static void multiply(struct block *a, const struct block *b)
 {
     for (int i = 0; i < LANES; i++) {
@@ -58,23 +50,25 @@ static double real_power(double base, int exponent)
 
 // ---- a slot's factor
 
-struct slot { // chances of one (age, time left), trimmed
-    const double *p;
-    int from, to;       // k - min_k
+struct slot {           // chances of one (age, time left), trimmed
+    const double *p;    // [0]: of from completions
+    int from, to;       // completions
     double total, mean; // w(1), and w'(1) / w(1)
 };
 
-static struct slot slot_of(const struct rb_trial_lattice *trial, const double *p, double dust)
+static struct slot slot_of(const struct rb_renewal *r, const double *p, double dust)
 {
-    struct slot s = {.p = p, .to = trial->max_k - trial->min_k};
-    while (s.to > 0 && p[s.to] < dust)
+    struct slot s = {.p = p, .from = r->min_k, .to = r->max_k};
+    while (s.to > s.from && p[s.to - r->min_k] < dust)
         s.to--;
-    while (s.from < s.to && p[s.from] < dust)
+    while (s.from < s.to && *s.p < dust) {
         s.from++;
+        s.p++;
+    }
     double starts = 0;
     for (int k = s.from; k <= s.to; k++) {
-        s.total += p[k];
-        starts += p[k] * (k + trial->min_k + 1);
+        s.total += s.p[k - s.from];
+        starts += s.p[k - s.from] * (k + 1);
     }
     s.mean = s.total > 0 ? starts / s.total : 0;
     return s;
@@ -84,7 +78,8 @@ static struct block slot_block(const struct slot *s, const struct rb_schedule_ci
 {
     struct block w = {.re = {0}};
     for (int k = s->from; k <= s->to; k++) {
-        const double *z = circle->powers + ((size_t)k * circle->blocks + block) * 2 * LANES, p = s->p[k];
+        const double *z = circle->powers + ((size_t)(k - circle->min_k) * circle->blocks + block) * 2 * LANES;
+        const double p = s->p[k - s->from];
         for (int i = 0; i < LANES; i++) {
             w.re[i] += p * z[i];
             w.im[i] += p * z[LANES + i];
@@ -95,43 +90,11 @@ static struct block slot_block(const struct slot *s, const struct rb_schedule_ci
 
 // ---- new nodes
 
-static void sample_openings(struct rb_schedule_tail *e)
-{
-    const int ages = e->trial->max_age + 1;
-    e->opening = rb_arena_array(e->arena, (size_t)ages, sizeof *e->opening);
-    e->unopened = rb_arena_array(e->arena, (size_t)ages, sizeof *e->unopened);
-    double *below = rb_arena_array(e->arena, (size_t)ages, sizeof *below);
-    rb_lattice_sample(e->s->arrival, e->trial->step_s, ages, below, e->unopened, e->opening, e->arena);
-    e->first_o = ages;
-    e->last_o = -1;
-    for (int o = 0; o < ages; o++) {
-        e->opening[o] *= e->trial->step_s;
-        if (fabs(e->opening[o]) > e->dust) {
-            e->first_o = o < e->first_o ? o : e->first_o;
-            e->last_o = o;
-        }
-    }
-    e->narrow = rb_lattice_narrow(e->s->arrival, e->trial->step_s);
-    double opened = 0;
-    for (int x = 0; x < ages && e->narrow; x++) {
-        e->unopened[x] = 1 - opened - e->opening[x] / 2;
-        opened += e->opening[x];
-    }
-}
-
-// Weight of an opening at o for what is at x. The integrand of the integral over x jumps where a node opens; narrow
-// arrivals, of which only the moments are kept, are therefore halved at the point itself.
-static double opening_weight(const struct rb_schedule_tail *e, int o, int x)
-{
-    const double weight = e->narrow ? (o == x ? 0.5 : 1) : end_weight(x - o);
-    return weight * e->opening[o];
-}
-
 static void fill_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row, int from, int to)
 {
     const int c = e->s->slots_per_node;
     for (int a = from; a < to; a++) {
-        const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
+        const struct slot s = slot_of(&e->open, row->chances + (size_t)a * e->stride, e->dust);
         row->at_one[a] = real_power(s.total, c);
         row->slope[a] = c * s.mean * row->at_one[a];
     }
@@ -140,7 +103,7 @@ static void fill_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row,
 // Ages from <= a < to at z = 1. What is made stays one interval.
 static void need_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row, int from, int to)
 {
-    const size_t ages = (size_t)e->trial->max_age + 1;
+    const size_t ages = (size_t)e->max_age + 1;
     if (!row->at_one) {
         row->at_one = rb_arena_array(e->arena, ages, sizeof *row->at_one);
         row->slope = rb_arena_array(e->arena, ages, sizeof *row->slope);
@@ -159,7 +122,7 @@ static void need_at_one(struct rb_schedule_tail *e, struct rb_schedule_row *row,
 static void fill_block(struct rb_schedule_tail *e, const struct rb_schedule_row *row, int block, int from, int to)
 {
     for (int a = from; a < to; a++) {
-        const struct slot s = slot_of(e->trial, row->chances + (size_t)a * e->stride, e->dust);
+        const struct slot s = slot_of(&e->open, row->chances + (size_t)a * e->stride, e->dust);
         const struct block v = power(slot_block(&s, &e->circle, block), e->s->slots_per_node);
         memcpy(row->blocks[block].lanes + (size_t)a * 2 * LANES, &v, sizeof v);
     }
@@ -170,7 +133,7 @@ static const double *need_block(struct rb_schedule_tail *e, const struct rb_sche
 {
     struct rb_schedule_block *b = &row->blocks[block];
     if (!b->lanes) {
-        b->lanes = rb_arena_array(e->arena, ((size_t)e->trial->max_age + 1) * 2 * LANES, sizeof *b->lanes);
+        b->lanes = rb_arena_array(e->arena, ((size_t)e->max_age + 1) * 2 * LANES, sizeof *b->lanes);
         b->from = b->to = from;
     }
     if (from < b->from) {
@@ -187,7 +150,7 @@ static const double *need_block(struct rb_schedule_tail *e, const struct rb_sche
 // Chances of all (y, age): the lattice gives them by t = age + y.
 static void make_rows(struct rb_schedule_tail *e)
 {
-    const int ages = e->trial->max_age + 1;
+    const int ages = e->max_age + 1;
     e->rows = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->rows);
     for (int y = e->first_y; y <= e->last_y; y++) {
         e->rows[y].chances = rb_arena_array(e->arena, (size_t)ages * e->stride, sizeof *e->rows[y].chances);
@@ -195,7 +158,7 @@ static void make_rows(struct rb_schedule_tail *e)
     }
     for (int t = e->first_y; t < ages + e->last_y; t++) {
         const int from = t > e->last_y ? t - e->last_y : 0, to = t - e->first_y < ages ? t - e->first_y : ages - 1;
-        rb_trial_lattice_chances(e->trial, t, from, to, e->chances, e->stride);
+        rb_renewal_chances(&e->open, t, from, to, e->chances, e->stride);
         for (int a = from; a <= to; a++)
             memcpy(e->rows[t - a].chances + (size_t)a * e->stride, e->chances + (size_t)(a - from) * e->stride,
                    (size_t)e->stride * sizeof *e->chances);
@@ -209,12 +172,12 @@ struct node { // b(z; x, y): a node's factor averaged over its opening
 static struct node node_at_one(struct rb_schedule_tail *e, int x, int y)
 {
     struct rb_schedule_row *row = &e->rows[y];
-    double total = e->unopened[x], slope = 0;
-    const int last = x < e->last_o ? x : e->last_o;
-    if (last >= e->first_o)
-        need_at_one(e, row, x - last, x - e->first_o + 1);
-    for (int o = e->first_o; o <= last; o++) {
-        const double g = opening_weight(e, o, x);
+    double total = e->opening.unopened[x], slope = 0;
+    const int last = x < e->opening.last ? x : e->opening.last;
+    if (last >= e->opening.first)
+        need_at_one(e, row, x - last, x - e->opening.first + 1);
+    for (int o = e->opening.first; o <= last; o++) {
+        const double g = rb_opening_weight(&e->opening, o, x);
         total += g * row->at_one[x - o];
         slope += g * row->slope[x - o];
     }
@@ -225,13 +188,13 @@ static struct block node_block(struct rb_schedule_tail *e, int x, int y, int blo
 {
     struct block b = {.re = {0}};
     for (int i = 0; i < LANES; i++)
-        b.re[i] = e->unopened[x];
-    const int last = x < e->last_o ? x : e->last_o;
-    if (last < e->first_o)
+        b.re[i] = e->opening.unopened[x];
+    const int last = x < e->opening.last ? x : e->opening.last;
+    if (last < e->opening.first)
         return b;
-    const double *lanes = need_block(e, &e->rows[y], block, x - last, x - e->first_o + 1);
-    for (int o = e->first_o; o <= last; o++) {
-        const double g = opening_weight(e, o, x);
+    const double *lanes = need_block(e, &e->rows[y], block, x - last, x - e->opening.first + 1);
+    for (int o = e->opening.first; o <= last; o++) {
+        const double g = rb_opening_weight(&e->opening, o, x);
         const double *v = lanes + (size_t)(x - o) * 2 * LANES;
         for (int i = 0; i < LANES; i++) {
             b.re[i] += g * v[i];
@@ -241,23 +204,44 @@ static struct block node_block(struct rb_schedule_tail *e, int x, int y, int blo
     return b;
 }
 
+// A node's starts: of one slot that opens late, or of all of its slots averaged over their opening.
+static void node_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance)
+{
+    if (e->linear) {
+        rb_renewal_starts(&e->delayed, x, out_mean, out_variance);
+        return;
+    }
+    const double c = e->s->slots_per_node;
+    double first = 0, second = 0, mean, variance;
+    for (int o = e->opening.first; o <= x && o <= e->opening.last; o++) {
+        rb_renewal_starts(&e->open, x - o, &mean, &variance);
+        first += e->opening.weight[o] * c * mean;
+        second += e->opening.weight[o] * (c * variance + c * c * mean * mean);
+    }
+    *out_mean = first;
+    *out_variance = second - first * first;
+}
+
 void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance)
 {
-    double mean, variance;
-    rb_trial_lattice_starts(e->trial, x, &mean, &variance);
+    double mean = 0, variance = 0;
+    if (e->s->open_slots > 0)
+        rb_renewal_starts(&e->open, x, &mean, &variance);
     *out_mean = e->s->open_slots * mean;
     *out_variance = e->s->open_slots * variance;
     if (e->s->new_nodes == 0)
         return;
-    const double c = e->s->slots_per_node;
-    double first = 0, second = 0;
-    for (int o = e->first_o; o <= x && o <= e->last_o; o++) {
-        rb_trial_lattice_starts(e->trial, x - o, &mean, &variance);
-        first += e->opening[o] * c * mean;
-        second += e->opening[o] * (c * variance + c * c * mean * mean);
-    }
-    *out_mean += e->s->new_nodes * first;
-    *out_variance += e->s->new_nodes * (second - first * first);
+    node_starts(e, x, &mean, &variance);
+    *out_mean += e->s->new_nodes * mean;
+    *out_variance += e->s->new_nodes * variance;
+}
+
+// Of a slot: age / mean + (1 + cv^2) / 2 for long ages, no more than age / mean + 1 if cv is small.
+double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x)
+{
+    const struct rb_law *law = e->trial->law;
+    const double cv2 = law->variance_s2 / (law->mean_s * law->mean_s);
+    return e->s->slots_per_node * (x * e->trial->step_s / law->mean_s + fmax(1, (1 + cv2) / 2));
 }
 
 // ---- the coefficient
@@ -331,29 +315,43 @@ static struct block weights_at(const struct window *w, const struct rb_schedule_
     return out;
 }
 
-static struct block block_at(struct rb_schedule_tail *e, const struct slot *slot, int x, int y, int b)
+struct place { // where the integrand is computed: x until the last start, y left to the last trial
+    int x, y;
+    struct slot open, delayed;
+    double total, mean; // of all starts at z = 1, and their mean there
+};
+
+static struct block late_slot_block(const struct rb_schedule_tail *e, const struct place *at, int b)
+{
+    struct block v = slot_block(&at->delayed, &e->circle, b);
+    for (int i = 0; i < LANES; i++)
+        v.re[i] += e->opening.unopened[at->x];
+    return v;
+}
+
+static struct block block_at(struct rb_schedule_tail *e, const struct place *at, int b)
 {
     struct block v = {.re = {1, 1, 1, 1}};
     if (e->s->open_slots > 0)
-        v = power(slot_block(slot, &e->circle, b), e->s->open_slots);
+        v = power(slot_block(&at->open, &e->circle, b), e->s->open_slots);
     if (e->s->new_nodes > 0) {
-        const struct block node = power(node_block(e, x, y, b), e->s->new_nodes);
-        multiply(&v, &node);
+        const struct block node = e->linear ? late_slot_block(e, at, b) : node_block(e, at->x, at->y, b);
+        const struct block nodes = power(node, e->s->new_nodes);
+        multiply(&v, &nodes);
     }
     return v;
 }
 
-static double coefficient(struct rb_schedule_tail *e, const struct window *w, const struct slot *slot, int x, int y,
-                          double total)
+static double coefficient(struct rb_schedule_tail *e, const struct window *w, const struct place *at)
 {
     const struct rb_schedule_circle *c = &e->circle;
-    const double dust = total * 2 * e->negligible; // of the whole: a thousandth of the accuracy
-    double sum = total * weights_at_one(w);
+    const double dust = at->total * 2 * e->negligible; // of the whole: a thousandth of the accuracy
+    double sum = at->total * weights_at_one(w);
     bool faded = false;
     for (int b = 0; b < c->blocks; b++) {
         if (faded && !c->peaks[b])
             continue;
-        const struct block v = block_at(e, slot, x, y, b), weights = weights_at(w, c, b);
+        const struct block v = block_at(e, at, b), weights = weights_at(w, c, b);
         faded = true;
         for (int i = 0; i < LANES; i++) {
             const int l = b * LANES + i;
@@ -374,67 +372,97 @@ static double largest_weight(double below, double above, int least)
     return least >= q ? (least + 1) * exp(least * log(below)) : q < 2 ? 1 : q;
 }
 
-static double integrand(struct rb_schedule_tail *e, const struct slot *slot, int x, int y)
+static struct node node_of(struct rb_schedule_tail *e, const struct place *at)
 {
-    const double below = e->trial->below[y], above = e->trial->above[y];
-    double total = 1, mean = 0;
+    if (!e->linear)
+        return node_at_one(e, at->x, at->y);
+    const double total = e->opening.unopened[at->x] + at->delayed.total;
+    return (struct node){.total = total, .mean = total > 0 ? at->delayed.mean * at->delayed.total / total : 0};
+}
+
+static double integrand(struct rb_schedule_tail *e, struct place *at)
+{
+    const double below = e->trial->below[at->y], above = e->trial->above[at->y];
+    const double scale = e->trial->density[at->y] * e->trial->step_s, n = e->s->n_trials;
+    at->total = 1;
+    at->mean = 0;
     if (e->s->open_slots > 0) {
-        total = real_power(slot->total, e->s->open_slots);
-        mean = e->s->open_slots * slot->mean;
+        at->total = real_power(at->open.total, e->s->open_slots);
+        at->mean = e->s->open_slots * at->open.mean;
     }
-    double scale = e->trial->density[y] * e->trial->step_s;
-    const double n = e->s->n_trials;
     double most = largest_weight(below, above, 0);
-    if (scale * total * (most < n ? most : n) < e->negligible)
+    if (scale * at->total * (most < n ? most : n) < e->negligible)
         return 0;
     if (e->s->new_nodes > 0) {
-        const struct node node = node_at_one(e, x, y);
-        total *= real_power(node.total, e->s->new_nodes);
-        mean += e->s->new_nodes * node.mean;
+        const struct node node = node_of(e, at);
+        at->total *= real_power(node.total, e->s->new_nodes);
+        at->mean += e->s->new_nodes * node.mean;
     }
-    const struct window w = window_at(e, mean, below, above);
+    const struct window w = window_at(e, at->mean, below, above);
     if (w.q1 < 0)
         return 0;
     most = largest_weight(below, above, w.q0);
-    if (scale * total * (most < n ? most : n) < e->negligible)
+    if (scale * at->total * (most < n ? most : n) < e->negligible)
         return 0;
-    return scale * coefficient(e, &w, slot, x, y, total);
+    return scale * coefficient(e, &w, at);
 }
 
 double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
 {
-    const struct rb_trial_lattice *l = e->trial;
-    const int n = e->s->n_trials, from = t - e->last_y > l->min_age ? t - e->last_y : l->min_age;
-    const int to = t - e->first_y < l->max_age ? t - e->first_y : l->max_age;
-    const double above = rb_trial_lattice_above(l, t);
+    const int n = e->s->n_trials, from = t - e->last_y > e->min_age ? t - e->last_y : e->min_age;
+    const int to = t - e->first_y < e->max_age ? t - e->first_y : e->max_age;
+    const double above = rb_trial_lattice_above(e->trial, t);
     double p = above >= 1 ? 1 : -expm1(n * log1p(-above));
     if (to < from)
         return p;
     if (e->s->open_slots > 0)
-        rb_trial_lattice_chances(l, t, from, to, e->chances, e->stride);
+        rb_renewal_chances(&e->open, t, from, to, e->chances, e->stride);
+    if (e->linear)
+        rb_renewal_chances(&e->delayed, t, from, to, e->delayed_chances, e->delayed_stride);
     for (int x = from; x <= to; x++) {
-        struct slot slot = {.total = 0};
+        struct place at = {.x = x, .y = t - x};
         if (e->s->open_slots > 0)
-            slot = slot_of(l, e->chances + (size_t)(x - from) * e->stride, e->dust);
-        p += end_weight(x) * integrand(e, &slot, x, t - x);
+            at.open = slot_of(&e->open, e->chances + (size_t)(x - from) * e->stride, e->dust);
+        if (e->linear)
+            at.delayed = slot_of(&e->delayed, e->delayed_chances + (size_t)(x - from) * e->delayed_stride, e->dust);
+        p += rb_lattice_end_weight(x) * integrand(e, &at);
     }
     return p;
 }
 
 // ---- making one
 
-void rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, double negligible,
-                           struct rb_arena *arena, struct rb_schedule_tail *out)
+bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, int min_age,
+                           int max_age, double negligible, struct rb_arena *arena, struct rb_schedule_tail *out,
+                           const char **out_why)
 {
-    *out = (struct rb_schedule_tail){
-        .s = s, .trial = trial, .negligible = negligible, .dust = negligible * 1e-3, .arena = arena};
-    out->first_y = trial->first > 0 ? trial->first : 1;
-    out->last_y = trial->last;
-    out->stride = trial->max_k - trial->min_k + 1;
-    const size_t ages = (size_t)(trial->max_age < trial->last ? trial->last : trial->max_age) + 1;
-    out->chances = rb_arena_array(arena, ages * (size_t)out->stride, sizeof *out->chances);
+    struct rb_schedule_tail e = {.s = s,
+                                 .trial = trial,
+                                 .min_age = min_age,
+                                 .max_age = max_age,
+                                 .negligible = negligible,
+                                 .dust = negligible * 1e-3,
+                                 .arena = arena};
+    const size_t ages = (size_t)(max_age < trial->last ? trial->last : max_age) + 1;
+    e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
+    e.first_y = trial->first > 0 ? trial->first : 1;
+    e.last_y = trial->last;
     if (s->new_nodes > 0)
-        sample_openings(out);
+        rb_opening_lattice_make(s->arrival, trial->step_s, max_age + 1, e.dust, arena, &e.opening);
+    if (e.linear) {
+        if (!rb_renewal_make(trial, &e.opening, min_age, max_age, arena, &e.delayed, out_why))
+            return false;
+        e.delayed_stride = e.delayed.max_k - e.delayed.min_k + 1;
+        e.delayed_chances = rb_arena_array(arena, ages * (size_t)e.delayed_stride, sizeof *e.delayed_chances);
+    }
+    if (s->open_slots > 0 || !e.linear) {
+        if (!rb_renewal_make(trial, NULL, min_age, max_age, arena, &e.open, out_why))
+            return false;
+        e.stride = e.open.max_k - e.open.min_k + 1;
+        e.chances = rb_arena_array(arena, ages * (size_t)e.stride, sizeof *e.chances);
+    }
+    *out = e;
+    return true;
 }
 
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
@@ -446,11 +474,14 @@ void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kep
         c.re[l] = cos(2 * 3.14159265358979323846 * l / points);
         c.im[l] = sin(2 * 3.14159265358979323846 * l / points);
     }
-    c.powers = rb_arena_array(e->arena, (size_t)e->stride * c.blocks * 2 * LANES, sizeof *c.powers);
-    for (int k = 0; k < e->stride; k++) {
+    const struct rb_renewal *late = &e->delayed, *open = &e->open;
+    c.min_k = e->stride == 0 || (e->linear && late->min_k < open->min_k) ? late->min_k : open->min_k;
+    c.max_k = e->stride == 0 || (e->linear && late->max_k > open->max_k) ? late->max_k : open->max_k;
+    c.powers = rb_arena_array(e->arena, (size_t)(c.max_k - c.min_k + 1) * c.blocks * 2 * LANES, sizeof *c.powers);
+    for (int k = c.min_k; k <= c.max_k; k++) {
         for (int l = 0; l < c.blocks * LANES; l++) {
-            double *z = c.powers + ((size_t)k * c.blocks + l / LANES) * 2 * LANES + l % LANES;
-            const int at = (int)((int64_t)l * (k + e->trial->min_k + 1) % points);
+            double *z = c.powers + ((size_t)(k - c.min_k) * c.blocks + l / LANES) * 2 * LANES + l % LANES;
+            const int at = (int)((int64_t)l * (k + 1) % points);
             z[0] = c.re[at];
             z[LANES] = c.im[at];
         }
@@ -464,6 +495,6 @@ void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kep
         }
     }
     e->circle = c;
-    if (e->s->new_nodes > 0)
+    if (e->s->new_nodes > 0 && !e->linear)
         make_rows(e);
 }

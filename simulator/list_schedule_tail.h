@@ -4,11 +4,12 @@
 #define RB_SIMULATOR_LIST_SCHEDULE_TAIL_H
 
 #include "simulator/list_schedule.h"
-#include "simulator/list_schedule_lattice.h"
+#include "simulator/list_schedule_renewal.h"
 
 struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 0..kept-1; the others are conjugates or dust
     int points, kept, blocks; // blocks of RB_CIRCLE_LANES
     double *re, *im;          // [points] all roots
+    int min_k, max_k;         // of the slots
     double *powers;           // [max_k + 1 - min_k][blocks]: z_l^(k+1), lanes of re, then of im
     bool *peaks;              // [blocks] may count though the blocks before have faded: slots of a node start together
 };
@@ -29,26 +30,32 @@ struct rb_schedule_row {      // of one y
 struct rb_schedule_tail {
     const struct rb_list_schedule *s;
     const struct rb_trial_lattice *trial;
+    int min_age, max_age;     // ages of interest: points
+    bool linear;              // a node has one slot: a delayed renewal process, and nothing is averaged over openings
+    struct rb_renewal open;   // slots open at 0; if not linear, of nodes from their opening on, too
+    struct rb_renewal delayed; // if linear
+    struct rb_opening_lattice opening; // of a node
     struct rb_schedule_circle circle;
     double negligible;     // contributions to P below it are left out
     double dust;           // and chances below this
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
-    int first_o, last_o;   // openings of a node: points with mass
-    bool narrow;           // nodes open within a step or so: as if at points, half before and half after
-    double *opening;       // [last_o + 1] density times step
-    double *unopened;      // [max_age + 1] P(opens later)
-    struct rb_schedule_row *rows; // [last_y + 1]
-    double *chances;       // scratch: [max_age + 1][stride]
-    int stride;
+    struct rb_schedule_row *rows; // [last_y + 1], if there are nodes and it is not linear
+    double *chances, *delayed_chances; // scratch: [max_age + 1][stride]
+    int stride, delayed_stride;
 };
 
-// Mean and variance of all starts by point x if trials never ran out.
-void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance);
+// Step one: what needs no circle, for ages min_age..max_age (points). The lattice and the arena must outlive *out.
+// false: too many points (the reason in *out_why, a constant string).
+bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, int min_age,
+                           int max_age, double negligible, struct rb_arena *arena, struct rb_schedule_tail *out,
+                           const char **out_why);
 
-// Step one: what needs no circle. The lattice and the arena must outlive *out.
-void rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, double negligible,
-                           struct rb_arena *arena, struct rb_schedule_tail *out);
+// Mean and variance of all starts by point x, min_age <= x <= max_age, if trials never ran out.
+void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance);
+// Starts, in the mean, by which a node that opened at 0 is ahead of one that has not opened by x.
+double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x);
+
 // Step two: `points` roots, of which the first `kept` carry the coefficients.
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept);
 

@@ -1,0 +1,36 @@
+// What one slot has done by some age if trials never ran out: a renewal process on the lattice. Delayed: the slot opens at a
+// random time, so that ages are times; its factor in the generating function then needs no average over openings.
+#ifndef RB_SIMULATOR_LIST_SCHEDULE_RENEWAL_H
+#define RB_SIMULATOR_LIST_SCHEDULE_RENEWAL_H
+
+#include "simulator/list_schedule_lattice.h"
+
+struct rb_renewal_sum { // the opening if delayed, and k durations; outside first..last the density is next to nothing
+    int first, last;    // lattice points; last < first: no mass at ages of interest
+    bool narrow;        // only its moments are kept
+    double *density;    // [last - first + 1]
+    double *below;      // the same points; 0 before, and 1 after unless the ages of interest end there
+};
+
+struct rb_renewal {
+    const struct rb_trial_lattice *trial;
+    bool delayed;
+    int min_age, max_age;        // points
+    int min_k, max_k;            // completions a slot may have between the ages of interest
+    struct rb_renewal_sum *sums; // [max_k + 2 - min_k], k = min_k..max_k + 1
+    double *products;            // scratch
+};
+
+// opening NULL: open at age 0. The lattice must outlive *out, whose arrays are in `arena`.
+// false: too many points (the reason in *out_why, a constant string).
+bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_opening_lattice *opening, int min_age,
+                     int max_age, struct rb_arena *arena, struct rb_renewal *out, const char **out_why);
+
+// P(open, k completions by age a and the trial running then ends within t - a), for a = from..to <= t, into
+// out[(a - from) * stride + k - min_k].
+void rb_renewal_chances(const struct rb_renewal *r, int t, int from, int to, double *out, int stride);
+
+// Mean and variance of the number of starts by age a, min_age <= a <= max_age.
+void rb_renewal_starts(const struct rb_renewal *r, int age, double *out_mean, double *out_variance);
+
+#endif
