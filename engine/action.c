@@ -62,6 +62,8 @@ const char *rb_action_kind_name(enum rb_action_kind kind)
         return "start_trial";
     case RB_ACTION_KILL_TRIAL:
         return "kill_trial";
+    case RB_ACTION_YIELD_TRIAL:
+        return "yield_trial";
     case RB_ACTION_WAKE:
         return "wake";
     case RB_ACTION_ADVISE:

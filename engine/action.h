@@ -11,8 +11,9 @@ enum rb_action_kind {
     RB_ACTION_TERMINATE,   // node: release it now (or withdraw its request)
     RB_ACTION_START_TRIAL, // trial, attempt, stage, position, resource_start, resource_end, slots
     RB_ACTION_KILL_TRIAL,  // trial, attempt: end its processes on every node; no TRIAL_ENDED is expected
+    RB_ACTION_YIELD_TRIAL, // trial, attempt: let it checkpoint and give way; TRIAL_ENDED says YIELDED (or what came first)
     RB_ACTION_WAKE,        // at_us: send RB_EVENT_TIME then
-    RB_ACTION_ADVISE,      // stage: a decision wants a forecast or a new plan; answer with RB_EVENT_ADVICE or never
+    RB_ACTION_ADVISE,      // stage: a decision wants a forecast; answer with RB_EVENT_FORECAST or never
     RB_ACTION_DONE,        // the job is over; every node has been told to terminate before
 };
 

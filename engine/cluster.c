@@ -60,7 +60,7 @@ static void request_as(struct rb_engine *e, int offer, int stage, int ordinal, i
 
 void rb_engine_request(struct rb_engine *e, int offer, bool allocated, const char *reason)
 {
-    request_as(e, offer, e->stage, e->next_ordinal++, 0, allocated, reason);
+    request_as(e, offer, e->stage, e->next_ordinal[e->stage]++, 0, allocated, reason);
 }
 
 static void end_node(struct rb_engine *e, int node, const char *reason)

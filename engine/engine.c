@@ -54,18 +54,29 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
 {
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
     const struct rb_policy *policy = rb_policy_find(plan->policy);
-    void *tuner_state;
+    void *tuner_state, *policy_state = NULL;
     if (!tuner)
         return rb_err_set(err, RB_ERR_INVALID, "not supported yet: scheduler.type: %s", plan->job->scheduler.type);
     if (!policy)
         return rb_err_set(err, RB_ERR_INVALID, "not supported yet: policy: %s", plan->policy);
+    if (policy->needs_on_demand && !tuner->on_demand)
+        return rb_err_set(
+            err, RB_ERR_INVALID,
+            "policy: %s admits trials one by one; scheduler.type: %s trains rung by rung: choose asha, or "
+            "policy: elastic",
+            policy->name, tuner->name);
     if (!rb_engine_check_plan(plan, err) || !tuner->create(plan->job, &tuner_state, err))
         return false;
+    if (policy->create && !policy->create(plan, &policy_state, err)) {
+        tuner->destroy(tuner_state);
+        return false;
+    }
     struct rb_engine *e = rb_xcalloc(1, sizeof *e);
     e->plan = plan;
     e->tuner = tuner;
     e->tuner_state = tuner_state;
     e->policy = policy;
+    e->policy_state = policy_state;
     e->stage = -1;
     for (int i = 0; i < RB_LIMIT_STAGES; i++) {
         e->stage_plan[i] = plan;
@@ -80,10 +91,14 @@ void rb_engine_destroy(struct rb_engine *e)
     if (!e)
         return;
     e->tuner->destroy(e->tuner_state);
+    if (e->policy->destroy)
+        e->policy->destroy(e->policy_state);
     for (int i = 0; i < e->n_trials; i++)
         free(e->trials[i].pub.slots);
     free(e->trials);
-    free(e->members);
+    free(e->queue);
+    free(e->running);
+    free(e->decisions.resizes);
     free(e->nodes);
     free(e->owned);
     free(e);
@@ -119,6 +134,9 @@ static void dispatch(struct rb_engine *e, const struct rb_event *event)
     case RB_EVENT_ADVICE:
         rb_engine_on_advice(e, event);
         break;
+    case RB_EVENT_FORECAST:
+        rb_engine_on_forecast(e, event);
+        break;
     case RB_EVENT_STOP:
         rb_engine_on_stop(e, event->reason);
         break;
@@ -137,8 +155,10 @@ void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb
     dispatch(e, event);
     if (e->out_of_nodes)
         rb_engine_on_stop(e, RB_STOP_CAPACITY);
-    if (e->outcome == RB_JOB_RUNNING && e->places_changed)
+    if (e->outcome == RB_JOB_RUNNING && e->places_changed) {
         rb_engine_start_waiting(e);
+        rb_engine_ask(e);
+    }
     e->out = NULL;
     rb_actions_seal(out);
 }
@@ -170,6 +190,22 @@ int rb_engine_stage(const struct rb_engine *e)
     return e->stage;
 }
 
+int64_t rb_engine_now_us(const struct rb_engine *e)
+{
+    return e->now_us;
+}
+
+const int *rb_engine_running(const struct rb_engine *e, int *out_n)
+{
+    *out_n = e->n_running;
+    return e->running;
+}
+
+int rb_engine_n_waiting(const struct rb_engine *e)
+{
+    return e->n_waiting;
+}
+
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage)
 {
     assert(stage >= 0 && stage < RB_LIMIT_STAGES);
@@ -190,9 +226,15 @@ enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_re
 }
 
 // Where a trial stands among all: the last rung it ended, and its score there. A trial that has not ended any is ranked
-// below all others, by what it reported last. false: nothing to rank.
+// below all others, by what it reported last; asynchronous rungs are left at any time, so there only that counts. false:
+// nothing to rank.
 static bool rank(const struct rb_engine *e, const struct trial *t, int *out_stage, double *out_score)
 {
+    if (e->tuner->on_demand) {
+        *out_stage = 0;
+        *out_score = rb_score(e->plan->job->goal, t->pub.metric);
+        return *out_score > -INFINITY;
+    }
     *out_stage = t->ranked_stage;
     *out_score = t->ranked_stage >= 0 ? t->ranked_score : rb_score(e->plan->job->goal, t->pub.metric);
     return *out_score > -INFINITY && (t->ranked_stage >= 0 || t->pub.state != RB_TRIAL_FAILED);

@@ -14,12 +14,15 @@ enum rb_owned_state { RB_OWNED_REQUESTED, RB_OWNED_RUNNING, RB_OWNED_READY, RB_O
 struct rb_trial {
     enum rb_trial_state state;
     int stage;                // last stage it was part of
-    int position;             // k in that stage
+    int position;             // k in that stage; asynchronous: the trial's id
     int attempt;              // of the current or last start in this stage, from 0
     int failures;             // restarts charged against trial.max_restarts
+    int gpus;                 // while WAITING or RUNNING
+    int64_t started_us;       // of the current or last start, -1: never
     int64_t resource;         // trained and reported so far
+    int64_t resource_end;     // of its budget
     double metric;            // last reported, NaN before the first
-    double score;             // of the metric at the end of its last stage; -INFINITY before
+    double score;             // of that metric; -INFINITY before, and of a trial that failed
     struct rb_slot *slots;    // while RUNNING
     int n_slots;
 };
@@ -49,11 +52,15 @@ int rb_engine_n_trials(const struct rb_engine *e);
 const struct rb_trial *rb_engine_trial(const struct rb_engine *e, int trial);
 int rb_engine_n_nodes(const struct rb_engine *e);
 const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node);
-int rb_engine_stage(const struct rb_engine *e);                 // current stage, -1 before START
+int64_t rb_engine_now_us(const struct rb_engine *e);            // of the last event
+const int *rb_engine_running(const struct rb_engine *e, int *out_n); // ids of running trials, in no order
+int rb_engine_n_waiting(const struct rb_engine *e);
+int rb_engine_stage(const struct rb_engine *e);                 // the tuner's phase, -1 before START
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: not started
 int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage);   // -1: not ended
 enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_reason *out_reason);
-// Best trial by the job's goal: furthest rung first, then score, then id. -1: none reported yet.
+// Best trial by the job's goal: furthest rung first, then score, then id; asynchronous: by the last report, then id.
+// -1: none reported yet.
 int rb_engine_best(const struct rb_engine *e);
 // Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);

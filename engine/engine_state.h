@@ -1,8 +1,10 @@
 // What an engine holds, and the moves its parts share. Included by the engine's own files alone:
 //   engine.c        life, the step switch, what can be asked
-//   stage.c         groups and barriers: ask the tuner and the policy, keep, release and request nodes
+//   stage.c         groups and phases: ask the tuner and the policy; keep, release and request nodes
 //   cluster.c       nodes: request, terminate, what clouds say of them
-//   trials.c        trials: start, requeue, what training scripts say
+//   queue.c         who waits, in which order
+//   trials.c        trials: join, start, give way, start again
+//   results.c       what training scripts say, and what tuner and policy make of it
 //   run_events.c    start, wake-ups, advice, stop and resume
 #ifndef RB_ENGINE_ENGINE_STATE_H
 #define RB_ENGINE_ENGINE_STATE_H
@@ -12,19 +14,26 @@
 #include "engine/policy.h"
 #include "engine/tuner.h"
 
+// Why a running trial was asked to checkpoint and give way.
+enum giving_way { GIVES_NO_WAY, GIVES_WAY_TO_RESIZE, GIVES_WAY_TO_PAUSE };
+
 struct trial {
     struct rb_trial pub;
     int slots_cap;
-    bool ended;              // of the current stage: told to the tuner
+    bool handed_out;         // by the tuner, and not told back to it yet
+    enum giving_way giving_way;
+    int next_gpus;           // GIVES_WAY_TO_RESIZE: what it starts again with
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
     int64_t started_from;    // resource_start of the current or last start
+    int64_t order;           // place in the queue: by group, then by position; kept until the tuner is told
+    int running_at;          // index in `running`, -1: does not run
     int ranked_stage;        // last stage it ended with a score, -1: none
     double ranked_score;
 };
 
 struct node {
     struct rb_owned_node pub;
-    bool allocated;          // belongs to the current stage's allocation: trials may be placed on it
+    bool allocated;          // belongs to the current phase's allocation: trials may be placed on it
 };
 
 struct rb_engine {
@@ -33,25 +42,31 @@ struct rb_engine {
     const struct rb_tuner *tuner;
     void *tuner_state;
     const struct rb_policy *policy;
+    void *policy_state;      // NULL: it does not watch
+    struct rb_decisions decisions; // reused
 
     int64_t now_us;
     enum rb_job_outcome outcome;
     enum rb_stop_reason stop_reason;
     bool out_of_nodes;       // more nodes were asked for than one run may ever request
 
-    int stage;               // -1 before START
+    int stage;               // the tuner's phase: its nodes are owned; -1 before START
+    int64_t phase_start_us;
     int64_t stage_start_us[RB_LIMIT_STAGES], stage_end_us[RB_LIMIT_STAGES];
+    int n_live[RB_LIMIT_STAGES];       // trials of the stage that the tuner has handed out and not been told of
+    int next_ordinal[RB_LIMIT_STAGES]; // of the stage's node requests
+    int n_live_total;
     struct rb_allocation allocation;
-    int64_t resource_start, resource_end;
-    int next_ordinal;        // of the current stage's requests
+    struct rb_plan_nodes pool;         // replaces the allocation's first entry where a policy changed its size
     int n_early_made;        // entries of allocation.early already requested
 
     struct trial *trials;    // by id
-    int n_trials;
-    int *members;            // trial by position in the current stage
-    int n_members, members_cap;
-    int n_waiting, n_ended;  // among the members
-    int first_waiting;       // no member before this position is waiting
+    int n_trials, trials_cap;
+    int64_t next_order;
+    int *queue;              // ids of waiting trials, a heap by order
+    int n_waiting, queue_cap;
+    int *running;            // ids, in no order
+    int n_running, running_cap;
 
     struct node *nodes;      // by number
     int n_nodes, nodes_cap;
@@ -66,8 +81,10 @@ struct rb_engine {
 bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err); // can it be carried out at all?
 
 // stage.c
-void rb_engine_advance(struct rb_engine *e);  // the next group, or the end of the job
+void rb_engine_advance(struct rb_engine *e);    // all groups the tuner has, a new phase if it is in one, or the end
+void rb_engine_ask(struct rb_engine *e);        // an on_demand tuner, for as long as a trial could start at once
 void rb_engine_reallocate(struct rb_engine *e); // owned nodes become what the allocation lists
+void rb_engine_resize_pool(struct rb_engine *e, int n_nodes, const char *reason);
 void rb_engine_wake_for_early(struct rb_engine *e);
 void rb_engine_request_early(struct rb_engine *e); // those that are due
 void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, const char *reason);
@@ -81,14 +98,27 @@ void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_refused(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_lost(struct rb_engine *e, const struct rb_event *event);
 
+// queue.c
+void rb_engine_enqueue(struct rb_engine *e, int trial);
+int rb_engine_first_waiting(const struct rb_engine *e); // n_waiting > 0
+void rb_engine_dequeue_first(struct rb_engine *e);
+
 // trials.c
-void rb_engine_make_members(struct rb_engine *e, const struct rb_group *group);
-void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order of position
-void rb_engine_kill_running(struct rb_engine *e, enum rb_trial_state then, const char *reason);
+void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus);
+void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
+void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint
+void rb_engine_vacate(struct rb_engine *e, int trial);
+void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, const char *reason);
+void rb_engine_kill_trial(struct rb_engine *e, int trial, const char *reason);
+void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const char *reason); // running and waiting
 void rb_engine_lose_trials_on(struct rb_engine *e, int node);
-void rb_engine_resume_members(struct rb_engine *e);
+void rb_engine_resume_trials(struct rb_engine *e);
+
+// results.c
+void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score);
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
+void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);
 
 // run_events.c
 void rb_engine_on_start(struct rb_engine *e);

@@ -22,6 +22,8 @@ const char *rb_event_kind_name(enum rb_event_kind kind)
         return "time";
     case RB_EVENT_ADVICE:
         return "advice";
+    case RB_EVENT_FORECAST:
+        return "forecast";
     case RB_EVENT_STOP:
         return "stop";
     case RB_EVENT_RESUME:

@@ -3,11 +3,14 @@
 #ifndef RB_ENGINE_EVENT_H
 #define RB_ENGINE_EVENT_H
 
+#include "base/arena.h"
 #include "base/doc.h"
 #include "base/json.h"
 #include "base/limits.h"
 
 #include <stdint.h>
+
+struct rb_advice;
 
 enum rb_event_kind {
     RB_EVENT_START,           // the run begins
@@ -20,6 +23,7 @@ enum rb_event_kind {
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
     RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
                               // unless it has as many stages, the old plan's offers first, and can be carried out
+    RB_EVENT_FORECAST,        // advice: what the world forecasts, asked for by a policy (RB_ACTION_ADVISE)
     RB_EVENT_STOP,            // reason
     RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
 };
@@ -44,12 +48,13 @@ struct rb_event {
     enum rb_outcome outcome;
     enum rb_stop_reason reason;
     const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
+    const struct rb_advice *advice; // FORECAST: borrowed during the step
 };
 
 // JSON of one event for the journal and events.jsonl. NaN and infinities survive as strings. ADVICE carries the plan's
-// text separately (the journal keeps it).
+// text separately (the journal keeps it). What an event points to is copied into `arena`.
 void rb_event_write(const struct rb_event *e, struct rb_json *j);
-bool rb_event_read(const struct rb_node *node, struct rb_event *out, struct rb_err *err);
+bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err);
 const char *rb_event_kind_name(enum rb_event_kind kind);
 const char *rb_outcome_name(enum rb_outcome o);
 const char *rb_stop_reason_name(enum rb_stop_reason r);

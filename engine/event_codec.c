@@ -1,6 +1,8 @@
 // One event as one JSON object: time, kind, then the fields that kind carries and no others.
 #include "engine/event.h"
 
+#include "engine/advice.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +45,10 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         break;
     case RB_EVENT_ADVICE:
         rb_json_kint(j, "stage", e->stage);
+        break;
+    case RB_EVENT_FORECAST:
+        rb_json_key(j, "advice");
+        rb_advice_write(e->advice, j);
         break;
     case RB_EVENT_STOP:
         rb_json_kstring(j, "reason", rb_stop_reason_name(e->reason));
@@ -121,7 +127,15 @@ static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err
     return true;
 }
 
-static bool read_fields(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+static bool read_advice(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *node;
+    struct rb_advice *advice = rb_arena_array(arena, 1, sizeof *advice);
+    e->advice = advice;
+    return rb_map_need(m, "advice", &node, err) && rb_advice_read(node, arena, advice, err);
+}
+
+static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
 {
     switch (e->kind) {
     case RB_EVENT_START:
@@ -140,25 +154,27 @@ static bool read_fields(struct rb_map *m, struct rb_event *e, struct rb_err *err
         return read_trial_event(m, e, err) && read_outcome(m, e, err);
     case RB_EVENT_ADVICE:
         return read_index(m, "stage", RB_LIMIT_STAGES - 1, &e->stage, err);
+    case RB_EVENT_FORECAST:
+        return read_advice(m, arena, e, err);
     case RB_EVENT_STOP:
         return read_reason(m, e, err);
     }
     return false;
 }
 
-bool rb_event_read(const struct rb_node *node, struct rb_event *out, struct rb_err *err)
+bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err)
 {
     static const char *const names[] = {"start",     "node_running", "node_ready",  "node_refused",
                                         "node_lost", "report",       "trial_ended", "time",
-                                        "advice",    "stop",         "resume"};
+                                        "advice",    "forecast",     "stop",        "resume"};
     struct rb_map m;
     struct rb_event e = {0};
     int kind;
     if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", INT64_MAX, &e.time_us, err) ||
-        !read_choice(&m, "event", names, 11, &kind, err))
+        !read_choice(&m, "event", names, 12, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;
-    if (!read_fields(&m, &e, err) || !rb_map_end(&m, err))
+    if (!read_fields(&m, arena, &e, err) || !rb_map_end(&m, err))
         return false;
     *out = e;
     return true;

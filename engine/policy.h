@@ -1,25 +1,61 @@
-// Who gets how many GPUs and how many nodes to own. A policy looks at a group of trials (and at everything the engine
-// knows) and answers; the engine turns the answer into requests, placements and releases.
+// Who gets how many GPUs and how many nodes to own. The engine asks a policy for the size of every group and for the
+// cluster of every phase; one that watches the run is told of every result besides and may resize trials, close the
+// tuner or change the pool. Pure, like the engine: what it answers depends on what it was told alone.
 // One policy is one file under policies/ and one line in policies.c.
 #ifndef RB_ENGINE_POLICY_H
 #define RB_ENGINE_POLICY_H
 
+#include "engine/advice.h"
 #include "engine/plan.h"
 #include "engine/tuner.h"
 
+struct rb_engine;
+
+// What to own during a phase. Borrowed from the plan.
 struct rb_allocation {
-    int gpus_per_trial;
-    const struct rb_plan_nodes *nodes;  // what to own from now on, borrowed from the plan
+    const struct rb_plan_nodes *nodes;
     int n_nodes;
     const struct rb_plan_early *early;
     int n_early;
     const char *reason;                 // static text
 };
 
+struct rb_resize {
+    int trial;
+    int gpus;
+};
+
+// What a watching policy wants done now. Zeroed by the engine before each call; lists are the engine's, grown by
+// rb_decide_resize.
+struct rb_decisions {
+    struct rb_resize *resizes;          // trials that shall checkpoint, give way and start again with so many GPUs
+    int n_resizes, resizes_cap;
+    bool close;                         // hand out no more: what says
+    enum rb_tuner_close close_what;
+    int pool_nodes;                     // own so many nodes of the phase's first entry; -1: as before
+    bool advise;                        // ask the world for a forecast: the engine's answer is on_advice
+    const char *reason;                 // static text, of all of the above
+};
+void rb_decide_resize(struct rb_decisions *d, int trial, int gpus);
+
 struct rb_policy {
     const char *name;
-    // A new group starts (for synchronous tuners: the barrier was passed). Pure function of its inputs.
-    void (*on_group)(const struct rb_plan *plan, const struct rb_group *group, struct rb_allocation *out);
+    bool anytime;                       // its deadline is when the best trial so far wins, not a failure
+    bool needs_on_demand;               // makes sense under asynchronous tuners alone
+    // GPUs of each trial of the group. Pure function of its inputs.
+    int (*size)(const struct rb_plan *plan, const struct rb_group *group);
+    // What to own while `phase` is the tuner's. Pure function of its inputs.
+    void (*cluster)(const struct rb_plan *plan, int phase, struct rb_allocation *out);
+
+    // Watching; all NULL for a policy that only follows the plan.
+    bool (*create)(const struct rb_plan *plan, void **out_state, struct rb_err *err);
+    void (*destroy)(void *state);
+    // May the tuner hand out one more trial now?
+    bool (*admits)(void *state, const struct rb_engine *e);
+    // Trial `trial` reported (it still trains) or no longer trains.
+    void (*decide)(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out);
+    // The world's answer to `advise`; may come late or never.
+    void (*on_advice)(void *state, const struct rb_engine *e, const struct rb_advice *advice, struct rb_decisions *out);
 };
 
 const struct rb_policy *rb_policy_find(const char *name); // NULL: unknown

@@ -62,8 +62,12 @@ void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
 {
     if (e->outcome != RB_JOB_RUNNING)
         return;
-    e->stop_reason = reason;
     e->out_of_nodes = false;
+    if (reason == RB_STOP_DEADLINE && e->policy->anytime) {
+        rb_engine_finish_job(e, RB_JOB_COMPLETE, "the deadline was reached: the best trial so far wins");
+        return;
+    }
+    e->stop_reason = reason;
     rb_engine_finish_job(e, RB_JOB_STOPPED, stop_text(reason));
 }
 
@@ -74,7 +78,7 @@ void rb_engine_on_resume(struct rb_engine *e)
     e->outcome = RB_JOB_RUNNING;
     if (e->stage < 0)
         return;
-    rb_engine_resume_members(e);
+    rb_engine_resume_trials(e);
     rb_engine_reallocate(e);
     rb_engine_wake_for_early(e);
 }

@@ -1,5 +1,5 @@
-// Groups and barriers. At each the tuner says who trains next, the policy what to own for it, and the cluster is made so
-// at that instant; in between nothing is released.
+// Groups and phases. The tuner says who trains next and in which phase the job is, the policy what each trial gets and what to
+// own meanwhile; the cluster is made so at the instant the phase begins. For a synchronous tuner a phase is a rung.
 #include "engine/engine_state.h"
 
 #include <assert.h>
@@ -55,7 +55,7 @@ void rb_engine_wake_for_early(struct rb_engine *e)
     for (int i = e->n_early_made; i < a->n_early; i++) {
         if (i > e->n_early_made && a->early[i].at_us == a->early[i - 1].at_us)
             continue;
-        const int64_t at_us = e->stage_start_us[e->stage] + a->early[i].at_us;
+        const int64_t at_us = e->phase_start_us + a->early[i].at_us;
         rb_actions_add(e->out, &(struct rb_action){
                                    .kind = RB_ACTION_WAKE,
                                    .at_us = at_us > e->now_us ? at_us : e->now_us,
@@ -68,24 +68,46 @@ void rb_engine_wake_for_early(struct rb_engine *e)
 void rb_engine_request_early(struct rb_engine *e)
 {
     const struct rb_allocation *a = &e->allocation;
-    while (e->n_early_made < a->n_early && e->stage_start_us[e->stage] + a->early[e->n_early_made].at_us <= e->now_us) {
+    while (e->n_early_made < a->n_early && e->phase_start_us + a->early[e->n_early_made].at_us <= e->now_us) {
         const struct rb_plan_early *early = &a->early[e->n_early_made++];
         for (int k = 0; k < early->count; k++)
             rb_engine_request(e, early->offer, false, "requested early for a later stage");
     }
 }
 
-static void begin_stage(struct rb_engine *e, const struct rb_group *group)
+void rb_engine_resize_pool(struct rb_engine *e, int n_nodes, const char *reason)
 {
-    assert(group->n_trials > 0 && group->stage < e->plan->n_stages && group->stage > e->stage);
-    e->stage = group->stage;
-    e->stage_start_us[e->stage] = e->now_us;
-    e->resource_start = group->resource_start;
-    e->resource_end = group->resource_end;
-    e->next_ordinal = 0;
+    if (e->stage < 0 || e->allocation.n_nodes != 1 || n_nodes < 1 || n_nodes == e->allocation.nodes[0].count)
+        return;
+    e->pool = (struct rb_plan_nodes){.offer = e->allocation.nodes[0].offer, .count = n_nodes};
+    e->allocation.nodes = &e->pool;
+    e->allocation.reason = reason;
+    rb_engine_reallocate(e);
+}
+
+static void begin_group(struct rb_engine *e, const struct rb_group *group)
+{
+    assert(group->n_trials > 0 && group->stage >= 0 && group->stage < e->plan->n_stages);
+    for (int i = 0; i < group->n_dropped; i++) {
+        struct trial *t = &e->trials[group->dropped[i]];
+        if (t->pub.state == RB_TRIAL_PAUSED)
+            t->pub.state = RB_TRIAL_STOPPED;
+    }
+    if (e->stage_start_us[group->stage] < 0)
+        e->stage_start_us[group->stage] = e->now_us;
+    rb_engine_join_group(e, group, e->policy->size(e->stage_plan[group->stage], group));
+}
+
+static void enter_phase(struct rb_engine *e)
+{
+    const int phase = e->tuner->phase(e->tuner_state);
+    assert(phase >= e->stage && phase < e->plan->n_stages);
+    if (phase == e->stage)
+        return;
+    e->stage = phase;
+    e->phase_start_us = e->now_us;
     e->n_early_made = 0;
-    e->policy->on_group(e->stage_plan[e->stage], group, &e->allocation);
-    rb_engine_make_members(e, group);
+    e->policy->cluster(e->stage_plan[phase], phase, &e->allocation);
     rb_engine_reallocate(e);
     rb_engine_wake_for_early(e);
 }
@@ -93,37 +115,79 @@ static void begin_stage(struct rb_engine *e, const struct rb_group *group)
 void rb_engine_advance(struct rb_engine *e)
 {
     struct rb_group group;
-    if (e->stage >= 0)
-        e->stage_end_us[e->stage] = e->now_us;
-    switch (e->tuner->next(e->tuner_state, &group)) {
-    case RB_TUNER_GROUP:
-        begin_stage(e, &group);
-        break;
-    case RB_TUNER_DONE:
+    enum rb_tuner_next next = RB_TUNER_WAIT;
+    // An on_demand tuner is asked when a trial could start: rb_engine_ask.
+    while (!e->tuner->on_demand && (next = e->tuner->next(e->tuner_state, &group)) == RB_TUNER_GROUP)
+        begin_group(e, &group);
+    if (next == RB_TUNER_DONE) {
         rb_engine_finish_job(e, RB_JOB_COMPLETE, "every trial has ended");
-        break;
-    case RB_TUNER_WAIT:
-        assert(!"a tuner waits although all its trials have ended");
-        break;
+        return;
+    }
+    assert(e->tuner->on_demand || e->n_live_total > 0);
+    enter_phase(e);
+}
+
+// ---- tuners that are asked when a trial could start
+
+static bool has_room(const struct rb_engine *e)
+{
+    for (int i = 0; i < e->n_owned; i++) {
+        const struct node *n = &e->nodes[e->owned[i]];
+        const uint64_t all = n->pub.gpus == 64 ? UINT64_MAX : (UINT64_C(1) << n->pub.gpus) - 1;
+        if (n->allocated && n->pub.state == RB_OWNED_READY && n->pub.busy != all)
+            return true;
+    }
+    return false;
+}
+
+// Where nobody trains and the policy admits nobody, nothing would ever happen again.
+static bool may_ask(struct rb_engine *e)
+{
+    if (!e->policy->admits || e->policy->admits(e->policy_state, e))
+        return true;
+    if (e->n_live_total > 0)
+        return false;
+    e->tuner->close(e->tuner_state, RB_CLOSE_ALL);
+    return true;
+}
+
+void rb_engine_ask(struct rb_engine *e)
+{
+    while (e->tuner->on_demand && e->outcome == RB_JOB_RUNNING && e->stage >= 0 && e->n_waiting == 0 &&
+           (e->n_live_total == 0 || has_room(e)) && may_ask(e)) {
+        struct rb_group group;
+        const enum rb_tuner_next next = e->tuner->next(e->tuner_state, &group);
+        assert(next != RB_TUNER_WAIT || e->n_live_total > 0);
+        if (next == RB_TUNER_DONE) {
+            rb_engine_finish_job(e, RB_JOB_COMPLETE, "every trial has ended");
+            return;
+        }
+        if (next == RB_TUNER_GROUP)
+            begin_group(e, &group);
+        enter_phase(e);
+        rb_engine_start_waiting(e);
+        if (next == RB_TUNER_WAIT)
+            return;
     }
 }
 
-static void settle_paused(struct rb_engine *e, enum rb_trial_state then)
+// ---- the end
+
+static void settle_paused(struct rb_engine *e, bool complete)
 {
-    for (int i = 0; i < e->n_members; i++) {
-        struct trial *t = &e->trials[e->members[i]];
+    for (int i = 0; i < e->n_trials; i++) {
+        struct trial *t = &e->trials[i];
         if (t->pub.state == RB_TRIAL_PAUSED)
-            t->pub.state = then;
+            t->pub.state = complete && t->pub.resource >= e->plan->job->scheduler.max_resource ? RB_TRIAL_COMPLETED
+                                                                                               : RB_TRIAL_STOPPED;
     }
 }
 
 void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, const char *reason)
 {
-    rb_engine_kill_running(e, outcome == RB_JOB_STOPPED ? RB_TRIAL_PAUSED : RB_TRIAL_STOPPED, reason);
-    if (outcome == RB_JOB_COMPLETE)
-        settle_paused(e, RB_TRIAL_COMPLETED);
-    else if (outcome == RB_JOB_TARGET)
-        settle_paused(e, RB_TRIAL_STOPPED);
+    rb_engine_kill_all(e, outcome == RB_JOB_STOPPED ? RB_TRIAL_PAUSED : RB_TRIAL_STOPPED, reason);
+    if (outcome != RB_JOB_STOPPED)
+        settle_paused(e, outcome == RB_JOB_COMPLETE);
     for (int i = e->n_owned - 1; i >= 0; i--)
         rb_engine_terminate(e, e->owned[i], reason);
     e->n_owned = 0;

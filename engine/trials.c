@@ -1,64 +1,58 @@
-// The trials of the current stage: who waits, who runs where, and what their training scripts say. Events of an attempt
-// that is no longer current change nothing.
+// Trials on their way through the cluster: handed out, waiting, running, giving way, waiting again.
 #include "engine/engine_state.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-// ---- who trains in this stage
+// ---- who trains
 
 static void know_trial(struct rb_engine *e, int trial)
 {
-    if (trial < e->n_trials)
-        return;
-    e->trials = rb_xrealloc(e->trials, (size_t)trial + 1, sizeof *e->trials);
+    if (trial >= e->trials_cap) {
+        e->trials_cap = trial >= 2 * e->trials_cap ? trial + 1 : 2 * e->trials_cap;
+        e->trials = rb_xrealloc(e->trials, (size_t)e->trials_cap, sizeof *e->trials);
+    }
     for (; e->n_trials <= trial; e->n_trials++) {
         e->trials[e->n_trials] = (struct trial){
-            .pub = {.stage = -1, .metric = NAN, .score = -INFINITY},
+            .pub = {.stage = -1, .metric = NAN, .score = -INFINITY, .started_us = -1},
+            .running_at = -1,
             .ranked_stage = -1,
             .ranked_score = -INFINITY,
         };
     }
 }
 
-static void drop_members(struct rb_engine *e)
+// Asynchronous tuners hand trials out in an order that depends on the run: their draws are keyed by the trial instead, so
+// that runs under different policies can be compared draw by draw.
+static void join(struct rb_engine *e, const struct rb_group *group, int index, int gpus)
 {
-    for (int i = 0; i < e->n_members; i++) {
-        struct trial *t = &e->trials[e->members[i]];
-        if (t->pub.state == RB_TRIAL_PAUSED)
-            t->pub.state = RB_TRIAL_STOPPED;
-    }
-}
-
-static void join(struct rb_engine *e, int trial, int position)
-{
-    struct trial *t = &e->trials[trial];
+    struct trial *t = &e->trials[group->trials[index]];
     t->pub.state = RB_TRIAL_WAITING;
-    t->pub.stage = e->stage;
-    t->pub.position = position;
-    t->pub.attempt = 0;
-    t->pub.resource = e->resource_start;
-    t->ended = false;
-    t->checkpoint = t->started_from = e->resource_start;
+    t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
+    t->pub.stage = group->stage;
+    t->pub.position = e->tuner->on_demand ? group->trials[index] : index;
+    t->pub.gpus = gpus;
+    t->pub.resource = group->resource_start;
+    t->pub.resource_end = group->resource_end;
+    t->handed_out = true;
+    t->giving_way = GIVES_NO_WAY;
+    t->checkpoint = t->started_from = group->resource_start;
+    t->order = e->next_order++;
+    rb_engine_enqueue(e, group->trials[index]);
 }
 
-void rb_engine_make_members(struct rb_engine *e, const struct rb_group *group)
+void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus)
 {
-    drop_members(e);
-    if (group->n_trials > e->members_cap) {
-        e->members = rb_xrealloc(e->members, (size_t)group->n_trials, sizeof *e->members);
-        e->members_cap = group->n_trials;
-    }
     know_trial(e, group->trials[group->n_trials - 1]);
     for (int i = 0; i < group->n_trials; i++) {
         assert(i == 0 || group->trials[i] > group->trials[i - 1]);
-        e->members[i] = group->trials[i];
-        join(e, group->trials[i], i);
+        join(e, group, i, gpus);
     }
-    e->n_members = e->n_waiting = group->n_trials;
-    e->n_ended = 0;
-    e->first_waiting = 0;
+    e->n_live[group->stage] += group->n_trials;
+    e->n_live_total += group->n_trials;
+    e->places_changed = true;
 }
 
 // ---- starting
@@ -80,6 +74,25 @@ static int list_places(const struct rb_engine *e, struct rb_placement_node *out)
     return n;
 }
 
+static void add_running(struct rb_engine *e, int trial)
+{
+    if (e->n_running == e->running_cap) {
+        e->running_cap = e->running_cap ? 2 * e->running_cap : 16;
+        e->running = rb_xrealloc(e->running, (size_t)e->running_cap, sizeof *e->running);
+    }
+    e->trials[trial].running_at = e->n_running;
+    e->running[e->n_running++] = trial;
+}
+
+static void remove_running(struct rb_engine *e, int trial)
+{
+    const int at = e->trials[trial].running_at;
+    const int last = e->running[--e->n_running];
+    e->running[at] = last;
+    e->trials[last].running_at = at;
+    e->trials[trial].running_at = -1;
+}
+
 static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
 {
     struct trial *t = &e->trials[trial];
@@ -95,18 +108,19 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
     }
     assert(t->pub.state == RB_TRIAL_WAITING);
     t->pub.state = RB_TRIAL_RUNNING;
+    t->pub.started_us = e->now_us;
     t->started_from = t->checkpoint;
-    e->n_waiting--;
+    add_running(e, trial);
     rb_actions_add_with_slots(e->out,
                               &(struct rb_action){
                                   .kind = RB_ACTION_START_TRIAL,
                                   .trial = trial,
                                   .attempt = t->pub.attempt,
-                                  .stage = e->stage,
+                                  .stage = t->pub.stage,
                                   .position = t->pub.position,
                                   .resource_start = t->checkpoint,
-                                  .resource_end = e->resource_end,
-                                  .gpus = e->allocation.gpus_per_trial,
+                                  .resource_end = t->pub.resource_end,
+                                  .gpus = t->pub.gpus,
                                   .reason = "first in the queue when its GPUs became free",
                               },
                               slots, n_slots);
@@ -120,60 +134,83 @@ void rb_engine_start_waiting(struct rb_engine *e)
     RB_AUTO(rb_auto_free) struct rb_placement_node *places = rb_xcalloc((size_t)e->n_owned, sizeof *places);
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)e->n_owned, sizeof *slots);
     const int n_places = list_places(e, places);
-    // All members want the same number of GPUs: when one does not fit, none after it does.
-    for (int n_slots; e->n_waiting > 0; e->first_waiting++) {
-        const int trial = e->members[e->first_waiting];
-        if (e->trials[trial].pub.state != RB_TRIAL_WAITING)
-            continue;
-        if (!rb_place(places, n_places, e->allocation.gpus_per_trial, slots, &n_slots))
+    // Strictly in order: where the first does not fit, none behind it may take what it waits for.
+    for (int n_slots; e->n_waiting > 0;) {
+        const int trial = rb_engine_first_waiting(e);
+        if (!rb_place(places, n_places, e->trials[trial].pub.gpus, slots, &n_slots))
             break;
+        rb_engine_dequeue_first(e);
         start(e, trial, slots, n_slots);
     }
 }
 
 // ---- leaving the GPUs
 
-static void vacate(struct rb_engine *e, struct trial *t)
+void rb_engine_vacate(struct rb_engine *e, int trial)
 {
+    struct trial *t = &e->trials[trial];
     for (int i = 0; i < t->pub.n_slots; i++) {
         struct rb_owned_node *node = &e->nodes[t->pub.slots[i].node].pub;
         assert((node->busy & t->pub.slots[i].gpus) == t->pub.slots[i].gpus);
         node->busy &= ~t->pub.slots[i].gpus;
     }
     t->pub.n_slots = 0;
+    remove_running(e, trial);
     e->places_changed = true;
 }
 
-static void wait_again(struct rb_engine *e, struct trial *t)
+void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
+    struct trial *t = &e->trials[trial];
+    if (t->giving_way == GIVES_WAY_TO_RESIZE)
+        t->pub.gpus = t->next_gpus;
+    t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;
     t->pub.resource = t->checkpoint;
-    e->n_waiting++;
-    if (t->pub.position < e->first_waiting)
-        e->first_waiting = t->pub.position;
+    rb_engine_enqueue(e, trial);
     e->places_changed = true;
 }
 
-static void kill_trial(struct rb_engine *e, int trial, const char *reason)
+void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, const char *reason)
 {
+    struct trial *t = &e->trials[trial];
+    assert(t->pub.state == RB_TRIAL_RUNNING);
+    const bool asked = t->giving_way != GIVES_NO_WAY;
+    t->giving_way = why;
+    if (asked)
+        return;
     rb_actions_add(e->out, &(struct rb_action){
-                               .kind = RB_ACTION_KILL_TRIAL,
+                               .kind = RB_ACTION_YIELD_TRIAL,
                                .trial = trial,
-                               .attempt = e->trials[trial].pub.attempt,
-                               .stage = e->stage,
-                               .position = e->trials[trial].pub.position,
+                               .attempt = t->pub.attempt,
+                               .stage = t->pub.stage,
+                               .position = t->pub.position,
                                .reason = reason,
                            });
 }
 
-void rb_engine_kill_running(struct rb_engine *e, enum rb_trial_state then, const char *reason)
+void rb_engine_kill_trial(struct rb_engine *e, int trial, const char *reason)
 {
-    for (int i = 0; i < e->n_members; i++) {
-        struct trial *t = &e->trials[e->members[i]];
+    const struct rb_trial *t = &e->trials[trial].pub;
+    rb_actions_add(e->out, &(struct rb_action){
+                               .kind = RB_ACTION_KILL_TRIAL,
+                               .trial = trial,
+                               .attempt = t->attempt,
+                               .stage = t->stage,
+                               .position = t->position,
+                               .reason = reason,
+                           });
+}
+
+// By id, not in the order of the queue: what a person reads.
+void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const char *reason)
+{
+    for (int i = 0; i < e->n_trials && e->n_live_total > 0; i++) {
+        struct trial *t = &e->trials[i];
         if (t->pub.state == RB_TRIAL_RUNNING) {
-            kill_trial(e, e->members[i], reason);
-            vacate(e, t);
+            rb_engine_kill_trial(e, i, reason);
+            rb_engine_vacate(e, i);
         } else if (t->pub.state != RB_TRIAL_WAITING) {
             continue;
         }
@@ -191,117 +228,45 @@ static bool is_on(const struct trial *t, int node)
     return false;
 }
 
+static int ascending(const void *pa, const void *pb)
+{
+    const int *a = pa, *b = pb;
+    return (*a > *b) - (*a < *b);
+}
+
+static void lose_trial(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    if (t->pub.n_slots > 1)
+        rb_engine_kill_trial(e, trial, "another node of its gang was lost");
+    rb_engine_vacate(e, trial);
+    if (t->giving_way != GIVES_WAY_TO_PAUSE) {
+        rb_engine_wait_again(e, trial);
+        return;
+    }
+    t->pub.resource = t->checkpoint;
+    rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, t->pub.score);
+}
+
 void rb_engine_lose_trials_on(struct rb_engine *e, int node)
 {
     if (e->nodes[node].pub.busy == 0)
         return;
-    for (int i = 0; i < e->n_members; i++) {
-        struct trial *t = &e->trials[e->members[i]];
-        if (t->pub.state != RB_TRIAL_RUNNING || !is_on(t, node))
-            continue;
-        if (t->pub.n_slots > 1)
-            kill_trial(e, e->members[i], "another node of its gang was lost");
-        vacate(e, t);
-        wait_again(e, t);
+    RB_AUTO(rb_auto_free) int *lost = rb_xcalloc((size_t)e->n_running, sizeof *lost);
+    int n = 0;
+    for (int i = 0; i < e->n_running; i++) {
+        if (is_on(&e->trials[e->running[i]], node))
+            lost[n++] = e->running[i];
     }
+    qsort(lost, (size_t)n, sizeof *lost, ascending);
+    for (int i = 0; i < n; i++)
+        lose_trial(e, lost[i]);
 }
 
-void rb_engine_resume_members(struct rb_engine *e)
+void rb_engine_resume_trials(struct rb_engine *e)
 {
-    for (int i = 0; i < e->n_members; i++) {
-        struct trial *t = &e->trials[e->members[i]];
-        if (!t->ended)
-            wait_again(e, t);
+    for (int i = 0; i < e->n_trials; i++) {
+        if (e->trials[i].handed_out)
+            rb_engine_wait_again(e, i);
     }
-}
-
-// ---- what training scripts say
-
-static struct trial *current(struct rb_engine *e, const struct rb_event *event)
-{
-    if (e->outcome != RB_JOB_RUNNING || !rb_engine_attempt_is_current(e, event->trial, event->attempt))
-        return NULL;
-    return &e->trials[event->trial];
-}
-
-static void end_with(struct rb_engine *e, int trial, enum rb_trial_state state, double score)
-{
-    struct trial *t = &e->trials[trial];
-    t->pub.state = state;
-    t->pub.score = score;
-    t->ended = true;
-    if (score > -INFINITY) {
-        t->ranked_stage = e->stage;
-        t->ranked_score = score;
-    }
-    e->n_ended++;
-    e->tuner->told(e->tuner_state, trial, state == RB_TRIAL_FAILED ? t->pub.resource : e->resource_end, score);
-}
-
-static bool target_reached(const struct rb_job *job, double metric)
-{
-    if (!job->has_target || !isfinite(metric))
-        return false;
-    return job->goal == RB_GOAL_MAXIMIZE ? metric >= job->target : metric <= job->target;
-}
-
-static void finish_at_target(struct rb_engine *e, int trial)
-{
-    struct trial *t = &e->trials[trial];
-    t->pub.score = t->ranked_score = rb_score(e->plan->job->goal, t->pub.metric);
-    t->ranked_stage = e->stage;
-    rb_engine_finish_job(e, RB_JOB_TARGET, "metric.target was reached");
-    t->pub.state = RB_TRIAL_COMPLETED;
-}
-
-void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
-{
-    struct trial *t = current(e, event);
-    if (!t || event->resource <= t->pub.resource)
-        return;
-    t->pub.resource = event->resource;
-    t->pub.metric = event->metric;
-    if (target_reached(e->plan->job, event->metric))
-        finish_at_target(e, event->trial);
-}
-
-static void charge_failure(struct rb_engine *e, int trial)
-{
-    struct trial *t = &e->trials[trial];
-    t->pub.failures++;
-    if (t->pub.failures > e->plan->job->trial.max_restarts)
-        end_with(e, trial, RB_TRIAL_FAILED, -INFINITY);
-    else
-        wait_again(e, t);
-}
-
-void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
-{
-    struct trial *t = current(e, event);
-    // A REACHED without its last report belongs to an earlier stage, whose attempts had the same numbers.
-    if (!t || (event->outcome == RB_OUTCOME_REACHED && t->pub.resource < e->resource_end))
-        return;
-    if (event->outcome == RB_OUTCOME_HUNG)
-        kill_trial(e, event->trial, "no report for trial.timeout");
-    vacate(e, t);
-    switch (event->outcome) {
-    case RB_OUTCOME_REACHED:
-        end_with(e, event->trial, RB_TRIAL_PAUSED, rb_score(e->plan->job->goal, t->pub.metric));
-        break;
-    case RB_OUTCOME_YIELDED:
-        // Without progress it would give way for ever.
-        if (t->pub.resource <= t->started_from) {
-            charge_failure(e, event->trial);
-            break;
-        }
-        t->checkpoint = t->pub.resource;
-        wait_again(e, t);
-        break;
-    case RB_OUTCOME_FAILED:
-    case RB_OUTCOME_HUNG:
-        charge_failure(e, event->trial);
-        break;
-    }
-    if (e->n_ended == e->n_members)
-        rb_engine_advance(e);
 }

@@ -1,4 +1,4 @@
-// Which trial trains next and how far. A tuner hands out trial groups and learns of results at any time; synchronous
+// Which trial trains next and how far. A tuner hands out trial groups and learns of results at any time: synchronous
 // rungs are groups of many, asynchronous promotions groups of one. Pure: no clock, no random number (configurations
 // are drawn by profiles/space from the job's seed). One tuner is one file under tuners/ and one line in tuners.c.
 #ifndef RB_ENGINE_TUNER_H
@@ -7,27 +7,49 @@
 #include "engine/rungs.h"
 #include "profiles/job.h"
 
+// Trials that train alike. Everything is borrowed from the tuner until its next call.
 struct rb_group {
-    int stage;              // 0, 1, ...: the rung, or a running number
-    const int *trials;      // ascending trial ids, [n_trials]; borrowed from the tuner until its next call
+    int stage;              // of rb_rungs_of_job: its GPUs per trial hold for the group
+    const int *trials;      // ascending trial ids, [n_trials]
     int n_trials;
     int64_t resource_start; // trained so far, all members alike
     int64_t resource_end;   // train to
+    const int *dropped;     // paused trials that are known by now never to be handed out again, [n_dropped]
+    int n_dropped;
 };
 
 enum rb_tuner_next { RB_TUNER_GROUP, RB_TUNER_WAIT, RB_TUNER_DONE };
 
+// What becomes of a trial that has reported and is not at the end of its budget.
+enum rb_verdict {
+    RB_VERDICT_CONTINUE,
+    RB_VERDICT_PAUSE,       // checkpoint and give way; `told` says when and where it did; it may be handed out again
+    RB_VERDICT_STOP,        // for good; the tuner counts it as ended from now on
+};
+
+enum rb_tuner_close {
+    RB_CLOSE_NEW,           // no trial that never trained is handed out any more
+    RB_CLOSE_ALL,           // nor one that is paused
+};
+
 struct rb_tuner {
     const char *name;
-    bool synchronous;       // its stages are known before it runs: rb_rungs_of_job works
+    bool on_demand;         // asynchronous: asked for a group only while a trial could start at once, and then for one
+                            // trial. Else asked at the start and after every result until it waits
     // Heap state for one job; never NULL on success.
     bool (*create)(const struct rb_job *job, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);
-    // The next group to train, or WAIT until results arrive, or DONE.
+    // The next group to train, or WAIT until results arrive, or DONE: nothing trains and nothing will.
     enum rb_tuner_next (*next)(void *state, struct rb_group *out);
-    // Trial `trial` has finished its group's budget with `score` (higher is better; -INFINITY: failed or NaN, and then
-    // it is never handed out again, even where that leaves a place empty).
+    // The lowest stage that has trials or may still get some; never falls. The plan says per stage what to own meanwhile.
+    int (*phase)(const void *state);
+    // Trial `trial` trains and has reported; NULL: only the end of a budget counts.
+    enum rb_verdict (*reported)(void *state, int trial, int64_t resource, double score);
+    // Trial `trial` no longer trains. It has finished its group's budget with `score` (higher is better), or it was
+    // paused at `resource`, or it failed or diverged: -INFINITY, and then it is never handed out again, even where that
+    // leaves a place empty.
     void (*told)(void *state, int trial, int64_t resource, double score);
+    void (*close)(void *state, enum rb_tuner_close what); // NULL: not on_demand
 };
 
 const struct rb_tuner *rb_tuner_find(const char *name); // NULL: unknown

@@ -164,6 +164,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
             rb_controller_record_kill(c, t);
         break;
     case RB_ACTION_WAKE:
+    case RB_ACTION_YIELD_TRIAL: // no supported job asks for it yet
     case RB_ACTION_ADVISE: // no adviser: the plan is carried out as it is
     case RB_ACTION_DONE:
         break;
@@ -195,6 +196,7 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a)
         rb_controller_arm_wake(c);
         break;
     case RB_ACTION_START_TRIAL: // rb_controller_pump
+    case RB_ACTION_YIELD_TRIAL:
     case RB_ACTION_ADVISE:
     case RB_ACTION_DONE:
         break;

@@ -100,7 +100,7 @@ static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     const char *text = text_of(st, 0);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_event e;
-    return rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) && rb_event_read(doc.root, &e, err) &&
+    return rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) && rb_event_read(doc.root, &doc.arena, &e, err) &&
            r->fn(r->ctx, &e, err);
 }
 

@@ -141,6 +141,11 @@ int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p)
     return trial_us(p->startup_s + p->checkpoint_s, p->unit_s, p->between, p->units_drawn);
 }
 
+int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p)
+{
+    return trial_us(p->checkpoint_s, 0, 0, 0);
+}
+
 struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage, int position, int attempt,
                                           uint32_t replicate, int64_t units)
 {

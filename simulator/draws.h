@@ -56,5 +56,6 @@ void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenar
                              int attempt, uint32_t replicate, double unit_s);
 int64_t rb_trial_progress_next_us(struct rb_trial_progress *p);      // end of the next unit, since the start
 int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p); // checkpoint written, since the start
+int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p); // how long writing it takes
 
 #endif

@@ -15,6 +15,7 @@ struct running_trial {
     int64_t started_us;
     int64_t resource, resource_end;
     struct rb_trial_progress progress;
+    bool gives_way; // no further report; its end is on the way
 };
 
 struct world {
@@ -27,6 +28,7 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events;
+    bool advice_pending; // asked for in this instant
     bool done, failed;
     struct rb_err *err;
 };
@@ -113,6 +115,30 @@ static void start_trial(struct world *w, const struct rb_action *a)
     expect_next(w, a->trial);
 }
 
+// The unit it is at is lost; the checkpoint is of the last it reported. At the end of its budget it ends by itself.
+static void yield_trial(struct world *w, const struct rb_action *a)
+{
+    struct running_trial *t = &w->trials[a->trial];
+    if (t->gives_way || t->resource >= t->resource_end)
+        return;
+    t->gives_way = true;
+    push(w, &(struct rb_sim_event){
+                .time_us = w->now_us + rb_trial_progress_checkpoint_us(&t->progress),
+                .order = RB_SIM_TRIAL_ENDED,
+                .index = a->trial,
+                .attempt = t->attempt,
+                .stage = t->stage,
+            });
+}
+
+static void advise(struct world *w, const struct rb_action *a)
+{
+    struct rb_sim_event event = {.time_us = w->now_us, .order = RB_SIM_FORECAST, .stage = a->stage};
+    if (w->opt->advise && !w->advice_pending)
+        push(w, &event);
+    w->advice_pending = true;
+}
+
 // What is terminated or killed needs nothing: its events are dropped when they come.
 static void carry_out(struct world *w, const struct rb_action *a)
 {
@@ -129,9 +155,14 @@ static void carry_out(struct world *w, const struct rb_action *a)
     case RB_ACTION_DONE:
         w->done = true;
         break;
+    case RB_ACTION_YIELD_TRIAL:
+        yield_trial(w, a);
+        break;
+    case RB_ACTION_ADVISE:
+        advise(w, a);
+        break;
     case RB_ACTION_TERMINATE:
     case RB_ACTION_KILL_TRIAL:
-    case RB_ACTION_ADVISE:
         break;
     }
 }
@@ -179,6 +210,12 @@ static double metric_after(const struct world *w, int trial, int64_t resource)
     return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
 }
 
+static bool is_current(const struct world *w, const struct rb_sim_event *e)
+{
+    return rb_engine_attempt_is_current(w->engine, e->index, e->attempt) &&
+           rb_engine_trial(w->engine, e->index)->stage == e->stage;
+}
+
 static void report(struct world *w, const struct rb_sim_event *e)
 {
     struct running_trial *t = &w->trials[e->index];
@@ -190,7 +227,7 @@ static void report(struct world *w, const struct rb_sim_event *e)
                                .stage = e->stage,
                                .resource = t->resource,
                                .metric = metric_after(w, e->index, t->resource)});
-    if (rb_engine_attempt_is_current(w->engine, e->index, e->attempt))
+    if (is_current(w, e) && !t->gives_way)
         expect_next(w, e->index);
 }
 
@@ -203,14 +240,25 @@ static bool matters(const struct world *w, const struct rb_sim_event *e)
     case RB_SIM_NODE_LOST:
         return rb_engine_node(w->engine, e->index)->state != RB_OWNED_ENDED;
     case RB_SIM_REPORT:
+        return is_current(w, e) && !w->trials[e->index].gives_way;
     case RB_SIM_TRIAL_ENDED:
-        return e->stage == rb_engine_stage(w->engine) && rb_engine_attempt_is_current(w->engine, e->index, e->attempt);
+        return is_current(w, e);
     case RB_SIM_WAKE:
         return e->stage == rb_engine_stage(w->engine);
+    case RB_SIM_FORECAST:
     case RB_SIM_STOP:
         return true;
     }
     return false;
+}
+
+static void forecast(struct world *w, int64_t at_us)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    struct rb_advice advice;
+    w->advice_pending = false;
+    if (w->opt->advise(w->opt->advise_ctx, w->engine, &arena, &advice))
+        step(w, &(struct rb_event){.kind = RB_EVENT_FORECAST, .time_us = at_us, .advice = &advice});
 }
 
 static void happen(struct world *w, const struct rb_sim_event *e)
@@ -234,11 +282,14 @@ static void happen(struct world *w, const struct rb_sim_event *e)
     case RB_SIM_TRIAL_ENDED:
         event.kind = RB_EVENT_TRIAL_ENDED;
         event.trial = e->index;
-        event.outcome = RB_OUTCOME_REACHED;
+        event.outcome = w->trials[e->index].gives_way ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED;
         break;
     case RB_SIM_WAKE:
         event.kind = RB_EVENT_TIME;
         break;
+    case RB_SIM_FORECAST:
+        forecast(w, e->time_us);
+        return;
     case RB_SIM_STOP:
         event.kind = RB_EVENT_STOP;
         event.reason = RB_STOP_DEADLINE;

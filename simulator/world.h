@@ -3,12 +3,17 @@
 #ifndef RB_SIMULATOR_WORLD_H
 #define RB_SIMULATOR_WORLD_H
 
+#include "engine/advice.h"
 #include "engine/engine.h"
 #include "simulator/scenario.h"
 
 // Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by
 // the seed and the trial.
 typedef double rb_curve_fn(void *ctx, int trial, int64_t resource);
+
+// Who forecasts when a policy asks (RB_ACTION_ADVISE); the answer is an event of the same instant. `arena` holds what
+// *out points to. false: no answer. The same function serves rbrun.
+typedef bool rb_adviser_fn(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out);
 
 struct rb_world_options {
     uint32_t replicate;
@@ -17,6 +22,8 @@ struct rb_world_options {
     // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
     void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
     void *observe_ctx;
+    rb_adviser_fn *advise;            // NULL: nobody
+    void *advise_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
 };
 

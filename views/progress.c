@@ -1,5 +1,7 @@
 #include "views/progress.h"
 
+#include "engine/advice.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -66,6 +68,9 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
     case RB_EVENT_ADVICE:
         rb_buf_printf(out, "a new plan from stage %d on", e->stage);
         break;
+    case RB_EVENT_FORECAST:
+        rb_buf_printf(out, "a forecast for %d trials", e->advice->n_trials);
+        break;
     case RB_EVENT_STOP:
         rb_buf_printf(out, "stop: %s", rb_stop_reason_name(e->reason));
         break;
@@ -99,6 +104,9 @@ void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *p
         break;
     case RB_ACTION_KILL_TRIAL:
         rb_buf_printf(out, "end trial %d", a->trial);
+        break;
+    case RB_ACTION_YIELD_TRIAL:
+        rb_buf_printf(out, "ask trial %d to give way", a->trial);
         break;
     case RB_ACTION_WAKE:
     case RB_ACTION_ADVISE:

@@ -1,11 +1,15 @@
 // Elastic: the plan is followed stage by stage. Source: RubberBand (EuroSys'21), the cluster changes size at barriers.
 #include "engine/policies/policies.h"
 
-static void on_group(const struct rb_plan *plan, const struct rb_group *group, struct rb_allocation *out)
+static int size(const struct rb_plan *plan, const struct rb_group *group)
 {
-    const struct rb_plan_stage *stage = &plan->stages[group->stage];
+    return plan->stages[group->stage].gpus_per_trial;
+}
+
+static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
+{
+    const struct rb_plan_stage *stage = &plan->stages[phase];
     *out = (struct rb_allocation){
-        .gpus_per_trial = stage->gpus_per_trial,
         .nodes = stage->nodes,
         .n_nodes = stage->n_nodes,
         .early = stage->early,
@@ -14,4 +18,4 @@ static void on_group(const struct rb_plan *plan, const struct rb_group *group, s
     };
 }
 
-const struct rb_policy rb_policy_elastic = {.name = "elastic", .on_group = on_group};
+const struct rb_policy rb_policy_elastic = {.name = "elastic", .size = size, .cluster = cluster};

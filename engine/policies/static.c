@@ -31,17 +31,26 @@ static int gpus_per_trial(const struct rb_plan *plan, const struct rb_plan_stage
     return largest ? largest : smallest;
 }
 
-static void on_group(const struct rb_plan *plan, const struct rb_group *group, struct rb_allocation *out)
+static int size(const struct rb_plan *plan, const struct rb_group *group)
 {
     const struct rb_plan_stage *first = &plan->stages[0];
-    const int gpus = group->stage == 0 ? first->gpus_per_trial : gpus_per_trial(plan, first, group->n_trials);
+    const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+    // An asynchronous group is one trial of many: how many there are does not say what each may have.
+    if (group->stage == 0 || (tuner && tuner->on_demand))
+        return first->gpus_per_trial;
+    const int gpus = gpus_per_trial(plan, first, group->n_trials);
+    // The first stage's size fits its own nodes, whatever the list of sizes says.
+    return gpus ? gpus : first->gpus_per_trial;
+}
+
+static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
+{
+    (void)phase;
     *out = (struct rb_allocation){
-        // The first stage's size fits its own nodes, whatever the list of sizes says.
-        .gpus_per_trial = gpus ? gpus : first->gpus_per_trial,
-        .nodes = first->nodes,
-        .n_nodes = first->n_nodes,
+        .nodes = plan->stages[0].nodes,
+        .n_nodes = plan->stages[0].n_nodes,
         .reason = "the cluster stays as large as in the first stage",
     };
 }
 
-const struct rb_policy rb_policy_static = {.name = "static", .on_group = on_group};
+const struct rb_policy rb_policy_static = {.name = "static", .size = size, .cluster = cluster};

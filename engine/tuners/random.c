@@ -5,9 +5,9 @@
 
 const struct rb_tuner rb_tuner_random = {
     .name = "random",
-    .synchronous = true,
     .create = rb_rung_state_create,
     .destroy = rb_rung_state_destroy,
     .next = rb_rung_state_next,
+    .phase = rb_rung_state_phase,
     .told = rb_rung_state_told,
 };

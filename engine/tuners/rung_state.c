@@ -16,6 +16,8 @@ struct rung_state {
     int rung;    // handed out last, -1: none yet
     int *trials; // of that rung, ascending; [n_trials]
     int n_trials;
+    int *dropped; // of the rung before, [n_dropped]
+    int n_dropped;
     struct result *results; // told so far
     int n_results;
 };
@@ -29,6 +31,7 @@ bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_
     s->table = table;
     s->rung = -1;
     s->trials = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->trials);
+    s->dropped = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->dropped);
     s->results = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->results);
     *out_state = s;
     return true;
@@ -40,6 +43,7 @@ void rb_rung_state_destroy(void *state)
     if (!s)
         return;
     free(s->trials);
+    free(s->dropped);
     free(s->results);
     free(s);
 }
@@ -64,6 +68,9 @@ static void promote(struct rung_state *s, int n_wanted)
     s->n_trials = 0;
     for (int i = 0; i < s->n_results && s->n_trials < n_wanted && s->results[i].score > -INFINITY; i++)
         s->trials[s->n_trials++] = s->results[i].trial;
+    s->n_dropped = 0;
+    for (int i = s->n_trials; i < s->n_results; i++)
+        s->dropped[s->n_dropped++] = s->results[i].trial;
     qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
 }
 
@@ -92,6 +99,8 @@ enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
         .n_trials = s->n_trials,
         .resource_start = next->resource_start,
         .resource_end = next->resource_end,
+        .dropped = s->dropped,
+        .n_dropped = s->n_dropped,
     };
     return RB_TUNER_GROUP;
 }
@@ -103,4 +112,10 @@ void rb_rung_state_told(void *state, int trial, int64_t resource, double score)
     assert(resource == s->table.rungs[s->rung].resource_end || !(score > -INFINITY));
     assert(bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending));
     s->results[s->n_results++] = (struct result){.trial = trial, .score = score};
+}
+
+int rb_rung_state_phase(const void *state)
+{
+    const struct rung_state *s = state;
+    return s->rung < 0 ? 0 : s->rung;
 }

@@ -6,9 +6,9 @@
 
 const struct rb_tuner rb_tuner_sha = {
     .name = "sha",
-    .synchronous = true,
     .create = rb_rung_state_create,
     .destroy = rb_rung_state_destroy,
     .next = rb_rung_state_next,
+    .phase = rb_rung_state_phase,
     .told = rb_rung_state_told,
 };

@@ -18,6 +18,9 @@ static void one(const struct rb_action *a, const struct rb_plan *plan, struct rb
     case RB_ACTION_KILL_TRIAL:
         rb_buf_printf(out, "kill %d.%d", a->trial, a->attempt);
         break;
+    case RB_ACTION_YIELD_TRIAL:
+        rb_buf_printf(out, "yield %d.%d", a->trial, a->attempt);
+        break;
     case RB_ACTION_WAKE:
         rb_buf_printf(out, "wake %g", (double)a->at_us / 1e6);
         break;

@@ -18,7 +18,7 @@ static bool read_event(const char *text, struct rb_event *out, struct rb_err *er
     struct rb_doc doc;
     if (!rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), err))
         return false;
-    const bool ok = rb_event_read(doc.root, out, err);
+    const bool ok = rb_event_read(doc.root, &doc.arena, out, err);
     rb_doc_finish(&doc);
     return ok;
 }

@@ -30,7 +30,7 @@ static void check_event(const struct rb_event *e)
     require(e->time_us >= 0 && e->node >= 0 && e->trial >= 0 && e->attempt >= 0 && e->resource >= 0);
     write_event(e, &text);
     require(rb_doc_parse_json(&doc, "again.json", rb_buf_str(&text), text.len, NULL));
-    require(rb_event_read(doc.root, &back, NULL));
+    require(rb_event_read(doc.root, &doc.arena, &back, NULL));
     rb_doc_finish(&doc);
     write_event(&back, &again);
     require(strcmp(rb_buf_str(&text), rb_buf_str(&again)) == 0);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         check_error(&err, "events.jsonl");
         return 0;
     }
-    if (rb_event_read(doc.root, &event, &err))
+    if (rb_event_read(doc.root, &doc.arena, &event, &err))
         check_event(&event);
     else
         check_error(&err, "events.jsonl");

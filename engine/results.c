@@ -1,0 +1,206 @@
+// What training scripts say, and what the tuner and the policy make of it. Events of an attempt that is no longer current
+// change nothing.
+#include "engine/engine_state.h"
+
+#include <assert.h>
+#include <math.h>
+
+static struct trial *current(struct rb_engine *e, const struct rb_event *event)
+{
+    if (e->outcome != RB_JOB_RUNNING || !rb_engine_attempt_is_current(e, event->trial, event->attempt))
+        return NULL;
+    return &e->trials[event->trial];
+}
+
+// ---- decisions of a policy that watches
+
+static void resize(struct rb_engine *e, const struct rb_resize *r, const char *reason)
+{
+    struct trial *t = r->trial >= 0 && r->trial < e->n_trials ? &e->trials[r->trial] : NULL;
+    if (!t || r->gpus < 0 || t->giving_way == GIVES_WAY_TO_PAUSE)
+        return;
+    if (t->pub.state == RB_TRIAL_WAITING && r->gpus > 0) {
+        t->pub.gpus = r->gpus;
+        e->places_changed = true;
+    } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus == 0) {
+        rb_engine_give_way(e, r->trial, GIVES_WAY_TO_PAUSE, reason);
+    } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus != t->pub.gpus) {
+        t->next_gpus = r->gpus;
+        rb_engine_give_way(e, r->trial, GIVES_WAY_TO_RESIZE, reason);
+    }
+}
+
+static void carry_out(struct rb_engine *e, const struct rb_decisions *d)
+{
+    for (int i = 0; i < d->n_resizes; i++)
+        resize(e, &d->resizes[i], d->reason);
+    if (d->close && e->tuner->close)
+        e->tuner->close(e->tuner_state, d->close_what);
+    if (d->pool_nodes >= 0)
+        rb_engine_resize_pool(e, d->pool_nodes, d->reason);
+    if (d->advise)
+        rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_ADVISE, .stage = e->stage, .reason = d->reason});
+}
+
+static struct rb_decisions *no_decisions(struct rb_engine *e)
+{
+    struct rb_decisions *d = &e->decisions;
+    *d = (struct rb_decisions){.resizes = d->resizes, .resizes_cap = d->resizes_cap, .pool_nodes = -1};
+    return d;
+}
+
+void rb_decide_resize(struct rb_decisions *d, int trial, int gpus)
+{
+    if (d->n_resizes == d->resizes_cap) {
+        d->resizes_cap = d->resizes_cap ? 2 * d->resizes_cap : 16;
+        d->resizes = rb_xrealloc(d->resizes, (size_t)d->resizes_cap, sizeof *d->resizes);
+    }
+    d->resizes[d->n_resizes++] = (struct rb_resize){.trial = trial, .gpus = gpus};
+}
+
+static void let_policy_decide(struct rb_engine *e, int trial)
+{
+    if (!e->policy->decide || e->outcome != RB_JOB_RUNNING)
+        return;
+    struct rb_decisions *d = no_decisions(e);
+    e->policy->decide(e->policy_state, e, trial, d);
+    carry_out(e, d);
+}
+
+void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event)
+{
+    if (!event->advice || !e->policy->on_advice || e->outcome != RB_JOB_RUNNING || e->stage < 0)
+        return;
+    struct rb_decisions *d = no_decisions(e);
+    e->policy->on_advice(e->policy_state, e, event->advice, d);
+    carry_out(e, d);
+}
+
+// ---- reports
+
+static bool target_reached(const struct rb_job *job, double metric)
+{
+    if (!job->has_target || !isfinite(metric))
+        return false;
+    return job->goal == RB_GOAL_MAXIMIZE ? metric >= job->target : metric <= job->target;
+}
+
+static void finish_at_target(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    t->ranked_score = t->pub.score;
+    t->ranked_stage = t->pub.stage;
+    rb_engine_finish_job(e, RB_JOB_TARGET, "metric.target was reached");
+    t->pub.state = RB_TRIAL_COMPLETED;
+}
+
+static void let_tuner_judge(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    if (!e->tuner->reported || t->giving_way == GIVES_WAY_TO_PAUSE || t->pub.resource >= t->pub.resource_end)
+        return;
+    switch (e->tuner->reported(e->tuner_state, trial, t->pub.resource, t->pub.score)) {
+    case RB_VERDICT_CONTINUE:
+        break;
+    case RB_VERDICT_PAUSE:
+        rb_engine_give_way(e, trial, GIVES_WAY_TO_PAUSE, "the tuner pauses it");
+        break;
+    case RB_VERDICT_STOP:
+        rb_engine_kill_trial(e, trial, "the tuner stops it");
+        rb_engine_vacate(e, trial);
+        t->pub.state = RB_TRIAL_STOPPED;
+        t->handed_out = false;
+        e->n_live[t->pub.stage]--;
+        e->n_live_total--;
+        rb_engine_advance(e);
+        break;
+    }
+}
+
+void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
+{
+    struct trial *t = current(e, event);
+    if (!t || event->resource <= t->pub.resource)
+        return;
+    t->pub.resource = event->resource;
+    t->pub.metric = event->metric;
+    t->pub.score = rb_score(e->plan->job->goal, event->metric);
+    if (target_reached(e->plan->job, event->metric)) {
+        finish_at_target(e, event->trial);
+        return;
+    }
+    let_tuner_judge(e, event->trial);
+    let_policy_decide(e, event->trial);
+}
+
+// ---- ends
+
+void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score)
+{
+    struct trial *t = &e->trials[trial];
+    t->pub.state = state;
+    t->pub.score = score;
+    t->handed_out = false;
+    t->giving_way = GIVES_NO_WAY;
+    if (score > -INFINITY) {
+        t->ranked_stage = t->pub.stage;
+        t->ranked_score = score;
+    }
+    if (--e->n_live[t->pub.stage] == 0)
+        e->stage_end_us[t->pub.stage] = e->now_us;
+    e->n_live_total--;
+    e->tuner->told(e->tuner_state, trial, resource, score);
+}
+
+static void charge_failure(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    t->pub.failures++;
+    if (t->pub.failures > e->plan->job->trial.max_restarts)
+        rb_engine_end_trial(e, trial, RB_TRIAL_FAILED, t->pub.resource, -INFINITY);
+    else
+        rb_engine_wait_again(e, trial);
+}
+
+static void on_yielded(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    const enum giving_way why = t->giving_way;
+    // Without progress a trial that nobody asked would give way for ever.
+    if (why == GIVES_NO_WAY && t->pub.resource <= t->started_from) {
+        charge_failure(e, trial);
+        return;
+    }
+    t->checkpoint = t->pub.resource;
+    if (why == GIVES_WAY_TO_PAUSE)
+        rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, t->pub.score);
+    else
+        rb_engine_wait_again(e, trial);
+}
+
+void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
+{
+    struct trial *t = current(e, event);
+    // A REACHED without its last report belongs to an earlier stage, whose attempts had the same numbers.
+    if (!t || (event->outcome == RB_OUTCOME_REACHED && t->pub.resource < t->pub.resource_end))
+        return;
+    if (event->outcome == RB_OUTCOME_HUNG)
+        rb_engine_kill_trial(e, event->trial, "no report for trial.timeout");
+    rb_engine_vacate(e, event->trial);
+    switch (event->outcome) {
+    case RB_OUTCOME_REACHED:
+        rb_engine_end_trial(e, event->trial, RB_TRIAL_PAUSED, t->pub.resource_end,
+                            rb_score(e->plan->job->goal, t->pub.metric));
+        break;
+    case RB_OUTCOME_YIELDED:
+        on_yielded(e, event->trial);
+        break;
+    case RB_OUTCOME_FAILED:
+    case RB_OUTCOME_HUNG:
+        charge_failure(e, event->trial);
+        break;
+    }
+    if (!e->trials[event->trial].handed_out)
+        rb_engine_advance(e);
+    let_policy_decide(e, event->trial);
+}
