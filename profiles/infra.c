@@ -2,8 +2,8 @@
 #include "profiles/infra.h"
 
 #include "base/doc.h"
+#include "base/pattern.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,16 +27,6 @@ static const struct provider {
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
 const char *const rb_infra_providers[] = {"aws", "gcp", "local", "mock", "slurm", NULL};
-
-static bool matches(const char *text, const char *pattern)
-{
-    regex_t compiled;
-    if (!pattern || regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return false;
-    const bool ok = regexec(&compiled, text, 0, NULL, 0) == 0;
-    regfree(&compiled);
-    return ok;
-}
 
 static const struct provider *find_provider(const char *name)
 {
@@ -78,10 +68,10 @@ bool rb_infra_check(const char *infra, struct rb_err *err)
     const struct provider *p = find_provider(copy);
     if (!p)
         return unknown_provider(copy, err);
-    if (region && !matches(region, p->region))
+    if (region && (!p->region || !rb_pattern_matches(region, p->region)))
         return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a region of %s; expected a form such as \"%s\"", region,
                           p->name, p->example);
-    if (zone && (!matches(zone, p->zone) || strncmp(zone, region, strlen(region)) != 0))
+    if (zone && (!p->zone || !rb_pattern_matches(zone, p->zone) || strncmp(zone, region, strlen(region)) != 0))
         return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a zone of %s/%s; expected a form such as \"%s\"", zone,
                           p->name, region, p->example);
     return true;

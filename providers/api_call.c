@@ -211,6 +211,23 @@ static void on_response(void *arg, const struct rb_http_response *r)
     try_later(t, reaction, r->status != 0, rb_http_retry_after_us(r, config->loop->unix_us(config->loop->ctx)));
 }
 
+enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_code *out)
+{
+    const bool refused = status >= 400 && status < 500;
+    *out = status == 429                    ? RB_ERR_THROTTLED
+           : status == 401 || status == 403 ? RB_ERR_DENIED
+           : refused                        ? RB_ERR_INVALID
+                                            : RB_ERR_UNKNOWN_OUTCOME;
+    return status == 429 ? RB_API_SLOW_DOWN : refused ? RB_API_FAIL : RB_API_RETRY;
+}
+
+enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err)
+{
+    rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not %s's; is a proxy in between?",
+               status, whose);
+    return status == 429 || status == 503 ? RB_API_SLOW_DOWN : RB_API_RETRY;
+}
+
 const struct rb_api_call *rb_api_call_of(const struct rb_api_try *t)
 {
     return &t->call;

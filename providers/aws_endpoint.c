@@ -2,11 +2,11 @@
 #include "providers/aws_endpoint.h"
 
 #include "base/arena.h"
+#include "base/pattern.h"
 #include "providers/aws_config.h"
 #include "providers/http_url.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,27 +24,17 @@ static const struct partition {
 };
 static const char mock_regions[] = "^[a-z0-9-]{1,32}$"; // the mock cloud names its own
 
-static bool matches(const char *text, const char *pattern)
-{
-    regex_t compiled;
-    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        abort(); // the patterns are ours
-    const bool ok = regexec(&compiled, text, 0, NULL, 0) == 0;
-    regfree(&compiled);
-    return ok;
-}
-
 static const struct partition *partition_of(const char *region)
 {
     for (size_t i = 0; i < sizeof partitions / sizeof partitions[0]; i++)
-        if (matches(region, partitions[i].regions))
+        if (rb_pattern_matches(region, partitions[i].regions))
             return &partitions[i];
     return NULL;
 }
 
 static bool check_region(const char *region, bool loopback_only, struct rb_err *err)
 {
-    if (loopback_only ? matches(region, mock_regions) : partition_of(region) != NULL)
+    if (loopback_only ? rb_pattern_matches(region, mock_regions) : partition_of(region) != NULL)
         return true;
     return rb_err_set(err, RB_ERR_INVALID, "region '%.60s': expected a region such as us-east-1", region);
 }

@@ -32,23 +32,14 @@ static const struct row {
     {"ServiceUnavailableException", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
 };
 
-static struct row by_status(long status)
-{
-    if (status == 429)
-        return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_API_SLOW_DOWN};
-    if (status == 401 || status == 403)
-        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_API_FAIL};
-    if (status >= 400 && status < 500)
-        return (struct row){.err = RB_ERR_INVALID, .reaction = RB_API_FAIL};
-    return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_RETRY};
-}
-
 static struct row classify(long status, const char *code)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strcmp(rows[i].code, code) == 0)
             return rows[i];
-    return by_status(status);
+    struct row row = {0};
+    row.reaction = rb_api_judge_status(status, &row.err);
+    return row;
 }
 
 static void text(const struct rb_node *root, const char *key, const char *other, char *out, size_t size)

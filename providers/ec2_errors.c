@@ -106,32 +106,14 @@ static bool matches(const struct row *row, const char *code, const char *message
     return same && (!row->text || strcasestr(message, row->text));
 }
 
-// A code that is not in the table: a 4xx is a refusal, of what we do not know; anything else may have worked.
-static struct row unlisted(long status)
-{
-    if (status == 429)
-        return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_API_SLOW_DOWN};
-    if (status == 401 || status == 403)
-        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_API_FAIL};
-    if (status >= 400 && status < 500)
-        return (struct row){.err = RB_ERR_INVALID, .reaction = RB_API_FAIL};
-    return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_RETRY};
-}
-
 static struct row classify(long status, const char *code, const char *message)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (matches(&rows[i], code, message))
             return rows[i];
-    return unlisted(status);
-}
-
-// Some other machine in between answered (a proxy, a load balancer): what happened behind it, nobody knows.
-static enum rb_api_reaction not_ours(long status, struct rb_err *err)
-{
-    rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not EC2's; is a proxy in between?",
-               status);
-    return status == 429 || status == 503 ? RB_API_SLOW_DOWN : RB_API_RETRY;
+    struct row row = {0};
+    row.reaction = rb_api_judge_status(status, &row.err);
+    return row;
 }
 
 enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struct rb_err *err)
@@ -139,12 +121,12 @@ enum rb_api_reaction rb_ec2_judge(long status, const char *body, size_t n, struc
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_xml *root;
     if (!rb_xml_parse(body, n, &arena, &root, NULL))
-        return not_ours(status, err);
+        return rb_api_judge_stranger(status, "EC2", err);
     const struct rb_xml *errors = rb_xml_child(root, "Errors"); // EC2 has several, the other query services one
     const struct rb_xml *error = rb_xml_child(errors ? errors : root, "Error");
     const char *code = rb_xml_text(error, "Code"), *message = rb_xml_text(error, "Message");
     if (!code || !*code)
-        return not_ours(status, err);
+        return rb_api_judge_stranger(status, "EC2", err);
     if (!message)
         message = "";
     const struct row row = classify(status, code, message);

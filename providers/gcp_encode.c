@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
+#include "base/pattern.h"
 #include "providers/gcp_names.h"
 #include "providers/sigv4.h"
 
 #include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +18,6 @@ enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, PAGE = 500 };
 
 // What maxRunDuration takes: half a minute to 120 days.
 static const int64_t min_lifetime_s = 30, max_lifetime_s = INT64_C(120) * 86400;
-
-static bool matches(const char *text, const char *pattern)
-{
-    regex_t compiled;
-    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        abort(); // the patterns are ours
-    const bool ok = regexec(&compiled, text, 0, NULL, 0) == 0;
-    regfree(&compiled);
-    return ok;
-}
 
 // --- what was asked for ---
 
@@ -41,7 +31,7 @@ static bool bad_type(const char *instance_type, struct rb_err *err)
 
 bool rb_gcp_machine_type_parse(const char *instance_type, struct rb_gcp_machine_type *out, struct rb_err *err)
 {
-    if (!matches(instance_type, "^[a-z][a-z0-9-]{0,62}(\\+[a-z][a-z0-9-]{0,62}(:[0-9]{1,2})?)?$"))
+    if (!rb_pattern_matches(instance_type, "^[a-z][a-z0-9-]{0,62}(\\+[a-z][a-z0-9-]{0,62}(:[0-9]{1,2})?)?$"))
         return bad_type(instance_type, err);
     struct rb_gcp_machine_type t = {0};
     const char *plus = strchr(instance_type, '+');
@@ -66,25 +56,27 @@ static bool check_image(const struct rb_launch *l, const char *region, struct rb
                           "gcp/%s: no image; give resources.image_id an entry such as {gcp/%s: "
                           "projects/ubuntu-os-accelerator-images/global/images/family/FAMILY}, with cloud-init in it",
                           region, region);
-    if (!matches(l->image_id, "^projects/[a-z0-9.:-]{1,80}/global/images/(family/)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
+    if (!rb_pattern_matches(l->image_id,
+                            "^projects/[a-z0-9.:-]{1,80}/global/images/(family/)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
         return rb_err_set(err, RB_ERR_INVALID, "resources.image_id: '%.100s': expected %s", l->image_id, form);
     return true;
 }
 
 static bool check_network(const struct rb_launch *l, struct rb_err *err)
 {
-    if (l->subnet && !matches(l->subnet, "^(projects/[a-z0-9.:-]{1,80}/regions/[a-z0-9-]{1,63}/subnetworks/)?"
-                                         "[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
+    if (l->subnet &&
+        !rb_pattern_matches(l->subnet, "^(projects/[a-z0-9.:-]{1,80}/regions/[a-z0-9-]{1,63}/subnetworks/)?"
+                                       "[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
         return rb_err_set(err, RB_ERR_INVALID,
                           "resources.subnets: '%.100s': expected the name of a subnetwork of the region, or "
                           "projects/PROJECT/regions/REGION/subnetworks/NAME",
                           l->subnet);
     for (int i = 0; i < l->n_security_groups; i++)
-        if (!matches(l->security_groups[i], "^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
+        if (!rb_pattern_matches(l->security_groups[i], "^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
             return rb_err_set(err, RB_ERR_INVALID,
                               "resources.security_groups: '%.80s': expected a network tag (which firewall rules name)",
                               l->security_groups[i]);
-    if (l->instance_profile && !matches(l->instance_profile, "^[a-z0-9.-]{1,80}@[a-z0-9.-]{1,80}$"))
+    if (l->instance_profile && !rb_pattern_matches(l->instance_profile, "^[a-z0-9.-]{1,80}@[a-z0-9.-]{1,80}$"))
         return rb_err_set(err, RB_ERR_INVALID,
                           "resources.instance_profile: '%.80s': expected the e-mail address of a service account",
                           l->instance_profile);
@@ -111,7 +103,7 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
         return rb_err_set(err, RB_ERR_INVALID, "launch token: expected 1..%d characters", MAX_TOKEN_LEN);
     if (l->region && strcmp(l->region, region) != 0)
         return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: asked to launch in region %.60s", region, l->region);
-    if (l->zone && (strncmp(l->zone, region, region_len) != 0 || !matches(l->zone + region_len, "^-[a-z]$")))
+    if (l->zone && (strncmp(l->zone, region, region_len) != 0 || !rb_pattern_matches(l->zone + region_len, "^-[a-z]$")))
         return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: '%.60s' is no zone of it; expected %s-a or the like", region,
                           l->zone, region);
     if (l->disk_gb < 0)

@@ -98,7 +98,7 @@ static bool matches(const struct row *row, const char *code, const char *message
     return (!row->code || matches_code(row->code, code)) && (!row->text || strcasestr(message, row->text));
 }
 
-// A reason that is not in the table: a 4xx is a refusal, of what we do not know; anything else may have worked.
+// A reason that is not in the table. Google means more by its statuses than others do.
 static struct row unlisted(long status)
 {
     switch (status) {
@@ -116,10 +116,11 @@ static struct row unlisted(long status)
         return (struct row){.err = RB_ERR_IO, .reaction = RB_API_FAIL};
     case 429:
         return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_API_NEXT_MINUTE};
-    default:
-        if (status >= 400 && status < 500)
-            return (struct row){.err = RB_ERR_INVALID, .reaction = RB_API_FAIL};
-        return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_RETRY};
+    default: {
+        struct row row = {.kind = PLAIN};
+        row.reaction = rb_api_judge_status(status, &row.err);
+        return row;
+    }
     }
 }
 
@@ -181,14 +182,6 @@ static void say(const struct row *row, const char *code, const char *message, co
     }
 }
 
-// Some other machine in between answered (a proxy, a load balancer): what happened behind it, nobody knows.
-static enum rb_api_reaction not_ours(long status, struct rb_err *err)
-{
-    rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not Google's; is a proxy in between?",
-               status);
-    return status == 429 || status == 503 ? RB_API_SLOW_DOWN : RB_API_RETRY;
-}
-
 static const char *reason_of(const struct rb_node *error)
 {
     const char *reason = text_of(first_with(rb_node_member(error, "errors"), "reason"), "reason");
@@ -203,12 +196,12 @@ enum rb_api_reaction rb_gcp_judge(long status, const char *body, size_t n, struc
 {
     struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, NULL))
-        return not_ours(status, err);
+        return rb_api_judge_stranger(status, "Google", err);
     const struct rb_node *error = rb_node_member(doc.root, "error");
     const char *message = text_of(error, "message");
     if (!message) {
         rb_doc_finish(&doc);
-        return not_ours(status, err);
+        return rb_api_judge_stranger(status, "Google", err);
     }
     const char *reason = reason_of(error);
     const struct row row = classify(status, reason, message);
