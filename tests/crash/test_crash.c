@@ -4,6 +4,7 @@
 // effect further.
 //
 // RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
+#include "fake_reports.h"
 #include "fake_run.h"
 
 #include "base/number.h"
@@ -116,64 +117,16 @@ static struct ending ending_of(struct fake_run *r)
     return end;
 }
 
-static bool same_metric(double a, double b)
-{
-    return isnan(a) ? isnan(b) : fabs(a - b) <= 0;
-}
-
 static bool same_ending(const struct ending *a, const struct ending *b)
 {
     if (a->best != b->best)
         return false;
     for (int i = 0; i < N_TRIALS; i++) {
         if (a->trials[i].state != b->trials[i].state || a->trials[i].resource != b->trials[i].resource ||
-            !same_metric(a->trials[i].metric, b->trials[i].metric))
+            !fake_same_metric(a->trials[i].metric, b->trials[i].metric))
             return false;
     }
     return true;
-}
-
-// Every line of a training process whose work counted stands in the journal.
-
-struct report_list {
-    struct rb_event *items;
-    int n, cap;
-};
-
-static bool take_report(void *ctx, const struct rb_event *e, struct rb_err *err)
-{
-    (void)err;
-    struct report_list *l = ctx;
-    if (e->kind != RB_EVENT_REPORT)
-        return true;
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 64;
-        l->items = rb_xrealloc(l->items, (size_t)l->cap, sizeof *l->items);
-    }
-    l->items[l->n++] = *e;
-    return true;
-}
-
-static int count_report(const struct report_list *l, int trial, int attempt, int64_t resource)
-{
-    int n = 0;
-    for (int i = 0; i < l->n; i++)
-        n += l->items[i].trial == trial && l->items[i].attempt == attempt && l->items[i].resource == resource &&
-             same_metric(l->items[i].metric, fake_metric(trial, resource));
-    return n;
-}
-
-static void check_reports(struct fake_run *r)
-{
-    struct report_list reports = {0};
-    struct rb_err err;
-    assert_true(rb_journal_each_event(r->journal, take_report, &reports, &err));
-    for (int i = 0; i < r->machines.n_processes; i++) {
-        const struct fake_process *p = r->machines.processes[i];
-        for (int k = 1; p->saved && k <= p->n_lines; k++)
-            assert_int_equal(count_report(&reports, p->trial, p->attempt, p->resource_start + k), 1);
-    }
-    free(reports.items);
 }
 
 // One instance for every launch that was answered, one token for every launch, and the bill is the cloud's.
@@ -209,7 +162,7 @@ static bool check_end(struct fake_run *r, const struct ending *expected, bool sa
     const int launched_twice = check_launches(r);
     table[world].launched_twice += launched_twice;
     assert_int_equal(launched_twice, 0);
-    check_reports(r);
+    assert_int_equal(fake_reports_lost(&r->machines, r->journal), 0);
     assert_int_equal(fake_cloud_alive(&r->cloud), 0);
     if (same_launches)
         assert_int_equal(end.n_launches, expected->n_launches);

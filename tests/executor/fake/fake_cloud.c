@@ -131,15 +131,29 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
     };
 }
 
-struct fake_instance *fake_cloud_by_address(struct fake_cloud *c, const char *address)
+static int find(void *cloud, const char *address, const char **out_id)
 {
+    const struct fake_cloud *c = cloud;
     for (int i = 0; i < c->n_instances; i++) {
         char text[32];
         describe(c->instances[i], text);
-        if (strcmp(text, address) == 0 && c->instances[i]->state == RB_INSTANCE_RUNNING)
-            return c->instances[i];
+        if (strcmp(text, address) == 0 && c->instances[i]->state == RB_INSTANCE_RUNNING) {
+            *out_id = c->instances[i]->id;
+            return i;
+        }
     }
-    return NULL;
+    return -1;
+}
+
+static enum fake_ground ground(void *cloud, int instance)
+{
+    const struct fake_cloud *c = cloud;
+    return c->instances[instance]->state == RB_INSTANCE_RUNNING ? FAKE_GROUND_UP : FAKE_GROUND_GONE;
+}
+
+struct fake_site fake_cloud_site(struct fake_cloud *c)
+{
+    return (struct fake_site){.v = c->v, .cloud = c, .find = find, .ground = ground};
 }
 
 // Launch.

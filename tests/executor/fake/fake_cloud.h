@@ -4,6 +4,7 @@
 #ifndef RB_TESTS_FAKE_CLOUD_H
 #define RB_TESTS_FAKE_CLOUD_H
 
+#include "fake_launcher.h"
 #include "profiles/billing.h"
 #include "providers/provider.h"
 #include "virtual_loop.h"
@@ -24,7 +25,6 @@ struct fake_instance {
     enum rb_instance_state state;
     int64_t created_us, visible_us;              // loop time
     int64_t running_unix_us, terminated_unix_us; // -1: not
-    bool set_up;                                 // a launcher has prepared it once
     const char *reason;
     struct fake_cloud *cloud;
     int index;
@@ -50,8 +50,7 @@ struct rb_provider fake_cloud_provider(struct fake_cloud *c);
 void fake_cloud_new_session(struct fake_cloud *c); // the controller died: nobody listens any more
 int fake_cloud_alive(const struct fake_cloud *c);  // instances that are not terminated
 int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing *billing);
-struct fake_instance *fake_cloud_by_address(struct fake_cloud *c,
-                                            const char *address); // alive and running, or NULL
+struct fake_site fake_cloud_site(struct fake_cloud *c); // its running machines; the others are gone
 // An instance that no journal knows, tagged like the run's.
 void fake_cloud_add_stranger(struct fake_cloud *c, const char *run_id);
 void fake_cloud_kill_instance(struct fake_cloud *c, int index, const char *reason);

@@ -32,7 +32,7 @@ static struct later *later(struct fake_machines *m, int64_t delay_us, rb_loop_fn
 {
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.m = m, .session = m->session, .node = -1};
-    m->cloud->v->loop.timer_start(m->cloud->v, delay_us, fn, l);
+    m->site.v->loop.timer_start(m->site.v, delay_us, fn, l);
     return l;
 }
 
@@ -50,9 +50,23 @@ static int instance_of(const struct fake_machines *m, int node)
     return -1;
 }
 
+static enum fake_ground ground_of(const struct fake_machines *m, int instance)
+{
+    return instance >= 0 ? m->site.ground(m->site.cloud, instance) : FAKE_GROUND_GONE;
+}
+
 static bool is_alive(const struct fake_machines *m, int instance)
 {
-    return instance >= 0 && m->cloud->instances[instance]->state == RB_INSTANCE_RUNNING;
+    return ground_of(m, instance) == FAKE_GROUND_UP;
+}
+
+static bool *set_up_of(struct fake_machines *m, int instance)
+{
+    while (m->n_set_up <= instance) {
+        m->set_up = rb_xrealloc(m->set_up, (size_t)m->n_set_up + 1, sizeof *m->set_up);
+        m->set_up[m->n_set_up++] = false;
+    }
+    return &m->set_up[instance];
 }
 
 static struct fake_process *find(struct fake_machines *m, int trial, int start)
@@ -73,12 +87,16 @@ static void prepared(void *arg)
     const int instance = instance_of(m, l->node);
     if (is_current(l) && instance != -1) {
         struct rb_err err = {0};
+        if (ground_of(m, instance) == FAKE_GROUND_SILENT) { // the controller knows when to give up
+            m->site.v->loop.timer_start(m->site.v, 2000000, prepared, l);
+            return;
+        }
         if (!is_alive(m, instance))
             rb_err_set(&err, RB_ERR_IO, "no route to host");
         else if (m->training.set_up_fails)
             rb_err_set(&err, RB_ERR_IO, "setup: pip: command not found");
         else
-            m->cloud->instances[instance]->set_up = true;
+            *set_up_of(m, instance) = true;
         m->events.prepared(m->events.ctx, l->node, err.code ? &err : NULL);
     }
     free(l);
@@ -87,12 +105,13 @@ static void prepared(void *arg)
 static void prepare(struct rb_launcher *base, const struct rb_launch_node *node)
 {
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
-    const struct fake_instance *i = fake_cloud_by_address(m->cloud, node->address);
-    assert(!i || strcmp(i->id, node->instance_id) == 0);
+    const char *id;
+    const int instance = m->site.find(m->site.cloud, node->address, &id);
+    assert(instance < 0 || strcmp(id, node->instance_id) == 0);
     assert(m->n_nodes < 256 && instance_of(m, node->node) == -1);
     m->nodes[m->n_nodes].node = node->node;
-    m->nodes[m->n_nodes++].instance = i ? i->index : -2;
-    later(m, i && i->set_up ? 100000 : 3000000, prepared)->node = node->node;
+    m->nodes[m->n_nodes++].instance = instance >= 0 ? instance : -2;
+    later(m, instance >= 0 && *set_up_of(m, instance) ? 100000 : 3000000, prepared)->node = node->node;
 }
 
 static void forget(struct rb_launcher *base, int node)
@@ -129,9 +148,9 @@ static void unreachable(void *arg)
     free(l);
 }
 
-static void instance_died(void *ctx, int instance)
+void fake_machines_died(void *machines, int instance)
 {
-    struct fake_machines *m = ctx;
+    struct fake_machines *m = machines;
     for (int i = 0; i < m->n_processes; i++) {
         struct fake_process *p = m->processes[i];
         for (int k = 0; k < p->n_slots; k++) {
@@ -173,7 +192,7 @@ static void deliver(struct fake_process *p)
 static void step(void *arg)
 {
     struct fake_process *p = arg;
-    struct virtual_loop *v = p->machines->cloud->v;
+    struct virtual_loop *v = p->machines->site.v;
     if (p->state != FAKE_RUNNING)
         return;
     if (p->n_lines == p->stops_after && p->hangs)
@@ -282,7 +301,7 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
     draw_fate(p, &m->training);
     m->processes = rb_xrealloc(m->processes, (size_t)m->n_processes + 1, sizeof(struct fake_process *));
     m->processes[m->n_processes++] = p;
-    m->cloud->v->loop.timer_start(m->cloud->v, m->training.startup_us + p->unit_us, step, p);
+    m->site.v->loop.timer_start(m->site.v, m->training.startup_us + p->unit_us, step, p);
     return p;
 }
 
@@ -327,8 +346,7 @@ static void saved(void *arg)
     struct fake_machines *m = l->m;
     struct fake_process *p = find(m, l->trial, l->start);
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){
-                           .seed = m->seed, .purpose = RB_DRAW_CHECKPOINT, .index = (uint32_t)m->cloud->n_draws++});
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = m->seed, .purpose = RB_DRAW_CHECKPOINT, .index = m->n_saves++});
     if (is_current(l) && p->followed == m->session) {
         if (!is_alive(m, p->slots[0].instance) || rb_stream_uniform(&s) < m->training.save_fails) {
             struct rb_err err;
@@ -375,17 +393,15 @@ static const struct rb_launcher_ops ops = {.name = "fake",
                                            .heartbeat = heartbeat,
                                            .destroy = destroy};
 
-void fake_machines_init(struct fake_machines *m, struct fake_cloud *cloud, uint64_t seed)
+void fake_machines_init(struct fake_machines *m, const struct fake_site *site, uint64_t seed)
 {
     *m = (struct fake_machines){
-        .cloud = cloud,
+        .site = *site,
         .seed = seed,
         .session = 1,
         .launcher = {&ops},
         .training = {.unit_us = 20000000, .startup_us = 5000000},
     };
-    cloud->died = instance_died;
-    cloud->died_ctx = m;
 }
 
 void fake_machines_finish(struct fake_machines *m)
@@ -394,6 +410,7 @@ void fake_machines_finish(struct fake_machines *m)
         free(m->processes[i]);
     free(m->processes);
     free(m->checkpoints);
+    free(m->set_up);
 }
 
 bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,

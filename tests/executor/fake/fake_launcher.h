@@ -1,11 +1,25 @@
-// Training in virtual time on the fake cloud's machines. Processes belong to the machines and go on when a
+// Training in virtual time on some cloud's machines. Processes belong to the machines and go on when a
 // controller dies; a launcher is one controller's view of them. Asserts what must never happen: two processes
 // on one GPU, two of one trial, a start from the wrong checkpoint.
 #ifndef RB_TESTS_FAKE_LAUNCHER_H
 #define RB_TESTS_FAKE_LAUNCHER_H
 
 #include "executor/launcher.h"
-#include "fake_cloud.h"
+#include "virtual_loop.h"
+
+enum fake_ground {
+    FAKE_GROUND_UP,     // answers
+    FAKE_GROUND_SILENT, // does not answer: still booting, or dead without anybody having said so
+    FAKE_GROUND_GONE,   // refuses
+};
+
+// What a launcher sees of a cloud: machines by number, found by address.
+struct fake_site {
+    struct virtual_loop *v;
+    void *cloud;
+    int (*find)(void *cloud, const char *address, const char **out_id); // -1: nobody has that address
+    enum fake_ground (*ground)(void *cloud, int instance);
+};
 
 struct fake_training {
     double fails, yields, hangs; // per start
@@ -43,7 +57,7 @@ struct fake_checkpoint {
 };
 
 struct fake_machines {
-    struct fake_cloud *cloud;
+    struct fake_site site;
     uint64_t seed;
     struct fake_training training;
     struct fake_process **processes; // [n_processes], never removed
@@ -51,6 +65,9 @@ struct fake_machines {
     struct fake_checkpoint *checkpoints;
     int n_checkpoints;
     int n_heartbeats;
+    uint32_t n_saves;
+    bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
+    int n_set_up;
     uint64_t session;
     struct rb_launcher launcher; // of this session
     struct rb_launcher_events events;
@@ -60,8 +77,10 @@ struct fake_machines {
     int n_nodes;
 };
 
-void fake_machines_init(struct fake_machines *m, struct fake_cloud *cloud, uint64_t seed);
+void fake_machines_init(struct fake_machines *m, const struct fake_site *site, uint64_t seed);
 void fake_machines_finish(struct fake_machines *m);
+// The machine is down: its processes end with it, and its launcher notices after a while.
+void fake_machines_died(void *machines, int instance);
 // A new controller's launcher; the one before hears nothing any more.
 bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
                             struct rb_err *err);

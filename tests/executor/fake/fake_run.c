@@ -110,7 +110,10 @@ void fake_run_init(struct fake_run *r, uint64_t seed)
     snprintf(r->journal_path, sizeof r->journal_path, "%s/journal.db", r->dir);
     virtual_loop_init(&r->v);
     fake_cloud_init(&r->cloud, &r->v, seed);
-    fake_machines_init(&r->machines, &r->cloud, seed);
+    const struct fake_site site = fake_cloud_site(&r->cloud);
+    fake_machines_init(&r->machines, &site, seed);
+    r->cloud.died = fake_machines_died;
+    r->cloud.died_ctx = &r->machines;
     r->provider = fake_cloud_provider(&r->cloud);
     rb_arena_init(&r->arena);
     r->plan = make_plan(&r->arena);

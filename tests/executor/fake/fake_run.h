@@ -3,7 +3,7 @@
 #define RB_TESTS_FAKE_RUN_H
 
 #include "executor/controller.h"
-#include "fake_launcher.h"
+#include "fake_cloud.h"
 
 struct fake_run {
     struct virtual_loop v;

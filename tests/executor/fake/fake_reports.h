@@ -1,0 +1,13 @@
+// Nothing that a trial reported may get lost.
+#ifndef RB_TESTS_FAKE_REPORTS_H
+#define RB_TESTS_FAKE_REPORTS_H
+
+#include "executor/journal.h"
+#include "fake_launcher.h"
+
+bool fake_same_metric(double a, double b); // NaN is itself
+
+// Lines of processes whose work counted (their checkpoint was saved) that do not stand exactly once in the journal.
+int fake_reports_lost(const struct fake_machines *m, struct rb_journal *journal);
+
+#endif
