@@ -71,8 +71,7 @@ bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err
     return true;
 }
 
-// How far the mean of a law may be off.
-static double mean_error_s(const struct rb_stage_time *t)
+double rb_stage_mean_error_s(const struct rb_stage_time *t)
 {
     if (t->method == RB_STAGE_PILOT)
         return SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
@@ -93,7 +92,7 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
     double minimum_s = 60 * time->short_lived + rounding_error_s(time);
     double late_s = time->unready * time->law.mean_s; // billed in the next stage instead, or not at all
     return rate_uusd(&s->sim_offers[choice->offer].billing) *
-           (choice->nodes * mean_error_s(time) + requested * (minimum_s + late_s));
+           (choice->nodes * rb_stage_mean_error_s(time) + requested * (minimum_s + late_s));
 }
 
 static const struct rb_stage_time *stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,

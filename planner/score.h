@@ -13,6 +13,8 @@ double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choi
 // How far off it may be: numerics, pilot samples, the billing minimum, rounding where times are constants.
 double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                 const struct rb_stage_time *time);
+// How far off the mean of its time may be: numerics, or pilot samples. Seconds.
+double rb_stage_mean_error_s(const struct rb_stage_time *time);
 // Do scores apply to this request? All offers that can be used have stage times as independent laws. Else *out_why, for
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);
