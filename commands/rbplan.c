@@ -168,6 +168,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
         .seed = in->job.seed,
         .samples = (int)rb_args_int(args, "samples", DEFAULT_SAMPLES),
         .threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1),
+        .early = true,
         .node_limit = rb_args_int(args, "node-limit", 0),
         .out_of_time = limit_us > 0 ? out_of_time : NULL,
         .out_of_time_ctx = watch,

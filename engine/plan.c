@@ -1,6 +1,8 @@
 #include "engine/plan.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan_stage *stage)
 {
@@ -14,4 +16,15 @@ int rb_plan_stage_node_count(const struct rb_plan_stage *stage)
     for (int i = 0; i < stage->n_nodes; i++)
         n += stage->nodes[i].count;
     return n;
+}
+
+bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name)
+{
+    char text[80];
+    const int n = snprintf(text, sizeof text, RB_PLAN_WARNS_CUT, name);
+    for (int i = 0; i < plan->n_warnings; i++) {
+        if (strncmp(plan->warnings[i], text, (size_t)n) == 0)
+            return true;
+    }
+    return false;
 }

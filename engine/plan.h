@@ -122,4 +122,8 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
 int rb_plan_stage_gpus_per_node(const struct rb_plan *plan, const struct rb_plan_stage *stage);
 int rb_plan_stage_node_count(const struct rb_plan_stage *stage);
 
+// The warning of a baseline whose search the time limit ended. Where it exists is told by the baseline.
+#define RB_PLAN_WARNS_CUT "planner %s was cut at the time limit"
+bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name);
+
 #endif

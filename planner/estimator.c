@@ -1,5 +1,6 @@
 #include "planner/estimator.h"
 
+#include "planner/early.h"
 #include "planner/stage_samples.h"
 #include "simulator/sampler.h"
 
@@ -249,4 +250,18 @@ bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candid
     search->times = lent;
     rb_stage_times_destroy(own);
     return ok;
+}
+
+bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
+                      struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_plan_early early[RB_LIMIT_STAGES];
+    if (!result->early.any)
+        return rb_estimate_candidate(search, &result->best, out_stages, err);
+    rb_candidate_stages(search->scenario, &result->best, stages, nodes);
+    rb_early_apply(&result->best, &result->early, stages, early);
+    return from_replicates(search, &result->best, "nodes are requested before they are needed", stages, out_stages,
+                           err);
 }

@@ -10,5 +10,8 @@
 // then --explain is told stage by stage where the time is from. out_stages [n_stages] are the candidate's own.
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err);
+// Of the plan of a feasible result with its early requests, which only replicates can tell the worth of.
+bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
+                      struct rb_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 // From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
 // pinned images, and the warnings a reader of the plan must see.
+#include "planner/early.h"
 #include "planner/estimator.h"
 
 #include "profiles/infra.h"
@@ -46,20 +47,23 @@ static int refer_to(struct assembly *a, int offer)
 
 // --- stages
 
-static bool fill_stages(struct assembly *a, const struct rb_candidate *best, struct rb_plan *plan, struct rb_err *err)
+static bool fill_stages(struct assembly *a, struct rb_plan_result *result, struct rb_plan *plan, struct rb_err *err)
 {
-    size_t n = (size_t)best->n_stages;
+    size_t n = (size_t)result->best.n_stages;
     struct rb_plan_stage *stages = rb_arena_array(a->arena, n, sizeof *stages);
     struct rb_plan_nodes *nodes = rb_arena_array(a->arena, n, sizeof *nodes);
-    rb_candidate_stages(a->search->scenario, best, stages, nodes);
-    struct rb_candidate chosen = *best;
-    if (!rb_estimate_candidate(a->search, &chosen, stages, err))
+    struct rb_plan_early *early = rb_arena_array(a->arena, n, sizeof *early);
+    rb_candidate_stages(a->search->scenario, &result->best, stages, nodes);
+    rb_early_apply(&result->best, &result->early, stages, early);
+    if (!rb_estimate_plan(a->search, result, stages, err))
         return false;
-    plan->estimate = chosen.estimate;
+    plan->estimate = result->best.estimate;
     for (size_t i = 0; i < n; i++)
         nodes[i].offer = refer_to(a, nodes[i].offer);
+    for (size_t i = 0; i < n; i++)
+        early[i].offer = stages[i].n_early > 0 ? refer_to(a, early[i].offer) : 0;
     plan->stages = stages;
-    plan->n_stages = best->n_stages;
+    plan->n_stages = (int)n;
     return true;
 }
 
@@ -190,8 +194,8 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
 static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
 {
     warn(a, rb_arena_printf(a->arena,
-                            exists ? "planner %s was cut at the time limit: its own best may be cheaper than shown"
-                                   : "planner %s was cut at the time limit before it found a plan: there may be one",
+                            exists ? RB_PLAN_WARNS_CUT ": its own best may be cheaper than shown"
+                                   : RB_PLAN_WARNS_CUT " before it found a plan: there may be one",
                             name));
 }
 
@@ -236,17 +240,35 @@ static void fill_request(const struct rb_search *search, const char *planner, st
     };
 }
 
-// Only some planners prove anything; the others say nothing about it.
-static struct rb_plan_bound bound_or_why_not(const struct rb_plan_result *result, const char *planner,
-                                             struct rb_arena *arena)
+static void add_relaxation(struct rb_plan_bound *b, const char *text, struct rb_arena *arena)
 {
-    struct rb_plan_bound bound = result->bound;
-    if (!bound.proved && !bound.why_not)
-        bound.why_not = rb_arena_printf(arena, "planner %s computes no bound", planner);
-    return bound;
+    const char **list = rb_arena_array(arena, (size_t)b->n_relaxations + 1, sizeof *list);
+    for (int i = 0; i < b->n_relaxations; i++)
+        list[i] = b->relaxations[i];
+    list[b->n_relaxations++] = text;
+    b->relaxations = list;
 }
 
-static bool assemble(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result,
+// Only some planners prove anything; the others say nothing about it. And what is proved is proved of plans that request
+// nodes when they need them: one that does it before may be below the bound.
+static struct rb_plan_bound bound_of(const struct rb_plan_result *result, const char *planner, struct rb_arena *arena)
+{
+    struct rb_plan_bound b = result->bound;
+    if (b.present)
+        add_relaxation(&b, "nodes are requested when the stage that needs them starts", arena);
+    if (result->early.any) {
+        b.why_not = "the bound covers plans without early requests, and this one makes some";
+        b.proved = false;
+        b.gap = b.cost_uusd > 0
+                    ? fmax(0, (double)(result->best.estimate.cost_uusd.mean - b.cost_uusd) / (double)b.cost_uusd)
+                    : 0;
+    }
+    if (!b.proved && !b.why_not)
+        b.why_not = rb_arena_printf(arena, "planner %s computes no bound", planner);
+    return b;
+}
+
+static bool assemble(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                      struct rb_arena *arena, struct rb_plan *out, struct rb_err *err)
 {
     size_t n_offers = (size_t)search->scenario->n_offers;
@@ -260,9 +282,9 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    plan.bound = bound_or_why_not(result, planner->name, arena);
-    if (!fill_stages(&a, &result->best, &plan, err) || !fill_baselines(&a, &plan, err))
+    if (!fill_stages(&a, result, &plan, err) || !fill_baselines(&a, &plan, err))
         return false;
+    plan.bound = bound_of(result, planner->name, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
     fill_warnings(&a, result, &plan);
@@ -304,13 +326,15 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     if (!rb_search_init(&search, req, scenario, err))
         return false;
     bool ok = rb_search_plan(&search, planner, &result, err);
-    if (ok) {
+    if (ok)
         *out_result = *result;
+    if (ok && req->early && planner == &rb_planner_optimal)
+        ok = rb_early_improve(&search, out_result, err);
+    if (ok)
         ok = result->feasible
-                 ? assemble(&search, planner, result, arena, out_plan, err)
+                 ? assemble(&search, planner, out_result, arena, out_plan, err)
                  : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
                        infeasible(req, out_result, err);
-    }
     rb_search_explain_rest(&search);
     rb_search_finish(&search);
     return ok;

@@ -21,6 +21,7 @@ struct rb_plan_request {
     int samples;                      // replicates behind every estimate
     int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
     int threads;
+    bool early;                       // look for nodes to request before they are needed, too (planner/early.h)
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     void *out_of_time_ctx;
@@ -48,9 +49,16 @@ struct rb_candidate {
     struct rb_estimate estimate;
 };
 
+// Requests made ahead: of all nodes that the next stage gains, from the start of the stage that makes them.
+struct rb_early {
+    bool any;                       // else at_us says nothing
+    int64_t at_us[RB_LIMIT_STAGES]; // -1: they are made when they are needed
+};
+
 struct rb_plan_result {
     bool feasible;
     struct rb_candidate best;         // feasible: the plan; else the candidate nearest to feasible
+    struct rb_early early;            // of `best`
     struct rb_plan_bound bound;
     // Infeasible: each changed alone. -1 / NaN: no value of this one alone makes it feasible.
     int64_t nearest_deadline_us;      // rounded up to 1 s

@@ -41,16 +41,39 @@ static void explain_kept(const struct rb_plan *plan, int stage, int offer, int k
     rb_buf_putc(out, '\n');
 }
 
+static int requested_ahead(const struct rb_plan *plan, int stage, int offer)
+{
+    int count = 0;
+    for (int i = 0; stage >= 0 && i < plan->stages[stage].n_early; i++) {
+        if (plan->stages[stage].early[i].offer == offer)
+            count += plan->stages[stage].early[i].count;
+    }
+    return count;
+}
+
+static void explain_early(const struct rb_plan *plan, int stage, struct rb_buf *out)
+{
+    char name[160], text[32];
+    for (int i = 0; i < plan->stages[stage].n_early; i++) {
+        const struct rb_plan_early *e = &plan->stages[stage].early[i];
+        rb_buf_printf(
+            out, "   requests %d x %s for stage %d ahead, %s after its start: they boot while it still runs\n",
+            e->count, label(plan, e->offer, name, sizeof name), stage + 1, rb_format_duration(e->at_us, text));
+    }
+}
+
 static void explain_offer(const struct rb_plan *plan, int stage, int offer, struct rb_buf *out)
 {
     char name[160];
     int before = owned(plan, stage - 1, offer), now = owned(plan, stage, offer);
-    int kept = before < now ? before : now;
+    int kept = before < now ? before : now, ahead = requested_ahead(plan, stage - 1, offer);
     label(plan, offer, name, sizeof name);
     if (kept > 0)
         explain_kept(plan, stage, offer, kept, out);
-    if (now > kept)
-        rb_buf_printf(out, "   requests %d x %s at its start%s\n", now - kept, name,
+    if (now > kept && ahead >= now - kept)
+        rb_buf_printf(out, "   finds %d x %s that were requested ahead\n", now - kept, name);
+    if (now > kept + ahead)
+        rb_buf_printf(out, "   requests %d x %s at its start%s\n", now - kept - ahead, name,
                       stage > 0 ? ": more work is left than the nodes at hand can do in time" : "");
     if (before > kept)
         rb_buf_printf(out, "   releases %d x %s at the barrier: %s\n", before - kept, name,
@@ -68,6 +91,7 @@ static void explain_stage(const struct rb_plan *plan, int index, struct rb_buf *
                   rb_format_duration(s->time_us.mean, time), rb_format_money(s->cost_uusd.mean, cost));
     for (int offer = 0; offer < plan->n_offers; offer++)
         explain_offer(plan, index, offer, out);
+    explain_early(plan, index, out);
 }
 
 static const struct rb_text_column baseline_columns[] = {

@@ -86,7 +86,8 @@ void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
     if (fixed && strcmp(plan->planner, "static") != 0) {
         rb_buf_puts(out, "; static ");
         if (!fixed->exists)
-            rb_buf_puts(out, "cannot do it at all");
+            rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"
+                                                                      : "cannot do it at all");
         else if (by_time)
             rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
         else
@@ -105,6 +106,28 @@ static void stages_table(const struct rb_plan *plan, const struct rb_text_style 
     rb_text_table_finish(&t);
 }
 
+// Requests made ahead, stage by stage: "early: 4 x p3.2xlarge for stage 2, 6 m 27 s into stage 1"
+static void early_lines(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    for (int i = 0; i < plan->n_stages; i++) {
+        for (int k = 0; k < plan->stages[i].n_early; k++) {
+            const struct rb_plan_early *e = &plan->stages[i].early[k];
+            rb_buf_printf(out, "early: %d x %s for stage %d, %s into stage %d\n", e->count,
+                          plan->offers[e->offer].instance_type, i + 1, rb_format_duration(e->at_us, text), i);
+        }
+    }
+}
+
+static bool requests_early(const struct rb_plan *plan)
+{
+    for (int i = 0; i < plan->n_stages; i++) {
+        if (plan->stages[i].n_early > 0)
+            return true;
+    }
+    return false;
+}
+
 // What the search can vouch for.
 static void certificate(const struct rb_plan *plan, struct rb_buf *out)
 {
@@ -114,6 +137,11 @@ static void certificate(const struct rb_plan *plan, struct rb_buf *out)
         return;
     if (b->proved) {
         rb_buf_puts(out, "proved: no other choice of GPUs, nodes and machines is cheaper and keeps the constraints\n");
+        return;
+    }
+    if (b->present && requests_early(plan)) {
+        rb_buf_printf(out, "not proved: no plan without early requests costs less than %s, and this one makes some\n",
+                      rb_format_money(b->cost_uusd, text));
         return;
     }
     if (b->present)
@@ -128,6 +156,7 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style 
 {
     heading(plan, out);
     stages_table(plan, style, out);
+    early_lines(plan, out);
     rb_buf_putc(out, '\n');
     rb_plan_verdict_write(plan, out);
     certificate(plan, out);

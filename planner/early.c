@@ -1,0 +1,449 @@
+#include "planner/early.h"
+
+#include "planner/score.h"
+#include "planner/stage_samples.h"
+#include "simulator/trial_law.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
+#define SCREENING       256  // replicates that show most exchanges not to be worth all of them
+#define SIGMA           4.0  // a gain smaller than so many standard errors is none
+#define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it
+#define WORTH           1e-3 // of the objective: what a neighbour must promise to gain
+#define MOST_NEIGHBOURS 48
+#define UNSEEN          (UINT32_C(1) << 23) // beyond the replicates of any search, 1,000,000 at most
+#define QUANTILES       3
+#define NEVER           (-1)
+
+struct proposal {
+    struct rb_candidate candidate;
+    struct rb_early early;
+};
+
+struct runs {
+    int64_t *time_us, *cost_uusd; // [n]
+};
+
+struct exchange {
+    struct rb_search *search;
+    struct proposal best;
+    struct runs best_runs, runs; // [samples]; of the best, and of what is looked at
+    double plan_p;               // with which the plan without early requests keeps the constraints
+    int64_t n_tried;
+};
+
+// ---- which stages gain nodes
+
+// Nodes that stage + 1 has to request.
+static int gained(const struct rb_candidate *c, int stage)
+{
+    if (stage + 1 >= c->n_stages)
+        return 0;
+    return c->stages[stage + 1].nodes - rb_choice_kept(&c->stages[stage], &c->stages[stage + 1]);
+}
+
+static bool gains_any(const struct rb_candidate *c)
+{
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        if (gained(c, stage) > 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct rb_provisioning *provisioning_of(const struct rb_search *search, const struct rb_candidate *c,
+                                                     int stage)
+{
+    return search->scenario->sim_offers[c->stages[stage].offer].provisioning;
+}
+
+// All that early requests can save: the delays of what stages gain.
+static double delays_s(const struct rb_search *search, const struct rb_candidate *c)
+{
+    double sum = 0;
+    for (int stage = 0; stage < c->n_stages; stage++) {
+        if (gained(c, stage) > 0) {
+            const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
+            sum += rb_queue_mean_s(p) + rb_dist_mean(&p->init_s);
+        }
+    }
+    return sum;
+}
+
+void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
+                    struct rb_plan_early *backing)
+{
+    for (int stage = 0; early->any && stage < candidate->n_stages; stage++) {
+        if (early->at_us[stage] == NEVER || gained(candidate, stage) == 0)
+            continue;
+        backing[stage] = (struct rb_plan_early){
+            .offer = candidate->stages[stage + 1].offer,
+            .count = gained(candidate, stage),
+            .at_us = early->at_us[stage],
+        };
+        stages[stage].early = &backing[stage];
+        stages[stage].n_early = 1;
+    }
+}
+
+// ---- simulation
+
+static struct runs runs_create(int n)
+{
+    return (struct runs){rb_xcalloc((size_t)n, sizeof(int64_t)), rb_xcalloc((size_t)n, sizeof(int64_t))};
+}
+
+static void runs_free(struct runs *r)
+{
+    free(r->time_us);
+    free(r->cost_uusd);
+}
+
+static bool simulate(const struct rb_search *search, const struct proposal *p, uint32_t first, int n, struct runs *out,
+                     struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_plan_early early[RB_LIMIT_STAGES];
+    const struct rb_evaluate_options opt = {.samples = n, .threads = search->req->threads, .first = first};
+    rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
+    rb_early_apply(&p->candidate, &p->early, stages, early);
+    return rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, out->time_us, out->cost_uusd, err);
+}
+
+static double p_both(const struct rb_search *search, const struct runs *r, int n)
+{
+    const struct rb_plan_request *req = search->req;
+    int met = 0;
+    for (int i = 0; i < n; i++)
+        met += (req->deadline_us < 0 || r->time_us[i] <= req->deadline_us) &&
+               (req->budget_uusd < 0 || r->cost_uusd[i] <= req->budget_uusd);
+    return (double)met / n;
+}
+
+struct gain {
+    double mean, stderr_;
+};
+
+// How much less of the objective b has than a, by the same draws.
+static struct gain gain_of(const struct rb_search *search, const struct runs *a, const struct runs *b, int n)
+{
+    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
+    const int64_t *from = by_time ? a->time_us : a->cost_uusd, *to = by_time ? b->time_us : b->cost_uusd;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        sum += (double)(from[i] - to[i]);
+    for (int i = 0; i < n; i++)
+        squares += pow((double)(from[i] - to[i]) - sum / n, 2);
+    return (struct gain){sum / n, sqrt(squares / (n - 1) / n)};
+}
+
+// Clear of the confidence asked, or not less sure than the plan that the search stands for, on the same replicates.
+static bool holds(const struct rb_search *search, double p, double plan_p, int n)
+{
+    const double c = search->req->confidence;
+    return p >= c && (p >= plan_p || p - CLEAR_SIGMA * sqrt(p * (1 - p) / n) >= c);
+}
+
+// A few replicates first, then all of them.
+static bool look_at(struct exchange *x, const struct proposal *p, bool *out_better, struct rb_err *err)
+{
+    const struct rb_search *search = x->search;
+    const int n = search->req->samples, few = n < SCREENING ? n : SCREENING;
+    const double c = search->req->confidence;
+    *out_better = false;
+    x->n_tried++;
+    if (!simulate(search, p, 0, few, &x->runs, err))
+        return false;
+    if (gain_of(search, &x->best_runs, &x->runs, few).mean <= 0 ||
+        p_both(search, &x->runs, few) < c - SIGMA * sqrt(c * (1 - c) / few))
+        return true;
+    if (few < n && !simulate(search, p, 0, n, &x->runs, err))
+        return false;
+    const struct gain g = gain_of(search, &x->best_runs, &x->runs, n);
+    if (g.mean <= SIGMA * g.stderr_ || !holds(search, p_both(search, &x->runs, n), x->plan_p, n))
+        return true;
+    const struct runs swap = x->best_runs;
+    x->best_runs = x->runs;
+    x->runs = swap;
+    x->best = *p;
+    *out_better = true;
+    return true;
+}
+
+// ---- when to request
+
+// Instants of one stage: a quantile of its time less a quantile of the delay, [slow stage][slow delay].
+struct instants {
+    int64_t at_us[RB_LIMIT_STAGES][QUANTILES][QUANTILES];
+};
+
+static bool list_instants(const struct rb_search *search, const struct rb_candidate *c, struct instants *out,
+                          struct rb_err *err)
+{
+    static const double levels[QUANTILES] = {0.05, 0.5, 0.95};
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_estimate ignored;
+    struct rb_evaluate_options opt = rb_evaluate_defaults();
+    opt.samples = search->req->samples < SCREENING ? search->req->samples : SCREENING;
+    opt.threads = search->req->threads;
+    rb_candidate_stages(search->scenario, c, stages, nodes);
+    if (!rb_evaluate(search->scenario, stages, c->n_stages, &opt, &ignored, stages, err))
+        return false;
+    for (int stage = 0; stage + 1 < c->n_stages; stage++) {
+        const int64_t ends_us[QUANTILES] = {stages[stage].time_us.p5, stages[stage].time_us.p50,
+                                            stages[stage].time_us.p95};
+        const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
+        for (int d = 0; d < QUANTILES; d++) {
+            const double delay_s = rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]);
+            for (int t = 0; t < QUANTILES; t++) {
+                const int64_t at_us = ends_us[t] - rb_us_from_seconds(delay_s);
+                out->at_us[stage][t][d] = at_us > 0 ? at_us : 0;
+            }
+        }
+    }
+    return true;
+}
+
+// All stages that gain nodes request them at the same quantiles.
+static struct proposal propose(const struct rb_candidate *c, const struct instants *instants, int t, int d)
+{
+    struct proposal p = {.candidate = *c, .early.any = true};
+    for (int stage = 0; stage < c->n_stages; stage++)
+        p.early.at_us[stage] = gained(c, stage) > 0 ? instants->at_us[stage][t][d] : NEVER;
+    return p;
+}
+
+// The soonest, the middle and the latest request: where one of them pays, refine looks between them.
+static bool try_candidate(struct exchange *x, const struct rb_candidate *c, struct rb_err *err)
+{
+    struct instants instants;
+    bool better;
+    if (!list_instants(x->search, c, &instants, err))
+        return false;
+    for (int i = 0; i < QUANTILES; i++) {
+        const struct proposal p = propose(c, &instants, i, QUANTILES - 1 - i);
+        if (!look_at(x, &p, &better, err))
+            return false;
+    }
+    return true;
+}
+
+// One stage's instant at a time, or none for it.
+static bool refine_stage(struct exchange *x, const struct instants *instants, int stage, bool *out_better,
+                         struct rb_err *err)
+{
+    for (int i = -1; i < QUANTILES * QUANTILES; i++) {
+        bool better;
+        struct proposal p = x->best;
+        p.early.at_us[stage] = i < 0 ? NEVER : instants->at_us[stage][i / QUANTILES][i % QUANTILES];
+        if (p.early.at_us[stage] == x->best.early.at_us[stage])
+            continue;
+        if (!look_at(x, &p, &better, err))
+            return false;
+        *out_better |= better;
+    }
+    return true;
+}
+
+static bool refine(struct exchange *x, struct rb_err *err)
+{
+    struct instants instants;
+    bool better = x->best.early.any;
+    if (better && !list_instants(x->search, &x->best.candidate, &instants, err))
+        return false;
+    while (better && !rb_search_out_of_time(x->search)) {
+        better = false;
+        for (int stage = 0; stage < x->best.candidate.n_stages; stage++) {
+            if (gained(&x->best.candidate, stage) > 0 && !refine_stage(x, &instants, stage, &better, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+// ---- neighbours: plans that are too slow, or too dear, where nodes are waited for
+
+struct neighbour {
+    struct rb_candidate candidate;
+    double floor_uusd;
+};
+
+struct neighbours {
+    struct neighbour *items; // [n], at most MOST_NEIGHBOURS, cheapest first
+    int n;
+};
+
+static void insert(struct neighbours *list, const struct rb_candidate *c, double floor_uusd)
+{
+    int at = list->n < MOST_NEIGHBOURS ? list->n++ : MOST_NEIGHBOURS;
+    if (at == MOST_NEIGHBOURS && floor_uusd >= list->items[--at].floor_uusd)
+        return;
+    for (; at > 0 && list->items[at - 1].floor_uusd > floor_uusd; at--)
+        list->items[at] = list->items[at - 1];
+    list->items[at] = (struct neighbour){*c, floor_uusd};
+}
+
+// On the fastest laws there are for its choices: about the soonest that it is done at the confidence asked.
+static bool soonest_s(struct rb_search *search, const struct rb_candidate *c, double *out, struct rb_err *err)
+{
+    double mean_s = 0, variance_s2 = 0;
+    for (int i = 0; i < c->n_stages; i++) {
+        const struct rb_choice *choice = &c->stages[i];
+        const struct rb_stage_work work = {i, choice->offer, choice->gpus, choice->nodes, choice->nodes};
+        const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
+        if (!law)
+            return false;
+        mean_s += law->mean_s;
+        variance_s2 += law->variance_s2;
+    }
+    *out = mean_s + sqrt(variance_s2);
+    return true;
+}
+
+static bool consider(struct rb_search *search, const struct rb_candidate *c, double to_beat_uusd,
+                     struct neighbours *list, struct rb_err *err)
+{
+    double floor_uusd, soon_s;
+    if (!gains_any(c))
+        return true;
+    if (!rb_score_floor_uusd(search, c, &floor_uusd, err))
+        return false;
+    if (floor_uusd >= to_beat_uusd)
+        return true;
+    if (!soonest_s(search, c, &soon_s, err))
+        return false;
+    if (search->req->deadline_us < 0 || soon_s * 1e6 <= (double)search->req->deadline_us)
+        insert(list, c, floor_uusd);
+    return true;
+}
+
+// Every other choice of one stage.
+static bool list_neighbours(struct rb_search *search, const struct rb_candidate *from, int stage, double to_beat_uusd,
+                            struct neighbours *list, struct rb_err *err)
+{
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_sizes *sizes = &search->sizes[offer];
+        const bool wanted = sizes->n > 0 && !rb_search_is_outbid(search, offer);
+        const int most = wanted ? rb_search_useful_nodes(search, stage, offer) : 0;
+        for (int i = 0; i < sizes->n && !rb_search_out_of_time(search); i++) {
+            struct rb_candidate c = *from;
+            int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]);
+            for (; nodes <= most; nodes++) {
+                c.stages[stage] = (struct rb_choice){offer, sizes->gpus[i], nodes};
+                if (!consider(search, &c, to_beat_uusd, list, err))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct neighbour *items = rb_xcalloc(MOST_NEIGHBOURS, sizeof *items);
+    struct neighbours list = {.items = items};
+    const struct rb_candidate from = x->best.candidate;
+    for (int stage = 0; stage < from.n_stages; stage++) {
+        if (!list_neighbours(x->search, &from, stage, to_beat_uusd, &list, err))
+            return false;
+    }
+    for (int i = 0; i < list.n && !rb_search_out_of_time(x->search); i++) {
+        if (!try_candidate(x, &list.items[i].candidate, err))
+            return false;
+    }
+    return true;
+}
+
+// ---- the whole
+
+static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_search *search = x->search;
+    const int n = search->req->samples;
+    x->best.candidate = result->best;
+    if (!simulate(search, &x->best, 0, n, &x->best_runs, err))
+        return false;
+    x->plan_p = p_both(search, &x->best_runs, n);
+    if (!try_candidate(x, &result->best, err) || !refine(x, err))
+        return false;
+    if (!search->by_laws)
+        return true; // bounds that pick neighbours are those of laws
+    const double to_beat = (double)result->best.estimate.cost_uusd.mean * (1 - WORTH);
+    return try_neighbours(x, to_beat, err) && refine(x, err);
+}
+
+// On replicates that have not led to it: *out_gain against the plan, and whether it stands.
+static bool confirm(struct exchange *x, const struct rb_plan_result *result, struct gain *out_gain, bool *out_stands,
+                    struct rb_err *err)
+{
+    const struct rb_search *search = x->search;
+    const int n = search->req->samples;
+    const struct proposal plan = {.candidate = result->best};
+    struct runs *before = &x->best_runs, *after = &x->runs;
+    if (!simulate(search, &plan, UNSEEN, n, before, err) || !simulate(search, &x->best, UNSEEN, n, after, err))
+        return false;
+    *out_gain = gain_of(search, before, after, n);
+    *out_stands = out_gain->mean > SIGMA * out_gain->stderr_ &&
+                  holds(search, p_both(search, after, n), p_both(search, before, n), n);
+    return true;
+}
+
+static void explain(struct exchange *x, const struct gain *g)
+{
+    struct rb_search *search = x->search;
+    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
+    char gain[32], stderr_[32], at[32];
+    if (!rb_search_explains(search))
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    rb_candidate_text(search->scenario, &x->best.candidate, &text);
+    for (int stage = 0; stage < x->best.candidate.n_stages; stage++) {
+        if (x->best.early.at_us[stage] != NEVER)
+            rb_buf_printf(&text, "; %d nodes for stage %d requested %s into stage %d",
+                          gained(&x->best.candidate, stage), stage + 1,
+                          rb_format_duration(x->best.early.at_us[stage], at), stage);
+    }
+    char *(*format)(int64_t, char[static 32]) = by_time ? rb_format_duration : rb_format_money;
+    rb_search_note(search, "early requests: %s: saves %s (standard error %s, %d runs that the search had not seen)",
+                   rb_buf_str(&text), format(llround(g->mean), gain), format(llround(g->stderr_), stderr_),
+                   search->req->samples);
+}
+
+static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
+{
+    struct gain g;
+    bool stands = false;
+    if (!exchange(x, result, err) || (x->best.early.any && !confirm(x, result, &g, &stands, err)))
+        return false;
+    if (!stands) {
+        rb_search_note(x->search, "early requests: none of %lld exchanges saves more than four standard errors%s",
+                       (long long)x->n_tried, x->best.early.any ? " on runs that the search had not seen" : "");
+        return true;
+    }
+    explain(x, &g);
+    result->best = x->best.candidate;
+    result->early = x->best.early;
+    return true;
+}
+
+bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, struct rb_err *err)
+{
+    const int n = search->req->samples;
+    if (!result->feasible || rb_search_out_of_time(search))
+        return true;
+    if (delays_s(search, &result->best) * 1e6 < LONG_DELAY * (double)result->best.estimate.time_us.mean ||
+        !gains_any(&result->best)) {
+        rb_search_note(search, "early requests: not looked for: no stage but the first gains nodes whose delay counts");
+        return true;
+    }
+    struct exchange x = {.search = search, .best_runs = runs_create(n), .runs = runs_create(n)};
+    const bool ok = improve(&x, result, err);
+    runs_free(&x.best_runs);
+    runs_free(&x.runs);
+    return ok;
+}
