@@ -3,6 +3,7 @@
 
 #include "profiles/infra.h"
 #include "profiles/job_names.h"
+#include "profiles/job_policy.h"
 
 #include <string.h>
 
@@ -31,19 +32,27 @@ static bool is_one_of(const char *word, const char *const *names)
 
 static const char *other_tuner(const struct rb_job *job)
 {
-    static const char *const carried_out[] = {"sha", "random", "grid", NULL};
+    static const char *const carried_out[] = {"sha", "hyperband", "asha", "random", "grid", NULL};
     return is_one_of(job->scheduler.type, carried_out) ? NULL : job->scheduler.type;
 }
 
 static const char *several_brackets(const struct rb_job *job)
 {
-    return job->scheduler.brackets > 1 ? "more than one bracket" : NULL;
+    static const char *const have_brackets[] = {"hyperband", "asha", NULL};
+    return job->scheduler.brackets > 1 && !is_one_of(job->scheduler.type, have_brackets) ? "more than one bracket"
+                                                                                         : NULL;
 }
 
 static const char *other_policy(const struct rb_job *job)
 {
-    static const char *const carried_out[] = {"elastic", "static", NULL};
+    static const char *const carried_out[] = {"elastic", "static", "hypersched", "lookahead", NULL};
     return is_one_of(job->policy, carried_out) ? NULL : job->policy;
+}
+
+// They admit trials one by one.
+static const char *rungs_under_a_policy_that_admits(const struct rb_job *job)
+{
+    return rb_policy_has_options(job->policy) && strcmp(job->scheduler.type, "asha") != 0 ? job->policy : NULL;
 }
 
 static const char *shared_gpus(const struct rb_job *job)
@@ -84,9 +93,10 @@ static const struct {
     const char *(*asked)(const struct rb_job *job);
     const char *instead;
 } unsupported[] = {
-    {"scheduler.type", other_tuner, "use sha, random or grid"},
-    {"scheduler.brackets", several_brackets, "use 1"},
-    {"policy", other_policy, "use elastic or static"},
+    {"scheduler.type", other_tuner, "use sha, hyperband, asha, random or grid"},
+    {"scheduler.brackets", several_brackets, "use scheduler.type: hyperband"},
+    {"policy", other_policy, "use elastic, static, hypersched or lookahead"},
+    {"policy", rungs_under_a_policy_that_admits, "it goes with scheduler.type: asha; use that, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "leave share out"},
     {"trial.batch", tuned_batch, "leave batch out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},

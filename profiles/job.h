@@ -10,6 +10,10 @@
 
 enum rb_goal { RB_GOAL_MAXIMIZE, RB_GOAL_MINIMIZE };
 enum rb_rungs { RB_RUNGS_CUMULATIVE, RB_RUNGS_ADDITIONAL };
+enum rb_brackets_run { RB_BRACKETS_IN_TURN, RB_BRACKETS_SIDE_BY_SIDE };
+enum rb_rule { RB_RULE_PROMOTE, RB_RULE_STOP, RB_RULE_SPECULATE };
+enum rb_scaling { RB_SCALING_MEASURED, RB_SCALING_LINEAR };
+enum rb_sharing { RB_SHARING_UNIFORM, RB_SHARING_BEST, RB_SHARING_SOFTMAX, RB_SHARING_RANDOM, RB_SHARING_NONE };
 enum rb_spot { RB_SPOT_NEVER, RB_SPOT_ALLOW, RB_SPOT_ONLY };
 enum rb_objective { RB_OBJECTIVE_MIN_COST, RB_OBJECTIVE_MIN_TIME };
 enum rb_drift { RB_DRIFT_REPLAN, RB_DRIFT_WARN, RB_DRIFT_STOP };
@@ -25,13 +29,28 @@ struct rb_key_value {
 
 struct rb_scheduler {
     const char *type;        // a tuner's name
-    int num_trials;          // grid: 0 means all points
+    int num_trials;          // grid: 0 means all points; hyperband: 0, its brackets say how many
     int64_t min_resource;    // r
     int64_t max_resource;    // R
     int eta;                 // >= 2
     const char *unit;        // label only
     enum rb_rungs rungs;
-    int brackets;
+    int brackets;            // hyperband, asha: the most aggressive ones, at most s_max + 1
+    enum rb_brackets_run brackets_run; // hyperband
+    enum rb_rule rule;       // asha: when a trial gives way to others
+};
+
+// What hypersched does, each idea to be switched off. Other policies take no notice.
+struct rb_policy_options {
+    bool speculation;        // the default of scheduler.rule is speculate; false: promote, which is plain asha
+    bool overhead;           // the cost of a restart counts; false: it is taken for 0
+    bool admission;          // no new trial that cannot catch up by the deadline; false: trials until the deadline
+    enum rb_scaling scaling; // of training with GPUs: as the profile says, or linear
+    bool has_exploration;    // admit until a fixed fraction of the time has passed, instead of the rule
+    double exploration;      // that fraction, 0..1
+    enum rb_sharing allocation; // who gets the GPUs beyond one atom each
+    int resize_interval;     // results of a trial between two of its resizes
+    int atom_gpus;           // the bundle of GPUs that is handed out
 };
 
 struct rb_trial_spec {
@@ -83,6 +102,7 @@ struct rb_job {
     struct rb_space space;
     struct rb_scheduler scheduler;
     const char *policy;
+    struct rb_policy_options policy_options;
     const char *profile;     // name in the store
     struct rb_trial_spec trial;
     const struct rb_key_value *envs;

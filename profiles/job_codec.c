@@ -1,13 +1,15 @@
 // The reader of job.yaml: every key, its default, its range. Sections with a grammar of their own are read by
-// space_codec.c (parameters), job_trial.c (trial) and job_resources.c (resources). Source:
-// docs/formats/job.md, which lists the same keys.
+// space_codec.c (parameters), job_scheduler.c (scheduler), job_policy.c (policy, policy_options), job_trial.c (trial) and
+// job_resources.c (resources). Source: docs/formats/job.md, which lists the same keys.
 #include "profiles/job.h"
 
 #include "base/limits.h"
 #include "base/units.h"
 #include "profiles/job_names.h"
 #include "profiles/job_overrides.h"
+#include "profiles/job_policy.h"
 #include "profiles/job_resources.h"
+#include "profiles/job_scheduler.h"
 #include "profiles/job_trial.h"
 #include "profiles/keys.h"
 
@@ -18,7 +20,6 @@
 
 #define MAX_SEED     (INT64_C(1) << 53) // kept by every reader of JSON
 #define MAX_NAME_LEN 40                 // goes into tags and host names
-#define MAX_ETA      1024
 
 // --- identity ---
 
@@ -73,55 +74,6 @@ static bool read_metric(const struct rb_node *node, struct rb_arena *arena, stru
     job->goal = (enum rb_goal)choice;
     job->has_target = target != NULL;
     return !target || rb_node_double(target, -DBL_MAX, DBL_MAX, &job->target, err);
-}
-
-// --- scheduler and policy ---
-
-static bool read_name_of(struct rb_map *m, const char *key, const char *const *names, const char *fallback,
-                         const char **out, struct rb_err *err)
-{
-    const struct rb_node *node = rb_map_get(m, key);
-    int choice;
-    if (!node) {
-        *out = fallback;
-        return true;
-    }
-    if (!rb_node_choice(node, names, rb_names_count(names), &choice, err))
-        return false;
-    *out = names[choice];
-    return true;
-}
-
-// hyperband derives the number from its brackets, and grid has all points unless told otherwise.
-static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
-{
-    const bool may_derive = strcmp(s->type, "grid") == 0 || strcmp(s->type, "hyperband") == 0;
-    const struct rb_node *node;
-    if (may_derive)
-        return rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err);
-    return rb_map_need(m, "num_trials", &node, err) &&
-           rb_keys_count(m, "num_trials", 1, RB_LIMIT_TRIALS, 0, &s->num_trials, err);
-}
-
-static bool read_scheduler(const struct rb_node *node, struct rb_arena *arena, struct rb_scheduler *s,
-                           struct rb_err *err)
-{
-    static const char *const keys[] = {"type",     "num_trials", "min_resource", "max_resource", "eta", "unit", "rungs",
-                                       "brackets", NULL};
-    struct rb_map m;
-    const struct rb_node *max;
-    int rungs;
-    if (!rb_keys_begin(&m, node, keys, err) || !read_name_of(&m, "type", rb_tuner_names, "sha", &s->type, err) ||
-        !read_num_trials(&m, s, err) || !rb_map_need(&m, "max_resource", &max, err) ||
-        !rb_node_int(max, 1, RB_LIMIT_RESOURCE, &s->max_resource, err) ||
-        !rb_keys_int(&m, "min_resource", 1, s->max_resource, 1, &s->min_resource, err) ||
-        !rb_keys_count(&m, "eta", 2, MAX_ETA, 3, &s->eta, err) ||
-        !rb_keys_text(&m, "unit", "epoch", arena, &s->unit, err) ||
-        !rb_keys_choice(&m, "rungs", rb_rungs_names, rb_names_count(rb_rungs_names), 0, &rungs, err) ||
-        !rb_keys_count(&m, "brackets", 1, RB_LIMIT_STAGES, 1, &s->brackets, err))
-        return false;
-    s->rungs = (enum rb_rungs)rungs;
-    return true;
 }
 
 // --- environment and command ---
@@ -288,10 +240,10 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
 
 // --- the whole ---
 
-static const char *const job_keys[] = {"version",   "name",       "workdir",    "seed",     "metric",    "parameters",
-                                       "scheduler", "policy",     "profile",    "trial",    "envs",      "secrets",
-                                       "setup",     "run",        "checkpoint", "data",     "resources", "deadline",
-                                       "budget",    "confidence", "objective",  "on_drift", NULL};
+static const char *const job_keys[] = {
+    "version",        "name",      "workdir",  "seed",   "metric",     "parameters", "scheduler", "policy",
+    "policy_options", "profile",   "trial",    "envs",   "secrets",    "setup",      "run",       "checkpoint",
+    "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",  NULL};
 
 static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
@@ -302,8 +254,11 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
         return false;
     const struct rb_node *parameters = rb_keys_given(&m, "parameters");
     return (!parameters || rb_space_read(parameters, arena, &job->space, err)) &&
-           rb_map_need(&m, "scheduler", &scheduler, err) && read_scheduler(scheduler, arena, &job->scheduler, err) &&
-           read_name_of(&m, "policy", rb_policy_names, "elastic", &job->policy, err) &&
+           rb_policy_read(rb_map_get(&m, "policy"), &job->policy, err) &&
+           rb_policy_options_read(rb_keys_given(&m, "policy_options"), job->policy, &job->policy_options, err) &&
+           rb_map_need(&m, "scheduler", &scheduler, err) &&
+           rb_scheduler_read(scheduler, rb_policy_rule(job->policy, &job->policy_options), arena, &job->scheduler,
+                             err) &&
            rb_trial_spec_read(rb_keys_given(&m, "trial"), arena, &job->trial, err) &&
            read_command(&m, arena, job, err) && read_checkpoint(rb_keys_given(&m, "checkpoint"), arena, job, err) &&
            read_data(rb_keys_given(&m, "data"), job, err) &&

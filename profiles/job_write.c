@@ -4,7 +4,9 @@
 
 #include "base/units.h"
 #include "profiles/job_names.h"
+#include "profiles/job_policy.h"
 #include "profiles/job_resources.h"
+#include "profiles/job_scheduler.h"
 #include "profiles/job_trial.h"
 
 static void write_metric(const struct rb_job *job, struct rb_json *j)
@@ -21,19 +23,14 @@ static void write_metric(const struct rb_job *job, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_scheduler(const struct rb_scheduler *s, struct rb_json *j)
+// Options of the policies that have some.
+static void write_policy(const struct rb_job *job, struct rb_json *j)
 {
-    rb_json_key(j, "scheduler");
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "type", s->type);
-    rb_json_kint(j, "num_trials", s->num_trials);
-    rb_json_kint(j, "min_resource", s->min_resource);
-    rb_json_kint(j, "max_resource", s->max_resource);
-    rb_json_kint(j, "eta", s->eta);
-    rb_json_kstring(j, "unit", s->unit);
-    rb_json_kstring(j, "rungs", rb_rungs_names[s->rungs]);
-    rb_json_kint(j, "brackets", s->brackets);
-    rb_json_end_object(j);
+    rb_json_kstring(j, "policy", job->policy);
+    if (rb_policy_has_options(job->policy)) {
+        rb_json_key(j, "policy_options");
+        rb_policy_options_write(&job->policy_options, j);
+    }
 }
 
 static void write_command(const struct rb_job *job, struct rb_json *j)
@@ -109,8 +106,9 @@ void rb_job_write(const struct rb_job *job, struct rb_json *j)
     write_metric(job, j);
     rb_json_key(j, "parameters");
     rb_space_write(&job->space, j);
-    write_scheduler(&job->scheduler, j);
-    rb_json_kstring(j, "policy", job->policy);
+    rb_json_key(j, "scheduler");
+    rb_scheduler_write(&job->scheduler, j);
+    write_policy(job, j);
     rb_json_kstring(j, "profile", job->profile);
     rb_json_key(j, "trial");
     rb_trial_spec_write(&job->trial, j);

@@ -72,6 +72,12 @@ static void test_defaults_of_the_minimal_job(void **state)
     assert_int_equal(j->scheduler.rungs, RB_RUNGS_CUMULATIVE);
     assert_int_equal(j->scheduler.brackets, 1);
     assert_string_equal(j->policy, "elastic");
+    assert_true(j->policy_options.speculation && j->policy_options.overhead && j->policy_options.admission);
+    assert_int_equal(j->policy_options.scaling, RB_SCALING_MEASURED);
+    assert_false(j->policy_options.has_exploration);
+    assert_int_equal(j->policy_options.allocation, RB_SHARING_UNIFORM);
+    assert_int_equal(j->policy_options.resize_interval, 6);
+    assert_int_equal(j->policy_options.atom_gpus, 1);
     assert_int_equal(j->trial.n_sizes, 1);
     assert_int_equal(j->trial.sizes[0], 1);
     assert_int_equal(j->trial.n_shares, 1);
@@ -109,9 +115,11 @@ static void test_every_key_is_read(void **state)
         "seed: 9007199254740992\n"
         "metric: {name: loss, goal: minimize, target: 0.05}\n"
         "parameters: {epochs: 100}\n"
-        "scheduler: {type: hyperband, num_trials: 7, min_resource: 2, max_resource: 81, eta: 4,\n"
-        "            unit: step, rungs: additional, brackets: 3}\n"
+        "scheduler: {type: hyperband, num_trials: 0, min_resource: 2, max_resource: 81, eta: 4,\n"
+        "            unit: step, rungs: additional, brackets: 3, brackets_run: in_turn, rule: null}\n"
         "policy: hypersched\n"
+        "policy_options: {speculation: false, overhead: false, admission: false, scaling: linear, exploration: 0.3,\n"
+        "                 allocation: softmax, resize_interval: 9, atom: 2}\n"
         "profile: other\n"
         "trial:\n"
         "  gpus: {min: 1, max: 8, sizes: [8, 2, 4], share: [2, 1]}\n"
@@ -153,6 +161,13 @@ static void test_every_key_is_read(void **state)
     assert_near(j->target, 0.05, 0);
     assert_int_equal(j->scheduler.rungs, RB_RUNGS_ADDITIONAL);
     assert_int_equal(j->scheduler.brackets, 3);
+    assert_false(j->policy_options.speculation || j->policy_options.overhead || j->policy_options.admission);
+    assert_int_equal(j->policy_options.scaling, RB_SCALING_LINEAR);
+    assert_true(j->policy_options.has_exploration);
+    assert_near(j->policy_options.exploration, 0.3, 0);
+    assert_int_equal(j->policy_options.allocation, RB_SHARING_SOFTMAX);
+    assert_int_equal(j->policy_options.resize_interval, 9);
+    assert_int_equal(j->policy_options.atom_gpus, 2);
     assert_int_equal(j->trial.n_sizes, 3);
     assert_int_equal(j->trial.sizes[0], 2);
     assert_int_equal(j->trial.sizes[2], 8);
@@ -293,6 +308,22 @@ static void test_bad_scheduler(void **state)
         {4, "scheduler: {num_trials: 8, max_resource: 5, rungs: cumulativ}", 4, "scheduler.rungs", "did you mean"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, brackets: 0}", 4, "scheduler.brackets", "in 1..64"},
         {4, "scheduler: {num_trials: 8, max_resource: 1e3}", 4, "scheduler.max_resource", "whole number"},
+        {4, "scheduler: {type: hyperband, num_trials: 143, max_resource: 81}", 4, "scheduler.num_trials",
+         "follows from min_resource, max_resource, eta"},
+        {4, "scheduler: {type: hyperband, max_resource: 81, brackets: 6}", 4, "scheduler.brackets", "at most 5, got 6"},
+        {4, "scheduler: {type: asha, num_trials: 9, max_resource: 80, brackets: 5}", 4, "scheduler.brackets",
+         "at most 4, got 5"},
+        {4, "scheduler: {num_trials: 8, max_resource: 5, rule: stop}", 4, "scheduler.rule",
+         "only scheduler.type: asha"},
+        {4, "scheduler: {type: asha, num_trials: 8, max_resource: 5, rule: stpo}", 4, "scheduler.rule",
+         "did you mean \"stop\""},
+        {4, "scheduler: {type: asha, num_trials: 8, max_resource: 5, brackets_run: in_turn}", 4,
+         "scheduler.brackets_run", "only scheduler.type: hyperband"},
+        {4, "scheduler: {type: asha, num_trials: 8, max_resource: 5, rungs: additional}", 4, "scheduler.rungs",
+         "expected cumulative"},
+        {4, "scheduler: {type: hyperband, max_resource: 5, brackets_run: side_by_side, rungs: additional}", 4,
+         "scheduler.rungs", "expected cumulative"},
+        {0, "policy_options: {atom: 2}", 7, "policy_options", "leave them out of policy: elastic"},
         {0, "policy: elastik", 7, "policy", "did you mean \"elastic\""},
         {0, "policy:", 7, "policy", "expected"},
     };
@@ -528,6 +559,59 @@ static void test_a_deep_override_is_refused(void **state)
     free(yaml);
 }
 
+static void test_bad_policy_options(void **state)
+{
+    (void)state;
+    static const struct bad_case cases[] = {
+        {0, "policy: hypersched\npolicy_options: 3", 8, "policy_options", "expected a map"},
+        {0, "policy: hypersched\npolicy_options: {speculate: true}", 8, "policy_options.speculate",
+         "did you mean \"speculation\""},
+        {0, "policy: hypersched\npolicy_options: {overhead: 1}", 8, "policy_options.overhead", "true or false"},
+        {0, "policy: hypersched\npolicy_options: {scaling: lineal}", 8, "policy_options.scaling",
+         "did you mean \"linear\""},
+        {0, "policy: hypersched\npolicy_options: {exploration: 1.1}", 8, "policy_options.exploration", ""},
+        {0, "policy: lookahead\npolicy_options: {allocation: all}", 8, "policy_options.allocation",
+         "uniform, best, softmax, random or none"},
+        {0, "policy: lookahead\npolicy_options: {resize_interval: 0}", 8, "policy_options.resize_interval",
+         "in 1..1000000"},
+        {0, "policy: lookahead\npolicy_options: {atom: 0}", 8, "policy_options.atom", "in 1..4096"},
+    };
+    check_bad(cases, N_OF(cases));
+}
+
+// --- what follows from other keys ---
+
+static void test_scheduler_defaults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheduler, *policy;
+        int brackets;
+        enum rb_rule rule;
+    } cases[] = {
+        {"scheduler: {type: hyperband, max_resource: 81}", "", 5, RB_RULE_PROMOTE},
+        {"scheduler: {type: hyperband, max_resource: 80}", "", 4, RB_RULE_PROMOTE},
+        {"scheduler: {type: hyperband, max_resource: 81, num_trials: 0, brackets: 2}", "", 2, RB_RULE_PROMOTE},
+        {"scheduler: {type: hyperband, min_resource: 7, max_resource: 20}", "", 1, RB_RULE_PROMOTE},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "", 1, RB_RULE_PROMOTE},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81, rule: stop, brackets: 5}", "", 5, RB_RULE_STOP},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "policy: hypersched", 1, RB_RULE_SPECULATE},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "policy: lookahead", 1, RB_RULE_SPECULATE},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81}",
+         "policy: hypersched\npolicy_options: {speculation: false}", 1, RB_RULE_PROMOTE},
+        {"scheduler: {type: asha, num_trials: 5, max_resource: 81, rule: stop}", "policy: hypersched", 1, RB_RULE_STOP},
+        {"scheduler: {type: sha, num_trials: 5, max_resource: 81}", "policy: hypersched", 1, RB_RULE_PROMOTE},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char text[300];
+        snprintf(text, sizeof text, "%s\n%s", cases[i].scheduler, cases[i].policy);
+        struct fixture f = loaded(4, text);
+        assert_int_equal(f.job.scheduler.brackets, cases[i].brackets);
+        assert_int_equal(f.job.scheduler.rule, cases[i].rule);
+        rb_arena_finish(&f.arena);
+    }
+}
+
 // --- not carried out yet ---
 
 static void test_what_is_supported(void **state)
@@ -543,8 +627,13 @@ static void test_what_is_supported(void **state)
         {0, "resources: {infra: [aws, gcp/us-central1, mock/us-east-1, local], spot: only}", NULL},
         {4, "scheduler: {type: grid, max_resource: 5}", NULL},
         {4, "scheduler: {type: random, num_trials: 5, max_resource: 5}", NULL},
-        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}", "scheduler.type"},
-        {4, "scheduler: {type: hyperband, max_resource: 5}", "scheduler.type"},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}", NULL},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5, brackets: 2}", NULL},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: hypersched", NULL},
+        {4, "scheduler: {type: asha, num_trials: 5, max_resource: 5}\npolicy: lookahead", NULL},
+        {4, "scheduler: {type: hyperband, max_resource: 5}", NULL},
+        {4, "scheduler: {type: hyperband, max_resource: 5}\npolicy: hypersched", "policy"},
+        {0, "policy: lookahead", "policy"},
         {4, "scheduler: {num_trials: 5, max_resource: 5, brackets: 2}", "scheduler.brackets"},
         {0, "policy: pollux", "policy"},
         {0, "trial: {gpus: {max: 4, share: [1, 2]}}", "trial.gpus.share"},
@@ -585,6 +674,8 @@ int main(void)
         cmocka_unit_test(test_gpu_sizes),
         cmocka_unit_test(test_bad_identity),
         cmocka_unit_test(test_bad_scheduler),
+        cmocka_unit_test(test_bad_policy_options),
+        cmocka_unit_test(test_scheduler_defaults),
         cmocka_unit_test(test_bad_trial),
         cmocka_unit_test(test_bad_command_and_files),
         cmocka_unit_test(test_bad_resources_and_constraints),

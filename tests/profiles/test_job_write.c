@@ -4,6 +4,8 @@
 
 #include "base/units.h"
 #include "profiles/job.h"
+#include "profiles/job_policy.h"
+#include "profiles/job_scheduler.h"
 
 struct maker {
     struct rb_stream s;
@@ -133,12 +135,31 @@ static struct rb_scheduler any_scheduler(struct maker *m)
     struct rb_scheduler s = {.type = pick(m, types, N_OF(types)),
                              .max_resource = between(m, 1, 1000000),
                              .eta = (int)between(m, 2, 10),
-                             .unit = any_text(m),
-                             .rungs = (enum rb_rungs)between(m, 0, 1),
-                             .brackets = (int)between(m, 1, 5)};
-    s.num_trials = (int)between(m, strcmp(s.type, "grid") == 0 || strcmp(s.type, "hyperband") == 0 ? 0 : 1, 131072);
+                             .unit = any_text(m)};
+    const bool hyperband = strcmp(s.type, "hyperband") == 0, asha = strcmp(s.type, "asha") == 0;
+    s.num_trials = hyperband ? 0 : (int)between(m, strcmp(s.type, "grid") == 0 ? 0 : 1, 131072);
     s.min_resource = between(m, 1, s.max_resource);
+    const int most = hyperband || asha ? rb_scheduler_s_max(s.min_resource, s.max_resource, s.eta) + 1 : 5;
+    s.brackets = (int)between(m, 1, most);
+    s.brackets_run = hyperband ? (enum rb_brackets_run)between(m, 0, 1) : RB_BRACKETS_IN_TURN;
+    s.rule = asha ? (enum rb_rule)between(m, 0, 2) : RB_RULE_PROMOTE;
+    if (!asha && s.brackets_run == RB_BRACKETS_IN_TURN)
+        s.rungs = (enum rb_rungs)between(m, 0, 1);
     return s;
+}
+
+static struct rb_policy_options any_options(struct maker *m)
+{
+    struct rb_policy_options o = {.speculation = coin(m),
+                                  .overhead = coin(m),
+                                  .admission = coin(m),
+                                  .scaling = (enum rb_scaling)between(m, 0, 1),
+                                  .has_exploration = coin(m),
+                                  .allocation = (enum rb_sharing)between(m, 0, 4),
+                                  .resize_interval = (int)between(m, 1, 100),
+                                  .atom_gpus = (int)between(m, 1, 16)};
+    o.exploration = o.has_exploration ? rb_stream_uniform(&m->s) : 0;
+    return o;
 }
 
 static const int *ascending(struct maker *m, int low, int high, int n)
@@ -213,7 +234,7 @@ static struct rb_resources any_resources(struct maker *m)
 static struct rb_job any_job(struct maker *m)
 {
     static const char *const names[] = {"cifar", "a", "0-9-z"};
-    static const char *const policies[] = {"elastic", "static", "fluid", "goodput"};
+    static const char *const policies[] = {"elastic", "static", "hypersched", "lookahead", "goodput"};
     static const char *const envs[] = {"A", "B_2", "_c"};
     static const char *const secrets[] = {"TOKEN", "KEY"};
     static const char *const uris[] = {NULL, "s3://bucket/a-b", "gs://b_1/x=y/z.w"};
@@ -242,6 +263,10 @@ static struct rb_job any_job(struct maker *m)
                        .confidence = rb_stream_uniform(&m->s),
                        .objective = (enum rb_objective)between(m, 0, 1),
                        .on_drift = (enum rb_drift)between(m, 0, 2)};
+    if (rb_policy_has_options(j.policy))
+        j.policy_options = any_options(m);
+    else
+        rb_policy_options_read(NULL, j.policy, &j.policy_options, NULL);
     j.envs = some_pairs(m, envs, (int)N_OF(envs), true, &j.n_envs);
     j.target = j.has_target ? any_double(m) : 0;
     j.data_uusd_per_gb = j.data_bytes ? between(m, 0, 1000000) : 0;
@@ -315,7 +340,16 @@ static void same_scheduler(const struct rb_scheduler *a, const struct rb_schedul
     assert_string_equal(a->unit, b->unit);
     assert_true(a->num_trials == b->num_trials && a->min_resource == b->min_resource &&
                 a->max_resource == b->max_resource && a->eta == b->eta && a->rungs == b->rungs &&
-                a->brackets == b->brackets);
+                a->brackets == b->brackets && a->brackets_run == b->brackets_run && a->rule == b->rule);
+}
+
+static void same_options(const struct rb_policy_options *a, const struct rb_policy_options *b)
+{
+    assert_true(a->speculation == b->speculation && a->overhead == b->overhead && a->admission == b->admission &&
+                a->scaling == b->scaling && a->has_exploration == b->has_exploration &&
+                a->allocation == b->allocation && a->resize_interval == b->resize_interval &&
+                a->atom_gpus == b->atom_gpus);
+    same_double(a->exploration, b->exploration);
 }
 
 static void same_trial(const struct rb_trial_spec *a, const struct rb_trial_spec *b)
@@ -359,6 +393,7 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     same_space(&a->space, &b->space);
     same_scheduler(&a->scheduler, &b->scheduler);
     assert_string_equal(a->policy, b->policy);
+    same_options(&a->policy_options, &b->policy_options);
     assert_string_equal(a->profile, b->profile);
     same_trial(&a->trial, &b->trial);
     same_pairs(a->envs, a->n_envs, b->envs, b->n_envs);
