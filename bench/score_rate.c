@@ -107,30 +107,22 @@ struct scored {
     double p_deadline, cost_uusd;
 };
 
-static struct scored score(const struct plan *p, int terms, const struct rb_limit_weights *deadline)
+static struct scored score(const struct plan *p, const struct rb_limit_weights *deadline)
 {
-    double re[RB_ON_TIME_TERMS + 8], im[RB_ON_TIME_TERMS + 8];
-    struct rb_product product = {.re = re, .im = im};
-    const int last = p->candidate.n_stages - 1;
-    struct scored s = {0};
-    rb_product_begin(&product, terms);
-    for (int i = 0; i < last; i++)
-        rb_product_multiply(&product, &product, p->transforms[i]);
-    s.p_deadline = rb_product_below_with(&product, p->transforms[last], deadline);
-    for (int i = 0; i <= last; i++)
+    struct scored s = {.p_deadline = rb_transforms_below(p->transforms, p->candidate.n_stages, deadline)};
+    for (int i = 0; i < p->candidate.n_stages; i++)
         s.cost_uusd += p->cost_uusd[i];
     return s;
 }
 
 static double score_ns(const struct bench *b)
 {
-    const int terms = rb_on_time_terms(b->search.on_time);
     const struct rb_limit_weights deadline = rb_on_time_deadline(b->search.on_time);
     double sum = 0, start_s = cpu_s(), passed_s = 0;
     int64_t n = 0;
     for (; passed_s < MEASURE_S; passed_s = cpu_s() - start_s) {
         for (int i = 0; i < 1024; i++) {
-            struct scored s = score(&b->plans[i % N_PLANS], terms, &deadline);
+            struct scored s = score(&b->plans[i % N_PLANS], &deadline);
             sum += s.p_deadline + s.cost_uusd;
         }
         n += 1024;
@@ -180,7 +172,6 @@ static double whole_ns(struct bench *b)
 // Largest distance between the score's probability and the reference's, over all plans.
 static double farthest(const struct bench *b, struct rb_stage_times *fine)
 {
-    const int terms = rb_on_time_terms(b->search.on_time);
     const struct rb_limit_weights deadline = rb_on_time_deadline(b->search.on_time);
     double error = 0;
     for (int n = 0; n < N_PLANS; n++) {
@@ -188,7 +179,7 @@ static double farthest(const struct bench *b, struct rb_stage_times *fine)
         rb_arena_init(&arena);
         struct rb_law_sum sum = sum_of(b, fine, &b->plans[n].candidate, FINER, &arena);
         double p = rb_law_sum_below(&sum, (double)b->req.deadline_us / 1e6);
-        error = fmax(error, fabs(score(&b->plans[n], terms, &deadline).p_deadline - p));
+        error = fmax(error, fabs(score(&b->plans[n], &deadline).p_deadline - p));
         rb_arena_finish(&arena);
     }
     return error;

@@ -131,13 +131,38 @@ void rb_product_begin(struct rb_product *p, int n_terms)
     }
 }
 
+// Some frequencies of a product, by value: compilers need not fear that results overlap factors.
+struct block {
+    double re[LANES], im[LANES];
+};
+
+static inline struct block block_of(const double *re, const double *im)
+{
+    struct block b;
+    for (int i = 0; i < LANES; i++) {
+        b.re[i] = re[i];
+        b.im[i] = im[i];
+    }
+    return b;
+}
+
+static inline struct block block_times(struct block a, const double *re, const double *im)
+{
+    struct block out;
+    for (int i = 0; i < LANES; i++) {
+        out.re[i] = a.re[i] * re[i] - a.im[i] * im[i];
+        out.im[i] = a.re[i] * im[i] + a.im[i] * re[i];
+    }
+    return out;
+}
+
 void rb_product_multiply(struct rb_product *out, const struct rb_product *a, const struct rb_transform *b)
 {
     out->n = a->n < b->n ? a->n : b->n;
-    for (int k = 0; k < out->n; k++) {
-        double re = a->re[k] * b->re[k] - a->im[k] * b->im[k];
-        out->im[k] = a->re[k] * b->im[k] + a->im[k] * b->re[k];
-        out->re[k] = re;
+    for (int k = 0; k < out->n; k += LANES) {
+        const struct block block = block_times(block_of(a->re + k, a->im + k), b->re + k, b->im + k);
+        memcpy(out->re + k, block.re, sizeof block.re);
+        memcpy(out->im + k, block.im, sizeof block.im);
     }
 }
 
@@ -153,6 +178,12 @@ struct rb_limit_weights rb_on_time_weights(struct rb_on_time *o, double limit_s)
     return (struct rb_limit_weights){re, im};
 }
 
+static inline void weigh(double *lanes, struct block b, const struct rb_limit_weights *w, int k)
+{
+    for (int i = 0; i < LANES; i++)
+        lanes[i] += w->re[k + i] * b.re[i] + w->im[k + i] * b.im[i];
+}
+
 static double total(const double *lanes)
 {
     double sum = 0.5;
@@ -164,10 +195,8 @@ static double total(const double *lanes)
 double rb_product_below(const struct rb_product *p, const struct rb_limit_weights *w)
 {
     double lanes[LANES] = {0};
-    for (int k = 0; k < p->n; k += LANES) {
-        for (int i = 0; i < LANES; i++)
-            lanes[i] += w->re[k + i] * p->re[k + i] + w->im[k + i] * p->im[k + i];
-    }
+    for (int k = 0; k < p->n; k += LANES)
+        weigh(lanes, block_of(p->re + k, p->im + k), w, k);
     return total(lanes);
 }
 
@@ -175,12 +204,22 @@ double rb_product_below_with(const struct rb_product *a, const struct rb_transfo
 {
     double lanes[LANES] = {0};
     int n = a->n < b->n ? a->n : b->n;
+    for (int k = 0; k < n; k += LANES)
+        weigh(lanes, block_times(block_of(a->re + k, a->im + k), b->re + k, b->im + k), w, k);
+    return total(lanes);
+}
+
+double rb_transforms_below(const struct rb_transform *const *factors, int n_factors, const struct rb_limit_weights *w)
+{
+    double lanes[LANES] = {0};
+    int n = factors[0]->n;
+    for (int i = 1; i < n_factors; i++)
+        n = factors[i]->n < n ? factors[i]->n : n;
     for (int k = 0; k < n; k += LANES) {
-        for (int i = 0; i < LANES; i++) {
-            double re = a->re[k + i] * b->re[k + i] - a->im[k + i] * b->im[k + i];
-            double im = a->re[k + i] * b->im[k + i] + a->im[k + i] * b->re[k + i];
-            lanes[i] += w->re[k + i] * re + w->im[k + i] * im;
-        }
+        struct block block = block_of(factors[0]->re + k, factors[0]->im + k);
+        for (int i = 1; i < n_factors; i++)
+            block = block_times(block, factors[i]->re + k, factors[i]->im + k);
+        weigh(lanes, block, w, k);
     }
     return total(lanes);
 }

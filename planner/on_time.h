@@ -47,6 +47,9 @@ double rb_product_below(const struct rb_product *p, const struct rb_limit_weight
 // The same of a times b, without storing the product.
 double rb_product_below_with(const struct rb_product *a, const struct rb_transform *b,
                              const struct rb_limit_weights *limit);
+// Of the product of n_factors > 0 transforms, without storing it: the whole score of a plan in one pass.
+double rb_transforms_below(const struct rb_transform *const *factors, int n_factors,
+                           const struct rb_limit_weights *limit);
 // What the missing frequencies may still change: 0 where the product has died out.
 double rb_product_leftover(const struct rb_product *p, const struct rb_on_time *on_time);
 
