@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/options.h"
+#include "profiles/import.h"
 #include "profiles/store.h"
 
 #define RB_DB_OPTION   {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0}
@@ -28,6 +29,10 @@ struct rb_profile_subcommand {
 };
 int rb_profile_dispatch(const struct rb_command *command, const struct rb_profile_subcommand *subcommands, int argc,
                         char **argv);
+
+// Reads and checks all files, then stores all or none, and says what came in (--json: rb-import/1).
+bool rb_profile_import_files(const struct rb_args *args, const char *const *paths, int n,
+                             const struct rb_import_options *options, struct rb_err *err);
 
 int rb_profile_import(int argc, char **argv);
 int rb_profile_prices(int argc, char **argv);

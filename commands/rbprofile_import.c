@@ -1,6 +1,5 @@
-// rbprofile import and rbprofile prices: files in, price table out.
+// rbprofile import: files in.
 #include "commands/rbprofile_command.h"
-#include "commands/rbprofile_show.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -14,9 +13,11 @@ static const struct rb_option import_options[] = {
      "throughput-csv, prices-csv, provision-csv or spot-csv (default: told by the header)", 0, 0},
     {"accelerator", 0, RB_OPT_STRING, false, "A", "throughput-csv: what it was measured on", 0, 0},
     {"batch", 0, RB_OPT_DOUBLE, false, "B", "throughput-csv: batch per GPU that trials train with", 1e-9, 1e9},
-    {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U",
-     "throughput-csv: iterations per unit of resource on one GPU", 1e-9, 1e9},
-    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
+    {"units-per-epoch", 0, RB_OPT_DOUBLE, false, "U", "throughput-csv: iterations per unit of resource on one GPU",
+     1e-9, 1e9},
+    RB_DB_OPTION,
+    RB_JSON_OPTION,
+    RB_END_OPTIONS};
 
 static const struct rb_command import_command = {
     .name = "rbprofile import",
@@ -106,8 +107,8 @@ static bool read_and_store(const struct rb_args *args, const char *const *paths,
                                       : say_imports(imports, n, paths, err);
 }
 
-static bool import_files(const struct rb_args *args, const char *const *paths, int n,
-                         const struct rb_import_options *options, struct rb_err *err)
+bool rb_profile_import_files(const struct rb_args *args, const char *const *paths, int n,
+                             const struct rb_import_options *options, struct rb_err *err)
 {
     struct rb_import *imports = rb_xcalloc((size_t)n, sizeof(*imports));
     const bool ok = read_and_store(args, paths, n, options, imports, err);
@@ -128,94 +129,10 @@ static bool run_import(const struct rb_args *args, struct rb_err *err)
     if (format && !rb_import_format_parse(format, &options.format, err)) {
         return false;
     }
-    return import_files(args, args->args, args->n_args, &options, err);
+    return rb_profile_import_files(args, args->args, args->n_args, &options, err);
 }
 
 int rb_profile_import(int argc, char **argv)
 {
     return rb_profile_carry_out(&import_command, run_import, argc, argv);
-}
-
-static const struct rb_option prices_show_options[] = {
-    {"infra", 0, RB_OPT_STRING, false, "INFRA", "only this provider, region or zone (aws, aws/us-east-1, ...)", 0, 0},
-    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
-
-static const struct rb_command prices_show_command = {
-    .name = "rbprofile prices show",
-    .usage = "[options]",
-    .summary = "Lists the prices in the profile store, with their age and source.",
-    .examples = "  rbprofile prices show\n  rbprofile prices show --infra aws/us-east-1 --json\n",
-    .options = prices_show_options};
-
-static bool run_prices_show(const struct rb_args *args, struct rb_err *err)
-{
-    RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_catalog prices;
-    const char *infra = rb_args_string(args, "infra", NULL);
-    rb_arena_init(&arena);
-    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_prices(store, &arena, &prices, err)) {
-        return false;
-    }
-    struct rb_buf out = RB_BUF_INIT;
-    if (rb_args_flag(args, "json")) {
-        rb_show_prices_json(&prices, infra, &out);
-    } else {
-        rb_show_prices(&prices, infra, rb_clock_unix_us(), &out);
-    }
-    return rb_profile_print(&out, err);
-}
-
-static int prices_show(int argc, char **argv)
-{
-    return rb_profile_carry_out(&prices_show_command, run_prices_show, argc, argv);
-}
-
-static const struct rb_option prices_update_options[] = {
-    {"from", 0, RB_OPT_STRING, false, "FILE", "prices-csv to take them from; same machine and market replaces", 0, 0},
-    {"infra", 0, RB_OPT_STRING, false, "INFRA", "ask this cloud (not supported yet)", 0, 0},
-    RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
-
-static const struct rb_command prices_update_command = {
-    .name = "rbprofile prices update",
-    .usage = "--from FILE [options]",
-    .summary = "Brings prices into the profile store.",
-    .examples = "  rbprofile prices update --from prices.csv\n",
-    .options = prices_update_options};
-
-static bool run_prices_update(const struct rb_args *args, struct rb_err *err)
-{
-    const char *from = rb_args_string(args, "from", NULL);
-    const struct rb_import_options options = {.format = RB_IMPORT_PRICES};
-    if (rb_args_string(args, "infra", NULL)) {
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "--infra: not supported yet: prices are not asked from clouds; give a file with --from FILE");
-    }
-    if (!from) {
-        return rb_err_set(err, RB_ERR_INVALID, "expected --from FILE, a prices-csv (see rbprofile prices update --help)");
-    }
-    return import_files(args, &from, 1, &options, err);
-}
-
-static int prices_update(int argc, char **argv)
-{
-    return rb_profile_carry_out(&prices_update_command, run_prices_update, argc, argv);
-}
-
-static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
-
-static const struct rb_command prices_command = {
-    .name = "rbprofile prices",
-    .usage = "show|update [options]",
-    .summary = "Prices of machines and disks.",
-    .examples = "  rbprofile prices update --from prices.csv\n  rbprofile prices show --infra aws\n",
-    .options = prices_options};
-
-int rb_profile_prices(int argc, char **argv)
-{
-    static const struct rb_profile_subcommand subcommands[] = {
-        {"show", "list prices with their age", prices_show},
-        {"update", "bring prices in from a file", prices_update},
-        {NULL, NULL, NULL}};
-    return rb_profile_dispatch(&prices_command, subcommands, argc, argv);
 }

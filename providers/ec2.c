@@ -4,6 +4,7 @@
 
 #include "providers/aws_client.h"
 #include "providers/aws_endpoint.h"
+#include "providers/aws_price_list.h"
 #include "providers/ec2_decode.h"
 #include "providers/ec2_encode.h"
 #include "providers/ec2_errors.h"
@@ -24,8 +25,8 @@ static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud do
 struct ec2 {
     const struct rb_loop *loop;
     struct rb_aws_client *client;
-    struct rb_aws_client_config ssm_config; // its region is ours
-    struct rb_aws_client *ssm;              // NULL: not needed so far
+    struct rb_aws_client_config config;     // of the clients of other services; its region is ours
+    struct rb_aws_client *ssm, *price_list; // NULL: not needed so far
     char infra[80], region[64];
 };
 
@@ -303,7 +304,7 @@ static void refuse_preflight(struct ec2 *ec2, const struct rb_err *err, rb_prefl
 
 static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
 {
-    return !rb_ssm_parameter_of(image) || ec2->ssm || rb_ssm_client_create(&ec2->ssm_config, &ec2->ssm, err);
+    return !rb_ssm_parameter_of(image) || ec2->ssm || rb_ssm_client_create(&ec2->config, &ec2->ssm, err);
 }
 
 static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
@@ -330,10 +331,37 @@ static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
     rb_ec2_regions(ec2->client, fn, arg);
 }
 
+// Refused on the next turn, like a preflight.
+struct offers_refusal {
+    struct rb_err err;
+    rb_offers_fn *fn;
+    void *arg;
+};
+
+static void tell_offers_refusal(void *arg, const struct rb_err *err)
+{
+    struct offers_refusal *r = arg;
+    (void)err;
+    r->fn(r->arg, &r->err, NULL);
+    free(r);
+}
+
+static void refuse_offers(struct ec2 *ec2, const struct rb_err *err, rb_offers_fn *fn, void *arg)
+{
+    struct offers_refusal *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct offers_refusal){*err, fn, arg};
+    struct rb_api_call call = new_call("GetProducts", false, r);
+    refuse(ec2, &call, err, tell_offers_refusal, free);
+}
+
 static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
-    rb_ec2_offers(ec2->client, ec2->loop, ec2->infra, types, n_types, fn, arg);
+    struct rb_err err;
+    if (ec2->price_list || rb_aws_price_list_client_create(&ec2->config, &ec2->price_list, &err))
+        rb_ec2_offers(ec2->client, ec2->price_list, ec2->loop, ec2->infra, types, n_types, fn, arg);
+    else
+        refuse_offers(ec2, &err, fn, arg);
 }
 
 static void ec2_destroy(struct rb_provider *p)
@@ -343,6 +371,7 @@ static void ec2_destroy(struct rb_provider *p)
         return;
     rb_aws_client_destroy(ec2->client);
     rb_aws_client_destroy(ec2->ssm);
+    rb_aws_client_destroy(ec2->price_list);
     free(ec2);
     p->state = NULL;
 }
@@ -380,8 +409,8 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
     struct ec2 *ec2 = rb_xcalloc(1, sizeof *ec2);
     ec2->loop = config->loop;
     snprintf(ec2->region, sizeof ec2->region, "%s", config->region);
-    ec2->ssm_config = client;
-    ec2->ssm_config.region = ec2->region;
+    ec2->config = client;
+    ec2->config.region = ec2->region;
     snprintf(ec2->infra, sizeof ec2->infra, "%s/%s", ops->name, ec2->region);
     if (!rb_aws_client_create(&client, &ec2->client, err)) {
         free(ec2);

@@ -1,6 +1,7 @@
 // The order of elements is not promised, so everything is looked up by name.
 #include "providers/ec2_decode.h"
 
+#include "base/limits.h"
 #include "base/number.h"
 #include "providers/untrusted.h"
 #include "providers/xml.h"
@@ -57,12 +58,8 @@ static bool decode_state(const char *code_text, enum rb_instance_state *out, str
         int code;
         enum rb_instance_state state;
     } states[] = {
-        {0, RB_INSTANCE_PENDING},
-        {16, RB_INSTANCE_RUNNING},
-        {32, RB_INSTANCE_STOPPING},
-        {48, RB_INSTANCE_TERMINATED},
-        {64, RB_INSTANCE_STOPPING},
-        {80, RB_INSTANCE_STOPPED},
+        {0, RB_INSTANCE_PENDING},     {16, RB_INSTANCE_RUNNING},  {32, RB_INSTANCE_STOPPING},
+        {48, RB_INSTANCE_TERMINATED}, {64, RB_INSTANCE_STOPPING}, {80, RB_INSTANCE_STOPPED},
     };
     int64_t code;
     if (!code_text || !rb_parse_int(code_text, &code) || code < 0)
@@ -226,49 +223,66 @@ static bool decode_number(const struct rb_xml *x, const char *group, const char 
     return (text && rb_parse_double(text, out) && *out >= 0) || missing(element, "a number", err);
 }
 
-// What the API calls by another name than price lists and people do.
+// Types that the API describes wrongly: named otherwise than in price lists, or with a count or memory of 0 or 1.
 // Source: SkyPilot's catalogue fetcher for AWS, which mends the same entries.
-static const char *accelerator_name(const char *instance_type, const char *reported)
+static const struct override {
+    const char *prefix, *accelerator;
+    int gpus;             // 0: as the API says
+    double gpu_memory_gb; // 0: likewise
+} overrides[] = {
+    {"p3dn.", "V100-32GB", 0, 0},
+    {"p4de.24xlarge", "A100-80GB", 8, 80},
+    {"p5e.48xlarge", "H200", 8, 141},
+    {"p5en.48xlarge", "H200", 8, 141},
+};
+
+static const struct override *override_of(const char *instance_type)
 {
-    static const struct {
-        const char *prefix, *name;
-    } known[] = {
-        {"p3dn.", "V100-32GB"},
-        {"p4de.", "A100-80GB"},
-        {"p5e.", "H200"},
-        {"p5en.", "H200"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(instance_type, known[i].prefix, strlen(known[i].prefix)) == 0)
-            return known[i].name;
-    return reported;
+    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++)
+        if (strncmp(instance_type, overrides[i].prefix, strlen(overrides[i].prefix)) == 0)
+            return &overrides[i];
+    return NULL;
+}
+
+static bool read_count(const struct rb_xml *gpu, const struct override *o, int *out)
+{
+    const char *text = rb_xml_text(gpu, "count");
+    int64_t count = 0;
+    if (o && o->gpus > 0)
+        *out = o->gpus;
+    else if (text && rb_parse_int(text, &count) && count >= 1 && count <= RB_LIMIT_GPUS_PER_NODE)
+        *out = (int)count;
+    else
+        return false;
+    return true;
+}
+
+static bool read_gpu_memory(const struct rb_xml *gpu, const struct override *o, double *out_gb)
+{
+    const char *text = rb_xml_text(rb_xml_child(gpu, "memoryInfo"), "sizeInMiB");
+    double mib = 0;
+    const bool told = text && rb_parse_double(text, &mib) && mib >= 0;
+    *out_gb = o && o->gpu_memory_gb > 0 ? o->gpu_memory_gb : mib / 1024;
+    return told || (o && o->gpu_memory_gb > 0);
 }
 
 // False without an error: the GPUs are not described well enough to sell them (a fraction of a GPU has count 0).
 static bool decode_gpus(const struct rb_xml *item, struct rb_ec2_machine *m)
 {
     const struct rb_xml *info = rb_xml_child(item, "gpuInfo"), *gpu = first_item(info, "gpus");
-    int64_t count;
-    double memory_mib;
+    const struct override *o = override_of(m->instance_type);
     m->accelerator = "CPU";
     m->gpus = 1;
     if (!info)
         return true;
-    const char *name = text_or_null(gpu, "name"), *count_text = rb_xml_text(gpu, "count");
-    const char *memory = rb_xml_text(rb_xml_child(gpu, "memoryInfo"), "sizeInMiB");
-    if (!name || !count_text || !rb_parse_int(count_text, &count) || count < 1 || count > 64 || !memory ||
-        !rb_parse_double(memory, &memory_mib) || memory_mib < 0)
-        return false;
-    m->accelerator = accelerator_name(m->instance_type, name);
-    m->gpus = (int)count;
-    m->gpu_memory_gb = memory_mib / 1024;
-    return true;
+    m->accelerator = o ? o->accelerator : text_or_null(gpu, "name");
+    return m->accelerator && read_count(gpu, o, &m->gpus) && read_gpu_memory(gpu, o, &m->gpu_memory_gb);
 }
 
-static bool sold_as_spot(const struct rb_xml *item)
+static bool is_sold_as(const struct rb_xml *item, const char *usage_class)
 {
     for (const struct rb_xml *i = first_item(item, "supportedUsageClasses"); i; i = rb_xml_next(i, "item"))
-        if (strcmp(i->text, "spot") == 0)
+        if (strcmp(i->text, usage_class) == 0)
             return true;
     return false;
 }
@@ -283,7 +297,9 @@ bool rb_ec2_decode_machines(const char *body, size_t n, struct rb_arena *arena, 
     struct rb_ec2_machines page = {.next_page = next_page(root)};
     page.machines = rb_arena_array(arena, (size_t)count_items(item), sizeof *page.machines);
     for (; item; item = rb_xml_next(item, "item")) {
-        struct rb_ec2_machine m = {.instance_type = text_or_null(item, "instanceType"), .spot = sold_as_spot(item)};
+        struct rb_ec2_machine m = {.instance_type = text_or_null(item, "instanceType"),
+                                   .on_demand = is_sold_as(item, "on-demand"),
+                                   .spot = is_sold_as(item, "spot")};
         if (!m.instance_type || !rb_is_instance_id(m.instance_type))
             return missing("instanceType", "a name", err);
         double memory_mib;

@@ -27,7 +27,7 @@ struct rb_ec2_machine {
     const char *instance_type, *accelerator; // "CPU": none
     int gpus;                     // 1 slot for machines without
     double gpu_memory_gb, vcpus, memory_gb;
-    bool spot;                    // sold on the spot market
+    bool on_demand, spot;         // markets it is sold on
 };
 struct rb_ec2_machines {
     struct rb_ec2_machine *machines; // [n]; types whose GPUs the answer does not describe are left out

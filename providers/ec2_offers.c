@@ -1,7 +1,9 @@
-// Two paged listings, one after the other, then a join. Asked rarely (rbprofile prices update), so it may take seconds.
+// Paged listings, one after the other: machines, on-demand prices (per type that was named, else of all), spot prices; then
+// a join. Asked rarely (rbprofile prices update), so it may take seconds.
 #include "providers/ec2_offers.h"
 
 #include "base/arena.h"
+#include "providers/aws_price_list.h"
 #include "providers/ec2_decode.h"
 #include "providers/ec2_encode.h"
 
@@ -11,15 +13,18 @@
 enum { TRIES = 3, MAX_PAGES = 1000 };
 
 struct survey {
-    struct rb_aws_client *client;
+    struct rb_aws_client *client, *price_list;
     struct rb_arena arena;
-    const char *infra;
+    const char *infra, *region;
     const char **types;
     int n_types;
     int64_t asked_unix_us;
     int n_pages;
     struct rb_ec2_machines machines_page;
-    struct rb_ec2_spot_prices prices_page;
+    struct rb_aws_prices on_demand_page;
+    struct rb_ec2_spot_prices spot_page;
+    struct rb_err price_err; // what a page of the price list said that cannot be repeated away; code NONE: nothing
+    int at;                  // the machine whose on-demand price is asked for, where types were named
     struct rb_ec2_machine *machines;
     struct rb_offer *offers;
     int n_machines, n_offers;
@@ -42,7 +47,7 @@ static void survey_failed(struct survey *s, const struct rb_err *err)
     survey_destroy(s);
 }
 
-// The catalogue's canonical order.
+// The catalogue's canonical order. Within one infra all offers are of one market.
 static int by_infra_and_type(const void *a, const void *b)
 {
     const struct rb_offer *x = a, *y = b;
@@ -91,13 +96,9 @@ static bool is_known(const struct survey *s, const char *infra, const char *type
     return false;
 }
 
-// Prices of types we did not ask for, or whose GPUs are not described, are no offers. Newest first: the first one counts.
-static void add_offer(struct survey *s, const struct rb_ec2_spot_price *price)
+static void add_offer(struct survey *s, const char *infra, const struct rb_ec2_machine *m, enum rb_market market,
+                      struct rb_rate rate, const char *source)
 {
-    const struct rb_ec2_machine *m = find_machine(s, price->instance_type);
-    const char *infra = rb_arena_printf(&s->arena, "%s/%s", s->infra, price->zone);
-    if (!m || !m->spot || is_known(s, infra, price->instance_type))
-        return;
     s->offers = rb_xrealloc(s->offers, (size_t)s->n_offers + 1, sizeof *s->offers);
     s->offers[s->n_offers++] = (struct rb_offer){
         .infra = infra,
@@ -107,44 +108,135 @@ static void add_offer(struct survey *s, const struct rb_ec2_spot_price *price)
         .gpu_memory_gb = m->gpu_memory_gb,
         .vcpus = m->vcpus,
         .memory_gb = m->memory_gb,
-        .market = RB_MARKET_SPOT,
-        .rate = price->rate,
-        .source = "DescribeSpotPriceHistory",
+        .market = market,
+        .rate = rate,
+        .source = source,
         .fetched_at_us = s->asked_unix_us,
     };
 }
 
-static bool decode_prices(void *arg, const char *body, size_t n, struct rb_err *err)
+// --- spot prices ---
+
+// Prices of types we did not ask for, or whose GPUs are not described, are no offers. Newest first: the first one counts.
+static void add_spot_offer(struct survey *s, const struct rb_ec2_spot_price *price)
 {
-    struct survey *s = arg;
-    return rb_ec2_decode_spot_prices(body, n, &s->arena, &s->prices_page, err);
+    const struct rb_ec2_machine *m = find_machine(s, price->instance_type);
+    const char *infra = rb_arena_printf(&s->arena, "%s/%s", s->infra, price->zone);
+    if (m && m->spot && !is_known(s, infra, price->instance_type))
+        add_offer(s, infra, m, RB_MARKET_SPOT, price->rate, "DescribeSpotPriceHistory");
 }
 
-static void ask_prices(struct survey *s, const char *page);
+static bool decode_spot(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    return rb_ec2_decode_spot_prices(body, n, &s->arena, &s->spot_page, err);
+}
 
-static void prices_done(void *arg, const struct rb_err *err)
+static void ask_spot(struct survey *s, const char *page);
+
+static void spot_done(void *arg, const struct rb_err *err)
 {
     struct survey *s = arg;
     if (err) {
         survey_failed(s, err);
         return;
     }
-    for (int i = 0; i < s->prices_page.n; i++)
-        add_offer(s, &s->prices_page.prices[i]);
-    if (!s->prices_page.next_page)
+    for (int i = 0; i < s->spot_page.n; i++)
+        add_spot_offer(s, &s->spot_page.prices[i]);
+    if (!s->spot_page.next_page)
         survey_succeeded(s);
     else if (!too_many_pages(s, "DescribeSpotPriceHistory"))
-        ask_prices(s, s->prices_page.next_page);
+        ask_spot(s, s->spot_page.next_page);
 }
 
-static void ask_prices(struct survey *s, const char *page)
+static void ask_spot(struct survey *s, const char *page)
 {
     struct rb_api_call call = new_call("DescribeSpotPriceHistory", s);
     rb_ec2_encode_spot_prices(s->types, s->n_types, s->asked_unix_us, page, &call.body);
-    call.decode = decode_prices;
-    call.done = prices_done;
+    call.decode = decode_spot;
+    call.done = spot_done;
     rb_aws_send(s->client, &call);
 }
+
+// --- on-demand prices ---
+
+// A price that makes no sense is an answer all the same: asking again would bring the same one.
+static bool decode_on_demand(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_err why = {0};
+    s->price_err = (struct rb_err){0};
+    if (rb_aws_price_list_decode(body, n, s->region, &s->arena, &s->on_demand_page, &why))
+        return true;
+    *(why.code == RB_ERR_PRICE ? &s->price_err : err) = why;
+    return why.code == RB_ERR_PRICE;
+}
+
+static void add_on_demand_offer(struct survey *s, const struct rb_aws_price *price)
+{
+    const struct rb_ec2_machine *m = find_machine(s, price->instance_type);
+    if (!m || !m->on_demand)
+        return;
+    if (!is_known(s, s->infra, price->instance_type))
+        add_offer(s, s->infra, m, RB_MARKET_ON_DEMAND, price->rate, "AWS Price List");
+}
+
+static void ask_on_demand(struct survey *s, const char *page);
+
+// To the next machine that is sold on demand, from the present one on; then to the spot prices.
+static void next_on_demand(struct survey *s)
+{
+    while (s->at < s->n_machines && !s->machines[s->at].on_demand)
+        s->at++;
+    if (s->at < s->n_machines)
+        ask_on_demand(s, NULL);
+    else
+        ask_spot(s, NULL);
+}
+
+static bool has_price(struct survey *s, const struct rb_ec2_machine *m)
+{
+    if (is_known(s, s->infra, m->instance_type))
+        return true;
+    return rb_err_set(&s->price_err, RB_ERR_PRICE,
+                      "%s: %s is sold on demand but AWS's price list has no price for it; import one (rbprofile import "
+                      "prices.csv)",
+                      s->infra, m->instance_type);
+}
+
+static void on_demand_done(void *arg, const struct rb_err *err)
+{
+    struct survey *s = arg;
+    if (err || s->price_err.code != RB_ERR_NONE) {
+        survey_failed(s, err ? err : &s->price_err);
+        return;
+    }
+    for (int i = 0; i < s->on_demand_page.n; i++)
+        add_on_demand_offer(s, &s->on_demand_page.prices[i]);
+    if (s->on_demand_page.next_page) {
+        if (!too_many_pages(s, "GetProducts"))
+            ask_on_demand(s, s->on_demand_page.next_page);
+    } else if (s->n_types == 0) {
+        ask_spot(s, NULL);
+    } else if (has_price(s, &s->machines[s->at])) {
+        s->at++;
+        next_on_demand(s);
+    } else {
+        survey_failed(s, &s->price_err);
+    }
+}
+
+static void ask_on_demand(struct survey *s, const char *page)
+{
+    struct rb_api_call call = new_call("GetProducts", s);
+    call.content_type = "application/x-amz-json-1.1";
+    rb_aws_price_list_encode(s->region, s->n_types > 0 ? s->machines[s->at].instance_type : NULL, page, &call.body);
+    call.decode = decode_on_demand;
+    call.done = on_demand_done;
+    rb_aws_send(s->price_list, &call);
+}
+
+// --- machines ---
 
 static bool decode_machines(void *arg, const char *body, size_t n, struct rb_err *err)
 {
@@ -153,6 +245,25 @@ static bool decode_machines(void *arg, const char *body, size_t n, struct rb_err
 }
 
 static void ask_machines(struct survey *s, const char *page);
+
+// What was named is sold, or an error: leaving it out would read as "costs nothing worth mentioning".
+static void machines_known(struct survey *s)
+{
+    struct rb_err err;
+    for (int i = 0; i < s->n_types; i++)
+        if (!find_machine(s, s->types[i])) {
+            rb_err_set(&err, RB_ERR_PRICE,
+                       "%s: EC2 does not say which GPUs a %s has; import a price list that does (rbprofile import "
+                       "prices.csv)",
+                       s->infra, s->types[i]);
+            survey_failed(s, &err);
+            return;
+        }
+    if (s->n_types > 0)
+        next_on_demand(s);
+    else
+        ask_on_demand(s, NULL);
+}
 
 static void machines_done(void *arg, const struct rb_err *err)
 {
@@ -168,7 +279,7 @@ static void machines_done(void *arg, const struct rb_err *err)
         s->n_machines += page->n;
     }
     if (!page->next_page)
-        ask_prices(s, NULL);
+        machines_known(s);
     else if (!too_many_pages(s, "DescribeInstanceTypes"))
         ask_machines(s, page->next_page);
 }
@@ -197,12 +308,14 @@ static void refuse(struct survey *s, int n_types)
     rb_aws_refuse(s->client, &call, &err);
 }
 
-void rb_ec2_offers(struct rb_aws_client *client, const struct rb_loop *loop, const char *infra,
-                   const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
+void rb_ec2_offers(struct rb_aws_client *client, struct rb_aws_client *price_list, const struct rb_loop *loop,
+                   const char *infra, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
     struct survey *s = rb_xcalloc(1, sizeof *s);
     s->client = client;
+    s->price_list = price_list;
     s->infra = rb_arena_strdup(&s->arena, infra);
+    s->region = strchr(s->infra, '/') + 1;
     s->asked_unix_us = loop->unix_us(loop->ctx);
     s->fn = fn;
     s->arg = arg;

@@ -180,7 +180,7 @@ static void ask_machine(struct survey *s)
 static bool begin(struct survey *s, const char *const *types, int n_types, struct rb_err *err)
 {
     if (n_types < 1 || n_types > RB_GCP_MAX_TYPES)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: %d instance types in one question, expected 1..%d", s->infra,
+        return rb_err_set(err, RB_ERR_INVALID, "%s: %d machine types named, expected 1..%d (--instance-type)", s->infra,
                           n_types, RB_GCP_MAX_TYPES);
     for (int i = 0; i < n_types; i++)
         if (!rb_gcp_priced_begin(rb_arena_strdup(&s->arena, types[i]), &s->machines[s->n_machines++], err))

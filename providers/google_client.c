@@ -53,10 +53,21 @@ static bool write_endpoint(const char *url, const char *path, const char *origin
     return true;
 }
 
+static const char *variable_of(enum rb_google_service service)
+{
+    const struct service *s = &services[service];
+    return env(s->variables[0]) ? s->variables[0] : s->variables[1];
+}
+
 bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, struct rb_err *err)
 {
     const struct service *s = &services[service];
-    const char *name = env(s->variables[0]) ? s->variables[0] : s->variables[1], *url = env(name);
+    const char *name = variable_of(service), *url = env(name);
+    if (!url && service == RB_GOOGLE_BILLING) { // who rehearses against a mock cloud does not mean Google's prices
+        const char *compute = variable_of(RB_GOOGLE_COMPUTE);
+        if (env(compute) && rb_http_is_loopback(env(compute)))
+            url = env(name = compute);
+    }
     if (!url)
         return write_endpoint(s->origin, s->path, "endpoint", out, size, err);
     CURLU *parsed = rb_http_url_parse(url, err);

@@ -31,7 +31,7 @@ void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, cons
 
 // Where the service is reached: RB_GCP_COMPUTE_ENDPOINT (RB_GCP_BILLING_ENDPOINT), then the variable of gcloud
 // (CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, ..._CLOUDBILLING), then Google's own. Where an override names no path, the
-// service's own is added. Plain http only to loopback.
+// service's own is added. Plain http only to loopback. The price list of a mock Compute Engine on loopback is the mock's own.
 bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, struct rb_err *err);
 
 #endif

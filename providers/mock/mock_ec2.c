@@ -1,6 +1,7 @@
 // From request to answer: authentication, the action's row in the table, and the two envelopes (success and
 // error).
 #include "providers/mock/mock_ec2.h"
+#include "providers/mock/mock_aws_json.h"
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
@@ -90,7 +91,7 @@ static bool authenticate(struct rb_mock_call *call, const struct rb_mock_ec2 *ec
     const struct rb_chaos_rule *skew = call->chaos.by[RB_CHAOS_CLOCK_SKEW];
     const int64_t skew_us = skew ? skew->delay_us : 0;
     const int64_t clocks_us[] = {call->now_us + skew_us, unix_us + skew_us};
-    if (!rb_mock_ec2_authenticate(&ec2->keys, r, clocks_us, 2, call->arena, &call->region, call->refusal))
+    if (!rb_mock_ec2_authenticate(&ec2->keys, r, "ec2", clocks_us, 2, call->arena, &call->region, call->refusal))
         return false;
     const struct rb_cloud_region *region = rb_cloud_regions_find(rb_cloud_regions(ec2->cloud), call->region);
     return (region && !region->is_gcp) ||
@@ -165,6 +166,10 @@ static void write_error(const struct rb_mock_refusal *refusal, struct rb_cloud *
 void rb_mock_ec2_answer(const struct rb_mock_ec2 *ec2, const struct rb_exchange_request *request, int64_t now_us,
                         int64_t unix_us, struct rb_exchange_answer *out)
 {
+    if (rb_exchange_header(request, "X-Amz-Target")) {
+        rb_mock_aws_json_answer(ec2, request, now_us, unix_us, out);
+        return;
+    }
     struct rb_arena arena;
     struct rb_form form = {0};
     struct rb_mock_refusal refusal = {0};

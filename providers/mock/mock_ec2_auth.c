@@ -249,7 +249,7 @@ static bool check_signature(const struct rb_mock_key *key, const struct claim *c
     return true;
 }
 
-bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_exchange_request *r,
+bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_exchange_request *r, const char *service,
                               const int64_t *clocks_us, int n_clocks, struct rb_arena *arena, const char **out_region,
                               struct rb_mock_refusal *out)
 {
@@ -271,8 +271,9 @@ bool rb_mock_ec2_authenticate(const struct rb_mock_keys *keys, const struct rb_e
             key = &keys->keys[i];
     if (!key)
         return refuse(out, 401, "AuthFailure", "AWS was not able to validate the provided access credentials");
-    if (strcmp(c.service, "ec2") != 0)
-        return refuse(out, 403, "SignatureDoesNotMatch", "Credential should be scoped to correct service: 'ec2'");
+    if (strcmp(c.service, service) != 0)
+        return refuse(out, 403, "SignatureDoesNotMatch", "Credential should be scoped to correct service: '%s'",
+                      service);
     if (!check_date(&c, clocks_us, n_clocks, out) || !check_body_digest(r, out) ||
         !check_signature(key, &c, r, arena, out))
         return false;

@@ -9,7 +9,8 @@
 
 #define PREFIX "/compute/v1/"
 
-// {project}, {region}, {zone}, {name} stand for one part of the path each.
+// {project}, {region}, {zone}, {name} stand for one part of the path each. A path that begins with a slash is of another API
+// than Compute Engine's.
 static const struct route {
     const char *method, *path, *action;
     rb_mock_gcp_method_fn *fn;
@@ -45,6 +46,7 @@ static const struct route {
     {"GET", "projects/{project}/zones/{zone}/operations", "zoneOperations.list", rb_gcp_operations_list},
     {"GET", "projects/{project}/zones/{zone}/operations/{name}", "zoneOperations.get", rb_gcp_operation_get},
     {"POST", "projects/{project}/zones/{zone}/operations/{name}/wait", "zoneOperations.wait", rb_gcp_operation_wait},
+    {"GET", "/v1/services/{name}/skus", "services.skus.list", rb_gcp_skus_list},
 };
 
 struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account)
@@ -101,12 +103,12 @@ static bool path_matches(struct rb_mock_gcp_call *call, const char *pattern, con
 static const struct route *find_route(struct rb_mock_gcp_call *call, bool *out_known_path)
 {
     const char *path = call->request->path;
+    const bool is_compute = strncmp(path, PREFIX, strlen(PREFIX)) == 0;
     *out_known_path = false;
-    if (strncmp(path, PREFIX, strlen(PREFIX)) != 0)
-        return NULL;
     for (size_t k = 0; k < sizeof routes / sizeof *routes; k++) {
+        const bool of_compute = routes[k].path[0] != '/';
         call->project = call->region = call->zone = call->name = NULL;
-        if (!path_matches(call, routes[k].path, path + strlen(PREFIX)))
+        if (of_compute != is_compute || !path_matches(call, routes[k].path, of_compute ? path + strlen(PREFIX) : path))
             continue;
         *out_known_path = true;
         if (strcmp(routes[k].method, call->request->method) == 0)
@@ -162,7 +164,7 @@ static bool check_place(struct rb_mock_gcp_call *call)
     const struct rb_cloud_region *region =
         call->region ? rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region) : NULL;
     bool of_image = strstr(call->request->path, "/global/images/") != NULL; // images are public
-    if (strcmp(call->project, ours) != 0 && !of_image)
+    if (call->project && strcmp(call->project, ours) != 0 && !of_image)
         return rb_gcp_refuse(call, 404, "notFound", "The resource 'projects/%.60s' was not found", call->project);
     if (call->zone && !rb_gcp_region_of_zone(call->cloud, call->zone))
         return rb_gcp_refuse(call, 400, "invalid", "Invalid value for field 'zone': '%.60s'. Unknown zone.",
@@ -213,8 +215,8 @@ static bool serve(struct rb_mock_gcp_call *call, const struct route *route, bool
         return rb_gcp_refuse(call, 401, "authError", "%s", why);
     if (!route)
         return rb_gcp_refuse(call, known_path ? 405 : 404, known_path ? "httpMethodNotAllowed" : "notFound",
-                             "%s %.200s is no method of compute/v1 that this mock cloud understands",
-                             call->request->method, call->request->path);
+                             "%s %.200s is no method that this mock cloud understands", call->request->method,
+                             call->request->path);
     if (!check_place(call))
         return false;
     if (!rb_form_decode(&call->query, call->request->query, strlen(call->request->query), call->arena, &bad))

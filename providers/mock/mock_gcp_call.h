@@ -41,7 +41,7 @@ rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get
     rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
     rb_gcp_instances_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
     rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
-    rb_gcp_operation_wait, rb_gcp_region_operation;
+    rb_gcp_operation_wait, rb_gcp_region_operation, rb_gcp_skus_list;
 
 // --- refusing; all return false ---
 

@@ -85,7 +85,12 @@ static void wrong_usage_is_exit_2(void **state)
         {"import x.csv --batch nan", "--batch"},
         {"prices", "expected a subcommand"},
         {"prices update", "--from FILE"},
-        {"prices update --infra aws/us-east-1", "not supported yet"},
+        {"prices update --infra aws/us-east-1 --from prices.csv", "--from FILE"},
+        {"prices update --infra aws/us-esat", "is not a region of aws"},
+        {"prices update --infra aws/us-east-1/us-east-1a", "expected a whole region"},
+        {"prices update --infra local", "nobody sells it"},
+        {"prices update --infra slurm", "nobody sells it"},
+        {"prices update --from prices.csv --instance-type t", "goes with --infra"},
     };
     for (int i = 0; i < N_OF(cases); i++) {
         const struct outcome o = run(w, cases[i].args);

@@ -252,20 +252,24 @@ static void machines(void **state)
     (void)state;
     static const char body[] =
         "<DescribeInstanceTypesResponse " NS "><instanceTypeSet>" TYPE("g5.12xlarge", GPUS("A10G", "4"))
-            TYPE("c5.12xlarge", "") TYPE("p5e.48xlarge", GPUS("NVIDIA", "8"))
+            TYPE("c5.12xlarge", "") TYPE("p5e.48xlarge", GPUS("NVIDIA", "1")) TYPE("p3dn.24xlarge", GPUS("V100", "8"))
                 TYPE("g6f.large", GPUS("L4", "0")) "</instanceTypeSet></DescribeInstanceTypesResponse>";
     struct rb_arena arena = {0};
     struct rb_ec2_machines page;
     assert_true(rb_ec2_decode_machines(body, sizeof body - 1, &arena, &page, NULL));
-    assert_int_equal(page.n, 3); // a fraction of a GPU is left out
+    assert_int_equal(page.n, 4); // a fraction of a GPU is left out
     assert_string_equal(page.machines[0].accelerator, "A10G");
     assert_int_equal(page.machines[0].gpus, 4);
     assert_true(page.machines[0].gpu_memory_gb > 23.99 && page.machines[0].gpu_memory_gb < 24.01);
     assert_true(page.machines[0].memory_gb > 191.99 && page.machines[0].memory_gb < 192.01);
-    assert_true(page.machines[0].spot);
+    assert_true(page.machines[0].on_demand && page.machines[0].spot);
     assert_string_equal(page.machines[1].accelerator, "CPU");
     assert_int_equal(page.machines[1].gpus, 1);
-    assert_string_equal(page.machines[2].accelerator, "H200"); // which the API calls "NVIDIA"
+    assert_string_equal(page.machines[2].accelerator, "H200"); // which the API calls "NVIDIA", and says there is one
+    assert_int_equal(page.machines[2].gpus, 8);
+    assert_true(page.machines[2].gpu_memory_gb > 140.9);
+    assert_string_equal(page.machines[3].accelerator, "V100-32GB"); // its count is right
+    assert_int_equal(page.machines[3].gpus, 8);
     rb_arena_finish(&arena);
 }
 

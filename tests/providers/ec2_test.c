@@ -408,10 +408,17 @@ static void terminations(void **state)
     finish(&w);
 }
 
-#define MACHINE(name)                                                                                \
-    "<item><instanceType>" name "</instanceType><vCpuInfo><defaultVCpus>4</defaultVCpus></vCpuInfo>" \
-    "<memoryInfo><sizeInMiB>16384</sizeInMiB></memoryInfo><supportedUsageClasses><item>spot</item>"  \
-    "</supportedUsageClasses></item>"
+#define MACHINE(name)                                                                                    \
+    "<item><instanceType>" name "</instanceType><vCpuInfo><defaultVCpus>4</defaultVCpus></vCpuInfo>"     \
+    "<memoryInfo><sizeInMiB>16384</sizeInMiB></memoryInfo><supportedUsageClasses><item>on-demand</item>" \
+    "<item>spot</item></supportedUsageClasses></item>"
+#define PRODUCT(type, price)                                                                                          \
+    "\"{\\\"product\\\":{\\\"attributes\\\":{\\\"instanceType\\\":\\\"" type                                          \
+    "\\\",\\\"regionCode\\\":\\\"us-east-1\\\",\\\"operatingSystem\\\":\\\"Linux\\\",\\\"tenancy\\\":\\\"Shared\\\"," \
+    "\\\"capacitystatus\\\":\\\"Used\\\",\\\"preInstalledSw\\\":\\\"NA\\\"}},\\\"terms\\\":{\\\"OnDemand\\\":{"       \
+    "\\\"t\\\":"                                                                                                      \
+    "{\\\"priceDimensions\\\":{\\\"d\\\":{\\\"unit\\\":\\\"Hrs\\\",\\\"pricePerUnit\\\":{\\\"USD\\\":\\\"" price      \
+    "\\\"}}}}}}}\""
 #define PRICE(type, zone, price)                                                               \
     "<item><instanceType>" type "</instanceType><availabilityZone>" zone "</availabilityZone>" \
     "<spotPrice>" price "</spotPrice></item>"
@@ -427,6 +434,8 @@ static void offers_join_machines_and_prices(void **state)
         {.status = 200,
          .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" MACHINE(
              "c6.xlarge") "</instanceTypeSet></DescribeInstanceTypesResponse>"},
+        {.status = 200, .body = "{\"PriceList\":[" PRODUCT("c6.xlarge", "0.2") "],\"NextToken\":\"p2\"}"},
+        {.status = 200, .body = "{\"PriceList\":[" PRODUCT("x1.32xlarge", "9") "]}"},
         {.status = 200,
          .body = "<DescribeSpotPriceHistoryResponse><spotPriceHistorySet>" PRICE("c6.xlarge", "us-east-1b", "0.07")
              PRICE("c5.xlarge", "us-east-1b", "0.06") PRICE("c5.xlarge", "us-east-1a", "0.05")
@@ -434,18 +443,65 @@ static void offers_join_machines_and_prices(void **state)
                      PRICE("x1.32xlarge", "us-east-1a", "3") "</spotPriceHistorySet>"
                                                              "</DescribeSpotPriceHistoryResponse>"},
     };
-    begin(&w, steps, 3);
+    begin(&w, steps, 5);
     w.provider.ops->offers(&w.provider, NULL, 0, on_offers, &w.told);
     wait_for_answer(&w);
     assert_false(w.told.failed);
-    assert_int_equal(w.told.n, 3); // on-demand has no price here, x1 was not described, 0.99 is an older price
-    assert_string_equal(w.told.infras[0], "mock/us-east-1/us-east-1a");
-    assert_int_equal(w.told.offers[0].rate.uusd_per_hour, 50000);
-    assert_int_equal(w.told.offers[0].market, RB_MARKET_SPOT);
-    assert_int_equal(w.told.offers[0].fetched_at_us / 1000000, TEST_LOOP_START_UNIX_US / 1000000);
-    assert_int_equal(w.told.offers[1].rate.uusd_per_hour, 60000);
-    assert_int_equal(w.told.offers[2].rate.uusd_per_hour, 70000);
+    // On demand c5 has no price and so no offer, x1 was not described, 0.99 is an older price.
+    static const struct {
+        const char *infra;
+        enum rb_market market;
+        int64_t uusd;
+    } expected[] = {{"mock/us-east-1", RB_MARKET_ON_DEMAND, 200000},
+                    {"mock/us-east-1/us-east-1a", RB_MARKET_SPOT, 50000},
+                    {"mock/us-east-1/us-east-1b", RB_MARKET_SPOT, 60000},
+                    {"mock/us-east-1/us-east-1b", RB_MARKET_SPOT, 70000}};
+    assert_int_equal(w.told.n, N_OF(expected));
+    for (size_t i = 0; i < N_OF(expected); i++) {
+        assert_string_equal(w.told.infras[i], expected[i].infra);
+        assert_int_equal(w.told.offers[i].market, expected[i].market);
+        assert_int_equal(w.told.offers[i].rate.uusd_per_hour, expected[i].uusd);
+        assert_int_equal(w.told.offers[i].fetched_at_us / 1000000, TEST_LOOP_START_UNIX_US / 1000000);
+    }
+    assert_non_null(strstr(script_server_request(w.server, 2), "X-Amz-Target: AWSPriceListService.GetProducts"));
+    assert_non_null(strstr(script_server_request(w.server, 2), "/us-east-1/pricing/aws4_request"));
+    assert_non_null(strstr(body_of(&w, 3), "\"NextToken\":\"p2\""));
     finish(&w);
+}
+
+// A machine that was named is bought at the price that is found here: none is an error, not a row that is missing.
+static void a_named_machine_without_a_price_is_an_error(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"c5.xlarge"};
+#define MACHINES(list)                                                                 \
+    {                                                                                  \
+        .status = 200, .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" list \
+                               "</instanceTypeSet></DescribeInstanceTypesResponse>"    \
+    }
+    static const struct {
+        struct step steps[2];
+        int n_steps;
+        const char *words;
+    } cases[] = {
+        {{MACHINES(MACHINE("c5.xlarge")), {.status = 200, .body = "{\"PriceList\":[]}"}}, 2, "c5.xlarge"},
+        {{MACHINES(MACHINE("c5.xlarge")),
+          {.status = 200, .body = "{\"PriceList\":[" PRODUCT("c5.xlarge", "1") "," PRODUCT("c5.xlarge", "2") "]}"}},
+         2,
+         "twice"}, // one answer, not asked for again
+        {{MACHINES("")}, 1, "which GPUs a c5.xlarge has"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct world w;
+        begin(&w, cases[i].steps, cases[i].n_steps);
+        w.provider.ops->offers(&w.provider, types, 1, on_offers, &w.told);
+        wait_for_answer(&w);
+        assert_true(w.told.failed);
+        assert_int_equal(w.told.err.code, RB_ERR_PRICE);
+        assert_says(&w.told.err, cases[i].words);
+        assert_int_equal(script_server_n_requests(w.server), cases[i].n_steps);
+        finish(&w);
+    }
 }
 
 static void set_flag(void *flag)
@@ -500,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_lost_page_makes_a_list_incomplete),
         cmocka_unit_test(terminations),
         cmocka_unit_test(offers_join_machines_and_prices),
+        cmocka_unit_test(a_named_machine_without_a_price_is_an_error),
         cmocka_unit_test(destroying_drops_what_is_pending),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

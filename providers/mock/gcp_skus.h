@@ -1,0 +1,30 @@
+// Compute Engine's price list has no machines, only their parts: an hour of a core, of a GiB of memory, of a GPU. This takes
+// the machines of the mock's own price list apart, so that the parts of each machine add up to its price to the
+// micro-dollar, and says which row does not fit where no such parts exist. Pure.
+#ifndef RB_PROVIDERS_MOCK_GCP_SKUS_H
+#define RB_PROVIDERS_MOCK_GCP_SKUS_H
+
+#include "base/arena.h"
+#include "profiles/catalog.h"
+
+enum rb_gcp_sku_kind { RB_GCP_SKU_CORE, RB_GCP_SKU_MEMORY, RB_GCP_SKU_GPU };
+
+struct rb_gcp_sku {
+    const char *part;       // "A2 Instance Core", "Nvidia L4 GPU"
+    enum rb_gcp_sku_kind kind;
+    const char *group;      // resource group: "CPU", "RAM", "GPU"
+    const char *region;
+    enum rb_market market;
+    int64_t nanos;          // 10^-9 dollars for an hour of one
+};
+struct rb_gcp_skus {
+    struct rb_gcp_sku *skus; // [n], by region, market and part
+    int n;
+};
+
+// Of all gcp rows of the catalogue whose parts are known by name; the others have none. Everything lives in the arena.
+// Errors: PRICE, naming the row whose price is not the sum of the parts that the other rows of its region ask for.
+bool rb_gcp_skus_of(const struct rb_catalog *catalog, struct rb_arena *arena, struct rb_gcp_skus *out,
+                    struct rb_err *err);
+
+#endif
