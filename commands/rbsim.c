@@ -23,7 +23,7 @@
 
 static const struct rb_option options[] = {
     {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to carry out (default: plan the job first)", 0, 0},
-    {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, random or grid (default: the job's scheduler.type)", 0, 0},
+    {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
     {"policy", 0, RB_OPT_STRING, false, "NAME", "elastic or static (default: the plan's)", 0, 0},
     {"replicates", 0, RB_OPT_INT, false, "N", "simulated runs (default 100)", 1, 1000000},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
@@ -317,7 +317,8 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     }
     const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
     if (tuner && !rb_tuner_find(tuner))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --tuner %.40s; expected sha, random or grid", tuner);
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random or grid", tuner);
     if (policy && !rb_policy_find(policy))
         return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --policy %.40s; expected elastic or static", policy);
     return args->n_args == 1 ||

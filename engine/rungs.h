@@ -21,7 +21,11 @@ struct rb_rung_table {
 // `additional`: the same rungs, but rung i trains r eta^i on top of what was trained; the last still ends at R.
 void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs convention, struct rb_rung_table *out);
 
-// The stages of a job whose tuner is synchronous (sha: its rungs; random, grid: one stage). Errors: a tuner that is not.
+// The stages of a job, as its tuner numbers them.
+// sha: its rungs. random, grid: one. hyperband in turn: the rungs of one bracket after another, each bracket's first rung
+// from resource 0. hyperband side by side, asha: the levels of engine/tuners/brackets.h, shared by all brackets, with the
+// number of trials that come to each (asha: would come, were num_trials all started and nobody promoted too soon).
+// Errors: sha with several brackets; more stages or trials than there can be.
 bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
 
 #endif

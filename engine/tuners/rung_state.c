@@ -13,6 +13,7 @@ struct result {
 
 struct rung_state {
     struct rb_rung_table table;
+    int first_trial;
     int rung;    // handed out last, -1: none yet
     int *trials; // of that rung, ascending; [n_trials]
     int n_trials;
@@ -22,18 +23,24 @@ struct rung_state {
     int n_results;
 };
 
+void *rb_rung_state_new(const struct rb_rung_table *table, int first_trial)
+{
+    struct rung_state *s = rb_xcalloc(1, sizeof *s);
+    s->table = *table;
+    s->first_trial = first_trial;
+    s->rung = -1;
+    s->trials = rb_xcalloc((size_t)table->rungs[0].trials, sizeof *s->trials);
+    s->dropped = rb_xcalloc((size_t)table->rungs[0].trials, sizeof *s->dropped);
+    s->results = rb_xcalloc((size_t)table->rungs[0].trials, sizeof *s->results);
+    return s;
+}
+
 bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_err *err)
 {
     struct rb_rung_table table;
     if (!rb_rungs_of_job(job, &table, err))
         return false;
-    struct rung_state *s = rb_xcalloc(1, sizeof *s);
-    s->table = table;
-    s->rung = -1;
-    s->trials = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->trials);
-    s->dropped = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->dropped);
-    s->results = rb_xcalloc((size_t)table.rungs[0].trials, sizeof *s->results);
-    *out_state = s;
+    *out_state = rb_rung_state_new(&table, 0);
     return true;
 }
 
@@ -84,7 +91,7 @@ enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
     const struct rb_rung *next = &s->table.rungs[s->rung + 1];
     if (s->rung < 0) {
         for (int i = 0; i < next->trials; i++)
-            s->trials[i] = i;
+            s->trials[i] = s->first_trial + i;
         s->n_trials = next->trials;
     } else {
         promote(s, next->trials);

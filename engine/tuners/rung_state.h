@@ -1,10 +1,12 @@
 // State of a tuner whose stages are a rung table: the trials of the current rung and what they scored. Shared by sha
-// (several rungs), random and grid (one).
+// (several rungs), random and grid (one), and the brackets of hyperband.
 #ifndef RB_ENGINE_TUNERS_RUNG_STATE_H
 #define RB_ENGINE_TUNERS_RUNG_STATE_H
 
 #include "engine/tuner.h"
 
+// Trials first_trial, first_trial + 1, ... Never NULL.
+void *rb_rung_state_new(const struct rb_rung_table *table, int first_trial);
 bool rb_rung_state_create(const struct rb_job *job, void **out_state, struct rb_err *err);
 void rb_rung_state_destroy(void *state);
 int rb_rung_state_phase(const void *state);

@@ -244,7 +244,7 @@ static void a_changed_plan_is_refused(void **state)
     rb_buf_finish(&text);
 }
 
-static void a_job_without_stages_is_refused(void **state)
+static void a_job_of_an_unknown_tuner_is_refused(void **state)
 {
     (void)state;
     static struct random_plan p;
@@ -253,12 +253,12 @@ static void a_job_without_stages_is_refused(void **state)
     struct rb_plan out;
     struct rb_err err;
     random_plan_make(&p, 3);
-    p.job.scheduler.type = "asha";
+    p.job.scheduler.type = "pbt";
     complete(&p, 3);
     write_plan(&p.plan, &text);
     rb_arena_init(&arena);
     assert_false(read_plan(rb_buf_str(&text), &arena, &out, &err));
-    assert_says(&err, "asha");
+    assert_says(&err, "pbt");
     assert_string_equal(err.file, "plan.json");
     rb_arena_finish(&arena);
     rb_buf_finish(&text);
@@ -290,7 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_changed_plan_is_refused),
-        cmocka_unit_test(a_job_without_stages_is_refused),
+        cmocka_unit_test(a_job_of_an_unknown_tuner_is_refused),
         cmocka_unit_test(a_truncated_plan_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

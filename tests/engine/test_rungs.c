@@ -131,13 +131,14 @@ static void what_has_no_stages_is_refused(void **state)
     (void)state;
     struct rb_rung_table t;
     struct rb_err err;
-    struct rb_job job = job_of("asha", 10);
+    struct rb_job job = job_of("pbt", 10);
     assert_false(rb_rungs_of_job(&job, &t, &err));
-    assert_says(&err, "asha");
+    assert_says(&err, "pbt");
     job = job_of("sha", 10);
     job.scheduler.brackets = 2;
     assert_false(rb_rungs_of_job(&job, &t, &err));
     assert_says(&err, "brackets: 2");
+    assert_says(&err, "use scheduler.type: hyperband");
     static const struct rb_param continuous = {.name = "lr", .kind = RB_PARAM_UNIFORM, .max = 1};
     job = job_of("grid", 0);
     job.space = (struct rb_space){&continuous, 1};

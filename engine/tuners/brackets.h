@@ -1,0 +1,34 @@
+// The brackets of Hyperband and ASHA: bracket b = 0, 1, ... is Hyperband's s = s_max - b and starts at level b.
+// Source: Li et al., "Hyperband", JMLR 18 (2018), algorithm 1.
+#ifndef RB_ENGINE_TUNERS_BRACKETS_H
+#define RB_ENGINE_TUNERS_BRACKETS_H
+
+#include "base/limits.h"
+#include "profiles/job.h"
+
+// What the rungs of all brackets end at: r eta^i, the last of them at R instead.
+// asha by `stop` or `speculate` trains past its rungs without a pause: there r eta^s_max below R is one more level.
+struct rb_levels {
+    int64_t resource[RB_LIMIT_STAGES];
+    int n;
+};
+
+void rb_levels_of(const struct rb_scheduler *s, struct rb_levels *out);
+
+// r eta^b: what bracket b trains to first (but at most R).
+int64_t rb_bracket_min_resource(const struct rb_scheduler *s, int bracket);
+// Hyperband's number of configurations: ceil((s_max + 1) / (s + 1) eta^s).
+int64_t rb_bracket_trials(const struct rb_scheduler *s, int bracket);
+
+// Configurations shared out among ASHA's brackets one by one, in the proportions of Hyperband's.
+struct rb_bracket_shares {
+    int64_t weight[RB_LIMIT_STAGES], sum;
+    int64_t given[RB_LIMIT_STAGES], n_given;
+    int n;
+};
+
+void rb_bracket_shares_init(struct rb_bracket_shares *b, const struct rb_scheduler *s);
+// The bracket that is furthest behind its share; ties: the first.
+int rb_bracket_shares_next(struct rb_bracket_shares *b);
+
+#endif
