@@ -20,6 +20,7 @@ struct rb_list_schedule {
     int open_slots;               // at time 0
     int new_nodes, slots_per_node; // new_nodes may be 0
     const struct rb_law *arrival; // of one node; unused if new_nodes is 0
+    bool plain;                   // without AVX2 even where the processor has it: same bits, slower; for tests
 };
 
 // Into *out. Its arrays and all that is needed on the way to them live in `arena`: megabytes, so copy the law and reset the

@@ -4,28 +4,7 @@
 #define RB_SIMULATOR_LIST_SCHEDULE_TAIL_H
 
 #include "simulator/list_schedule.h"
-#include "simulator/list_schedule_renewal.h"
-
-struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 0..kept-1; the others are conjugates or dust
-    int points, kept, blocks; // blocks of RB_CIRCLE_LANES
-    double *re, *im;          // [points] all roots
-    int min_k, max_k;         // of the slots
-    double *powers;           // [max_k + 1 - min_k][blocks]: z_l^(k+1), lanes of re, then of im
-    bool *peaks;              // [blocks] may count though the blocks before have faded: slots of a node start together
-};
-#define RB_CIRCLE_LANES 4
-
-struct rb_schedule_block { // a node's factor at neighbouring roots by its age, w(z; a, y)^c; made where it is needed
-    int from, to;          // ages made so far: from <= a < to
-    double *lanes;         // [ages]: re, then im; NULL: none yet
-};
-
-struct rb_schedule_row {      // of one y
-    double *chances;          // [ages][stride]
-    int from, to;             // ages for which the next two are made
-    double *at_one, *slope;   // [ages] the factor at z = 1, and its derivative there
-    struct rb_schedule_block *blocks;
-};
+#include "simulator/list_schedule_node.h"
 
 struct rb_schedule_tail {
     const struct rb_list_schedule *s;
@@ -36,11 +15,13 @@ struct rb_schedule_tail {
     struct rb_renewal delayed; // if linear
     struct rb_opening_lattice opening; // of a node
     struct rb_schedule_circle circle;
+    struct rb_schedule_node node; // if there are nodes and it is not linear
+    const struct rb_schedule_kernel *kernel;
     double negligible;     // contributions to P below it are left out
     double dust;           // and chances below this
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
-    struct rb_schedule_row *rows; // [last_y + 1], if there are nodes and it is not linear
+    double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
     double *chances, *delayed_chances; // scratch: [max_age + 1][stride]
     int stride, delayed_stride;
 };

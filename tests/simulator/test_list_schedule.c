@@ -337,6 +337,27 @@ static void atoms_are_refused(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// Open slots, slots that open late, nodes of several slots: the same bits with and without AVX2. Without it in the
+// processor both are the plain kernels, and nothing is tested.
+static void both_kernels_are_one(void **state)
+{
+    (void)state;
+    static const int cases[][4] = {{40, 7, 0, 1}, {30, 0, 5, 1}, {40, 6, 3, 4}, {30, 0, 2, 3}, {500, 64, 9, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        fixture_init(&f, cases[i][0], cases[i][1], cases[i][2], cases[i][3]);
+        fixture_law(&f, 1e-3);
+        const struct rb_law fast = f.law;
+        f.s.plain = true;
+        fixture_law(&f, 1e-3);
+        assert_int_equal(fast.n, f.law.n);
+        assert_memory_equal(fast.below, f.law.below, (size_t)fast.n * sizeof *fast.below);
+        assert_memory_equal(fast.above, f.law.above, (size_t)fast.n * sizeof *fast.above);
+        assert_memory_equal(&fast.error, &f.law.error, sizeof fast.error);
+        rb_arena_finish(&f.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +370,7 @@ int main(void)
         cmocka_unit_test(it_is_a_law),
         cmocka_unit_test(many_trials_cost_little),
         cmocka_unit_test(atoms_are_refused),
+        cmocka_unit_test(both_kernels_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
