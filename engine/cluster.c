@@ -13,6 +13,15 @@ static void add_owned(struct rb_engine *e, int node)
     e->owned[e->n_owned++] = node;
 }
 
+void rb_engine_update_place(struct rb_engine *e, int node)
+{
+    const struct node *n = &e->nodes[node];
+    if (n->allocated && n->pub.state == RB_OWNED_READY)
+        rb_places_set(&e->places, node, n->pub.gpus, rb_gpu_mask(n->pub.gpus) & ~n->pub.busy);
+    else
+        rb_places_remove(&e->places, node);
+}
+
 static void provision(struct rb_engine *e, int node, const char *reason)
 {
     const struct rb_owned_node *n = &e->nodes[node].pub;
@@ -70,6 +79,7 @@ static void end_node(struct rb_engine *e, int node, const char *reason)
     n->state = RB_OWNED_ENDED;
     n->ended_us = e->now_us;
     n->end_reason = reason;
+    rb_engine_update_place(e, node);
 }
 
 void rb_engine_terminate(struct rb_engine *e, int node, const char *reason)
@@ -114,6 +124,7 @@ void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event)
         n->running_us = e->now_us;
     n->state = RB_OWNED_READY;
     n->ready_us = e->now_us;
+    rb_engine_update_place(e, event->node);
     e->places_changed = true;
 }
 

@@ -96,6 +96,8 @@ void rb_engine_destroy(struct rb_engine *e)
     for (int i = 0; i < e->n_trials; i++)
         free(e->trials[i].pub.slots);
     free(e->trials);
+    rb_places_finish(&e->places);
+    free(e->slots);
     free(e->queue);
     free(e->running);
     free(e->decisions.resizes);

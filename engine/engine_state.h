@@ -72,6 +72,9 @@ struct rb_engine {
     int n_nodes, nodes_cap;
     int *owned;              // numbers of nodes that have not ended, ascending
     int n_owned, owned_cap;
+    struct rb_places places; // the nodes trials may be placed on
+    struct rb_slot *slots;   // of the trial being placed, [slots_cap]
+    int slots_cap;
     bool places_changed;     // GPUs became free or trials became waiting since the last look
 
     struct rb_actions *out;  // of the step being made
@@ -92,6 +95,7 @@ void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, cons
 // cluster.c
 void rb_engine_request(struct rb_engine *e, int offer, bool allocated, const char *reason);
 void rb_engine_terminate(struct rb_engine *e, int node, const char *reason);
+void rb_engine_update_place(struct rb_engine *e, int node); // after a change of what says whether and how far it is free
 void rb_engine_forget_ended(struct rb_engine *e); // drops ended nodes from `owned`
 void rb_engine_on_node_running(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event);

@@ -1,68 +1,184 @@
 #include "engine/placement.h"
 
-#include <assert.h>
+#include "base/arena.h"
 
-static uint64_t all_gpus(int n)
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- a set of node numbers: bits, and bits that say which words of bits are not empty
+
+#define N_WORDS     (RB_LIMIT_NODES / 64)
+#define N_TOP_WORDS ((N_WORDS + 63) / 64)
+
+struct rb_place_set {
+    uint64_t top[N_TOP_WORDS];
+    uint64_t words[N_WORDS];
+    int n;
+};
+
+static void insert(struct rb_place_set *s, int node)
+{
+    s->words[node / 64] |= UINT64_C(1) << node % 64;
+    s->top[node / 4096] |= UINT64_C(1) << node / 64 % 64;
+    s->n++;
+}
+
+static void erase(struct rb_place_set *s, int node)
+{
+    s->words[node / 64] &= ~(UINT64_C(1) << node % 64);
+    if (s->words[node / 64] == 0)
+        s->top[node / 4096] &= ~(UINT64_C(1) << node / 64 % 64);
+    s->n--;
+}
+
+// The set is not empty.
+static int lowest(const struct rb_place_set *s)
+{
+    int t = 0;
+    while (s->top[t] == 0)
+        t++;
+    const int word = t * 64 + __builtin_ctzll(s->top[t]);
+    return word * 64 + __builtin_ctzll(s->words[word]);
+}
+
+// ---- which node has how many GPUs free
+
+uint64_t rb_gpu_mask(int n)
 {
     return n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-static uint64_t take_lowest(uint64_t *free, int n)
+static void enter(struct rb_places *p, int node, uint64_t free)
+{
+    const int n_free = __builtin_popcountll(free);
+    p->nodes[node].free = free;
+    if (n_free == 0)
+        return;
+    if (!p->sets[n_free])
+        p->sets[n_free] = rb_xcalloc(1, sizeof *p->sets[n_free]);
+    insert(p->sets[n_free], node);
+    p->counts |= UINT64_C(1) << (n_free - 1);
+}
+
+static void leave(struct rb_places *p, int node)
+{
+    const int n_free = __builtin_popcountll(p->nodes[node].free);
+    if (n_free == 0)
+        return;
+    erase(p->sets[n_free], node);
+    if (p->sets[n_free]->n == 0)
+        p->counts &= ~(UINT64_C(1) << (n_free - 1));
+}
+
+void rb_places_finish(struct rb_places *p)
+{
+    for (int i = 0; i <= RB_LIMIT_GPUS_PER_NODE; i++)
+        free(p->sets[i]);
+    free(p->nodes);
+    *p = (struct rb_places){0};
+}
+
+void rb_places_clear(struct rb_places *p)
+{
+    for (int i = 0; i < p->n_nodes && p->n_held > 0; i++)
+        rb_places_remove(p, i);
+}
+
+static void reserve(struct rb_places *p, int n)
+{
+    if (n <= p->n_nodes)
+        return;
+    const int cap = n > 2 * p->n_nodes ? n : 2 * p->n_nodes;
+    p->nodes = rb_xrealloc(p->nodes, (size_t)cap, sizeof *p->nodes);
+    memset(p->nodes + p->n_nodes, 0, (size_t)(cap - p->n_nodes) * sizeof *p->nodes);
+    p->n_nodes = cap;
+}
+
+void rb_places_set(struct rb_places *p, int node, int gpus, uint64_t free)
+{
+    assert(node >= 0 && node < RB_LIMIT_NODES && gpus > 0 && (free & ~rb_gpu_mask(gpus)) == 0);
+    reserve(p, node + 1);
+    if (p->nodes[node].gpus > 0)
+        leave(p, node);
+    else
+        p->n_held++;
+    assert(p->n_held == 1 || gpus == p->gpus_per_node);
+    p->gpus_per_node = gpus;
+    p->nodes[node].gpus = gpus;
+    enter(p, node, free);
+}
+
+void rb_places_remove(struct rb_places *p, int node)
+{
+    if (node >= p->n_nodes || p->nodes[node].gpus == 0)
+        return;
+    leave(p, node);
+    p->nodes[node] = (struct rb_place_node){0};
+    p->n_held--;
+}
+
+void rb_places_give(struct rb_places *p, int node, uint64_t gpus)
+{
+    if (node < p->n_nodes && p->nodes[node].gpus > 0)
+        rb_places_set(p, node, p->nodes[node].gpus, p->nodes[node].free | gpus);
+}
+
+// ---- taking
+
+static uint64_t lowest_bits(uint64_t mask, int n)
 {
     uint64_t taken = 0;
-    for (int i = 0; i < n; i++) {
-        const uint64_t lowest = *free & -*free;
-        taken |= lowest;
-        *free ^= lowest;
-    }
+    for (int i = 0; i < n; i++, mask &= mask - 1)
+        taken |= mask & -mask;
     return taken;
 }
 
-static bool place_within_node(struct rb_placement_node *nodes, int n_nodes, int g, struct rb_slot *out)
+static void take(struct rb_places *p, int node, uint64_t gpus, struct rb_slot *out)
 {
-    struct rb_placement_node *best = 0;
-    int best_free = 0;
-    for (int i = 0; i < n_nodes; i++) {
-        const int n_free = __builtin_popcountll(nodes[i].free);
-        if (n_free >= g && (!best || n_free < best_free)) {
-            best = &nodes[i];
-            best_free = n_free;
-        }
-    }
-    if (!best)
+    const uint64_t left = p->nodes[node].free & ~gpus;
+    leave(p, node);
+    enter(p, node, left);
+    *out = (struct rb_slot){.node = node, .gpus = gpus};
+}
+
+static bool take_within_node(struct rb_places *p, int g, struct rb_slot *out)
+{
+    const uint64_t fitting = p->counts & ~rb_gpu_mask(g - 1);
+    if (fitting == 0)
         return false;
-    *out = (struct rb_slot){.node = best->node, .gpus = take_lowest(&best->free, g)};
+    const int node = lowest(p->sets[__builtin_ctzll(fitting) + 1]);
+    take(p, node, lowest_bits(p->nodes[node].free, g), out);
     return true;
 }
 
-static bool place_gang(struct rb_placement_node *nodes, int n_nodes, int n_wanted, struct rb_slot *out)
+static bool take_gang(struct rb_places *p, int n_wanted, struct rb_slot *out)
 {
-    int n_free = 0;
-    for (int i = 0; i < n_nodes && n_free < n_wanted; i++)
-        n_free += nodes[i].free == all_gpus(nodes[i].gpus);
-    if (n_free < n_wanted)
+    const struct rb_place_set *whole = p->sets[p->gpus_per_node];
+    if (!whole || whole->n < n_wanted)
         return false;
-    for (int i = 0, n = 0; n < n_wanted; i++) {
-        if (nodes[i].free != all_gpus(nodes[i].gpus))
-            continue;
-        out[n++] = (struct rb_slot){.node = nodes[i].node, .gpus = nodes[i].free};
-        nodes[i].free = 0;
+    for (int i = 0; i < n_wanted; i++) {
+        const int node = lowest(whole);
+        take(p, node, p->nodes[node].free, &out[i]);
     }
     return true;
 }
 
-bool rb_place(struct rb_placement_node *nodes, int n_nodes, int g, struct rb_slot *out_slots, int *out_n_slots)
+bool rb_places_take(struct rb_places *p, int g, struct rb_slot *out_slots, int *out_n_slots)
 {
     assert(g > 0);
-    if (n_nodes == 0)
+    if (p->n_held == 0)
         return false;
-    const int per_node = nodes[0].gpus;
-    const int n_wanted = g <= per_node ? 1 : (g + per_node - 1) / per_node;
-    const bool placed = g <= per_node ? place_within_node(nodes, n_nodes, g, out_slots)
-                                      : place_gang(nodes, n_nodes, n_wanted, out_slots);
-    if (placed)
+    const int n_wanted = (g + p->gpus_per_node - 1) / p->gpus_per_node;
+    const bool taken = n_wanted == 1 ? take_within_node(p, g, out_slots) : take_gang(p, n_wanted, out_slots);
+    if (taken)
         *out_n_slots = n_wanted;
-    return placed;
+    return taken;
+}
+
+bool rb_places_have_room(const struct rb_places *p)
+{
+    return p->counts != 0;
 }
 
 int rb_placement_capacity(int n_nodes, int gpus_per_node, int g)

@@ -17,12 +17,14 @@ static int entry_for(const struct rb_allocation *a, const int *missing, int offe
 // Lowest numbers are kept first, whether ready or not.
 static void keep_listed(struct rb_engine *e, int *missing)
 {
+    rb_places_clear(&e->places); // the nodes kept may be of another type
     for (int i = 0; i < e->n_owned; i++) {
         struct node *n = &e->nodes[e->owned[i]];
         const int entry = entry_for(&e->allocation, missing, n->pub.offer);
         n->allocated = entry >= 0;
         if (entry >= 0)
             missing[entry]--;
+        rb_engine_update_place(e, e->owned[i]);
     }
 }
 
@@ -129,17 +131,6 @@ void rb_engine_advance(struct rb_engine *e)
 
 // ---- tuners that are asked when a trial could start
 
-static bool has_room(const struct rb_engine *e)
-{
-    for (int i = 0; i < e->n_owned; i++) {
-        const struct node *n = &e->nodes[e->owned[i]];
-        const uint64_t all = n->pub.gpus == 64 ? UINT64_MAX : (UINT64_C(1) << n->pub.gpus) - 1;
-        if (n->allocated && n->pub.state == RB_OWNED_READY && n->pub.busy != all)
-            return true;
-    }
-    return false;
-}
-
 // Where nobody trains and the policy admits nobody, nothing would ever happen again.
 static bool may_ask(struct rb_engine *e)
 {
@@ -154,7 +145,7 @@ static bool may_ask(struct rb_engine *e)
 void rb_engine_ask(struct rb_engine *e)
 {
     while (e->tuner->on_demand && e->outcome == RB_JOB_RUNNING && e->stage >= 0 && e->n_waiting == 0 &&
-           (e->n_live_total == 0 || has_room(e)) && may_ask(e)) {
+           (e->n_live_total == 0 || rb_places_have_room(&e->places)) && may_ask(e)) {
         struct rb_group group;
         const enum rb_tuner_next next = e->tuner->next(e->tuner_state, &group);
         assert(next != RB_TUNER_WAIT || e->n_live_total > 0);

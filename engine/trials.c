@@ -57,23 +57,6 @@ void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int
 
 // ---- starting
 
-static int list_places(const struct rb_engine *e, struct rb_placement_node *out)
-{
-    int n = 0;
-    for (int i = 0; i < e->n_owned; i++) {
-        const struct node *node = &e->nodes[e->owned[i]];
-        if (!node->allocated || node->pub.state != RB_OWNED_READY)
-            continue;
-        const uint64_t all = node->pub.gpus == 64 ? UINT64_MAX : (UINT64_C(1) << node->pub.gpus) - 1;
-        out[n++] = (struct rb_placement_node){
-            .node = e->owned[i],
-            .gpus = node->pub.gpus,
-            .free = all & ~node->pub.busy,
-        };
-    }
-    return n;
-}
-
 static void add_running(struct rb_engine *e, int trial)
 {
     if (e->n_running == e->running_cap) {
@@ -126,18 +109,24 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
                               slots, n_slots);
 }
 
+static struct rb_slot *reserve_slots(struct rb_engine *e, int gpus)
+{
+    // As many nodes as a trial may have; each has a GPU at least.
+    if (gpus > e->slots_cap) {
+        e->slots_cap = gpus;
+        e->slots = rb_xrealloc(e->slots, (size_t)gpus, sizeof *e->slots);
+    }
+    return e->slots;
+}
+
 void rb_engine_start_waiting(struct rb_engine *e)
 {
     e->places_changed = false;
-    if (e->n_waiting == 0 || e->n_owned == 0)
-        return;
-    RB_AUTO(rb_auto_free) struct rb_placement_node *places = rb_xcalloc((size_t)e->n_owned, sizeof *places);
-    RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)e->n_owned, sizeof *slots);
-    const int n_places = list_places(e, places);
     // Strictly in order: where the first does not fit, none behind it may take what it waits for.
     for (int n_slots; e->n_waiting > 0;) {
         const int trial = rb_engine_first_waiting(e);
-        if (!rb_place(places, n_places, e->trials[trial].pub.gpus, slots, &n_slots))
+        struct rb_slot *slots = reserve_slots(e, e->trials[trial].pub.gpus);
+        if (!rb_places_take(&e->places, e->trials[trial].pub.gpus, slots, &n_slots))
             break;
         rb_engine_dequeue_first(e);
         start(e, trial, slots, n_slots);
@@ -153,6 +142,7 @@ void rb_engine_vacate(struct rb_engine *e, int trial)
         struct rb_owned_node *node = &e->nodes[t->pub.slots[i].node].pub;
         assert((node->busy & t->pub.slots[i].gpus) == t->pub.slots[i].gpus);
         node->busy &= ~t->pub.slots[i].gpus;
+        rb_engine_update_place(e, t->pub.slots[i].node);
     }
     t->pub.n_slots = 0;
     remove_running(e, trial);

@@ -25,10 +25,10 @@ struct rb_campaign {
     struct rb_campaign_config config;
     struct rb_launcher *launcher;
     struct rb_pool *pool;
-    struct run *runs;              // longest first, [n_runs]
+    struct run *runs; // longest first, [n_runs]
     int n_runs;
-    struct rb_placement_node *nodes; // [n_nodes]; gpus 0 until ready
-    int n_told;                    // nodes that are ready or never will be
+    struct rb_places places; // the nodes that are ready
+    int n_told;              // nodes that are ready or never will be
     bool stopping;
     struct rb_err failure;
 };
@@ -88,30 +88,20 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
     rb_arena_finish(&arena);
 }
 
-static struct rb_placement_node *node_of(struct rb_campaign *c, int node)
+static int gpus_per_node(const struct rb_campaign *c)
 {
-    return &c->nodes[node];
+    return c->config.pool.offer->gpus;
 }
 
-static uint64_t all_gpus(int n)
-{
-    return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
-}
-
+// A run that must not share its node holds all of it and uses what it is measured on.
 static bool place(struct rb_campaign *c, int gpus, struct rb_slot *out)
 {
-    for (int i = 0; i < c->config.pool.n_nodes; i++) {
-        struct rb_placement_node *n = node_of(c, i);
-        int n_slots;
-        if (n->gpus < gpus || (c->config.exclusive && n->free != all_gpus(n->gpus)))
-            continue;
-        if (!rb_place(n, 1, gpus, out, &n_slots))
-            continue;
-        if (c->config.exclusive)
-            n->free = 0;
-        return true;
-    }
-    return false;
+    int n_slots;
+    if (gpus > gpus_per_node(c) ||
+        !rb_places_take(&c->places, c->config.exclusive ? gpus_per_node(c) : gpus, out, &n_slots))
+        return false;
+    out->gpus = c->config.exclusive ? rb_gpu_mask(gpus) : out->gpus;
+    return true;
 }
 
 static void maybe_over(struct rb_campaign *c)
@@ -136,10 +126,7 @@ static void start_waiting(struct rb_campaign *c)
 {
     if (c->stopping)
         return;
-    int n_usable = 0;
-    for (int i = 0; i < c->config.pool.n_nodes; i++)
-        n_usable += node_of(c, i)->gpus > 0;
-    if (n_usable == 0 && c->n_told == c->config.pool.n_nodes)
+    if (c->places.n_held == 0 && c->n_told == c->config.pool.n_nodes)
         fail_waiting(c, "no node came up");
     for (int i = 0; i < c->n_runs; i++) {
         struct rb_slot slot;
@@ -151,10 +138,9 @@ static void start_waiting(struct rb_campaign *c)
 
 static void end_run(struct rb_campaign *c, struct run *r, const char *error)
 {
-    struct rb_placement_node *n = node_of(c, r->slot.node);
     r->state = RUN_ENDED;
     r->result.ok = error == NULL;
-    n->free |= c->config.exclusive ? all_gpus(n->gpus) : r->slot.gpus;
+    rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
     if (error) {
         snprintf(r->result.error, sizeof r->result.error, "%s", error);
         talk(c, "configuration %d on %d GPU%s failed: %s", r->result.config, r->result.gpus,
@@ -251,7 +237,7 @@ static void on_killed(void *ctx, int trial, int attempt)
 static void on_unreachable(void *ctx, int node)
 {
     struct rb_campaign *c = ctx;
-    node_of(c, node)->gpus = 0;
+    rb_places_remove(&c->places, node);
     for (int i = 0; i < c->n_runs; i++)
         if ((c->runs[i].state == RUN_RUNNING || c->runs[i].state == RUN_SAVING) && c->runs[i].slot.node == node)
             end_run(c, &c->runs[i], "its node could not be reached any more");
@@ -271,7 +257,7 @@ static void on_node(void *ctx, int node, const struct rb_err *err)
         const struct rb_pool_node *n = rb_pool_node(c->pool, node);
         talk(c, "node %d ready: %.2f s queueing, %.2f s initialisation", node,
              (double)(n->running_us - n->requested_us) / 1e6, (double)(n->prepared_us - n->running_us) / 1e6);
-        *node_of(c, node) = (struct rb_placement_node){node, c->config.pool.offer->gpus, all_gpus(c->config.pool.offer->gpus)};
+        rb_places_set(&c->places, node, gpus_per_node(c), rb_gpu_mask(gpus_per_node(c)));
     }
     start_waiting(c);
 }
@@ -297,7 +283,8 @@ static void list_runs(struct rb_campaign *c)
     }
 }
 
-bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out, struct rb_err *err)
+bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out,
+                        struct rb_err *err)
 {
     struct rb_campaign *c = rb_xcalloc(1, sizeof *c);
     c->config = *config;
@@ -316,7 +303,6 @@ bool rb_campaign_create(const struct rb_campaign_config *config, bool local, str
         free(c);
         return false;
     }
-    c->nodes = rb_xcalloc((size_t)config->pool.n_nodes, sizeof *c->nodes);
     c->pool = rb_pool_create(&c->config.pool);
     list_runs(c);
     *out = c;
@@ -332,7 +318,7 @@ void rb_campaign_destroy(struct rb_campaign *c)
     for (int i = 0; i < c->n_runs; i++)
         free(c->runs[i].result.unit_s);
     free(c->runs);
-    free(c->nodes);
+    rb_places_finish(&c->places);
     free(c);
 }
 

@@ -25,7 +25,7 @@ void rb_workspace_destroy(struct rb_workspace *ws)
     free(ws->trials);
     free(ws->slots);
     free(ws->requeued);
-    free(ws->places);
+    rb_places_finish(&ws->places);
     free(ws);
 }
 

@@ -63,24 +63,20 @@ struct stage_state {
     int n_fresh, n_ended;
 };
 
-static void reserve_places(struct rb_workspace *ws)
+static void update_place(struct rb_workspace *ws, int number)
 {
-    if (ws->n_owned <= ws->places_cap)
-        return;
-    ws->places = rb_xrealloc(ws->places, (size_t)ws->owned_cap, sizeof *ws->places);
-    ws->places_cap = ws->owned_cap;
+    const struct rb_sim_node *node = &ws->nodes[number];
+    if (node->owned && node->allocated && node->ready)
+        rb_places_set(&ws->places, number, current(ws)->gpus_per_node, node->free);
+    else
+        rb_places_remove(&ws->places, number);
 }
 
-static int list_places(struct rb_workspace *ws)
+static void list_places(struct rb_workspace *ws)
 {
-    int n = 0;
-    for (int i = 0; i < ws->n_owned; i++) {
-        const struct rb_sim_node *node = &ws->nodes[ws->owned[i]];
-        if (node->allocated && node->ready)
-            ws->places[n++] = (struct rb_placement_node){
-                .node = ws->owned[i], .gpus = current(ws)->gpus_per_node, .free = node->free};
-    }
-    return n;
+    rb_places_clear(&ws->places);
+    for (int i = 0; i < ws->n_owned; i++)
+        update_place(ws, ws->owned[i]);
 }
 
 static void start_trial(struct rb_workspace *ws, int position, const struct rb_slot *slots, int n_slots, int64_t now_us)
@@ -96,16 +92,12 @@ static void start_trial(struct rb_workspace *ws, int position, const struct rb_s
 static void start_waiting(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
 {
     const struct rb_stage_program *stage = current(ws);
-    if (ws->n_requeued == 0 && st->n_fresh == stage->n_trials)
-        return;
-    reserve_places(ws);
-    const int n_places = list_places(ws);
     while (ws->n_requeued > 0 || st->n_fresh < stage->n_trials) {
         const bool again = ws->n_requeued > 0; // every requeued position is below n_fresh
         const int position = again ? ws->requeued[0] : st->n_fresh;
         struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
         int n_slots;
-        if (!rb_place(ws->places, n_places, stage->plan->gpus_per_trial, slots, &n_slots))
+        if (!rb_places_take(&ws->places, stage->plan->gpus_per_trial, slots, &n_slots))
             break;
         if (again)
             drop_first_requeued(ws);
@@ -119,8 +111,10 @@ static void vacate(struct rb_workspace *ws, int position)
 {
     struct rb_sim_trial *t = &ws->trials[position];
     const struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
-    for (int i = 0; i < t->n_slots; i++)
+    for (int i = 0; i < t->n_slots; i++) {
         ws->nodes[slots[i].node].free |= slots[i].gpus;
+        update_place(ws, slots[i].node);
+    }
     t->running = false;
     t->n_slots = 0;
 }
@@ -148,6 +142,7 @@ static void lose_node(struct rb_workspace *ws, const struct stage_state *st, int
     const int first = ws->n_nodes;
     lose_trials_on(ws, st, node);
     rb_sim_cluster_end_node(ws, node, now_us);
+    update_place(ws, node);
     rb_sim_cluster_forget_ended(ws);
     rb_sim_cluster_request(ws, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated, now_us);
     expect_nodes(ws, first);
@@ -173,6 +168,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         if (!ws->nodes[event->index].owned)
             return;
         ws->nodes[event->index].ready = true;
+        update_place(ws, event->index);
         break;
     case RB_SIM_NODE_LOST:
         if (!ws->nodes[event->index].owned)
@@ -200,6 +196,7 @@ static void begin_stage(struct rb_workspace *ws, struct stage_state *st, int64_t
     ws->next_ordinal = ws->n_early_made = ws->n_requeued = 0;
     memset(ws->trials, 0, (size_t)current(ws)->n_trials * sizeof *ws->trials);
     rb_sim_cluster_allocate(ws, plan, now_us);
+    list_places(ws);
     expect_nodes(ws, first);
     for (int i = 0; i < plan->n_early; i++)
         push(ws, now_us + plan->early[i].at_us, RB_SIM_WAKE, 0, 0);

@@ -66,8 +66,7 @@ struct rb_workspace {
     int trials_cap, slots_cap;
     int *requeued;           // min-heap of positions that lost their node
     int n_requeued, requeued_cap;
-    struct rb_placement_node *places;
-    int places_cap;
+    struct rb_places places; // of the current stage's nodes that are ready
 };
 
 // cluster.c
