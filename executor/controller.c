@@ -10,7 +10,7 @@
 
 // Time.
 
-int64_t rb_controller_now_us(struct rb_controller *c)
+int64_t rb_controller_now_us(const struct rb_controller *c)
 {
     const struct rb_loop *loop = c->config.loop;
     const int64_t now = c->base_us + loop->now_us(loop->ctx) - c->base_monotonic_us;
@@ -165,7 +165,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
         break;
     case RB_ACTION_WAKE:
     case RB_ACTION_YIELD_TRIAL: // no supported job asks for it yet
-    case RB_ACTION_ADVISE: // no adviser: the plan is carried out as it is
+    case RB_ACTION_ADVISE:      // no adviser: the plan is carried out as it is
     case RB_ACTION_DONE:
         break;
     }
@@ -249,17 +249,22 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event)
 
 // Spending.
 
+struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)
+{
+    return (struct rb_spend_now){c->config.loop->unix_us(c->config.loop->ctx), rb_controller_now_us(c)};
+}
+
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd)
 {
-    const int64_t now = c->config.loop->unix_us(c->config.loop->ctx);
+    const struct rb_spend_now now = rb_controller_spend_now(c);
     int64_t spent = 0, reserved = 0;
     for (int i = 0; i < c->n_nodes; i++) {
         const struct rb_controller_node *n = c->nodes[i];
         if (!n->has_row)
             continue;
         spent +=
-            n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, now).total_uusd;
-        reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, now);
+            n->row.state == RB_LAUNCH_GONE ? n->row.cost_uusd : rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
+        reserved += rb_spend_reserved_uusd(&n->billing, &n->row, c->meta.started_unix_us, &now);
     }
     *out_spent_uusd = spent;
     *out_reserved_uusd = reserved;

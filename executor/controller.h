@@ -56,7 +56,7 @@ void rb_controller_stop(struct rb_controller *c,
                         enum rb_stop_reason reason); // graceful: kill, terminate, confirm
 
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
-int64_t rb_controller_now_us(struct rb_controller *c); // since the start of the run
+int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run
 // Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.
 void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd, int64_t *out_reserved_uusd);
 // Launches that may have an instance that is not known to have ended. Returns how many.

@@ -86,14 +86,25 @@ static void seen_running(struct rb_controller_node *n, const struct rb_instance 
         rb_controller_prepare(n);
 }
 
+// The cloud bills by its own clock. What it says of an end is written down at once: ended instances lose their tags, and
+// with them their place in our listings. False: the journal failed.
+static bool learn_times(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    const bool ends = instance->state != RB_INSTANCE_PENDING && instance->state != RB_INSTANCE_RUNNING;
+    if (n->row.running_unix_us < 0 && (ends || n->row.state == RB_LAUNCH_TERMINATING))
+        n->row.running_unix_us = instance->running_at_us;
+    if (!ends || instance->terminated_at_us < 0 || n->end_known)
+        return true;
+    n->end_known = true;
+    n->row.terminated_unix_us = instance->terminated_at_us;
+    return rb_controller_write_node(n);
+}
+
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
-    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE)
+    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance))
         return;
-    // Ended before we saw it run: only the cloud can say since when it was billed.
-    if (n->row.running_unix_us < 0 && n->row.state == RB_LAUNCH_TERMINATING)
-        n->row.running_unix_us = instance->running_at_us;
     switch (instance->state) {
     case RB_INSTANCE_PENDING:
         break;
@@ -102,19 +113,54 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
         break;
     case RB_INSTANCE_STOPPING:
     case RB_INSTANCE_STOPPED:
-        if (rb_controller_node_exists(n)) {
-            n->row.running_unix_us = n->row.running_unix_us >= 0 ? n->row.running_unix_us : instance->running_at_us;
+        if (rb_controller_node_exists(n))
             rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
-        }
         break;
     case RB_INSTANCE_TERMINATED:
-        if (n->row.running_unix_us < 0)
-            n->row.running_unix_us = instance->running_at_us;
-        if (instance->terminated_at_us >= 0)
-            n->row.terminated_unix_us = instance->terminated_at_us;
         rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }
+}
+
+// Ended, and nobody says when. Unknown is never free.
+static void believe_absence(struct rb_controller_node *n)
+{
+    if (n->row.running_unix_us < 0)
+        n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
+    if (!n->end_known)
+        rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
+                           n->id, n->row.instance_id);
+    rb_controller_gone(n, "it is listed no more");
+}
+
+static void looked(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+{
+    struct rb_controller_call *call = arg;
+    struct rb_controller *c = call->c;
+    struct rb_controller_node *n = c->nodes[call->node];
+    const bool ours = n->row.attempt == call->attempt;
+    rb_controller_end_call(call);
+    if (c->dead || !ours)
+        return;
+    n->looking = false;
+    if (!err)
+        rb_controller_observe(n, instance);
+    else if (err->code == RB_ERR_NOT_FOUND)
+        n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
+    rb_controller_check_over(c);
+}
+
+// Gone from the listings, which go by tags. The cloud may still know by the name when it ended.
+static bool ask_by_name(struct rb_controller_node *n)
+{
+    struct rb_provider *p = rb_controller_provider_of(n);
+    if (n->end_known || n->forgotten || !p->ops->look)
+        return false;
+    if (!n->looking) {
+        n->looking = true;
+        p->ops->look(p, n->row.instance_id, looked, rb_controller_new_call(n->c, n->id, n->row.attempt, -1));
+    }
+    return true;
 }
 
 // Not in a complete listing. Absence is believed only after a while, and for an end only once it was
@@ -128,15 +174,9 @@ static void missed(struct rb_controller_node *n)
     if (n->absent < RB_CONTROLLER_ABSENT_LISTINGS)
         return;
     if (n->row.state == RB_LAUNCH_TERMINATING) {
-        if (!n->end_accepted && !(n->end_not_found && absent_us >= ABSENT_FORGOTTEN_US))
-            return;
-        if (n->row.running_unix_us < 0) { // unknown is never free: billed from the request
-            n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
-            rb_controller_note(n->c, "warning",
-                               "node %d (%s): nobody knows when it began to run; billed from its request", n->id,
-                               n->row.instance_id);
-        }
-        rb_controller_gone(n, "it is listed no more");
+        const bool over = n->end_accepted || (n->end_not_found && absent_us >= ABSENT_FORGOTTEN_US);
+        if (over && !ask_by_name(n))
+            believe_absence(n);
     } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
         if (n->row.state == RB_LAUNCH_READY)
             rb_controller_lose(n, "it is listed no more");

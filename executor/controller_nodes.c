@@ -200,6 +200,13 @@ static void end_again(void *arg)
     rb_controller_end_node(n);
 }
 
+// Until the cloud says when it was. On the cloud's clock where we know anything of that.
+static int64_t estimated_end(const struct rb_controller_node *n)
+{
+    const struct rb_spend_now now = rb_controller_spend_now(n->c);
+    return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
+}
+
 static void end_answered(void *arg, const struct rb_err *err)
 {
     struct rb_controller_call *call = arg;
@@ -220,7 +227,7 @@ static void end_answered(void *arg, const struct rb_err *err)
     n->end_accepted = n->end_accepted || !err;
     n->end_not_found = err && err->code == RB_ERR_NOT_FOUND;
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
-        n->row.terminated_unix_us = c->config.loop->unix_us(c->config.loop->ctx);
+        n->row.terminated_unix_us = estimated_end(n);
         if (!rb_controller_write_node(n))
             return;
     }
@@ -249,8 +256,11 @@ static void bill(struct rb_controller_node *n)
     n->row.state = RB_LAUNCH_GONE;
     n->row.gone_us = rb_controller_now_us(c);
     if (n->row.terminated_unix_us < 0)
-        n->row.terminated_unix_us = c->config.loop->unix_us(c->config.loop->ctx);
-    n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, n->row.terminated_unix_us).total_uusd;
+        n->row.terminated_unix_us = estimated_end(n);
+    if (!n->end_known && n->row.terminated_unix_us < n->row.running_unix_us) // two clocks: it did not end before it ran
+        n->row.terminated_unix_us = n->row.running_unix_us;
+    const struct rb_spend_now now = rb_controller_spend_now(c);
+    n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
     rb_controller_disarm(c, &n->retry_timer);
     rb_controller_disarm(c, &n->boot_timer);
 }

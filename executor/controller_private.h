@@ -36,6 +36,8 @@ struct rb_controller_node {
     bool launching, ending;            // a call of the provider has not answered yet
     bool repeated;                     // the request went out more than once: an earlier copy may still arrive
     bool end_accepted, end_not_found;  // what terminate answered last
+    bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
+    bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
     int tries;                         // repeats of the launch or of the termination
     int refusals;                      // launches the provider had no capacity for, this one included
@@ -129,6 +131,7 @@ struct rb_controller {
 
 // controller.c
 bool rb_controller_running(const struct rb_controller *c); // the engine's job is not over
+struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c);
 bool rb_controller_begin(struct rb_controller *c);         // false: the journal failed
 bool rb_controller_commit(struct rb_controller *c);
 // The event is journalled together with what was written since begin, stepped, and its orders are carried

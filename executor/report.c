@@ -130,7 +130,8 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
                               row->offer);
         if (!rb_spend_billing(r->plan, row->offer, &billing, err))
             return false;
-        const struct rb_bill bill = rb_spend_bill(&billing, row, m->meta.started_unix_us + m->last_us);
+        const struct rb_spend_now now = {m->meta.started_unix_us + m->last_us, m->last_us};
+        const struct rb_bill bill = rb_spend_bill(&billing, row, &now);
         struct rb_report_node *node = &r->nodes[r->n_nodes++];
         *node = node_of(m, row);
         node->cost_uusd = bill.total_uusd;

@@ -7,9 +7,8 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
     const struct rb_job *job = plan->job;
     struct rb_billing b = {.rate = o->rate};
     if (o->rate.uusd_per_hour <= 0 && !o->declared_free)
-        return rb_err_set(err, RB_ERR_PRICE,
-                          "%s %s (%s): its price is unknown; run `rbprofile prices update`", o->infra,
-                          o->instance_type, rb_market_name(o->market));
+        return rb_err_set(err, RB_ERR_PRICE, "%s %s (%s): its price is unknown; run `rbprofile prices update`",
+                          o->infra, o->instance_type, rb_market_name(o->market));
     if (!o->declared_free && job->resources.disk_bytes > 0) {
         const int64_t gb = 1000000000;
         b.disk_gb = (job->resources.disk_bytes + gb - 1) / gb;
@@ -30,22 +29,31 @@ int64_t rb_spend_reserve_uusd(const struct rb_billing *billing)
     return rb_bill_node(billing, 0, RB_BILLING_MINIMUM_US).total_uusd;
 }
 
+int64_t rb_spend_end_unix_us(const struct rb_launch_row *row, const struct rb_spend_now *now)
+{
+    const int64_t least_us = row->running_us >= 0 ? now->run_us - row->running_us : 0;
+    const int64_t most_us = now->run_us - row->intent_us;
+    int64_t life_us = now->unix_us - row->running_unix_us;
+    life_us = life_us < most_us ? life_us : most_us;
+    life_us = life_us > least_us ? life_us : least_us;
+    life_us = life_us > 0 ? life_us : 0;
+    return row->running_unix_us + life_us;
+}
+
 struct rb_bill rb_spend_bill(const struct rb_billing *billing, const struct rb_launch_row *row,
-                             int64_t now_unix_us)
+                             const struct rb_spend_now *now)
 {
     if (row->running_unix_us < 0)
         return (struct rb_bill){0};
-    int64_t end = row->terminated_unix_us >= 0 ? row->terminated_unix_us : now_unix_us;
-    if (row->terminated_unix_us < 0 &&
-        end < row->running_unix_us) // the cloud's clock is a little ahead of ours
-        end = row->running_unix_us;
-    return rb_bill_node(billing, row->running_unix_us, end);
+    return rb_bill_node(billing, row->running_unix_us,
+                        row->terminated_unix_us >= 0 ? row->terminated_unix_us : rb_spend_end_unix_us(row, now));
 }
 
 int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb_launch_row *row,
-                               int64_t started_unix_us, int64_t now_unix_us)
+                               int64_t started_unix_us, const struct rb_spend_now *now)
 {
     struct rb_launch_row later = *row;
+    const struct rb_spend_now after_grace = {now->unix_us + RB_SPEND_GRACE_US, now->run_us + RB_SPEND_GRACE_US};
     switch (row->state) {
     case RB_LAUNCH_REFUSED:
     case RB_LAUNCH_GONE:
@@ -54,6 +62,7 @@ int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb
     case RB_LAUNCH_SENT:
     case RB_LAUNCH_AMBIGUOUS:
         later.running_unix_us = started_unix_us + row->intent_us; // it may have been running since
+        later.running_us = row->intent_us;
         break;
     case RB_LAUNCH_ACKED:
         if (row->running_unix_us < 0)
@@ -66,6 +75,5 @@ int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb
     }
     if (later.running_unix_us < 0 || later.terminated_unix_us >= 0)
         return 0;
-    return rb_spend_bill(billing, &later, now_unix_us + RB_SPEND_GRACE_US).total_uusd -
-           rb_spend_bill(billing, row, now_unix_us).total_uusd;
+    return rb_spend_bill(billing, &later, &after_grace).total_uusd - rb_spend_bill(billing, row, now).total_uusd;
 }

@@ -51,6 +51,15 @@ struct listing {
     void *arg;
 };
 
+struct look {
+    struct ec2 *ec2;
+    struct rb_arena arena;
+    const char *id;
+    struct rb_ec2_instances found; // that one
+    rb_launch_fn *fn;
+    void *arg;
+};
+
 struct ending {
     struct rb_arena arena;
     const char *id;
@@ -241,6 +250,45 @@ static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
     l->fn = fn;
     l->arg = arg;
     ask_page(l, NULL);
+}
+
+static void look_destroy(void *arg)
+{
+    struct look *l = arg;
+    rb_arena_finish(&l->arena);
+    free(l);
+}
+
+// An answer without the instance is no answer: EC2 says so when it does not know an id.
+static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct look *l = arg;
+    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->found, err))
+        return false;
+    return (l->found.n == 1 && strcmp(l->found.instances[0].id, l->id) == 0) ||
+           rb_err_set(err, RB_ERR_IO, "answer: expected instance %s, got %d others", l->id, l->found.n);
+}
+
+static void look_done(void *arg, const struct rb_err *err)
+{
+    struct look *l = arg;
+    l->fn(l->arg, err, err ? NULL : &l->found.instances[0]);
+    look_destroy(l);
+}
+
+static void ec2_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
+{
+    struct look *l = rb_xcalloc(1, sizeof *l);
+    l->ec2 = p->state;
+    l->id = rb_arena_strdup(&l->arena, id);
+    l->fn = fn;
+    l->arg = arg;
+    struct rb_api_call call = new_call("DescribeInstances", false, l);
+    rb_ec2_encode_look(id, &call.body);
+    call.decode = decode_look;
+    call.done = look_done;
+    call.drop = look_destroy;
+    rb_aws_send(l->ec2->client, &call);
 }
 
 static void ending_destroy(void *arg)
@@ -438,6 +486,7 @@ const struct rb_provider_ops rb_provider_aws = {
     .launch = ec2_launch,
     .preflight = ec2_preflight,
     .list = ec2_list,
+    .look = ec2_look,
     .terminate = ec2_terminate,
     .is_harmless = aws_is_harmless,
     .regions = ec2_regions,
@@ -452,6 +501,7 @@ const struct rb_provider_ops rb_provider_mock = {
     .launch = ec2_launch,
     .preflight = ec2_preflight,
     .list = ec2_list,
+    .look = ec2_look,
     .terminate = ec2_terminate,
     .is_harmless = mock_is_harmless,
     .regions = ec2_regions,

@@ -154,6 +154,12 @@ void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out
     put_page(out, page);
 }
 
+void rb_ec2_encode_look(const char *id, struct rb_buf *out)
+{
+    begin(out, "DescribeInstances");
+    put(out, id, "InstanceId.1");
+}
+
 void rb_ec2_encode_terminate(const char *id, struct rb_buf *out)
 {
     begin(out, "TerminateInstances");

@@ -14,6 +14,7 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err);
 void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out);
 // run_id NULL: whatever carries our owner tag. page NULL: the first.
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out);
+void rb_ec2_encode_look(const char *id, struct rb_buf *out);
 void rb_ec2_encode_terminate(const char *id, struct rb_buf *out);
 void rb_ec2_encode_image(const char *image_id, struct rb_buf *out);
 // n 0: all types.

@@ -89,6 +89,9 @@ struct rb_provider_ops {
     void (*launch)(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
     // Instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones included while visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);
+    // One instance by its id, tags or not, ended ones for as long as the cloud remembers them (times as in list). NOT_FOUND:
+    // the cloud does not know it, which of a new instance proves nothing. NULL: list says all there is to say.
+    void (*look)(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg);
     // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again. A cloud that
     // finds instances by name where they are kept, not in a copy that lags, answers success for one that is not there.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
