@@ -110,12 +110,19 @@ static void boot_timeout(void *arg)
     n->boot_timer = 0;
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING)
         rb_controller_never_ready(n, &(struct rb_err){.code = RB_ERR_IO, .message = "it was not ready in time"});
+    else if (n->row.state == RB_LAUNCH_READY && !n->prepared)
+        rb_controller_lose(n, "it cannot be reached again");
 }
 
+// A controller that comes back gives a node whose time is over, or that was ready once, a while to answer: the launcher
+// tries for ever.
 void rb_controller_arm_boot(struct rb_controller_node *n)
 {
-    const int64_t at = n->row.intent_us + n->c->config.boot_timeout_us;
-    rb_controller_arm(n->c, &n->boot_timer, at - rb_controller_now_us(n->c), boot_timeout, n);
+    const int64_t left_us = n->row.state == RB_LAUNCH_READY
+                                ? 0
+                                : n->row.intent_us + n->c->config.boot_timeout_us - rb_controller_now_us(n->c);
+    const int64_t least_us = RB_CONTROLLER_REACH_S * RB_US_PER_S;
+    rb_controller_arm(n->c, &n->boot_timer, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }
 
 void rb_controller_prepare(struct rb_controller_node *n)

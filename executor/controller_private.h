@@ -18,6 +18,7 @@ enum {
     RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that came up but could not be set up: the job's fault
     RB_CONTROLLER_SAVE_TRIES = 3,
+    RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat

@@ -139,6 +139,7 @@ static void repeat_node(struct rb_controller_node *n)
         rb_controller_prepare(n);
         break;
     case RB_LAUNCH_READY:
+        rb_controller_arm_boot(n);
         rb_controller_prepare(n);
         break;
     case RB_LAUNCH_TERMINATING:
