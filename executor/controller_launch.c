@@ -103,7 +103,7 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a)
     rb_random_bytes(bytes, sizeof bytes);
     rb_digest_hex(bytes, sizeof bytes, n->row.launch_id);
     n->tries = n->absent = 0;
-    n->end_known = n->looking = n->forgotten = false;
+    n->end_known = n->other_market = n->looking = n->forgotten = false;
     n->absent_since_us = n->acked_us = -1;
 }
 

@@ -100,10 +100,50 @@ static bool learn_times(struct rb_controller_node *n, const struct rb_instance *
     return rb_controller_write_node(n);
 }
 
+// The plan's offer of the same machine on that market, -1: it names none.
+static int offer_on(const struct rb_controller_node *n, enum rb_market market)
+{
+    const struct rb_plan *plan = n->c->config.plan;
+    for (int i = 0; i < plan->n_offers; i++)
+        if (plan->offers[i].market == market && strcmp(plan->offers[i].infra, n->row.infra) == 0 &&
+            strcmp(plan->offers[i].instance_type, n->row.instance_type) == 0)
+            return i;
+    return -1;
+}
+
+// A cloud may give another market than it was asked for. The node is as good, but its price is another: without one it
+// cannot stay. False: it was lost, or the journal failed.
+static bool check_market(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    const char *market = rb_market_name(instance->market);
+    struct rb_err err;
+    if (n->other_market || strcmp(market, n->row.market) == 0)
+        return true;
+    n->other_market = true; // said once
+    const int offer = offer_on(n, instance->market);
+    rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s%s", n->id, n->row.instance_id, n->row.market,
+                       market,
+                       offer < 0 ? ", whose price the plan does not name: it is ended, and billed as asked" : "");
+    if (offer < 0) {
+        if (rb_controller_node_exists(n))
+            rb_controller_lose(n, "it is not what was asked for");
+        return false;
+    }
+    n->row.offer = offer;
+    strcpy(n->row.market, market);
+    if (!rb_spend_billing(c->config.plan, offer, &n->billing, &err)) {
+        rb_controller_fail(c, &err);
+        return false;
+    }
+    return rb_controller_write_node(n);
+}
+
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
-    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance))
+    if (c->dead || n->row.state < RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_GONE || !learn_times(n, instance) ||
+        !check_market(n, instance))
         return;
     switch (instance->state) {
     case RB_INSTANCE_PENDING:

@@ -38,6 +38,7 @@ struct rb_controller_node {
     bool repeated;                     // the request went out more than once: an earlier copy may still arrive
     bool end_accepted, end_not_found;  // what terminate answered last
     bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
+    bool other_market;                 // it is not on the market that was asked for, and that was said
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
     int tries;                         // repeats of the launch or of the termination
