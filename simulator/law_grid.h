@@ -1,5 +1,5 @@
-// How laws are made: an even grid to fill in, and what is then worked out from it. Private to simulator/law*.c and
-// to one_wave.c.
+// How laws are made: an even grid to fill in, and what is then worked out from it. Private to simulator/law*.c,
+// one_wave.c and list_schedule_times.c.
 #ifndef RB_SIMULATOR_LAW_GRID_H
 #define RB_SIMULATOR_LAW_GRID_H
 

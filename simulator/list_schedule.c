@@ -3,21 +3,18 @@
 #include "simulator/list_schedule.h"
 
 #include "simulator/list_schedule_tail.h"
+#include "simulator/list_schedule_times.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_TIMES       256 // times evaluated: 20 for a smooth law
 #define MAX_REFINEMENTS 4
-#define FEWEST_POINTS   16   // a law on fewer is no smooth one
-#define MOST_WORK       3e7  // a few tens of milliseconds; beyond it sampling is faster
-#define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
-#define HIGH_SCORE      28.0 // 1e-12: where it ends
+#define MOST_WORK       3e7 // a few tens of milliseconds; beyond it sampling is faster
+#define MOST_CHANCES    4e6 // of ages and completions of a slot, tabulated: 32 MB
 
 struct problem {
     const struct rb_list_schedule *s;
     double accuracy;
-    double dust;         // error of P(end <= t) where it is small
     double mean, sd;     // of a trial
     double last_start_s; // when all trials have started, in the mean
     double edge_s;       // and its spread, roughly
@@ -145,226 +142,189 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
 
 // ---- times
 
-struct times { // ascending
-    int n;
-    int at[MAX_TIMES];
-    double score[MAX_TIMES]; // score_of(P(end > t))
-};
-
 struct middle { // a lattice time near the median, and the standard deviation in steps
     int at;
     double sd;
 };
 
-static void add_time(struct times *times, int t, double score)
-{
-    times->at[times->n] = t;
-    times->score[times->n++] = score;
-}
-
-// Scores rise nearly straight with time, so few of them tell the law. P(end <= t) is a difference, known to the accuracy
-// and no better: `dust` is added to it lest its errors be magnified.
-static double score_of(double above, double dust)
-{
-    const double below = above < 1 ? 1 - above : 0;
-    return above <= 0 ? HIGH_SCORE : log((below + dust) / above);
-}
-
-static double above_of(double score, double dust)
-{
-    const double above = (1 + dust) / (1 + exp(score));
-    return above > 1 ? 1 : above;
-}
-
 static double score_at(struct level *l, int t)
 {
-    return score_of(rb_schedule_tail_above(&l->tail, t), 1e-6);
+    return rb_schedule_score(rb_schedule_tail_above(&l->tail, t), 1e-6);
 }
 
+// Scores are nearly straight in time: the secant through the nearest times on either side of the median, and before there
+// are two, steps of what the spread might be.
 static struct middle find_middle(const struct problem *p, struct level *l)
 {
-    int low = (int)(p->last_start_s / l->trial.step_s), stride = 1 + (int)(2 * p->sd / l->trial.step_s);
-    while (low > 0 && score_at(l, low) > -1)
-        low = low > stride ? low - stride : 0;
-    int high = low + stride;
-    double at_low = score_at(l, low), at_high;
-    while ((at_high = score_at(l, high)) < 1) {
-        if (at_high < -1) {
-            low = high;
-            at_low = at_high;
-        }
-        high += stride;
-    }
-    while (high - low > 1 && at_high - at_low > 4) {
-        const int middle = (low + high) / 2;
-        const double at = score_at(l, middle);
-        if (at < 0) {
-            low = middle;
-            at_low = at;
+    const double guess_sd = fmax(1, (p->edge_s + p->sd / 2) / l->trial.step_s);
+    int low = 0, high = 0, t = (int)((p->last_start_s + p->mean + p->sd / 2) / l->trial.step_s);
+    double at_low = -HUGE_VAL, at_high = HUGE_VAL;
+    for (;;) {
+        const double score = score_at(l, t);
+        if (score < 0) {
+            low = t;
+            at_low = score;
         } else {
-            high = middle;
-            at_high = at;
+            high = t;
+            at_high = score;
+        }
+        const bool both = at_low > -HUGE_VAL && at_high < HUGE_VAL;
+        const double gap = both ? at_high - at_low : HUGE_VAL;
+        if (both && (high - low <= 1 || gap < 2)) {
+            const double sd = (high - low) / gap;
+            return (struct middle){.at = (int)(low - at_low * sd + 0.5), .sd = sd};
+        }
+        const double next = both ? low - at_low * (high - low) / gap : t - (fmin(fmax(score, -3), 3) * 1.2) * guess_sd;
+        t = (int)(next + 0.5);
+        if (both)
+            t = t <= low ? low + 1 : t >= high ? high - 1 : t;
+        else if (t == (score < 0 ? low : high))
+            t += score < 0 ? 1 : -1;
+        if (t < 1) {
+            t = 1;
+            if (high == 1) // half of the law is below the first point
+                return (struct middle){.at = 1, .sd = guess_sd};
         }
     }
-    return (struct middle){.at = at_high < -at_low ? high : low, .sd = 1.8 * (high - low) / (at_high - at_low)};
 }
 
-// Coarse times from the middle outwards, until what is left is dust or no longer law but error.
-static void lay_out(const struct problem *p, struct level *l, const struct middle *middle, struct times *out)
+static int spacing_of(const struct middle *middle) // a multiple of 3: see difference()
 {
-    const double high_end = p->accuracy * 0.02;
-    const int stride = 2 * (int)fmax(1, 0.7 * middle->sd + 0.5);
-    struct times down = {.n = 0};
-    double above = 0, score;
-    for (int t = middle->at; t > 1 && 1 - above > p->accuracy * 1e-2 && down.n < MAX_TIMES / 4;) {
-        t = t > stride ? t - stride : t / 2;
-        above = rb_schedule_tail_above(&l->tail, t);
-        score = score_of(above, p->dust);
-        if (down.n > 0 && score >= down.score[down.n - 1])
-            break;
-        add_time(&down, t, score);
+    return 3 * (int)fmax(1, 0.85 / 3 * middle->sd + 0.5);
+}
+
+static double above_at(struct level *l, struct rb_schedule_times *times, int t)
+{
+    for (int i = 0; i < times->n; i++) {
+        if (times->at[i] == t)
+            return rb_schedule_above(times->score[i], times->dust);
     }
-    out->n = 0;
-    for (int i = down.n - 1; i >= 0; i--)
-        add_time(out, down.at[i], down.score[i]);
-    double step = stride;
+    const double above = rb_schedule_tail_above(&l->tail, t);
+    rb_schedule_times_add(times, t, above);
+    return above;
+}
+
+// From the middle outwards, until what is left is dust or no longer law but error.
+static void lay_out(const struct problem *p, struct level *l, const struct middle *middle,
+                    struct rb_schedule_times *times)
+{
+    const int apart = spacing_of(middle);
+    double above = 0, last = 2;
+    for (int t = middle->at; t > 1 && 1 - above > p->accuracy * 1e-2 && times->n < RB_SCHEDULE_TIMES / 4;) {
+        above = above_at(l, times, t);
+        t = t > apart ? t - apart : t / 2;
+    }
+    double step = apart;
     above = 1;
-    for (double t = middle->at; above > high_end && out->n < MAX_TIMES / 4; t += step) {
-        above = rb_schedule_tail_above(&l->tail, (int)t);
-        score = score_of(above, p->dust);
-        if (above <= 0 || (out->n > 0 && score <= out->score[out->n - 1]))
-            break;
-        add_time(out, (int)t, score);
+    for (double t = middle->at + step; above > p->accuracy * 0.02 && above < last && times->n < RB_SCHEDULE_TIMES / 2;
+         t += step) {
+        last = above;
+        above = above_at(l, times, (int)t);
         if (above < 0.01)
             step *= 1.2;
     }
 }
 
-// Degree-5 interpolation among the six nearest times, within the scores of the nearest two; straight beyond the outermost.
-static double score_between(const struct times *times, double t)
+// Times that do not lie in order tell no law but error; they are at the ends.
+static void cut_ends(struct rb_schedule_times *times)
 {
-    const int n = times->n, most = n < 6 ? n : 6;
-    const int *at = times->at;
-    if (t < at[0])
-        return times->score[0] + (t - at[0]) * (times->score[1] - times->score[0]) / (at[1] - at[0]);
-    if (t > at[n - 1])
-        return times->score[n - 1] +
-               (t - at[n - 1]) * (times->score[n - 1] - times->score[n - 2]) / (at[n - 1] - at[n - 2]);
-    int right = 1;
-    while (at[right] < t)
-        right++;
-    const int wanted = right - most / 2, first = wanted < 0 ? 0 : wanted > n - most ? n - most : wanted;
-    double v[6];
-    for (int i = 0; i < most; i++)
-        v[i] = times->score[first + i];
-    for (int width = 1; width < most; width++) { // Neville
-        for (int i = 0; i + width < most; i++) {
-            const double a = at[first + i], b = at[first + i + width];
-            v[i] = ((b - t) * v[i] + (t - a) * v[i + 1]) / (b - a);
-        }
-    }
-    return fmin(fmax(v[0], times->score[right - 1]), times->score[right]);
+    int first = 0, middle = 0;
+    while (middle + 1 < times->n && times->score[middle] < 0)
+        middle++;
+    for (int i = middle; i > 0 && first == 0; i--)
+        first = times->score[i - 1] >= times->score[i] ? i : 0;
+    int end = middle + 1;
+    while (end < times->n && times->score[end] > times->score[end - 1])
+        end++;
+    times->n = end - first;
+    memmove(times->at, times->at + first, (size_t)times->n * sizeof *times->at);
+    memmove(times->score, times->score + first, (size_t)times->n * sizeof *times->score);
 }
 
 // Halves the intervals in which interpolation is not yet sure; false if there are too many. Halving a step divides the
 // error of the interpolation by up to 64; half of what was found is what we claim.
-static bool refine(const struct problem *p, struct level *l, struct times *times, bool *unsure, double *out_worst,
-                   double *out_error)
+static bool refine(const struct problem *p, struct level *l, struct rb_schedule_times *times, bool *unsure,
+                   double *out_worst, double *out_error)
 {
-    struct times finer = {.n = 0};
-    bool next[MAX_TIMES] = {false};
+    const struct rb_schedule_times was = *times;
+    bool next[RB_SCHEDULE_TIMES] = {false};
     double worst = 0;
-    for (int i = 0; i < times->n; i++) {
-        add_time(&finer, times->at[i], times->score[i]);
-        if (i + 1 == times->n || !unsure[i] || times->at[i + 1] - times->at[i] < 2)
+    for (int i = 0, at = 0; i + 1 < was.n; i++, at++) {
+        if (!unsure[i] || was.at[i + 1] - was.at[i] < 2)
             continue;
-        const int t = (times->at[i] + times->at[i + 1]) / 2;
-        if (finer.n + times->n - i >= MAX_TIMES)
+        const int t = (was.at[i] + was.at[i + 1]) / 2;
+        const double above = rb_schedule_tail_above(&l->tail, t);
+        const double miss = fabs(above - rb_schedule_times_above(&was, t));
+        if (!rb_schedule_times_add(times, t, above))
             return false;
-        const double above = rb_schedule_tail_above(&l->tail, t), guess = above_of(score_between(times, t), p->dust);
-        const double miss = fabs(above - guess);
+        at++;
         worst = fmax(worst, miss / 2);
         if (miss <= p->accuracy / 2) {
             *out_error = fmax(*out_error, miss / 2);
         } else {
-            for (int j = finer.n - 2; j <= finer.n + 1; j++)
+            for (int j = at - 2; j <= at + 1; j++)
                 next[j < 0 ? 0 : j] = true;
         }
-        add_time(&finer, t, score_of(above, p->dust));
     }
     memcpy(unsure, next, sizeof next);
-    *times = finer;
     *out_worst = worst;
     return true;
 }
 
-static bool find_times(const struct problem *p, struct level *l, const struct middle *middle, struct times *out,
-                       double *out_error)
+// Intervals beside times that the others miss are unsure; *out_error: what interpolation elsewhere errs by.
+static bool doubt(const struct problem *p, const struct rb_schedule_times *times, bool *unsure, double *out_error)
 {
-    bool unsure[MAX_TIMES];
-    double worst = 0;
-    *out_error = 0;
-    lay_out(p, l, middle, out);
-    for (int i = 0; i < MAX_TIMES; i++)
-        unsure[i] = true;
-    for (int passes = 0; passes < 6; passes++) {
-        bool any = false;
-        for (int i = 0; i + 1 < out->n; i++)
-            any |= unsure[i];
-        if (!any)
-            break;
-        if (!refine(p, l, out, unsure, &worst, out_error))
-            return false;
+    bool any = false;
+    memset(unsure, 0, RB_SCHEDULE_TIMES * sizeof *unsure);
+    for (int i = 1; i + 1 < times->n; i++) {
+        const double error = rb_schedule_times_missed(times, i) / 4;
+        if (error <= p->accuracy / 4)
+            *out_error = fmax(*out_error, error);
+        else
+            any = unsure[i - 1] = unsure[i] = true;
     }
-    *out_error = fmax(*out_error, worst);
-    while (out->n > 6 && out->score[out->n - 1] <= out->score[out->n - 2])
-        out->n--; // no longer law but error
-    return out->n >= 6 && out->score[out->n - 1] > out->score[out->n - 2] && *out_error <= p->accuracy;
+    return any;
 }
 
-// ---- the table
-
-static void tabulate(const struct problem *p, const struct times *times, double lattice_s, struct rb_arena *arena,
-                     struct rb_law *out)
+static bool find_times(const struct problem *p, struct level *l, const struct middle *middle,
+                       struct rb_schedule_times *times, double *out_error)
 {
-    const int n = times->n;
-    const double slope = (times->score[n - 1] - times->score[n - 2]) / (times->at[n - 1] - times->at[n - 2]);
-    const double low = times->at[0], span = times->at[n - 1] - low;
-    const double high = times->at[n - 1] + fmin(fmax(0, HIGH_SCORE - times->score[n - 1]) / slope, span);
-    out->n = RB_LAW_POINTS;
-    out->low_s = low * lattice_s;
-    out->step_s = (high - low) * lattice_s / (out->n - 1);
-    double *below = rb_arena_array(arena, (size_t)out->n, sizeof *below);
-    double *above = rb_arena_array(arena, (size_t)out->n, sizeof *above);
-    double highest = -1e9;
-    for (int i = 0; i < out->n; i++) {
-        highest = fmax(highest, score_between(times, low + i * (high - low) / (out->n - 1)));
-        above[i] = above_of(highest, p->dust);
-        below[i] = 1 - above[i];
+    bool unsure[RB_SCHEDULE_TIMES];
+    double worst = 0;
+    *out_error = 0;
+    lay_out(p, l, middle, times);
+    cut_ends(times);
+    if (times->n < 6)
+        return false;
+    bool any = doubt(p, times, unsure, out_error);
+    for (int passes = 0; any && passes < 6; passes++) {
+        if (!refine(p, l, times, unsure, &worst, out_error))
+            return false;
+        any = false;
+        for (int i = 0; i + 1 < times->n; i++)
+            any |= unsure[i];
     }
-    double mean = 0, square = 0; // of what lies above low: integrals of P(X > x) and 2 x P(X > x)
-    for (int i = 0; i < out->n; i++) {
-        const double w = (i == 0 || i == out->n - 1 ? 0.5 : 1) * out->step_s * above[i];
-        mean += w;
-        square += 2 * i * out->step_s * w;
-    }
-    out->below = below;
-    out->above = above;
-    out->mean_s = out->low_s + mean;
-    out->variance_s2 = square - mean * mean;
-    out->jump = 0;
+    *out_error = fmax(*out_error, worst);
+    cut_ends(times);
+    return times->n >= 6 && *out_error <= p->accuracy;
 }
 
 // ---- how wrong it may be
 
 // The difference to a lattice half as coarse again and another circle: what the coarser one errs by, and more than this
-// one does, because errors fall with the step by at least its first power.
-static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle)
+// one does, because errors fall with the step by at least its first power. Three steps of this one are two of the other.
+// The times are the first of the law's.
+static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle,
+                         struct rb_schedule_times *times)
 {
+    const int apart = spacing_of(middle);
     double most = 0;
-    for (double at = -2.4; at < 3; at += 1.6) {
-        const int t = (int)fmax(middle->at + at * middle->sd, 3) / 3;
-        const double a = rb_schedule_tail_above(&fine->tail, 3 * t), b = rb_schedule_tail_above(&coarse->tail, 2 * t);
+    times->n = 0;
+    for (int i = -3; i <= 3; i += 2) {
+        const int t = middle->at + i * apart;
+        if (t < 3)
+            continue;
+        const double a = above_at(fine, times, t), b = rb_schedule_tail_above(&coarse->tail, t / 3 * 2);
         most = fmax(most, fabs(a - b));
     }
     return p->rough ? 2 * most : most;
@@ -372,7 +332,8 @@ static double difference(const struct problem *p, struct level *fine, struct lev
 
 // Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
 static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *levels,
-                  struct middle *out, double *out_error, int *out_at, const char **out_why)
+                  struct middle *out, struct rb_schedule_times *times, double *out_error, int *out_at,
+                  const char **out_why)
 {
     double circle = 1;
     if (!make_level(p, step_s * 1.5, 1.5, scratch, &levels[0], out_why))
@@ -381,9 +342,9 @@ static bool solve(const struct problem *p, double step_s, struct rb_arena *scrat
     for (int i = 1; i <= MAX_REFINEMENTS; i++, step_s /= 1.5, circle *= 1.4) {
         if (!make_level(p, step_s, circle, scratch, &levels[i], out_why))
             return false;
-        out->at = (int)(out->at * 1.5);
+        out->at = 3 * ((out->at + 1) / 2);
         out->sd *= 1.5;
-        *out_error = difference(p, &levels[i], &levels[i - 1], out);
+        *out_error = difference(p, &levels[i], &levels[i - 1], out, times);
         *out_at = i;
         if (*out_error <= p->accuracy && out->sd >= 1.5)
             return true;
@@ -424,23 +385,22 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
         *out = rb_law_largest_of(s->trial, s->n_trials, arena);
         return true;
     }
+    struct rb_schedule_times times = {.dust = accuracy / 10};
     struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
-    p.dust = accuracy / 10;
     p.reach = sqrt(2 * log(100 / accuracy));
     guess_last_start(&p);
     p.rough = rb_lattice_rough(s->trial) || (s->new_nodes > 0 && rb_lattice_rough(s->arrival));
     struct level levels[MAX_REFINEMENTS + 1];
-    struct times times;
     struct middle middle;
     double error, between = 0;
     int at;
-    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), arena, levels, &middle, &error, &at, out_why);
+    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), arena, levels, &middle, &times, &error, &at, out_why);
     if (ok) {
         ok = find_times(&p, &levels[at], &middle, &times, &between);
         *out_why = ok ? NULL : "the law could not be tabulated";
     }
     if (ok) {
-        tabulate(&p, &times, levels[at].trial.step_s, arena, out);
+        rb_schedule_times_table(&times, levels[at].trial.step_s, arena, out);
         out->error = error + between + inherited(&p, out);
         out->tail_error = out->error;
     }

@@ -1,0 +1,146 @@
+#include "simulator/list_schedule_times.h"
+
+#include "simulator/law_grid.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define NEAREST   6     // times that a value in between is interpolated from
+#define POINTS    192   // of the table: some fifteen to a standard deviation
+#define ENDS      1e-12 // P(end > t) where the table ends
+#define SQRT_2    1.41421356237309504880
+#define SQRT_2_PI 2.50662827463100050242
+
+// Abramowitz and Stegun 26.2.23, then a step of Halley's, which leaves some 1e-10.
+static double upper_score(double p) // 0 < p <= 1/2
+{
+    const double t = sqrt(-2 * log(p));
+    double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    const double u = (erfc(z / SQRT_2) / 2 - p) * SQRT_2_PI * exp(z * z / 2);
+    z += u / (1 - z * u / 2);
+    return z;
+}
+
+double rb_schedule_score(double above, double dust)
+{
+    const double upper = fmax(above, 1e-300) / (1 + dust), lower = (fmax(0, 1 - above) + dust) / (1 + dust);
+    return upper <= 0.5 ? upper_score(upper) : -upper_score(lower);
+}
+
+double rb_schedule_above(double score, double dust)
+{
+    return fmin(1, (1 + dust) * erfc(score / SQRT_2) / 2);
+}
+
+bool rb_schedule_times_add(struct rb_schedule_times *times, int t, double above)
+{
+    int i = times->n;
+    if (i == RB_SCHEDULE_TIMES)
+        return false;
+    for (; i > 0 && times->at[i - 1] > t; i--) {
+        times->at[i] = times->at[i - 1];
+        times->score[i] = times->score[i - 1];
+    }
+    times->at[i] = t;
+    times->score[i] = rb_schedule_score(above, times->dust);
+    times->n++;
+    return true;
+}
+
+static double neville(const int *at, double *v, int n, double t)
+{
+    for (int width = 1; width < n; width++) {
+        for (int i = 0; i + width < n; i++) {
+            const double a = at[i], b = at[i + width];
+            v[i] = ((b - t) * v[i] + (t - a) * v[i + 1]) / (b - a);
+        }
+    }
+    return v[0];
+}
+
+static double score_at(const struct rb_schedule_times *times, double t)
+{
+    const int n = times->n, most = n < NEAREST ? n : NEAREST, *at = times->at;
+    const double *score = times->score;
+    if (t <= at[0])
+        return score[0] + (t - at[0]) * (score[1] - score[0]) / (at[1] - at[0]);
+    if (t >= at[n - 1])
+        return score[n - 1] + (t - at[n - 1]) * (score[n - 1] - score[n - 2]) / (at[n - 1] - at[n - 2]);
+    int right = 1;
+    while (at[right] < t)
+        right++;
+    const int wanted = right - most / 2, first = wanted < 0 ? 0 : wanted > n - most ? n - most : wanted;
+    double v[NEAREST];
+    memcpy(v, score + first, (size_t)most * sizeof *v);
+    return fmin(fmax(neville(at + first, v, most, t), score[right - 1]), score[right]);
+}
+
+double rb_schedule_times_above(const struct rb_schedule_times *times, double t)
+{
+    return rb_schedule_above(score_at(times, t), times->dust);
+}
+
+double rb_schedule_times_missed(const struct rb_schedule_times *times, int i)
+{
+    struct rb_schedule_times others = {.dust = times->dust, .n = times->n - 1};
+    assert(i > 0 && i < times->n - 1);
+    const int first = i < NEAREST ? 0 : i - NEAREST, end = i + NEAREST < times->n ? i + NEAREST : times->n;
+    others.n = 0;
+    for (int j = first; j < end; j++) {
+        if (j != i) {
+            others.at[others.n] = times->at[j];
+            others.score[others.n++] = times->score[j];
+        }
+    }
+    return fabs(rb_schedule_times_above(&others, times->at[i]) - rb_schedule_above(times->score[i], times->dust));
+}
+
+// ---- the table
+
+// Beyond the last time the odds fall on as they did: not too thin a tail.
+struct tail {
+    double from, log_odds, slope;
+};
+
+static double log_odds_of(double above)
+{
+    return log((1 - above) / above);
+}
+
+static struct tail tail_of(const struct rb_schedule_times *times)
+{
+    const int n = times->n;
+    const double last = log_odds_of(rb_schedule_above(times->score[n - 1], times->dust));
+    const double before = log_odds_of(rb_schedule_above(times->score[n - 2], times->dust));
+    return (struct tail){times->at[n - 1], last, (last - before) / (times->at[n - 1] - times->at[n - 2])};
+}
+
+static void fill(const struct rb_schedule_times *times, const struct tail *tail, double step, double *below,
+                 double *above)
+{
+    double lowest = 1;
+    for (int i = 0; i < POINTS; i++) {
+        const double t = times->at[0] + i * step, beyond = t - tail->from;
+        const double p =
+            beyond > 0 ? 1 / (1 + exp(tail->log_odds + beyond * tail->slope)) : rb_schedule_times_above(times, t);
+        lowest = fmin(lowest, p);
+        above[i] = lowest;
+        below[i] = 1 - lowest;
+    }
+}
+
+void rb_schedule_times_table(const struct rb_schedule_times *times, double step_s, struct rb_arena *arena,
+                             struct rb_law *out)
+{
+    const struct tail tail = tail_of(times);
+    const double span = tail.from - times->at[0];
+    const double rest = fmin(fmax(0, log_odds_of(ENDS) - tail.log_odds) / tail.slope, span);
+    const double step = (span + rest) / (POINTS - 1);
+    double *below = rb_arena_array(arena, POINTS, sizeof *below);
+    double *above = rb_arena_array(arena, POINTS, sizeof *above);
+    fill(times, &tail, step, below, above);
+    *out = (struct rb_law){
+        .low_s = times->at[0] * step_s, .step_s = step * step_s, .n = POINTS, .below = below, .above = above};
+    rb_law_grid_moments(out, &out->mean_s, &out->variance_s2);
+}
