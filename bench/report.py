@@ -28,32 +28,39 @@ def number(value):
 
 
 class Report:
-    """Prints lines and remembers those that have a goal, for bench/all."""
+    """Prints lines and remembers those that have a goal, for bench/all: in `rows`, a file that always holds the lines so far,
+    so that what was measured is not lost when a command is stopped."""
 
-    def __init__(self):
+    def __init__(self, rows=None):
         self.rows = []
+        self.path = pathlib.Path(rows) if rows else None
 
     def title(self, text):
         print(f"\n{text}", flush=True)
 
-    def line(self, what, values, unit="", goal=None, at_most=False, workload="", keep=False):
-        """Median (least-most) of the values; a goal is the least wanted, or the most if at_most. `keep`s what has none."""
+    def line(self, what, values, unit="", goal=None, at_most=False, workload="", keep=False, instead=None):
+        """Median (least-most) of the values; a goal is the least wanted, or the most if at_most. `keep`s what has none.
+        `instead`: what was reached in place of the goal, however near the values are."""
         median = statistics.median(values)
         reached = number(median) + (f" ({number(min(values))}-{number(max(values))})" if len(values) > 1 else "")
-        met = None if goal is None else median <= goal if at_most else median >= goal
+        met = None if goal is None else instead is None and (median <= goal if at_most else median >= goal)
         wanted = "" if goal is None else f"{'<=' if at_most else '>='} {number(goal)} {unit}".rstrip()
-        print(f"  {what:<64} {reached + ' ' + unit:<36} {wanted}{'  MISSED' if met is False else ''}", flush=True)
+        ratio = None if goal is None or instead or median <= 0 else goal / median if at_most else median / goal
+        missed = "" if met is not False else f"  {instead}" if instead else "  MISSED"
+        print(f"  {what:<64} {reached + ' ' + unit:<36} {wanted}{missed}", flush=True)
         if goal is not None or keep:
-            self.rows.append(dict(what=what, workload=workload, wanted=wanted, reached=f"{reached} {unit}".rstrip(),
-                                  met=met))
+            self.add(what=what, workload=workload, wanted=wanted, reached=f"{reached} {unit}".rstrip(), ratio=ratio,
+                     met=met, instead=instead)
 
     def missing(self, what, why, workload, wanted):
         print(f"  {what:<64} not measured: {why}", flush=True)
-        self.rows.append(dict(what=what, workload=workload, wanted=wanted, reached=f"not measured: {why}", met=None))
+        self.add(what=what, workload=workload, wanted=wanted, reached=f"not measured: {why}", ratio=None, met=None,
+                 instead=None)
 
-    def save(self, path):
-        if path:
-            pathlib.Path(path).write_text(json.dumps(self.rows, indent=1) + "\n")
+    def add(self, **row):
+        self.rows.append(row)
+        if self.path:
+            self.path.write_text(json.dumps(self.rows, indent=1) + "\n")
 
 
 class Baselines:
