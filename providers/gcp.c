@@ -8,6 +8,8 @@
 #include "providers/gcp_launch.h"
 #include "providers/gcp_names.h"
 #include "providers/gcp_offers.h"
+#include "providers/gcp_preflight.h"
+#include "providers/gcp_quotas.h"
 #include "providers/google_client.h"
 #include "providers/http.h"
 
@@ -187,6 +189,43 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
+struct refusal {
+    struct rb_err err;
+    rb_preflight_fn *fn;
+    void *arg;
+};
+
+static void tell_refusal(void *arg, const struct rb_err *err)
+{
+    struct refusal *r = arg;
+    (void)err; // prefixed with the name of a call that was never made
+    r->fn(r->arg, &r->err, NULL);
+    free(r);
+}
+
+// User data and names differ from launch to launch and decide nothing here.
+static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    struct rb_launch launch = *what;
+    struct rb_err err = {0};
+    launch.user_data = NULL;
+    if (rb_gcp_check_launch(&launch, gcp->region, &err)) {
+        rb_gcp_preflight(gcp->client, &launch, fn, arg);
+        return;
+    }
+    struct refusal *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct refusal){err, fn, arg};
+    struct rb_api_call call = {.name = "preflight", .arg = r, .done = tell_refusal, .drop = free};
+    rb_google_refuse(gcp->client, &call, &err);
+}
+
+static void gcp_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+{
+    struct gcp *gcp = p->state;
+    rb_gcp_quotas(gcp->client, gcp->region, demands, n, fn, arg);
+}
+
 static void gcp_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
     struct gcp *gcp = p->state;
@@ -239,6 +278,8 @@ const struct rb_provider_ops rb_provider_gcp = {
     .destroy = gcp_destroy,
     .launch = gcp_launch,
     .list = gcp_list,
+    .preflight = gcp_preflight,
+    .quotas = gcp_quotas,
     .terminate = gcp_terminate,
     .is_harmless = gcp_is_harmless,
     .offers = gcp_offers,

@@ -211,6 +211,27 @@ void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *t
     put_aggregated(project, attached ? "acceleratorTypes" : "machineTypes", filter, NULL, out);
 }
 
+void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out)
+{
+    put_part(out, "projects", project);
+    if (region)
+        put_part(out, "regions", region);
+    put_query(out, '?', "fields", "quotas(metric,limit,usage)");
+}
+
+// Its parts need no escape: the launch was checked.
+void rb_gcp_target_image(const char *image_id, struct rb_buf *out)
+{
+    rb_buf_printf(out, "/%s", image_id);
+    put_query(out, '?', "fields", "name,status");
+}
+
+void rb_gcp_target_permissions(const char *project, struct rb_buf *out)
+{
+    put_part(out, "projects", project);
+    rb_buf_puts(out, ":testIamPermissions");
+}
+
 // --- the insert ---
 
 // Families that take no Persistent Disk, only Hyperdisk. Source: "Machine series comparison", 2026.

@@ -28,6 +28,13 @@ void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_bu
 // In which zones a machine type is sold, or rather the GPUs it asks for beside it.
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
 
+// A region, or the project itself (region NULL): no more of them than their quotas.
+void rb_gcp_target_quotas(const char *project, const char *region, struct rb_buf *out);
+// An image or the latest of a family, as launches name them.
+void rb_gcp_target_image(const char *image_id, struct rb_buf *out);
+// Which permissions of a list one has in the project; of the Cloud Resource Manager, not of Compute Engine.
+void rb_gcp_target_permissions(const char *project, struct rb_buf *out);
+
 // The body of an insert. The launch is checked. Everything that makes it safe is part of the insert itself: labels, the
 // end that the cloud brings about (DELETE after max_lifetime_s, and at preemption), disks that go with the machine.
 // Tag "Name" becomes the description. user_data goes where an image with cloud-init looks for it (metadata `user-data`)

@@ -23,6 +23,9 @@ static const struct service {
     [RB_GOOGLE_BILLING] = {"https://cloudbilling.googleapis.com",
                            "/v1",
                            {"RB_GCP_BILLING_ENDPOINT", "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDBILLING"}},
+    [RB_GOOGLE_RESOURCES] = {"https://cloudresourcemanager.googleapis.com",
+                             "/v1",
+                             {"RB_GCP_RESOURCES_ENDPOINT", "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER"}},
 };
 
 struct rb_google_client {
@@ -53,21 +56,24 @@ static bool write_endpoint(const char *url, const char *path, const char *origin
     return true;
 }
 
-static const char *variable_of(enum rb_google_service service)
+// Scheme, host and port of Compute Engine, if it is on loopback.
+static bool mock_origin(char *out, size_t size)
 {
-    const struct service *s = &services[service];
-    return env(s->variables[0]) ? s->variables[0] : s->variables[1];
+    if (!rb_google_endpoint(RB_GOOGLE_COMPUTE, out, size, NULL) || !rb_http_is_loopback(out))
+        return false;
+    char *host = strstr(out, "://");
+    if (host)
+        host[3 + strcspn(host + 3, "/")] = '\0';
+    return true;
 }
 
 bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, struct rb_err *err)
 {
     const struct service *s = &services[service];
-    const char *name = variable_of(service), *url = env(name);
-    if (!url && service == RB_GOOGLE_BILLING) { // who rehearses against a mock cloud does not mean Google's prices
-        const char *compute = variable_of(RB_GOOGLE_COMPUTE);
-        if (env(compute) && rb_http_is_loopback(env(compute)))
-            url = env(name = compute);
-    }
+    const char *name = env(s->variables[0]) ? s->variables[0] : s->variables[1], *url = env(name);
+    char mock[MAX_ENDPOINT_LEN];
+    if (!url && service != RB_GOOGLE_COMPUTE && mock_origin(mock, sizeof mock))
+        return write_endpoint(mock, s->path, "endpoint", out, size, err);
     if (!url)
         return write_endpoint(s->origin, s->path, "endpoint", out, size, err);
     CURLU *parsed = rb_http_url_parse(url, err);

@@ -8,6 +8,7 @@
 enum rb_google_service {
     RB_GOOGLE_COMPUTE, // targets begin behind .../compute/v1
     RB_GOOGLE_BILLING, // the price list: .../v1
+    RB_GOOGLE_RESOURCES, // the Cloud Resource Manager, who may do what: .../v1
     RB_GOOGLE_N_SERVICES,
 };
 
@@ -31,7 +32,9 @@ void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, cons
 
 // Where the service is reached: RB_GCP_COMPUTE_ENDPOINT (RB_GCP_BILLING_ENDPOINT), then the variable of gcloud
 // (CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, ..._CLOUDBILLING), then Google's own. Where an override names no path, the
-// service's own is added. Plain http only to loopback. The price list of a mock Compute Engine on loopback is the mock's own.
+// service's own is added. Plain http only to loopback. Where Compute Engine is on loopback, so are the others, unless their
+// own variables (RB_GCP_RESOURCES_ENDPOINT, ..._CLOUDRESOURCEMANAGER) say otherwise: a mock's tokens are no business of
+// Google's.
 bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, struct rb_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "profiles/catalog.h"
+#include "providers/quota.h"
 
 struct rb_http;
 struct rb_slurm_spec;
@@ -62,6 +63,8 @@ typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_i
 typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
 // err NULL: it would be allowed. image_id: the one to launch with, where the launch named it by something that moves.
 typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *image_id);
+// The quotas that the demands count against, borrowed for the call.
+typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);
 typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
 typedef void rb_regions_fn(void *arg, const struct rb_err *err, const char *const *names, int n); // borrowed
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
@@ -98,6 +101,8 @@ struct rb_provider_ops {
     // Would this launch be allowed, and the end of what it launches? Launches nothing; user data and token do not matter.
     // NULL: the cloud cannot be asked.
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);
+    // Is there room for the demands in the account's quotas? NULL: the cloud has none, or cannot be asked.
+    void (*quotas)(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg);
     // Would it buy nothing for real money: this machine, or a cloud on loopback?
     bool (*is_harmless)(const char *region);
     // The regions of this cloud that this account may use. NULL: a region sees all of them, or there are none.

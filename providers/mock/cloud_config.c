@@ -140,6 +140,27 @@ static bool read_images(const struct rb_node *node, struct rb_arena *arena, stru
     return true;
 }
 
+static bool read_denied(const struct rb_node *node, struct rb_arena *arena, struct rb_cloud_config *out,
+                        struct rb_err *err)
+{
+    if (!node)
+        return true;
+    if (!rb_node_list(node, err))
+        return false;
+    const char **denied = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *denied);
+    for (const struct rb_node *child = node->first; child; child = child->next) {
+        const char *permission;
+        if (!rb_node_string(child, &permission, err))
+            return false;
+        if (strncmp(permission, "compute.", strlen("compute.")) != 0)
+            return rb_node_error(child, err,
+                                 "expected a permission of Compute Engine, such as compute.instances.delete");
+        denied[out->n_denied++] = rb_arena_strdup(arena, permission);
+    }
+    out->denied = denied;
+    return true;
+}
+
 static bool read_format(struct rb_map *m, struct rb_err *err)
 {
     const struct rb_node *format;
@@ -174,7 +195,7 @@ static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_c
     if (!read_capacity(rb_map_get(m, "capacity"), arena, c, err) ||
         !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
                               &c->limits, err) ||
-        !read_images(rb_map_get(m, "images"), arena, c, err) ||
+        !read_images(rb_map_get(m, "images"), arena, c, err) || !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
         !read_delay(rb_map_get(m, "shutdown_s"), DEFAULT_SHUTDOWN_S, arena, &c->shutdown_s, err) ||
         !read_delay(rb_map_get(m, "visible_after_s"), 0, arena, &c->visible_after_s, err) ||
         !read_seconds(rb_map_get(m, "tags_fade_s"), INT64_MAX, &c->tags_fade_us, err) ||

@@ -11,6 +11,7 @@
 //   tags_fade_s: 300            # a terminated instance loses one tag every so often
 //   token_lifetime_s: 3600      # of an OAuth2 access token
 //   images: [ami-0123456789abcdef0, projects/p/global/images/i]   # known besides the built-in ones
+//   denied: [compute.instances.delete]   # permissions of Compute Engine that nobody has here
 //   quotas, pools, throttle     # cloud_limits.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
 #define RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
@@ -42,6 +43,8 @@ struct rb_cloud_config {
     int n_images;
     const char *const *gcp_images;    // projects/P/global/images/I, the first is the default
     int n_gcp_images;
+    const char *const *denied;        // Compute Engine's permissions
+    int n_denied;
     int ssh_port;
     uint32_t first_address;           // IPv4, host byte order; instances take consecutive ones
     uint32_t n_addresses;

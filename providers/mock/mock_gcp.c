@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "/compute/v1/"
+#define PREFIX           "/compute/v1/"
+#define RESOURCES_PREFIX "/v1/"
 
-// {project}, {region}, {zone}, {name} stand for one part of the path each. A path that begins with a slash is of another API
-// than Compute Engine's.
+// {project}, {region}, {zone}, {name} stand for one part of the path each. Those of the Cloud Resource Manager, behind a
+// prefix of its own, come last. A path that begins with a slash is the whole path.
 static const struct route {
     const char *method, *path, *action;
     rb_mock_gcp_method_fn *fn;
+    bool is_of_resources;
 } routes[] = {
     {"GET", "projects/{project}", "projects.get", rb_gcp_project_get},
     {"GET", "projects/{project}/aggregated/acceleratorTypes", "acceleratorTypes.aggregatedList",
@@ -47,6 +49,7 @@ static const struct route {
     {"GET", "projects/{project}/zones/{zone}/operations/{name}", "zoneOperations.get", rb_gcp_operation_get},
     {"POST", "projects/{project}/zones/{zone}/operations/{name}/wait", "zoneOperations.wait", rb_gcp_operation_wait},
     {"GET", "/v1/services/{name}/skus", "services.skus.list", rb_gcp_skus_list},
+    {"POST", "projects/{project}", "projects.testIamPermissions", rb_gcp_test_permissions, true},
 };
 
 struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account)
@@ -103,12 +106,11 @@ static bool path_matches(struct rb_mock_gcp_call *call, const char *pattern, con
 static const struct route *find_route(struct rb_mock_gcp_call *call, bool *out_known_path)
 {
     const char *path = call->request->path;
-    const bool is_compute = strncmp(path, PREFIX, strlen(PREFIX)) == 0;
     *out_known_path = false;
     for (size_t k = 0; k < sizeof routes / sizeof *routes; k++) {
-        const bool of_compute = routes[k].path[0] != '/';
+        const char *prefix = routes[k].path[0] == '/' ? "" : routes[k].is_of_resources ? RESOURCES_PREFIX : PREFIX;
         call->project = call->region = call->zone = call->name = NULL;
-        if (of_compute != is_compute || !path_matches(call, routes[k].path, of_compute ? path + strlen(PREFIX) : path))
+        if (strncmp(path, prefix, strlen(prefix)) != 0 || !path_matches(call, routes[k].path, path + strlen(prefix)))
             continue;
         *out_known_path = true;
         if (strcmp(routes[k].method, call->request->method) == 0)
@@ -217,7 +219,9 @@ static bool serve(struct rb_mock_gcp_call *call, const struct route *route, bool
         return rb_gcp_refuse(call, known_path ? 405 : 404, known_path ? "httpMethodNotAllowed" : "notFound",
                              "%s %.200s is no method that this mock cloud understands", call->request->method,
                              call->request->path);
-    if (!check_place(call))
+    if (route->is_of_resources && !rb_gcp_take_verb(call, "testIamPermissions"))
+        return false;
+    if (!check_place(call) || !rb_gcp_check_permission(call, route->action))
         return false;
     if (!rb_form_decode(&call->query, call->request->query, strlen(call->request->query), call->arena, &bad))
         return rb_gcp_refuse(call, 400, "badRequest", "The query is broken at '%.100s'", bad);

@@ -41,7 +41,14 @@ rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get
     rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
     rb_gcp_instances_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
     rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
-    rb_gcp_operation_wait, rb_gcp_region_operation, rb_gcp_skus_list;
+    rb_gcp_operation_wait, rb_gcp_region_operation, rb_gcp_skus_list, rb_gcp_test_permissions;
+
+// --- permissions: all are granted but those the cloud file denies ---
+
+// Does the cloud file deny what the action needs ("instances.insert": compute.instances.create)?
+bool rb_gcp_check_permission(struct rb_mock_gcp_call *call, const char *action);
+// Takes ":verb" off the project of the path; refuses any other.
+bool rb_gcp_take_verb(struct rb_mock_gcp_call *call, const char *verb);
 
 // --- refusing; all return false ---
 
@@ -98,6 +105,8 @@ const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud
 const char *rb_gcp_accelerator_type(const struct rb_offer *o);
 // The machine type of an offer: what stands before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
 const char *rb_gcp_machine_type(const struct rb_offer *o, struct rb_arena *arena);
+// image: "projects/P/global/images/[family/]I". Those of Google's public projects all exist.
+bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image);
 bool rb_gcp_takes_guest_accelerators(const char *machine_type); // n1-*
 
 // --- instances and operations ---

@@ -50,23 +50,6 @@ bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *nod
 
 // --- the boot disk ---
 
-// Images of Google's public projects exist, whatever their names: here all are one.
-static bool image_exists(const struct rb_mock_gcp_call *call, const char *image)
-{
-    static const char *const projects[] = {
-        "projects/deeplearning-platform-release/global/images/", "projects/ml-images/global/images/",
-        "projects/ubuntu-os-accelerator-images/global/images/", "projects/ubuntu-os-cloud/global/images/",
-        "projects/debian-cloud/global/images/"};
-    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
-    for (int k = 0; k < c->n_gcp_images; k++)
-        if (strcmp(c->gcp_images[k], image) == 0)
-            return true;
-    for (size_t k = 0; k < sizeof projects / sizeof *projects; k++)
-        if (strncmp(projects[k], image, strlen(projects[k])) == 0 && image[strlen(projects[k])])
-            return true;
-    return false;
-}
-
 static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
 {
     const char *image;
@@ -75,7 +58,7 @@ static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     image = rb_gcp_without_host(call, image);
     if (strncmp(image, "global/", 7) == 0)
         image = rb_arena_printf(call->arena, "projects/%s/%s", call->project, image);
-    if (!image_exists(call, image))
+    if (!rb_gcp_image_exists(call, image))
         return rb_gcp_refuse(call, 404, "notFound", "The resource '%.200s' was not found", image);
     i->source_image = image;
     return true;

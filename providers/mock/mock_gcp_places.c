@@ -151,26 +151,39 @@ bool rb_gcp_zone_get(struct rb_mock_gcp_call *call)
 
 // --- images ---
 
+// Images of Google's public projects exist, whatever their names: here all are one.
+bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image)
+{
+    static const char *const projects[] = {
+        "projects/deeplearning-platform-release/global/images/", "projects/ml-images/global/images/",
+        "projects/ubuntu-os-accelerator-images/global/images/", "projects/ubuntu-os-cloud/global/images/",
+        "projects/debian-cloud/global/images/"};
+    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
+    for (int k = 0; k < c->n_gcp_images; k++)
+        if (strcmp(c->gcp_images[k], image) == 0)
+            return true;
+    for (size_t k = 0; k < sizeof projects / sizeof *projects; k++)
+        if (strncmp(projects[k], image, strlen(projects[k])) == 0 && image[strlen(projects[k])])
+            return true;
+    return false;
+}
+
 bool rb_gcp_image_get(struct rb_mock_gcp_call *call)
 {
-    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
     if (!rb_gcp_checked(call))
         return false;
     const char *family = strstr(call->request->path, "/images/family/") ? "family/" : "";
     const char *wanted =
         rb_arena_printf(call->arena, "projects/%s/global/images/%s%s", call->project, family, call->name);
-    for (int k = 0; k < c->n_gcp_images; k++) {
-        if (strcmp(c->gcp_images[k], wanted) != 0)
-            continue;
-        begin_resource(call, "compute#image", call->name);
-        rb_json_kstring(&call->json, "status", "READY");
-        rb_json_kstring(&call->json, "architecture", "X86_64");
-        rb_json_kstring(&call->json, "diskSizeGb", "10");
-        rb_gcp_klink(call, "selfLink", "/global/images/%s", call->name);
-        rb_json_end_object(&call->json);
-        return true;
-    }
-    return rb_gcp_not_found(call, "global/images", call->name);
+    if (!rb_gcp_image_exists(call, wanted))
+        return rb_gcp_not_found(call, "global/images", call->name);
+    begin_resource(call, "compute#image", call->name);
+    rb_json_kstring(&call->json, "status", "READY");
+    rb_json_kstring(&call->json, "architecture", "X86_64");
+    rb_json_kstring(&call->json, "diskSizeGb", "10");
+    rb_gcp_klink(call, "selfLink", "/global/images/%s", call->name);
+    rb_json_end_object(&call->json);
+    return true;
 }
 
 // --- machine types ---

@@ -1,0 +1,180 @@
+// What counts against which of a project's quotas.
+#include "base/arena.h"
+#include "base/buf.h"
+#include "google_account.h"
+#include "providers/gcp.h"
+#include "scripted.h"
+#include "tests/base/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOKEN                                                                                                    \
+    {                                                                                                            \
+        .status = 200, .body = "{\"access_token\": \"t0k3n\", \"expires_in\": 3600, \"token_type\": \"Bearer\"}" \
+    }
+#define METRIC(name, limit, usage) "{\"metric\": \"" name "\", \"limit\": " #limit ", \"usage\": " #usage "}"
+#define QUOTAS(list)                                      \
+    {                                                     \
+        .status = 200, .body = "{\"quotas\": [" list "]}" \
+    }
+#define REGION                                                                                                      \
+    QUOTAS(METRIC("CPUS", 72.0, 8.0) ", " METRIC("A2_CPUS", 24, 0) ", " METRIC("NVIDIA_T4_GPUS", 4, 1) ", " METRIC( \
+        "PREEMPTIBLE_NVIDIA_T4_GPUS", 8,                                                                            \
+        0) ", " METRIC("PREEMPTIBLE_CPUS", 0, 0) ", " METRIC("NVIDIA_A100_GPUS", 0,                                 \
+                                                             0) ", " METRIC("INSTANCES", 9223372036854775807, 0))
+#define PROJECT QUOTAS(METRIC("GPUS_ALL_REGIONS", 16, 1) ", " METRIC("NETWORKS", 5, 1))
+
+#define T4(market_, moment_, count_)                                                                                 \
+    {                                                                                                                \
+        .moment = moment_, .count = count_, .instance_type = "n1-standard-8+nvidia-tesla-t4:1", .accelerator = "T4", \
+        .market = market_, .gpus = 1, .vcpus = 8                                                                     \
+    }
+#define OTHER(type, kind, gpus_, vcpus_)                                                       \
+    {                                                                                          \
+        .count = 1, .instance_type = type, .accelerator = kind, .gpus = gpus_, .vcpus = vcpus_ \
+    }
+
+struct world {
+    struct scripted s;
+    struct rb_provider provider;
+    struct rb_buf said; // "NAME wanted/limit (used) unit\n" each
+};
+
+static void on_quotas(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n)
+{
+    struct world *w = arg;
+    rb_buf_clear(&w->said);
+    for (int i = 0; i < n; i++)
+        rb_buf_printf(&w->said, "%s: %.3g/%.3g (%.3g) %s\n", quotas[i].name, quotas[i].wanted, quotas[i].limit,
+                      quotas[i].used, quotas[i].unit);
+    scripted_tell(&w->s, err);
+}
+
+static void ask(struct world *w, const struct rb_demand *demands, int n_demands, const struct step *steps, int n)
+{
+    char url[128];
+    memset(w, 0, sizeof *w);
+    scripted_begin(&w->s, steps, n);
+    snprintf(url, sizeof url, "%s/token", script_server_url(w->s.server));
+    setenv("RB_GCP_TOKEN_ENDPOINT", url, 1);
+    setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->s.server), 1);
+    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-central1"};
+    assert_true(rb_provider_gcp.create(&config, &w->provider, NULL));
+    w->provider.ops->quotas(&w->provider, demands, n_demands, on_quotas, w);
+    scripted_wait(&w->s);
+}
+
+static void finish(struct world *w)
+{
+    w->provider.ops->destroy(&w->provider);
+    rb_buf_finish(&w->said);
+    scripted_end(&w->s);
+}
+
+static void says(const struct rb_demand *demands, int n, const char *expected)
+{
+    struct world w;
+    const struct step steps[] = {TOKEN, REGION, PROJECT};
+    ask(&w, demands, n, steps, 3);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(rb_buf_str(&w.said), expected);
+    scripted_expect_begin(&w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/regions/us-central1?fields=quotas");
+    scripted_expect_begin(&w.s, 2, "GET /compute/v1/projects/" GOOGLE_PROJECT "?fields=quotas");
+    finish(&w);
+}
+
+static void kinds_and_families_have_metrics_of_their_own(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2), OTHER("a2-highgpu-1g", "A100", 1, 12)};
+    says(demands, 2,
+         "NVIDIA_T4_GPUS of us-central1: 2/4 (1) GPUs\n"
+         "NVIDIA_A100_GPUS of us-central1: 1/0 (0) GPUs\n"
+         "CPUS of us-central1: 16/72 (8) vCPUs\n"
+         "A2_CPUS of us-central1: 12/24 (0) vCPUs\n"
+         "INSTANCES of us-central1: 3/9.22e+18 (0) instances\n"
+         "GPUS_ALL_REGIONS of all regions: 3/16 (1) GPUs\n");
+}
+
+// Preemptible CPUs were never granted (0): the ordinary ones count.
+static void spot_has_metrics_of_its_own_where_they_were_granted(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {T4(RB_MARKET_SPOT, 0, 3)};
+    says(demands, 1,
+         "PREEMPTIBLE_NVIDIA_T4_GPUS of us-central1: 3/8 (0) GPUs\n"
+         "CPUS of us-central1: 24/72 (8) vCPUs\n"
+         "INSTANCES of us-central1: 3/9.22e+18 (0) instances\n"
+         "GPUS_ALL_REGIONS of all regions: 3/16 (1) GPUs\n");
+}
+
+static void the_worst_moment_counts(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 4), T4(RB_MARKET_ON_DEMAND, 1, 3),
+                                        T4(RB_MARKET_ON_DEMAND, 1, 2)};
+    struct world w;
+    const struct step steps[] = {TOKEN, REGION, PROJECT};
+    ask(&w, demands, 3, steps, 3);
+    assert_non_null(strstr(rb_buf_str(&w.said), "NVIDIA_T4_GPUS of us-central1: 5/4 (1) GPUs\n"));
+    finish(&w);
+}
+
+static void a_kind_that_is_not_listed_is_unknown_not_unlimited(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {OTHER("a3-highgpu-8g", "H100", 8, 208), OTHER("x1", "X1", 1, 1)};
+    struct world w;
+    const struct step steps[] = {TOKEN, REGION, PROJECT};
+    ask(&w, demands, 2, steps, 3);
+    assert_non_null(strstr(rb_buf_str(&w.said), "NVIDIA_H100_GPUS of us-central1: 8/-1 (-1) GPUs\n"));
+    assert_non_null(strstr(rb_buf_str(&w.said), "GPUs of kind X1 of us-central1: 1/-1 (-1) GPUs\n"));
+    finish(&w);
+}
+
+static void answers_that_are_none(void **state)
+{
+    (void)state;
+    static const struct step broken[] = {
+        {.status = 200, .body = "{}"},
+        {.status = 200, .body = "{\"quotas\": [{\"metric\": \"CPUS\"}]}"},
+        {.status = 200, .body = "{\"quotas\": [{\"metric\": 7, \"limit\": 1}]}"},
+    };
+    const struct rb_demand demands[] = {T4(RB_MARKET_SPOT, 0, 3)};
+    for (size_t i = 0; i < N_OF(broken); i++) {
+        struct world w;
+        const struct step steps[] = {TOKEN, broken[i], broken[i], broken[i]};
+        ask(&w, demands, 1, steps, 4);
+        assert_int_equal(w.s.err.code, RB_ERR_IO);
+        assert_says(&w.s.err, "regions.get");
+        assert_string_equal(rb_buf_str(&w.said), "");
+        finish(&w);
+    }
+}
+
+static int begin_account(void **state)
+{
+    (void)state;
+    google_account_begin();
+    return 0;
+}
+
+static int end_account(void **state)
+{
+    (void)state;
+    google_account_end();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_and_families_have_metrics_of_their_own),
+        cmocka_unit_test(spot_has_metrics_of_its_own_where_they_were_granted),
+        cmocka_unit_test(the_worst_moment_counts),
+        cmocka_unit_test(a_kind_that_is_not_listed_is_unknown_not_unlimited),
+        cmocka_unit_test(answers_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, begin_account, end_account);
+}
