@@ -23,6 +23,7 @@ enum rb_purpose {
     RB_DRAW_SEARCH = 13,    // randomised search, tests
     RB_DRAW_MEASUREMENT = 14, // how far a measured mean is from the true one: index = GPUs, one draw per replicate
     RB_DRAW_BLOCK = 15, // state of the generator of a block of sampled replicates: simulator/sampler_lanes.h
+    RB_DRAW_SHARE = 16,       // who gets GPUs where a policy shares them out at random: replicate = decision
 };
 
 struct rb_stream_key {

@@ -203,9 +203,21 @@ const int *rb_engine_running(const struct rb_engine *e, int *out_n)
     return e->running;
 }
 
-int rb_engine_n_waiting(const struct rb_engine *e)
+const int *rb_engine_waiting(const struct rb_engine *e, int *out_n)
 {
-    return e->n_waiting;
+    *out_n = e->n_waiting;
+    return e->queue;
+}
+
+int rb_engine_n_gpus(const struct rb_engine *e)
+{
+    return e->places.n_held * e->places.gpus_per_node;
+}
+
+bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus)
+{
+    const struct rb_trial *t = rb_engine_trial(e, trial);
+    return rb_places_would_fit(&e->places, gpus, t->slots, t->n_slots);
 }
 
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage)

@@ -18,6 +18,7 @@ struct rb_trial {
     int attempt;              // of the current or last start in this stage, from 0
     int failures;             // restarts charged against trial.max_restarts
     int gpus;                 // while WAITING or RUNNING
+    int next_gpus;            // what it was asked to give way for: to start again with so many; 0: to pause; else `gpus`
     int64_t started_us;       // of the current or last start, -1: never
     int64_t resource;         // trained and reported so far
     int64_t resource_end;     // of its budget
@@ -54,7 +55,10 @@ int rb_engine_n_nodes(const struct rb_engine *e);
 const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node);
 int64_t rb_engine_now_us(const struct rb_engine *e);            // of the last event
 const int *rb_engine_running(const struct rb_engine *e, int *out_n); // ids of running trials, in no order
-int rb_engine_n_waiting(const struct rb_engine *e);
+const int *rb_engine_waiting(const struct rb_engine *e, int *out_n); // ids, the first in the queue first, else in no order
+int rb_engine_n_gpus(const struct rb_engine *e);                // of the nodes trials may be placed on now, busy or free
+// Could the trial, waiting or running, have so many GPUs now, its own given back?
+bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);
 int rb_engine_stage(const struct rb_engine *e);                 // the tuner's phase, -1 before START
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: not started
 int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage);   // -1: not ended

@@ -22,7 +22,6 @@ struct trial {
     int slots_cap;
     bool handed_out;         // by the tuner, and not told back to it yet
     enum giving_way giving_way;
-    int next_gpus;           // GIVES_WAY_TO_RESIZE: what it starts again with
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
     int64_t started_from;    // resource_start of the current or last start
     int64_t order;           // place in the queue: by group, then by position; kept until the tuner is told

@@ -176,6 +176,30 @@ bool rb_places_take(struct rb_places *p, int g, struct rb_slot *out_slots, int *
     return taken;
 }
 
+static uint64_t free_with(const struct rb_places *p, const struct rb_slot *given)
+{
+    const bool held = given->node < p->n_nodes && p->nodes[given->node].gpus > 0;
+    return held ? p->nodes[given->node].free | given->gpus : 0;
+}
+
+bool rb_places_would_fit(const struct rb_places *p, int g, const struct rb_slot *given, int n_given)
+{
+    if (p->n_held == 0)
+        return false;
+    const int n_wanted = (g + p->gpus_per_node - 1) / p->gpus_per_node;
+    if (n_wanted == 1) {
+        bool fits = (p->counts & ~rb_gpu_mask(g - 1)) != 0;
+        for (int i = 0; i < n_given && !fits; i++)
+            fits = __builtin_popcountll(free_with(p, &given[i])) >= g;
+        return fits;
+    }
+    const struct rb_place_set *whole = p->sets[p->gpus_per_node];
+    int n = whole ? whole->n : 0;
+    for (int i = 0; i < n_given; i++)
+        n += free_with(p, &given[i]) == rb_gpu_mask(p->gpus_per_node);
+    return n >= n_wanted;
+}
+
 bool rb_places_have_room(const struct rb_places *p)
 {
     return p->counts != 0;

@@ -38,6 +38,8 @@ void rb_places_remove(struct rb_places *p, int node); // no-op if it is not held
 // g > G: ceil(g/G) wholly free nodes, lowest numbers, held whole.
 // On success out_slots [max(1, ceil(g/G))] is filled and those GPUs are no longer free. false: does not fit now.
 bool rb_places_take(struct rb_places *p, int g, struct rb_slot *out_slots, int *out_n_slots);
+// Would g GPUs fit if those of `given` were free again?
+bool rb_places_would_fit(const struct rb_places *p, int g, const struct rb_slot *given, int n_given);
 bool rb_places_have_room(const struct rb_places *p); // is any GPU free?
 
 // How many trials of g GPUs run at once on n nodes of G GPUs.

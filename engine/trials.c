@@ -33,7 +33,7 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, i
     t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
     t->pub.stage = group->stage;
     t->pub.position = e->tuner->on_demand ? group->trials[index] : index;
-    t->pub.gpus = gpus;
+    t->pub.gpus = t->pub.next_gpus = gpus;
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
@@ -153,7 +153,8 @@ void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     if (t->giving_way == GIVES_WAY_TO_RESIZE)
-        t->pub.gpus = t->next_gpus;
+        t->pub.gpus = t->pub.next_gpus;
+    t->pub.next_gpus = t->pub.gpus;
     t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;
@@ -168,6 +169,8 @@ void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, con
     assert(t->pub.state == RB_TRIAL_RUNNING);
     const bool asked = t->giving_way != GIVES_NO_WAY;
     t->giving_way = why;
+    if (why == GIVES_WAY_TO_PAUSE)
+        t->pub.next_gpus = 0;
     if (asked)
         return;
     rb_actions_add(e->out, &(struct rb_action){
