@@ -61,6 +61,103 @@ static void halving_keeps_the_best(void **unused)
     sha->destroy(state);
 }
 
+static void expect_dropped(const struct rb_group *g, const char *expected)
+{
+    char text[256] = "";
+    size_t at = 0;
+    for (int i = 0; i < g->n_dropped; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, " %d", g->dropped[i]);
+    assert_string_equal(text, expected);
+}
+
+static void who_is_not_promoted_is_dropped(void **unused)
+{
+    (void)unused;
+    const struct rb_tuner *sha = rb_tuner_find("sha");
+    const struct rb_job job = job_of("sha", 6, 9);
+    struct rb_group g;
+    void *state = create(sha, &job);
+    assert_int_equal(sha->phase(state), 0);
+    assert_int_equal(sha->next(state, &g), RB_TUNER_GROUP);
+    expect_dropped(&g, "");
+    for (int i = 0; i < 6; i++)
+        sha->told(state, i, 1, i == 5 ? -INFINITY : i);
+    assert_int_equal(sha->phase(state), 0);
+    assert_int_equal(sha->next(state, &g), RB_TUNER_GROUP);
+    expect_dropped(&g, " 2 1 0 5");
+    assert_int_equal(sha->phase(state), 1);
+    sha->destroy(state);
+}
+
+// Every trial scores its number, so that the last of a bracket win.
+static void score_by_number(const struct rb_tuner *tuner, void *state, int first, int last, int64_t resource)
+{
+    for (int i = first; i <= last; i++)
+        tuner->told(state, i, resource, i);
+}
+
+static struct rb_job hyperband_job(enum rb_brackets_run run)
+{
+    struct rb_job job = job_of("hyperband", 0, 9);
+    job.scheduler.brackets = 3;
+    job.scheduler.brackets_run = run;
+    return job;
+}
+
+static void brackets_run_in_turn(void **unused)
+{
+    (void)unused;
+    const struct rb_tuner *hyperband = rb_tuner_find("hyperband");
+    const struct rb_job job = hyperband_job(RB_BRACKETS_IN_TURN);
+    struct rb_group g;
+    void *state = create(hyperband, &job);
+    expect_group(hyperband, state, "stage 0, 0-1: 0 1 2 3 4 5 6 7 8");
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_WAIT);
+    score_by_number(hyperband, state, 0, 8, 1);
+    expect_group(hyperband, state, "stage 1, 1-3: 6 7 8");
+    score_by_number(hyperband, state, 6, 8, 3);
+    expect_group(hyperband, state, "stage 2, 3-9: 8");
+    assert_int_equal(hyperband->phase(state), 2);
+    hyperband->told(state, 8, 9, 0);
+    expect_group(hyperband, state, "stage 3, 0-3: 9 10 11 12 13");
+    assert_int_equal(hyperband->phase(state), 3);
+    for (int i = 9; i <= 13; i++)
+        hyperband->told(state, i, 2, -INFINITY); // all of them fail: on to the next bracket
+    expect_group(hyperband, state, "stage 5, 0-9: 14 15 16");
+    assert_int_equal(hyperband->phase(state), 5);
+    score_by_number(hyperband, state, 14, 16, 9);
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_DONE);
+    hyperband->destroy(state);
+}
+
+static void brackets_run_side_by_side(void **unused)
+{
+    (void)unused;
+    const struct rb_tuner *hyperband = rb_tuner_find("hyperband");
+    const struct rb_job job = hyperband_job(RB_BRACKETS_SIDE_BY_SIDE);
+    struct rb_group g;
+    void *state = create(hyperband, &job);
+    expect_group(hyperband, state, "stage 0, 0-1: 0 1 2 3 4 5 6 7 8");
+    expect_group(hyperband, state, "stage 1, 0-3: 9 10 11 12 13");
+    expect_group(hyperband, state, "stage 2, 0-9: 14 15 16");
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_WAIT);
+    score_by_number(hyperband, state, 9, 13, 3);
+    expect_group(hyperband, state, "stage 2, 3-9: 13");
+    assert_int_equal(hyperband->phase(state), 0);
+    score_by_number(hyperband, state, 0, 8, 1);
+    expect_group(hyperband, state, "stage 1, 1-3: 6 7 8");
+    assert_int_equal(hyperband->phase(state), 1);
+    score_by_number(hyperband, state, 13, 16, 9);
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_WAIT);
+    assert_int_equal(hyperband->phase(state), 1);
+    score_by_number(hyperband, state, 6, 8, 3);
+    expect_group(hyperband, state, "stage 2, 3-9: 8");
+    hyperband->told(state, 8, 9, 0);
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_DONE);
+    assert_int_equal(hyperband->phase(state), 2);
+    hyperband->destroy(state);
+}
+
 static void the_failed_are_never_promoted(void **unused)
 {
     (void)unused;
@@ -122,9 +219,10 @@ static void tuners_are_sorted_and_found(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halving_keeps_the_best),       cmocka_unit_test(the_failed_are_never_promoted),
-        cmocka_unit_test(random_trains_everybody_once), cmocka_unit_test(scores_rank_higher_first),
-        cmocka_unit_test(tuners_are_sorted_and_found),
+        cmocka_unit_test(halving_keeps_the_best),        cmocka_unit_test(who_is_not_promoted_is_dropped),
+        cmocka_unit_test(the_failed_are_never_promoted), cmocka_unit_test(brackets_run_in_turn),
+        cmocka_unit_test(brackets_run_side_by_side),     cmocka_unit_test(random_trains_everybody_once),
+        cmocka_unit_test(scores_rank_higher_first),      cmocka_unit_test(tuners_are_sorted_and_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
