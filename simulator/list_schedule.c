@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_REFINEMENTS 4
+#define FLUID_STRIDE    8   // points of the arrival law
 #define MOST_WORK       3e7 // a few tens of milliseconds; beyond it sampling is faster
 #define MOST_CHANCES    4e6 // of ages and completions of a slot, tabulated: 32 MB
 
@@ -34,12 +35,12 @@ static double fluid_starts(const struct problem *p, double x)
     const double cv = p->sd / p->mean, extra = (1 + cv * cv) / 2;
     const struct rb_law *g = p->s->arrival;
     double starts = p->s->open_slots * fmax(1, x / p->mean + extra);
-    for (int i = 1; p->s->new_nodes > 0 && i < g->n; i++) {
-        const double age = x - g->low_s - (i - 0.5) * g->step_s;
+    const double slots = (double)p->s->new_nodes * p->s->slots_per_node;
+    for (int i = FLUID_STRIDE; p->s->new_nodes > 0 && i < g->n; i += FLUID_STRIDE) {
+        const double age = x - g->low_s - (i - 0.5 * FLUID_STRIDE) * g->step_s;
         if (age <= 0)
             break;
-        starts +=
-            (g->below[i] - g->below[i - 1]) * p->s->new_nodes * p->s->slots_per_node * fmax(1, age / p->mean + extra);
+        starts += (g->below[i] - g->below[i - FLUID_STRIDE]) * slots * fmax(1, age / p->mean + extra);
     }
     return starts;
 }
@@ -49,7 +50,7 @@ static void guess_last_start(struct problem *p)
     double low = 0, high = p->mean;
     while (fluid_starts(p, high) < p->s->n_trials)
         high *= 2;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 20; i++) {
         const double middle = (low + high) / 2;
         *(fluid_starts(p, middle) < p->s->n_trials ? &low : &high) = middle;
     }

@@ -5,7 +5,7 @@
 #ifndef RB_SIMULATOR_LIST_SCHEDULE_CIRCLE_H
 #define RB_SIMULATOR_LIST_SCHEDULE_CIRCLE_H
 
-#include "simulator/list_schedule_renewal.h"
+#include "simulator/list_schedule_node.h"
 
 #define RB_CIRCLE_LANES 4 // roots side by side: a block, in memory re of all, then im
 
@@ -13,15 +13,9 @@ struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 
     int points, kept, blocks;
     double *re, *im;   // [points] all roots, and as many more as fill the last block
     double *turned;    // [points] blocks: of the j-th, 1, z_j, z_j^2, ..
-    int min_k, max_k;  // completions of a slot
-    double *powers;    // [blocks][max_k + 1 - min_k] blocks: z_l^(k+1)
+    int fewest, most;  // starts of a slot or a node
+    double *powers;    // [blocks][most + 1 - fewest] blocks: z_l^starts
     bool *peaks;       // [blocks] may count though the blocks before have faded: slots of a node start together
-};
-
-struct rb_schedule_slot { // chances of one (age, time left), trimmed
-    const double *p;      // [to + 1 - from]
-    int from, to;         // completions
-    double total, mean;   // w(1), and w'(1) / w(1)
 };
 
 // Sum over m = first..first+points-1, m < n, of (n - m) F^(n-m-1) [z^m] W. The window is where W has its mass, so that
@@ -35,32 +29,24 @@ struct rb_schedule_window {
     const double *inverse; // [blocks] of (1 - F z)^-2, doubled where a root stands for its conjugate; nothing at 1
 };
 
-struct rb_schedule_terms {   // W at one place, from its factors
-    const struct rb_schedule_slot *open, *delayed;
-    int n_open, n_delayed;   // as many times; 0: none
-    double unopened;         // P(a node is not yet open)
-    int n_nodes;             // of several slots; 0: none
-    int n_openings;
-    const double *openings;  // their weights, the latest first
-    const double *const *node; // [blocks] a node's factor by age, from that of the latest opening on
-    double dust;             // blocks that are below it count no more
+struct rb_schedule_terms { // W at one place: a product of powers
+    const struct rb_schedule_starts *slot, *node;
+    int n_slots, n_nodes; // 0: none
+    double unopened;      // P(a node is not yet open)
+    double dust;          // blocks that are below it count no more
 };
 
 double rb_schedule_power(double base, int exponent);
-struct rb_schedule_slot rb_schedule_slot_of(const struct rb_renewal *r, const double *chances, double dust);
 
 struct rb_schedule_kernel {
     double (*coefficient)(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
                           const struct rb_schedule_terms *terms); // all but the root 1
     void (*inverse)(const struct rb_schedule_circle *c, double f, double *out); // for rb_schedule_window
-    // A slot's factor at a block's roots, to the power `slots`.
-    void (*slots)(const struct rb_schedule_circle *c, const struct rb_schedule_slot *slot, int slots, int block,
-                  double *out);
 };
 extern const struct rb_schedule_kernel rb_schedule_kernel_plain;
 extern const struct rb_schedule_kernel rb_schedule_kernel_avx2; // only where it is built: RB_SAMPLER_HAS_AVX2
 
-void rb_schedule_circle_make(struct rb_schedule_circle *c, int points, int kept, int min_k, int max_k,
+void rb_schedule_circle_make(struct rb_schedule_circle *c, int points, int kept, int fewest, int most,
                              int slots_per_node, struct rb_arena *arena);
 
 #endif

@@ -8,48 +8,25 @@
 
 _Static_assert(LANES == RB_CIRCLE_LANES, "a block is one set of lanes");
 
-static inline struct block slot_block(const struct rb_schedule_circle *c, const struct rb_schedule_slot *s, int block)
+// The generating function of starts.
+static inline struct block starts_block(const struct rb_schedule_circle *c, const struct rb_schedule_starts *s,
+                                        double none, int block)
 {
-    const size_t n_k = (size_t)(c->max_k + 1 - c->min_k);
-    const double *z = c->powers + ((size_t)block * n_k + (size_t)(s->from - c->min_k)) * 2 * LANES;
-    struct block w = block_all(0);
-    for (int k = 0; k <= s->to - s->from; k++, z += 2 * LANES)
-        w = block_add_times(w, s->p[k], block_load(z));
+    const size_t n = (size_t)(c->most + 1 - c->fewest);
+    const double *z = c->powers + ((size_t)block * n + (size_t)(s->from - c->fewest)) * 2 * LANES;
+    struct block w = block_all(none);
+    for (int j = 0; j <= s->to - s->from; j++, z += 2 * LANES)
+        w = block_add_times(w, s->p[j], block_load(z));
     return w;
-}
-
-static void slots_kernel(const struct rb_schedule_circle *c, const struct rb_schedule_slot *slot, int slots, int block,
-                         double *out)
-{
-    block_store(out, block_power(slot_block(c, slot, block), slots));
-}
-
-// A node's factor averaged over its openings, two sums side by side.
-static inline struct block node_block(const struct rb_schedule_terms *t, int block)
-{
-    struct block even = block_all(t->unopened), odd = block_all(0);
-    const double *v = t->node[block];
-    int i = 0;
-    for (; i + 1 < t->n_openings; i += 2, v += 4 * LANES) {
-        even = block_add_times(even, t->openings[i], block_load(v));
-        odd = block_add_times(odd, t->openings[i + 1], block_load(v + 2 * LANES));
-    }
-    if (i < t->n_openings)
-        even = block_add_times(even, t->openings[i], block_load(v));
-    return block_add_times(even, 1, odd);
 }
 
 static inline struct block terms_block(const struct rb_schedule_circle *c, const struct rb_schedule_terms *t, int block)
 {
     struct block v = block_all(1);
-    if (t->n_open > 0)
-        v = block_power(slot_block(c, t->open, block), t->n_open);
-    if (t->n_delayed > 0) {
-        const struct block late = slot_block(c, t->delayed, block);
-        v = block_mul(v, block_power((struct block){quad_add(late.re, quad_all(t->unopened)), late.im}, t->n_delayed));
-    }
+    if (t->n_slots > 0)
+        v = block_power(starts_block(c, t->slot, 0, block), t->n_slots);
     if (t->n_nodes > 0)
-        v = block_mul(v, block_power(node_block(t, block), t->n_nodes));
+        v = block_mul(v, block_power(starts_block(c, t->node, t->unopened, block), t->n_nodes));
     return v;
 }
 

@@ -169,8 +169,8 @@ void rb_opening_lattice_make(const struct rb_law *arrival, double step_s, int po
 
 double rb_lattice_end_weight(int distance)
 {
-    static const double weights[4] = {251 / 720.0, 299 / 240.0, 211 / 240.0, 739 / 720.0};
-    return distance < 4 ? weights[distance] : 1;
+    static const double weights[RB_LATTICE_ENDS] = {251 / 720.0, 299 / 240.0, 211 / 240.0, 739 / 720.0};
+    return distance < RB_LATTICE_ENDS ? weights[distance] : 1;
 }
 
 double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x)

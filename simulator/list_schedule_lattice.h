@@ -33,7 +33,8 @@ void rb_opening_lattice_make(const struct rb_law *arrival, double step_s, int po
 double rb_trial_lattice_below(const struct rb_trial_lattice *l, int point); // 0 before, 1 after
 double rb_trial_lattice_above(const struct rb_trial_lattice *l, int point);
 
-// Weight of an opening at o in an integral over openings that ends at x <= o. The integrand jumps where a node opens;
+#define RB_LATTICE_ENDS 4 // as many points at the end of a sum weigh otherwise than `weight`
+// Weight of an opening at o in an integral over openings that ends at x >= o. The integrand jumps where a node opens;
 // narrow ones, of which only the moments are kept, are therefore halved at the point itself.
 double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x);
 // Weights of a sum that ends at a point where the integrand does not vanish (Gregory's formula), from the end inwards.

@@ -2,17 +2,36 @@
 
 #include <string.h>
 
-#define LANES  RB_CIRCLE_LANES
-#define MARGIN 12 // ages around those asked for that there is room for
+#define PAD 4 // loops run in fours, so that any compiler puts them into vectors
+
+struct rb_schedule_starts rb_schedule_trimmed(const double *p, int from, int to, double dust)
+{
+    struct rb_schedule_starts s = {.p = p, .from = from, .to = to};
+    while (s.to > s.from && s.p[s.to - s.from] < dust)
+        s.to--;
+    while (s.from < s.to && *s.p < dust) {
+        s.from++;
+        s.p++;
+    }
+    double starts = 0;
+    for (int j = s.from; j <= s.to; j++) {
+        s.total += s.p[j - s.from];
+        starts += s.p[j - s.from] * j;
+    }
+    s.mean = s.total > 0 ? starts / s.total : 0;
+    return s;
+}
 
 void rb_schedule_node_make(struct rb_schedule_node *node)
 {
     const struct rb_renewal *r = node->slot;
+    const size_t most = (size_t)node->slots * (size_t)(r->max_k + 1) + 2 * PAD;
     node->stride = r->max_k + 1 - r->min_k;
-    node->rows = rb_arena_array(node->arena, (size_t)node->last_y + 1, sizeof *node->rows);
     node->diagonals = rb_arena_array(node->arena, (size_t)(r->max_age + node->last_y) + 1, sizeof *node->diagonals);
-    node->weights = rb_arena_array(node->arena, (size_t)r->max_age + 1, sizeof *node->weights);
-    node->at = rb_arena_array(node->arena, (size_t)node->circle->blocks, sizeof *node->at);
+    node->ages = rb_arena_array(node->arena, (size_t)node->last_y + 1, sizeof *node->ages);
+    node->scratch = rb_arena_array(node->arena, 3 * most, sizeof *node->scratch);
+    node->more = node->scratch + most;
+    node->sum = node->more + most;
 }
 
 // A slot's chances come for all ages that have the same end at once.
@@ -29,87 +48,85 @@ static const double *chances_of(struct rb_schedule_node *node, int age, int y)
     return d->chances + (size_t)(age - d->from) * (size_t)node->stride;
 }
 
-static double *block_of(const struct rb_schedule_node_row *row, int block, int age)
+// out = a * b, polynomials of so many coefficients; returns how many of out.
+static int multiply(const double *a, int n_a, const double *b, int n_b, double *out)
 {
-    return row->blocks + ((size_t)block * (size_t)row->room + (size_t)(age - row->first)) * 2 * LANES;
+    memset(out, 0, (size_t)(n_a + n_b - 1) * sizeof *out);
+    for (int i = 0; i < n_a; i++) {
+        for (int j = 0; j < n_b; j++)
+            out[i + j] += a[i] * b[j];
+    }
+    return n_a + n_b - 1;
 }
 
-// Room for from <= a < to; what has been made moves there.
-static void make_room(const struct rb_schedule_node *node, struct rb_schedule_node_row *row, int from, int to)
+// A slot's polynomial to the power `slots`, into node->sum; from the highest binary digit down.
+static int raise(struct rb_schedule_node *node, const struct rb_schedule_starts *slot)
 {
-    const struct rb_schedule_node_row was = *row;
-    const int made = was.to - was.from;
-    if (was.room > 0 && from >= was.first && to <= was.first + was.room)
-        return;
-    if (made > 0) {
-        from = from < was.from ? from : was.from;
-        to = to > was.to ? to : was.to;
+    const int n = slot->to - slot->from + 1;
+    int digit = 1, length = n;
+    while (digit <= node->slots / 2)
+        digit *= 2;
+    memcpy(node->sum, slot->p, (size_t)n * sizeof *node->sum);
+    while (digit /= 2) {
+        length = multiply(node->sum, length, node->sum, length, node->scratch);
+        if (node->slots & digit)
+            length = multiply(node->scratch, length, slot->p, n, node->sum);
+        else
+            memcpy(node->sum, node->scratch, (size_t)length * sizeof *node->sum);
     }
-    row->first = from > MARGIN ? from - MARGIN : 0;
-    row->room = to + MARGIN - row->first;
-    row->at_one = rb_arena_array(node->arena, (size_t)row->room, sizeof *row->at_one);
-    row->slope = rb_arena_array(node->arena, (size_t)row->room, sizeof *row->slope);
-    row->blocks =
-        rb_arena_array(node->arena, (size_t)node->circle->blocks * (size_t)row->room * 2 * LANES, sizeof *row->blocks);
-    if (made <= 0)
-        return;
-    memcpy(row->at_one + (was.from - row->first), was.at_one + (was.from - was.first),
-           (size_t)made * sizeof *row->at_one);
-    memcpy(row->slope + (was.from - row->first), was.slope + (was.from - was.first), (size_t)made * sizeof *row->slope);
-    for (int b = 0; b < node->circle->blocks; b++)
-        memcpy(block_of(row, b, was.from), block_of(&was, b, was.from), (size_t)made * 2 * LANES * sizeof *row->blocks);
+    return length;
 }
 
-static void fill(struct rb_schedule_node *node, struct rb_schedule_node_row *row, int y, int from, int to)
+static const struct rb_schedule_age *age_of(struct rb_schedule_node *node, int age, int y)
 {
-    for (int a = from; a < to; a++) {
-        const struct rb_schedule_slot s = rb_schedule_slot_of(node->slot, chances_of(node, a, y), node->dust);
-        const double whole = rb_schedule_power(s.total, node->slots);
-        row->at_one[a - row->first] = whole;
-        row->slope[a - row->first] = node->slots * s.mean * whole;
-        for (int b = 0; b < node->circle->blocks; b++)
-            node->kernel->slots(node->circle, &s, node->slots, b, block_of(row, b, a));
-    }
+    if (!node->ages[y])
+        node->ages[y] = rb_arena_array(node->arena, (size_t)node->slot->max_age + 1, sizeof **node->ages);
+    struct rb_schedule_age *at = &node->ages[y][age];
+    if (at->n > 0)
+        return at;
+    const int first = node->slot->min_k + 1;
+    const struct rb_schedule_starts slot =
+        rb_schedule_trimmed(chances_of(node, age, y), first, first + node->stride - 1, node->dust);
+    const int from = node->slots * slot.from, length = raise(node, &slot);
+    const struct rb_schedule_starts all = rb_schedule_trimmed(node->sum, from, from + length - 1, node->dust);
+    at->from = all.from;
+    at->n = all.to - all.from + 1;
+    at->p = rb_arena_array(node->arena, (size_t)at->n + PAD, sizeof *at->p);
+    memcpy(at->p, all.p, (size_t)at->n * sizeof *at->p);
+    return at;
 }
 
-// Ages from <= a < to.
-static void need(struct rb_schedule_node *node, struct rb_schedule_node_row *row, int y, int from, int to)
+// Coefficients from..to of a sum of generating functions; index 0 is of `lowest` starts.
+struct average {
+    double *sum;
+    int lowest, from, to;
+};
+
+static void add(struct average *average, double weight, const struct rb_schedule_age *at)
 {
-    make_room(node, row, from, to);
-    if (row->from == row->to)
-        row->from = row->to = from;
-    if (from < row->from) {
-        fill(node, row, y, from, row->from);
-        row->from = from;
+    double *sum = average->sum + (at->from - average->lowest);
+    for (int j = 0; j < at->n; j += PAD) {
+        for (int i = 0; i < PAD; i++)
+            sum[j + i] += weight * at->p[j + i];
     }
-    if (to > row->to) {
-        fill(node, row, y, row->to, to);
-        row->to = to;
-    }
+    const int to = at->from + at->n - 1;
+    average->from = at->from < average->from ? at->from : average->from;
+    average->to = to > average->to ? to : average->to;
 }
 
-void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_schedule_node_place *out)
+void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_schedule_starts *out)
 {
     const struct rb_opening_lattice *opening = node->opening;
-    const int last = x < opening->last ? x : opening->last, n = last < opening->first ? 0 : last - opening->first + 1;
-    struct rb_schedule_node_row *row = &node->rows[y];
-    double total = opening->unopened[x], slope = 0;
-    if (n > 0)
-        need(node, row, y, x - last, x - last + n);
-    for (int i = 0; i < n; i++) {
-        const double g = rb_opening_weight(opening, last - i, x);
-        node->weights[i] = g;
-        total += g * row->at_one[x - last + i - row->first];
-        slope += g * row->slope[x - last + i - row->first];
-    }
-    for (int b = 0; b < node->circle->blocks; b++)
-        node->at[b] = n > 0 ? block_of(row, b, x - last) : NULL;
-    *out = (struct rb_schedule_node_place){
-        .unopened = opening->unopened[x],
-        .total = total,
-        .mean = total > 0 ? slope / total : 0,
-        .weights = node->weights,
-        .blocks = node->at,
-        .n_openings = n,
-    };
+    const int lowest = node->slots * (node->slot->min_k + 1), most = node->slots * (node->slot->max_k + 1);
+    const int last = x < opening->last ? x : opening->last, even = x - RB_LATTICE_ENDS;
+    struct average average = {node->more, lowest, most, lowest};
+    memset(node->more, 0, (size_t)(most + 1 - lowest + PAD) * sizeof *node->more);
+    int o = opening->first;
+    for (; o <= last && o <= even; o++)
+        add(&average, opening->weight[o], age_of(node, x - o, y));
+    for (; o <= last; o++)
+        add(&average, rb_opening_weight(opening, o, x), age_of(node, x - o, y));
+    *out = average.from <= average.to
+               ? rb_schedule_trimmed(node->more + (average.from - lowest), average.from, average.to, node->dust)
+               : (struct rb_schedule_starts){.p = node->more, .from = lowest, .to = lowest};
 }

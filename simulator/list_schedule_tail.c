@@ -93,42 +93,27 @@ static double largest_weight(double below, double above, int least)
 
 struct place { // where the integrand is computed: x until the last start, y left to the last trial
     int x, y;
-    struct rb_schedule_slot open, delayed;
-    struct rb_schedule_node_place node;
+    struct rb_schedule_starts slot, node;
     double total, mean; // of all starts at z = 1, and their mean there
 };
 
-static void add_open_slots(const struct rb_schedule_tail *e, struct place *at)
-{
-    at->total = rb_schedule_power(at->open.total, e->s->open_slots);
-    at->mean = e->s->open_slots * at->open.mean;
-}
-
 static void add_new_nodes(struct rb_schedule_tail *e, struct place *at)
 {
-    const double unopened = e->opening.unopened[at->x];
-    double total = unopened + at->delayed.total, mean = total > 0 ? at->delayed.mean * at->delayed.total / total : 0;
-    if (!e->linear) {
+    if (!e->linear)
         rb_schedule_node_at(&e->node, at->x, at->y, &at->node);
-        total = at->node.total;
-        mean = at->node.mean;
-    }
+    const double total = e->opening.unopened[at->x] + at->node.total;
     at->total *= rb_schedule_power(total, e->s->new_nodes);
-    at->mean += e->s->new_nodes * mean;
+    at->mean += total > 0 ? e->s->new_nodes * at->node.mean * at->node.total / total : 0;
 }
 
 static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_window *w, const struct place *at)
 {
     const struct rb_schedule_terms terms = {
-        .open = &at->open,
-        .delayed = &at->delayed,
-        .n_open = e->s->open_slots,
-        .n_delayed = e->linear ? e->s->new_nodes : 0,
+        .slot = &at->slot,
+        .node = &at->node,
+        .n_slots = e->s->open_slots,
+        .n_nodes = e->s->new_nodes,
         .unopened = e->s->new_nodes > 0 ? e->opening.unopened[at->x] : 0,
-        .n_nodes = e->linear ? 0 : e->s->new_nodes,
-        .n_openings = at->node.n_openings,
-        .openings = at->node.weights,
-        .node = at->node.blocks,
         .dust = at->total * 2 * e->negligible, // of the whole: a thousandth of the accuracy
     };
     return (at->total * weights_at_one(w) + e->kernel->coefficient(&e->circle, w, &terms)) / e->circle.points;
@@ -146,8 +131,10 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
 {
     at->total = 1;
     at->mean = 0;
-    if (e->s->open_slots > 0)
-        add_open_slots(e, at);
+    if (e->s->open_slots > 0) {
+        at->total = rb_schedule_power(at->slot.total, e->s->open_slots);
+        at->mean = e->s->open_slots * at->slot.mean;
+    }
     if (is_negligible(e, at, 0))
         return 0;
     if (e->s->new_nodes > 0)
@@ -157,6 +144,11 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
         return 0;
     finish_window(e, at->y, &w);
     return e->trial->density[at->y] * e->trial->step_s * coefficient(e, &w, at);
+}
+
+static struct rb_schedule_starts starts_of(const struct rb_renewal *r, const double *chances, double dust)
+{
+    return rb_schedule_trimmed(chances, r->min_k + 1, r->max_k + 1, dust);
 }
 
 double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
@@ -174,10 +166,9 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
     for (int x = from; x <= to; x++) {
         struct place at = {.x = x, .y = t - x};
         if (e->s->open_slots > 0)
-            at.open = rb_schedule_slot_of(&e->open, e->chances + (size_t)(x - from) * e->stride, e->dust);
+            at.slot = starts_of(&e->open, e->chances + (size_t)(x - from) * e->stride, e->dust);
         if (e->linear)
-            at.delayed =
-                rb_schedule_slot_of(&e->delayed, e->delayed_chances + (size_t)(x - from) * e->delayed_stride, e->dust);
+            at.node = starts_of(&e->delayed, e->delayed_chances + (size_t)(x - from) * e->delayed_stride, e->dust);
         p += rb_lattice_end_weight(x) * integrand(e, &at);
     }
     return p;
@@ -229,24 +220,31 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     return true;
 }
 
-void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
+static void make_node(struct rb_schedule_tail *e)
 {
-    const struct rb_renewal *late = &e->delayed, *open = &e->open;
-    const int min_k = e->stride == 0 || (e->linear && late->min_k < open->min_k) ? late->min_k : open->min_k;
-    const int max_k = e->stride == 0 || (e->linear && late->max_k > open->max_k) ? late->max_k : open->max_k;
-    rb_schedule_circle_make(&e->circle, points, kept, min_k, max_k, e->s->new_nodes > 0 ? e->s->slots_per_node : 0,
-                            e->arena);
-    e->inverse = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->inverse);
-    if (e->s->new_nodes == 0 || e->linear)
-        return;
     e->node = (struct rb_schedule_node){.slot = &e->open,
                                         .opening = &e->opening,
-                                        .circle = &e->circle,
-                                        .kernel = e->kernel,
                                         .arena = e->arena,
                                         .slots = e->s->slots_per_node,
                                         .dust = e->dust,
                                         .first_y = e->first_y,
                                         .last_y = e->last_y};
     rb_schedule_node_make(&e->node);
+}
+
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
+{
+    const bool nodes = e->s->new_nodes > 0;
+    int fewest = e->stride > 0 ? e->open.min_k + 1 : e->delayed.min_k + 1;
+    int most = e->stride > 0 ? e->open.max_k + 1 : 0;
+    if (e->linear && e->delayed.min_k + 1 < fewest)
+        fewest = e->delayed.min_k + 1;
+    if (e->linear && e->delayed.max_k + 1 > most)
+        most = e->delayed.max_k + 1;
+    if (nodes && !e->linear)
+        most *= e->s->slots_per_node;
+    rb_schedule_circle_make(&e->circle, points, kept, fewest, most, nodes ? e->s->slots_per_node : 0, e->arena);
+    e->inverse = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->inverse);
+    if (nodes && !e->linear)
+        make_node(e);
 }

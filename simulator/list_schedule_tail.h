@@ -4,7 +4,7 @@
 #define RB_SIMULATOR_LIST_SCHEDULE_TAIL_H
 
 #include "simulator/list_schedule.h"
-#include "simulator/list_schedule_node.h"
+#include "simulator/list_schedule_circle.h"
 
 struct rb_schedule_tail {
     const struct rb_list_schedule *s;
