@@ -75,6 +75,12 @@ static bool is_true(const char *s)
     return s && strcasecmp(s, "true") == 0;
 }
 
+// What variables and files call a service; its own name is the one in host names and signatures.
+static const char *id_of(const char *service)
+{
+    return strcmp(service, "servicequotas") == 0 ? "service_quotas" : service;
+}
+
 static const struct rb_aws_setting *from_config(const struct rb_aws_config *config, const char *service)
 {
     const struct rb_aws_setting *ignore =
@@ -83,7 +89,7 @@ static const struct rb_aws_setting *from_config(const struct rb_aws_config *conf
         return NULL;
     const struct rb_aws_setting *services = rb_aws_config_find(config, "profile", config->profile, NULL, "services");
     const struct rb_aws_setting *url =
-        services ? rb_aws_config_find(config, "services", services->value, service, "endpoint_url") : NULL;
+        services ? rb_aws_config_find(config, "services", services->value, id_of(service), "endpoint_url") : NULL;
     return url ? url : rb_aws_config_find(config, "profile", config->profile, NULL, "endpoint_url");
 }
 
@@ -119,7 +125,7 @@ static bool configured_or_public(const char *service, const char *region, bool l
 static const char *from_environment(const char *service, char name[static 64])
 {
     int n = snprintf(name, 64, "AWS_ENDPOINT_URL_");
-    for (const char *s = service; *s && n < 63; s++)
+    for (const char *s = id_of(service); *s && n < 63; s++)
         name[n++] = (char)toupper((unsigned char)*s);
     name[n] = '\0';
     if (!getenv(name) || !*getenv(name))

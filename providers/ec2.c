@@ -10,6 +10,7 @@
 #include "providers/ec2_errors.h"
 #include "providers/ec2_offers.h"
 #include "providers/ec2_preflight.h"
+#include "providers/ec2_quotas.h"
 #include "providers/ec2_regions.h"
 #include "providers/http.h"
 #include "providers/ssm.h"
@@ -26,7 +27,7 @@ struct ec2 {
     const struct rb_loop *loop;
     struct rb_aws_client *client;
     struct rb_aws_client_config config;     // of the clients of other services; its region is ours
-    struct rb_aws_client *ssm, *price_list; // NULL: not needed so far
+    struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
     char infra[80], region[64];
 };
 
@@ -373,6 +374,34 @@ static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, r
         refuse_preflight(ec2, &err, fn, arg);
 }
 
+struct quotas_refusal {
+    struct rb_err err;
+    rb_quotas_fn *fn;
+    void *arg;
+};
+
+static void tell_quotas_refusal(void *arg, const struct rb_err *err)
+{
+    struct quotas_refusal *r = arg;
+    (void)err;
+    r->fn(r->arg, &r->err, NULL, 0);
+    free(r);
+}
+
+static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    struct rb_err err;
+    if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err)) {
+        rb_ec2_quotas(ec2->quotas, demands, n, fn, arg);
+        return;
+    }
+    struct quotas_refusal *r = rb_xcalloc(1, sizeof *r);
+    *r = (struct quotas_refusal){err, fn, arg};
+    struct rb_api_call call = new_call("ListServiceQuotas", false, r);
+    refuse(ec2, &call, &err, tell_quotas_refusal, free);
+}
+
 static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
 {
     const struct ec2 *ec2 = p->state;
@@ -419,6 +448,7 @@ static void ec2_destroy(struct rb_provider *p)
         return;
     rb_aws_client_destroy(ec2->client);
     rb_aws_client_destroy(ec2->ssm);
+    rb_aws_client_destroy(ec2->quotas);
     rb_aws_client_destroy(ec2->price_list);
     free(ec2);
     p->state = NULL;
@@ -485,6 +515,7 @@ const struct rb_provider_ops rb_provider_aws = {
     .destroy = ec2_destroy,
     .launch = ec2_launch,
     .preflight = ec2_preflight,
+    .quotas = ec2_quotas,
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,
@@ -500,6 +531,7 @@ const struct rb_provider_ops rb_provider_mock = {
     .destroy = ec2_destroy,
     .launch = ec2_launch,
     .preflight = ec2_preflight,
+    .quotas = ec2_quotas,
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,

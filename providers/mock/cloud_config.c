@@ -140,6 +140,27 @@ static bool read_images(const struct rb_node *node, struct rb_arena *arena, stru
     return true;
 }
 
+static bool read_parameters(const struct rb_node *node, struct rb_arena *arena, struct rb_cloud_config *out,
+                            struct rb_err *err)
+{
+    if (!node)
+        return true;
+    if (node->kind != RB_NODE_MAP)
+        return rb_node_error(node, err, "expected a map of parameters to images (ami-...)");
+    struct rb_cloud_parameter *list = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *list);
+    for (const struct rb_node *child = node->first; child; child = child->next) {
+        const char *image;
+        if (!rb_node_string(child, &image, err))
+            return false;
+        if (child->key[0] != '/')
+            return rb_node_error(child, err, "a parameter's name begins with /");
+        list[out->n_parameters++] =
+            (struct rb_cloud_parameter){rb_arena_strdup(arena, child->key), rb_arena_strdup(arena, image)};
+    }
+    out->parameters = list;
+    return true;
+}
+
 static bool read_denied(const struct rb_node *node, struct rb_arena *arena, struct rb_cloud_config *out,
                         struct rb_err *err)
 {
@@ -195,7 +216,8 @@ static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_c
     if (!read_capacity(rb_map_get(m, "capacity"), arena, c, err) ||
         !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
                               &c->limits, err) ||
-        !read_images(rb_map_get(m, "images"), arena, c, err) || !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
+        !read_images(rb_map_get(m, "images"), arena, c, err) || !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
+        !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
         !read_delay(rb_map_get(m, "shutdown_s"), DEFAULT_SHUTDOWN_S, arena, &c->shutdown_s, err) ||
         !read_delay(rb_map_get(m, "visible_after_s"), 0, arena, &c->visible_after_s, err) ||
         !read_seconds(rb_map_get(m, "tags_fade_s"), INT64_MAX, &c->tags_fade_us, err) ||

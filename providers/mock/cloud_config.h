@@ -11,6 +11,7 @@
 //   tags_fade_s: 300            # a terminated instance loses one tag every so often
 //   token_lifetime_s: 3600      # of an OAuth2 access token
 //   images: [ami-0123456789abcdef0, projects/p/global/images/i]   # known besides the built-in ones
+//   parameters: {/aws/service/x: ami-0123456789abcdef0}   # of Systems Manager: what images are published under
 //   denied: [compute.instances.delete]   # permissions of Compute Engine that nobody has here
 //   quotas, pools, throttle     # cloud_limits.h
 #ifndef RB_PROVIDERS_MOCK_CLOUD_CONFIG_H
@@ -25,6 +26,11 @@
 struct rb_cloud_capacity {
     const char *instance_type;
     int max; // pending, running and stopping instances together
+};
+
+// A public parameter of AWS Systems Manager.
+struct rb_cloud_parameter {
+    const char *name, *image;
 };
 
 struct rb_cloud_config {
@@ -43,6 +49,8 @@ struct rb_cloud_config {
     int n_images;
     const char *const *gcp_images;    // projects/P/global/images/I, the first is the default
     int n_gcp_images;
+    const struct rb_cloud_parameter *parameters;
+    int n_parameters;
     const char *const *denied;        // Compute Engine's permissions
     int n_denied;
     int ssh_port;

@@ -65,7 +65,8 @@ static bool read_quota(const struct rb_node *node, struct rb_arena *arena, void 
     const struct rb_node *name, *unit, *max, *all;
     int which;
     if (!rb_map_begin(&m, node, err) || !rb_map_need(&m, "name", &name, err) ||
-        !get_text(&m, "name", NULL, arena, &q->name, err) || !read_scope(&m, arena, &q->scope, err) ||
+        !get_text(&m, "name", NULL, arena, &q->name, err) || !get_text(&m, "code", NULL, arena, &q->code, err) ||
+        !read_scope(&m, arena, &q->scope, err) ||
         !rb_map_need(&m, "unit", &unit, err) || !rb_node_choice(unit, units, 3, &which, err) ||
         !rb_map_need(&m, "max", &max, err) || !rb_node_int(max, 0, MAX_UNITS, &q->max, err))
         return false;

@@ -2,7 +2,7 @@
 // rb-mock/1; first of several that apply is the one named in the refusal.
 //
 //   quotas:      # an account's: instances pending, running and stopping, summed over a region
-//     - {name: G and VT Spot, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}
+//     - {name: G and VT Spot, code: L-3819A6DF, infra: aws, instance_type: "g*", market: spot, unit: vcpus, max: 64}
 //   pools:       # machines there are, over the cloud's age; a spot pool that shrinks takes back the youngest
 //     - {instance_type: g5.xlarge, zone: us-east-1a, market: spot, steps: [{after_s: 0, max: 4}, {after_s: 600, max: 1}]}
 //   throttle:    # token buckets, per region and action; an action not named is never throttled
@@ -26,6 +26,7 @@ struct rb_cloud_scope {
 
 struct rb_cloud_quota {
     const char *name;
+    const char *code; // of Service Quotas, which lists it then; NULL: none
     struct rb_cloud_scope scope;
     bool all_regions; // summed over all regions of the infra's provider, as GPUS_ALL_REGIONS is
     enum rb_cloud_unit unit;

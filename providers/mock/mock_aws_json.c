@@ -10,6 +10,9 @@ static const struct action {
     rb_mock_json_fn *fn;
 } actions[] = {
     {"AWSPriceListService.GetProducts", "pricing", rb_mock_get_products},
+    {"AmazonSSM.GetParameter", "ssm", rb_mock_get_parameter},
+    {"ServiceQuotasV20190624.ListAWSDefaultServiceQuotas", "servicequotas", rb_mock_list_default_quotas},
+    {"ServiceQuotasV20190624.ListServiceQuotas", "servicequotas", rb_mock_list_service_quotas},
 };
 
 // What EC2 calls a fault of the signature has another name here.

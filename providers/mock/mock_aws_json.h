@@ -23,6 +23,8 @@ struct rb_mock_json_call {
 typedef bool rb_mock_json_fn(struct rb_mock_json_call *call);
 
 rb_mock_json_fn rb_mock_get_products; // the price list
+rb_mock_json_fn rb_mock_list_service_quotas, rb_mock_list_default_quotas;
+rb_mock_json_fn rb_mock_get_parameter; // Systems Manager
 
 // Returns false. code: "InvalidParameterException", ...
 bool rb_mock_json_refuse(struct rb_mock_json_call *call, int status, const char *code, const char *fmt, ...)

@@ -1,0 +1,172 @@
+// What counts against which of an EC2 account's quotas.
+#include "base/arena.h"
+#include "base/buf.h"
+#include "home.h"
+#include "providers/ec2.h"
+#include "providers/provider.h"
+#include "scripted.h"
+#include "tests/base/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define QUOTA(code, value) "{\"QuotaCode\": \"" code "\", \"QuotaName\": \"n\", \"Value\": " #value "}"
+#define LIST(quotas, rest)                                          \
+    {                                                               \
+        .status = 200, .body = "{\"Quotas\": [" quotas "]" rest "}" \
+    }
+#define NOTHING LIST("", "")
+#define MACHINE(type, market_, moment_, count_, vcpus_)                                                              \
+    {                                                                                                                \
+        .moment = moment_, .count = count_, .instance_type = type, .accelerator = "X", .market = market_, .gpus = 1, \
+        .vcpus = vcpus_                                                                                              \
+    }
+
+struct world {
+    struct scripted s;
+    struct rb_provider provider;
+    struct rb_buf said; // "NAME wanted/limit (used) unit\n" each
+};
+
+static void on_quotas(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n)
+{
+    struct world *w = arg;
+    for (int i = 0; i < n; i++)
+        rb_buf_printf(&w->said, "%s: %g/%g (%g) %s\n", quotas[i].name, quotas[i].wanted, quotas[i].limit,
+                      quotas[i].used, quotas[i].unit);
+    scripted_tell(&w->s, err);
+}
+
+static void ask(struct world *w, const struct rb_demand *demands, int n_demands, const struct step *steps, int n)
+{
+    memset(w, 0, sizeof *w);
+    scripted_begin(&w->s, steps, n);
+    setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", script_server_url(w->s.server), 1);
+    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "eu-west-1"};
+    assert_true(rb_provider_aws.create(&config, &w->provider, NULL));
+    w->provider.ops->quotas(&w->provider, demands, n_demands, on_quotas, w);
+    scripted_wait(&w->s);
+}
+
+static void finish(struct world *w)
+{
+    w->provider.ops->destroy(&w->provider);
+    rb_buf_finish(&w->said);
+    scripted_end(&w->s);
+}
+
+static void families_and_markets_have_quotas_of_their_own(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {
+        MACHINE("g5.12xlarge", RB_MARKET_ON_DEMAND, 0, 2, 48), MACHINE("g6.xlarge", RB_MARKET_ON_DEMAND, 0, 1, 4),
+        MACHINE("g5.12xlarge", RB_MARKET_SPOT, 0, 1, 48),      MACHINE("p4d.24xlarge", RB_MARKET_SPOT, 0, 1, 96),
+        MACHINE("p5.48xlarge", RB_MARKET_SPOT, 0, 1, 192),     MACHINE("inf2.xlarge", RB_MARKET_ON_DEMAND, 0, 1, 4),
+        MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 1, 2),     MACHINE("trn1.2xlarge", RB_MARKET_SPOT, 0, 1, 8),
+    };
+    struct world w;
+    const struct step steps[] = {
+        LIST(QUOTA("L-DB2E81BA", 64.0) ", " QUOTA("L-0", 5) ", " QUOTA("L-3819A6DF", 0), ", \"NextToken\": \"t+2\""),
+        LIST(QUOTA("L-7212CCBC", 96) ", " QUOTA("L-C4BD4855", 192) ", " QUOTA("L-1945791B", 8), ""),
+        LIST(QUOTA("L-1216C47A", 5) ", " QUOTA("L-DB2E81BA", 1), ""),
+    };
+    ask(&w, demands, N_OF(demands), steps, 3);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(rb_buf_str(&w.said), "Running On-Demand G and VT instances (L-DB2E81BA): 100/64 (-1) vCPUs\n"
+                                             "All G and VT Spot Instance Requests (L-3819A6DF): 48/0 (-1) vCPUs\n"
+                                             "All P4, P3 and P2 Spot Instance Requests (L-7212CCBC): 96/96 (-1) vCPUs\n"
+                                             "All P5 Spot Instance Requests (L-C4BD4855): 192/192 (-1) vCPUs\n"
+                                             "Running On-Demand Standard instances (L-1216C47A): 2/5 (-1) vCPUs\n"
+                                             "Running On-Demand Inf instances (L-1945791B): 4/8 (-1) vCPUs\n"
+                                             "All Trn Spot Instance Requests (L-6B0D517C): 8/-1 (-1) vCPUs\n");
+    scripted_expect(&w.s, 0, "\r\nX-Amz-Target: ServiceQuotasV20190624.ListServiceQuotas\r\n");
+    scripted_expect(&w.s, 0, "/eu-west-1/servicequotas/aws4_request");
+    scripted_expect(&w.s, 0, "\r\n\r\n{\"ServiceCode\":\"ec2\",\"MaxResults\":100}");
+    scripted_expect(&w.s, 1, "\"NextToken\":\"t+2\"}");
+    scripted_expect(&w.s, 2, "\r\nX-Amz-Target: ServiceQuotasV20190624.ListAWSDefaultServiceQuotas\r\n");
+    finish(&w);
+}
+
+static void defaults_are_not_asked_for_where_all_is_known(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_SPOT, 0, 4, 4),
+                                        MACHINE("g5.xlarge", RB_MARKET_SPOT, 1, 6, 4)};
+    struct world w;
+    const struct step steps[] = {LIST(QUOTA("L-3819A6DF", 64), ", \"NextToken\": null")};
+    ask(&w, demands, 2, steps, 1);
+    assert_string_equal(rb_buf_str(&w.said), "All G and VT Spot Instance Requests (L-3819A6DF): 24/64 (-1) vCPUs\n");
+    assert_int_equal(script_server_n_requests(w.s.server), 1);
+    finish(&w);
+}
+
+static void what_nobody_counts_is_unknown_not_unlimited(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {MACHINE("p6-b200.48xlarge", RB_MARKET_SPOT, 0, 1, 192),
+                                        MACHINE("quux.large", RB_MARKET_ON_DEMAND, 0, 2, 2),
+                                        MACHINE("g", RB_MARKET_ON_DEMAND, 0, 1, 1)};
+    struct world w;
+    const struct step steps[] = {NOTHING, NOTHING};
+    ask(&w, demands, 3, steps, 2);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(rb_buf_str(&w.said), "Running On-Demand G and VT instances (L-DB2E81BA): 1/-1 (-1) vCPUs\n"
+                                             "families that no known quota counts: 196/-1 (-1) vCPUs\n");
+    finish(&w);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const struct {
+        struct step answer;
+        enum rb_err_code code;
+        const char *words;
+    } cases[] = {
+        {{.status = 400, .body = "{\"__type\": \"AccessDeniedException\", \"Message\": \"not authorized\"}"},
+         RB_ERR_DENIED,
+         "ListServiceQuotas: status 400: AccessDeniedException: not authorized"},
+        {{.status = 200, .body = "{}"}, RB_ERR_IO, "ListServiceQuotas"},
+        {LIST(QUOTA("L-DB2E81BA", "many"), ""), RB_ERR_IO, "ListServiceQuotas: expected a number"},
+        {{.status = 200, .body = "{\"Quotas\": [], \"NextToken\": 7}"}, RB_ERR_IO, "ListServiceQuotas: expected a string"},
+    };
+    const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_ON_DEMAND, 0, 4, 4)};
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct world w;
+        const struct step steps[] = {cases[i].answer, cases[i].answer, cases[i].answer};
+        ask(&w, demands, 1, steps, 3);
+        assert_int_equal(w.s.err.code, cases[i].code);
+        assert_says(&w.s.err, cases[i].words);
+        assert_string_equal(rb_buf_str(&w.said), "");
+        finish(&w);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    home_begin();
+    setenv("AWS_ACCESS_KEY_ID", "test", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    home_end();
+    return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(families_and_markets_have_quotas_of_their_own),
+        TEST(defaults_are_not_asked_for_where_all_is_known),
+        TEST(what_nobody_counts_is_unknown_not_unlimited),
+        TEST(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
