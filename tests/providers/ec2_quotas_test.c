@@ -128,7 +128,7 @@ static void refusals(void **state)
          "ListServiceQuotas: status 400: AccessDeniedException: not authorized"},
         {{.status = 200, .body = "{}"}, RB_ERR_IO, "ListServiceQuotas"},
         {LIST(QUOTA("L-DB2E81BA", "many"), ""), RB_ERR_IO, "ListServiceQuotas: expected a number"},
-        {{.status = 200, .body = "{\"Quotas\": [], \"NextToken\": 7}"}, RB_ERR_IO, "ListServiceQuotas: expected a string"},
+        {{.status = 200, .body = "{\"Quotas\": [], \"NextToken\": 7}"}, RB_ERR_IO, "ListServiceQuotas: expected text"},
     };
     const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_ON_DEMAND, 0, 4, 4)};
     for (size_t i = 0; i < N_OF(cases); i++) {
