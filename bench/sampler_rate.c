@@ -1,6 +1,6 @@
 // How fast simulator/sampler.h is on a workload, and what it says of it. One line of `name value` pairs, which
 // bench/sampling reads:
-//   sampler_rate FOLDER dynamic|chains|barrier REPLICATES [scalar|avx2] [THREADS]
+//   sampler_rate FOLDER dynamic|chains|barrier REPLICATES [scalar|avx2|avx512] [THREADS]
 //   sampler_rate FOLDER describe
 #include "bench/workload.h"
 #include "simulator/evaluate.h"
@@ -47,12 +47,13 @@ static int choice(const char *text, const char *const *names, int n)
 // The study's model for chains and barriers, the project's for the dynamic schedule: see bench/README.md.
 static struct rb_sampler_options options_from(int argc, char **argv)
 {
-    static const char *const waves[] = {"dynamic", "chains", "barrier"}, *const isas[] = {"auto", "scalar", "avx2"};
+    static const char *const waves[] = {"dynamic", "chains", "barrier"}, *const isas[] = {"auto", "scalar", "avx2",
+                                                                                          "avx512"};
     struct rb_sampler_options opt = rb_sampler_defaults();
     opt.waves = (enum rb_waves)choice(argv[2], waves, 3);
     opt.wait_for_all = opt.waves != RB_WAVES_DYNAMIC;
     if (argc > 4)
-        opt.isa = (enum rb_sampler_isa)choice(argv[4], isas, 3);
+        opt.isa = (enum rb_sampler_isa)choice(argv[4], isas, 4);
     if (argc > 5)
         opt.threads = atoi(argv[5]);
     return opt;
@@ -73,11 +74,20 @@ static long peak_rss_kb(void)
     return kb;
 }
 
-#define WARM_UP 4096 // replicates before the clock starts, for pages and caches
+#define WARM_UP 4096 // replicates before the clock starts, for caches and tables
+
+// Written before the clock starts: the first touch of a page is the kernel's work, and callers use their memory again.
+static double *results(int n)
+{
+    double *values = rb_xcalloc((size_t)n, sizeof *values);
+    for (int i = 0; i < n; i++)
+        values[i] = -1;
+    return values;
+}
 
 static void measure(const struct workload *w, const struct rb_sampler *sampler, int n)
 {
-    double *time_s = rb_xcalloc((size_t)n, sizeof *time_s), *cost_usd = rb_xcalloc((size_t)n, sizeof *cost_usd);
+    double *time_s = results(n), *cost_usd = results(n);
     rb_sampler_run(sampler, 0, n < WARM_UP ? n : WARM_UP, time_s, cost_usd);
     const double wall_s = seconds_on(CLOCK_MONOTONIC), cpu_s = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
     rb_sampler_run(sampler, 0, n, time_s, cost_usd);

@@ -60,7 +60,7 @@ static void *run_piece(void *arg)
 
 static int clamp_threads(int threads, int n)
 {
-    const int most = n < RB_PIECES_MAX ? n : RB_PIECES_MAX;
+    const int most = n < RB_THREADS_MAX ? n : RB_THREADS_MAX;
     return threads < 1 ? 1 : threads > most ? most : threads;
 }
 
@@ -90,11 +90,11 @@ static int close_gaps(struct samples *s, const struct piece *pieces, int n_piece
     return n;
 }
 
-// A thread that cannot be started does its piece here. *out_made: fewer than s->n if opt->stop said so.
+// *out_made: fewer than s->n if opt->stop said so.
 static bool run_all(const struct rb_program *program, struct samples *s, const struct rb_evaluate_options *opt,
                     int *out_made, struct rb_err *err)
 {
-    struct piece pieces[RB_PIECES_MAX];
+    struct piece pieces[RB_THREADS_MAX];
     const int n_pieces = clamp_threads(opt->threads, s->n);
     for (int i = 0; i < n_pieces; i++)
         pieces[i] = (struct piece){.program = program,
@@ -104,7 +104,7 @@ static bool run_all(const struct rb_program *program, struct samples *s, const s
                                    .fewest = (RB_EVALUATE_FEWEST + n_pieces - 1) / n_pieces,
                                    .stop = opt->stop,
                                    .stop_ctx = opt->stop_ctx};
-    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces);
+    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces, n_pieces);
     for (int i = 0; i < n_pieces; i++) {
         if (!pieces[i].failed)
             continue;

@@ -1,21 +1,34 @@
 #include "simulator/pieces.h"
 
+#include <assert.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 
-void rb_pieces_run(void *(*run)(void *), void *pieces, size_t size, int n)
+struct work {
+    void *(*run)(void *);
+    char *pieces;
+    size_t size;
+    int n;
+    atomic_int next; // of the pieces that nobody has taken
+};
+
+static void *take_pieces(void *arg)
 {
-    pthread_t ids[RB_PIECES_MAX];
-    bool started[RB_PIECES_MAX] = {0};
-    char *const first = pieces;
-    for (int i = 1; i < n; i++)
-        started[i] = pthread_create(&ids[i], NULL, run, first + (size_t)i * size) == 0;
-    for (int i = 0; i < n; i++) {
-        if (!started[i])
-            run(first + (size_t)i * size);
-    }
-    for (int i = 1; i < n; i++) {
-        if (started[i])
-            pthread_join(ids[i], NULL);
-    }
+    struct work *w = arg;
+    for (int i = atomic_fetch_add(&w->next, 1); i < w->n; i = atomic_fetch_add(&w->next, 1))
+        w->run(w->pieces + (size_t)i * w->size);
+    return NULL;
+}
+
+void rb_pieces_run(void *(*run)(void *), void *pieces, size_t size, int n, int threads)
+{
+    struct work w = {.run = run, .pieces = pieces, .size = size, .n = n};
+    pthread_t ids[RB_THREADS_MAX];
+    int n_started = 0;
+    assert(threads <= RB_THREADS_MAX);
+    while (n_started + 1 < threads && n_started + 1 < n && pthread_create(&ids[n_started], NULL, take_pieces, &w) == 0)
+        n_started++;
+    take_pieces(&w);
+    for (int i = 0; i < n_started; i++)
+        pthread_join(ids[i], NULL);
 }

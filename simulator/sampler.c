@@ -1,5 +1,5 @@
 // A plan becomes a program: who lives from which stage to which, and a table for every law. Blocks of replicates are
-// cut into one piece a thread and written where they belong.
+// cut into pieces for threads and written where they belong.
 #include "simulator/sampler.h"
 
 #include "simulator/pieces.h"
@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PIECES_A_THREAD 8
 
 struct rb_sampler {
     struct rb_sampler_program program;
@@ -25,28 +27,42 @@ struct rb_sampler_options rb_sampler_defaults(void)
 
 // ---- which kernel
 
-static bool has_avx2(void)
+struct kernel {
+    enum rb_sampler_isa isa;
+    rb_sampler_block_fn *run_block;
+};
+
+// The best first.
+static const struct kernel kernels[] = {
+#ifdef RB_SAMPLER_HAS_AVX2
+    {RB_SAMPLER_AVX512, rb_sampler_block_avx512},
+    {RB_SAMPLER_AVX2, rb_sampler_block_avx2},
+#endif
+    {RB_SAMPLER_SCALAR, rb_sampler_block_scalar},
+};
+
+static bool runs_here(enum rb_sampler_isa isa)
 {
 #ifdef RB_SAMPLER_HAS_AVX2
-    return __builtin_cpu_supports("avx2");
-#else
-    return false;
+    if (isa == RB_SAMPLER_AVX512)
+        return __builtin_cpu_supports("avx512vl");
+    if (isa == RB_SAMPLER_AVX2)
+        return __builtin_cpu_supports("avx2");
 #endif
+    return isa == RB_SAMPLER_SCALAR;
 }
 
 static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, struct rb_err *err)
 {
-    *out = rb_sampler_block_scalar;
-    if (isa == RB_SAMPLER_SCALAR)
-        return true;
-    if (isa == RB_SAMPLER_AVX2 && !has_avx2())
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "this processor, or this build, has no AVX2: ask for the scalar sampler");
-#ifdef RB_SAMPLER_HAS_AVX2
-    if (has_avx2())
-        *out = rb_sampler_block_avx2;
-#endif
-    return true;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if ((isa == RB_SAMPLER_AUTO || isa == kernels[i].isa) && runs_here(kernels[i].isa)) {
+            *out = kernels[i].run_block;
+            return true;
+        }
+    }
+    return rb_err_set(
+        err, RB_ERR_INVALID,
+        "this processor, or this build, has not the instruction set asked for: ask for the scalar sampler");
 }
 
 // ---- who lives from which stage to which
@@ -231,7 +247,7 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
                                      const struct rb_sampler_options *opt, struct rb_err *err)
 {
     struct rb_program from;
-    rb_sampler_block_fn *run_block;
+    rb_sampler_block_fn *run_block = rb_sampler_block_scalar;
     if (!choose_kernel(opt->isa, &run_block, err) || !rb_program_compile(s, stages, n_stages, &from, err))
         return NULL;
     if (from.loses_nodes) {
@@ -328,11 +344,13 @@ static void *run_piece(void *arg)
     return NULL;
 }
 
-// A thread that cannot be started does its piece here. A block that two pieces share is run by both: it is the same.
+// Several pieces a thread: one that is held up by other programs leaves the rest to the others. A block that two pieces
+// share is run by both: it is the same.
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
 {
-    struct piece pieces[RB_PIECES_MAX];
-    const int wanted = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, RB_PIECES_MAX);
+    struct piece pieces[RB_THREADS_MAX * PIECES_A_THREAD];
+    const int threads = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, RB_THREADS_MAX);
+    const int wanted = threads == 1 ? 1 : threads * PIECES_A_THREAD;
     const int n_pieces = (int)min_count(wanted, (n + RB_SAMPLER_LANES - 1) / RB_SAMPLER_LANES);
     for (int i = 0; i < n_pieces; i++)
         pieces[i] = (struct piece){.sampler = sampler,
@@ -341,5 +359,5 @@ void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, dou
                                    .end = (int)((int64_t)n * (i + 1) / n_pieces),
                                    .time_s = out_time_s,
                                    .cost_usd = out_cost_usd};
-    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces);
+    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces, threads);
 }

@@ -1,7 +1,7 @@
 // The fast per-trial sampler: a whole plan, trial by trial, with every latency one look-up in a quantile table, eight
 // replicates at a time. Same model as simulator/evaluate.h and the same law, but not the same draws: a trial's time is
 // one draw of its whole law instead of startup, between, within and checkpoint one by one. Results are the same bytes
-// for any number of threads and for either instruction set; a replicate depends on its number and the seed only.
+// for any number of threads and for every instruction set; a replicate depends on its number and the seed only.
 #ifndef RB_SIMULATOR_SAMPLER_H
 #define RB_SIMULATOR_SAMPLER_H
 
@@ -13,7 +13,7 @@ enum rb_waves {
     RB_WAVES_BARRIER, // a barrier after every wave
 };
 
-enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2 };
+enum rb_sampler_isa { RB_SAMPLER_AUTO, RB_SAMPLER_SCALAR, RB_SAMPLER_AVX2, RB_SAMPLER_AVX512 };
 
 struct rb_sampler_tables;
 
@@ -31,7 +31,7 @@ struct rb_sampler;
 
 // Compiles a plan: tables of every law, slots, billing. The scenario and the stages are not needed afterwards. NULL
 // and err: a plan that does not fit the scenario, an offer that may lose nodes, early requests, a profile with a
-// measurement error (use rb_evaluate for these), AVX2 asked for where there is none.
+// measurement error (use rb_evaluate for these), an instruction set asked for that is not there.
 struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                                      const struct rb_sampler_options *opt, struct rb_err *err);
 void rb_sampler_destroy(struct rb_sampler *sampler);

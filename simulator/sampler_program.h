@@ -2,9 +2,10 @@
 // is decided here: which node lives from which stage to which, which table each latency comes from.
 //   sampler.c            plan to program; threads
 //   sampler_table.c      quantile tables
-//   sampler_block.h      the kernel, in terms of eight lanes; compiled twice:
+//   sampler_block.h      the kernel, in terms of eight lanes; compiled three times:
 //   sampler_scalar.c     lanes are arrays
 //   sampler_avx2.c       lanes are AVX2 vectors
+//   sampler_avx512.c     the same, with AVX-512's instructions for them
 //   sampler_lanes.h      draws of eight lanes; sampler_lanes_plain.h and sampler_lanes_avx2.h: operations on them
 //   sampler_sort.h       sorting lanes
 #ifndef RB_SIMULATOR_SAMPLER_PROGRAM_H
@@ -66,6 +67,6 @@ struct rb_sampler_scratch {
 typedef void rb_sampler_block_fn(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
                                  uint32_t block, double *time_s, double *cost_usd);
 rb_sampler_block_fn rb_sampler_block_scalar;
-rb_sampler_block_fn rb_sampler_block_avx2; // only where sampler_avx2.c is built: RB_SAMPLER_HAS_AVX2
+rb_sampler_block_fn rb_sampler_block_avx2, rb_sampler_block_avx512; // only where they are built: RB_SAMPLER_HAS_AVX2
 
 #endif

@@ -18,12 +18,12 @@ static struct rb_sampler *make_sampler(const struct rb_scenario *s, const struct
     return sampler;
 }
 
-static bool has_avx2(void)
+static bool has(enum rb_sampler_isa isa)
 {
     struct small_scenario s;
     struct rb_sampler_options opt = rb_sampler_defaults();
     struct rb_err err;
-    opt.isa = RB_SAMPLER_AVX2;
+    opt.isa = isa;
     small_scenario_make(&s);
     small_scenario_compile(&s, 1);
     struct rb_sampler *sampler = rb_sampler_create(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt, &err);
@@ -79,7 +79,7 @@ static void the_same_bytes_whoever_computes_them(void **state)
     (void)state;
     static struct random_plan p; // large; remade every time
     static struct results expected, got;
-    const bool avx2 = has_avx2();
+    const bool runs[] = {[RB_SAMPLER_AVX2] = has(RB_SAMPLER_AVX2), [RB_SAMPLER_AVX512] = has(RB_SAMPLER_AVX512)};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct rb_scenario s;
         struct rb_sampler_options opt = rb_sampler_defaults();
@@ -89,8 +89,10 @@ static void the_same_bytes_whoever_computes_them(void **state)
         opt.seed = seed << 32 | 7;
         opt.isa = RB_SAMPLER_SCALAR;
         run_whole(&p, &s, &opt, &expected);
-        if (avx2) {
-            opt.isa = RB_SAMPLER_AVX2;
+        for (int isa = RB_SAMPLER_AVX2; isa <= RB_SAMPLER_AVX512; isa++) {
+            if (!runs[isa])
+                continue;
+            opt.isa = (enum rb_sampler_isa)isa;
             run_whole(&p, &s, &opt, &got);
             assert_memory_equal(&got, &expected, sizeof got);
         }
