@@ -223,26 +223,55 @@ double rb_law_quantile(const struct rb_law *law, double u)
 
 // ---- transforms
 
-#define LANES 8 // frequencies at a time, so that the compiler can use vectors
+#define LANES 8 // frequencies at a time, and ..
+#define CELLS 8 // .. cells between two turns, so that the compiler can use vectors
 
-// Sum over cells of what lies in each times exp(i theta (k + 1/2)), for `LANES` angles theta.
+struct turns { // exp(i theta (k + 1/2)), k = 0..CELLS-1, and exp(i theta CELLS), for `LANES` angles theta
+    double c[CELLS][LANES], s[CELLS][LANES], on_c[LANES], on_s[LANES];
+};
+
+static void make_turns(const double *angle, struct turns *t)
+{
+    for (int l = 0; l < LANES; l++) {
+        const double by_c = cos(angle[l]), by_s = sin(angle[l]);
+        t->c[0][l] = cos(angle[l] / 2);
+        t->s[0][l] = sin(angle[l] / 2);
+        for (int k = 1; k < CELLS; k++) {
+            t->c[k][l] = t->c[k - 1][l] * by_c - t->s[k - 1][l] * by_s;
+            t->s[k][l] = t->s[k - 1][l] * by_c + t->c[k - 1][l] * by_s;
+        }
+        t->on_c[l] = cos(CELLS * angle[l]);
+        t->on_s[l] = sin(CELLS * angle[l]);
+    }
+}
+
+// What lies in cell k; nothing beyond the last.
+static double cell_mass(const struct rb_law *law, int k)
+{
+    if (k + 1 >= law->n)
+        return 0;
+    return law->below[k] < 0.5 ? law->below[k + 1] - law->below[k] : law->above[k] - law->above[k + 1];
+}
+
+// Sum over cells of what lies in each times exp(i theta (k + 1/2)), for `LANES` angles theta: from the last cells to the
+// first, what has been summed is turned by as many cells as come before it.
 static void sum_cells(const struct rb_law *law, const double *angle, double *out_re, double *out_im)
 {
-    double re[LANES] = {0}, im[LANES] = {0}, c[LANES], s[LANES], turn_c[LANES], turn_s[LANES];
-    for (int l = 0; l < LANES; l++) {
-        c[l] = cos(angle[l] / 2);
-        s[l] = sin(angle[l] / 2);
-        turn_c[l] = cos(angle[l]);
-        turn_s[l] = sin(angle[l]);
-    }
-    for (int k = 0; k + 1 < law->n; k++) {
-        const double mass = law->below[k] < 0.5 ? law->below[k + 1] - law->below[k] : law->above[k] - law->above[k + 1];
+    double re[LANES] = {0}, im[LANES] = {0};
+    struct turns t;
+    make_turns(angle, &t);
+    for (int first = (law->n - 1) / CELLS * CELLS; first >= 0; first -= CELLS) {
         for (int l = 0; l < LANES; l++) {
-            re[l] += mass * c[l];
-            im[l] += mass * s[l];
-            const double turned = c[l] * turn_c[l] - s[l] * turn_s[l];
-            s[l] = s[l] * turn_c[l] + c[l] * turn_s[l];
-            c[l] = turned;
+            const double turned = re[l] * t.on_c[l] - im[l] * t.on_s[l];
+            im[l] = im[l] * t.on_c[l] + re[l] * t.on_s[l];
+            re[l] = turned;
+        }
+        for (int k = 0; k < CELLS; k++) {
+            const double mass = cell_mass(law, first + k);
+            for (int l = 0; l < LANES; l++) {
+                re[l] += mass * t.c[k][l];
+                im[l] += mass * t.s[k][l];
+            }
         }
     }
     memcpy(out_re, re, sizeof re);

@@ -6,7 +6,7 @@
 
 #define SQRT_2      1.41421356237309504880
 #define NODES_REACH 7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
-#define COARSEST    0.5 // normal scores between nodes
+#define COARSEST    1.0 // normal scores between nodes
 #define FINEST      0.03125
 #define GOOD_ENOUGH 1e-7 // what the cubic between points of the wider law errs by, nearly
 #define PROBES      24   // where two sets of nodes are compared

@@ -5,6 +5,8 @@
 #include "profiles/profile.h"
 
 enum rb_stage_part {
+    RB_PART_WORK,     // struct rb_law: profile, units
+    RB_PART_OVERHEAD, // struct rb_law: profile
     RB_PART_TRIAL,    // struct rb_law: profile, units, unit_s
     RB_PART_ARRIVAL,  // struct rb_law: provisioning
     RB_PART_QUEUE,    // struct rb_law: provisioning, without initialisation

@@ -94,6 +94,27 @@ static struct rb_stage_key part_key(enum rb_stage_part part)
     return key;
 }
 
+static const struct rb_law *work_law(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units)
+{
+    struct rb_stage_key key = part_key(RB_PART_WORK);
+    key.profile = profile;
+    key.units = units;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_work_law(profile, units, &times->arena));
+    return e->value;
+}
+
+static const struct rb_law *overhead_law(struct rb_stage_times *times, const struct rb_profile *profile)
+{
+    struct rb_stage_key key = part_key(RB_PART_OVERHEAD);
+    key.profile = profile;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_overhead_law(profile, &times->arena));
+    return e->value;
+}
+
 const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units,
                                           double unit_s)
 {
@@ -103,7 +124,8 @@ const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const st
     key.unit_s = unit_s;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
-        e->value = new_law(times, rb_trial_law(key.profile, key.units, key.unit_s, &times->arena));
+        e->value = new_law(times, rb_trial_law_of(work_law(times, profile, units), unit_s, overhead_law(times, profile),
+                                                  &times->arena));
     return e->value;
 }
 

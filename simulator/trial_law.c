@@ -40,10 +40,10 @@ static bool product_in_family(const struct rb_dist *a, const struct rb_dist *b, 
     return true;
 }
 
-// between * (sum of `units` times within)
-static struct rb_law work_law(const struct rb_profile *p, int64_t units, struct rb_arena *arena)
+struct rb_law rb_work_law(const struct rb_profile *p, int64_t units, struct rb_arena *arena)
 {
     struct rb_dist sum, product;
+    assert(units >= 1);
     const bool closed = sum_in_family(&p->within, units, &sum);
     if (closed && product_in_family(&p->between, &sum, &product))
         return rb_law_of_dist(&product, arena);
@@ -54,14 +54,25 @@ static struct rb_law work_law(const struct rb_profile *p, int64_t units, struct 
     return rb_law_product(&between, &within, arena);
 }
 
+struct rb_law rb_overhead_law(const struct rb_profile *p, struct rb_arena *arena)
+{
+    const struct rb_law startup = rb_law_of_dist(&p->startup_s, arena);
+    const struct rb_law checkpoint = rb_law_of_dist(&p->checkpoint_s, arena);
+    return rb_law_plus(&startup, &checkpoint, arena);
+}
+
+struct rb_law rb_trial_law_of(const struct rb_law *work, double unit_s, const struct rb_law *overhead,
+                              struct rb_arena *arena)
+{
+    assert(unit_s >= 0);
+    const struct rb_law train = rb_law_times(work, unit_s, arena);
+    return rb_law_plus(&train, overhead, arena);
+}
+
 struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, double unit_s, struct rb_arena *arena)
 {
-    assert(units >= 1 && unit_s >= 0);
-    const struct rb_law startup = rb_law_of_dist(&profile->startup_s, arena);
-    const struct rb_law checkpoint = rb_law_of_dist(&profile->checkpoint_s, arena);
-    const struct rb_law work = work_law(profile, units, arena), train = rb_law_times(&work, unit_s, arena);
-    const struct rb_law trained = rb_law_plus(&train, &checkpoint, arena);
-    return rb_law_plus(&trained, &startup, arena);
+    const struct rb_law work = rb_work_law(profile, units, arena), overhead = rb_overhead_law(profile, arena);
+    return rb_trial_law_of(&work, unit_s, &overhead, arena);
 }
 
 // ---- one node

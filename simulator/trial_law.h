@@ -9,6 +9,11 @@
 // startup + unit_s * between * (sum of `units` times within) + checkpoint. `unit_s` from rb_scenario_unit_s; the factor of
 // measurement (training.relative_error) is not in it: it is common to all trials of a replicate.
 struct rb_law rb_trial_law(const struct rb_profile *profile, int64_t units, double unit_s, struct rb_arena *arena);
+// The same from what trials at other speeds share: between * (sum of `units` times within), and startup + checkpoint.
+struct rb_law rb_trial_law_of(const struct rb_law *work, double unit_s, const struct rb_law *overhead,
+                              struct rb_arena *arena);
+struct rb_law rb_work_law(const struct rb_profile *profile, int64_t units, struct rb_arena *arena);
+struct rb_law rb_overhead_law(const struct rb_profile *profile, struct rb_arena *arena);
 
 // From a request to ready: queueing (again after every refusal), then initialisation.
 struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena);
