@@ -91,7 +91,7 @@ static struct trials *get_trials(struct rb_floors *f, int stage, int offer, int 
     }
     struct trials *t = rb_arena_alloc(&f->arena, sizeof *t);
     *t = (struct trials){.training = training, .stage = stage, .gpus = gpus, .unit_s = unit_s, .next = f->trials};
-    t->one = rb_trial_law(s->profile, rung->resource_end - rung->resource_start, unit_s, &f->arena);
+    t->one = *rb_stage_times_trial(f->search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
     t->longest = rb_law_largest_of(&t->one, rung->trials, &f->arena);
     t->longest_times = rb_times_of(&t->longest, f->theta);
     f->trials = t;
