@@ -34,15 +34,15 @@ static bool read_type(struct rb_map *m, struct rb_scheduler *s, struct rb_err *e
 // grid has all points unless told otherwise.
 static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_err *err)
 {
-    const struct rb_node *node;
+    const struct rb_node *node, *given = rb_keys_given(m, "num_trials");
     if (!is(s, "grid") && !is(s, "hyperband"))
         return rb_map_need(m, "num_trials", &node, err) &&
                rb_keys_count(m, "num_trials", 1, RB_LIMIT_TRIALS, 0, &s->num_trials, err);
-    if (!rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err))
+    if (given && !rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err))
         return false;
     return is(s, "grid") || s->num_trials == 0 ||
            rb_node_error(
-               rb_map_get(m, "num_trials"), err,
+               given, err,
                "hyperband's number of trials follows from min_resource, max_resource, eta and brackets; leave "
                "num_trials out");
 }

@@ -590,7 +590,7 @@ static void test_scheduler_defaults(void **state)
         enum rb_rule rule;
     } cases[] = {
         {"scheduler: {type: hyperband, max_resource: 81}", "", 5, RB_RULE_PROMOTE},
-        {"scheduler: {type: hyperband, max_resource: 80}", "", 4, RB_RULE_PROMOTE},
+        {"scheduler: {type: hyperband, max_resource: 80, num_trials: null}", "", 4, RB_RULE_PROMOTE},
         {"scheduler: {type: hyperband, max_resource: 81, num_trials: 0, brackets: 2}", "", 2, RB_RULE_PROMOTE},
         {"scheduler: {type: hyperband, min_resource: 7, max_resource: 20}", "", 1, RB_RULE_PROMOTE},
         {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "", 1, RB_RULE_PROMOTE},
