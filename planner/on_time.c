@@ -22,7 +22,7 @@ struct rb_on_time {
     struct slot *slots;
     size_t n_slots, n_used;
     struct rb_arena arena;
-    double *re, *im; // scratch [2 n]
+    double *re, *im; // scratch [n]
 };
 
 struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s)
@@ -35,8 +35,8 @@ struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s)
     o->omega = acos(-1) / deadline_s;
     o->n_slots = FIRST_SLOTS;
     o->slots = rb_xcalloc(o->n_slots, sizeof *o->slots);
-    o->re = rb_xcalloc(2 * (size_t)o->n, sizeof *o->re);
-    o->im = rb_xcalloc(2 * (size_t)o->n, sizeof *o->im);
+    o->re = rb_xcalloc((size_t)o->n, sizeof *o->re);
+    o->im = rb_xcalloc((size_t)o->n, sizeof *o->im);
     rb_arena_init(&o->arena);
     o->deadline = rb_on_time_weights(o, deadline_s);
     return o;
@@ -92,17 +92,15 @@ static void grow(struct rb_on_time *o)
 
 static struct rb_transform transform(struct rb_on_time *o, const struct rb_law *law)
 {
-    rb_law_transform(law, o->omega, 2 * o->n, o->re, o->im);
+    rb_law_transform_odd(law, o->omega, o->n, o->re, o->im);
     int n = o->n;
-    while (n > LANES && fabs(o->re[2 * n - 1]) < SMALL && fabs(o->im[2 * n - 1]) < SMALL)
+    while (n > LANES && fabs(o->re[n - 1]) < SMALL && fabs(o->im[n - 1]) < SMALL)
         n--;
     n = (n + LANES - 1) / LANES * LANES;
     double *re = rb_arena_array(&o->arena, (size_t)n, sizeof *re);
     double *im = rb_arena_array(&o->arena, (size_t)n, sizeof *im);
-    for (int k = 0; k < n; k++) {
-        re[k] = o->re[2 * k + 1];
-        im[k] = o->im[2 * k + 1];
-    }
+    memcpy(re, o->re, (size_t)n * sizeof *re);
+    memcpy(im, o->im, (size_t)n * sizeof *im);
     return (struct rb_transform){n, re, im};
 }
 

@@ -301,14 +301,16 @@ static void put_far(double angle, double start, double bend, double *re, double 
     *im = start / angle;
 }
 
-void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im)
+// At (first + j * apart) * omega.
+static void transform(const struct rb_law *law, double omega, int first, int apart, int n, double *out_re,
+                      double *out_im)
 {
     const double start = law->n > 1 ? rb_law_slope(law, 0) : 0;
     const double bend = law->n > 1 ? rb_law_slope(law, 1) - start : 0;
     for (int j = 0; j < n; j += LANES) {
         double angle[LANES], re[LANES], im[LANES];
         for (int l = 0; l < LANES; l++)
-            angle[l] = (from + j + l) * omega * law->step_s;
+            angle[l] = (first + (j + l) * apart) * omega * law->step_s;
         sum_cells(law, angle, re, im);
         for (int l = 0; l < LANES && j + l < n; l++) {
             if (angle[l] < COARSE_ANGLE)
@@ -316,14 +318,24 @@ void rb_law_transform_from(const struct rb_law *law, double omega, int from, int
             else
                 put_far(angle[l], start, bend, &re[l], &im[l]);
             re[l] += law->below[0]; // what lies at the lowest point
-            const double turn = (from + j + l) * omega * law->low_s, c = cos(turn), s = sin(turn);
+            const double turn = (first + (j + l) * apart) * omega * law->low_s, c = cos(turn), s = sin(turn);
             out_re[j + l] = re[l] * c - im[l] * s;
             out_im[j + l] = re[l] * s + im[l] * c;
         }
     }
 }
 
+void rb_law_transform_from(const struct rb_law *law, double omega, int from, int n, double *out_re, double *out_im)
+{
+    transform(law, omega, from, 1, n, out_re, out_im);
+}
+
 void rb_law_transform(const struct rb_law *law, double omega, int n, double *out_re, double *out_im)
 {
-    rb_law_transform_from(law, omega, 0, n, out_re, out_im);
+    transform(law, omega, 0, 1, n, out_re, out_im);
+}
+
+void rb_law_transform_odd(const struct rb_law *law, double omega, int n, double *out_re, double *out_im)
+{
+    transform(law, omega, 1, 2, n, out_re, out_im);
 }

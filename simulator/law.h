@@ -45,6 +45,8 @@ double rb_law_quantile(const struct rb_law *law, double u);       // smallest x 
 
 // Characteristic function E exp(i j omega X), j = 0..n-1, into re and im. omega in 1/s.
 void rb_law_transform(const struct rb_law *law, double omega, int n, double *out_re, double *out_im);
+// At omega, 3 omega, 5 omega, .. only.
+void rb_law_transform_odd(const struct rb_law *law, double omega, int n, double *out_re, double *out_im);
 
 // Sum of independent laws without sampling: all transforms multiplied, inverted by the cosine series.
 struct rb_law_sum {

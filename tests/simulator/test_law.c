@@ -98,6 +98,12 @@ static void transforms_are_exact(void **state)
         assert_float_equal(re[j], size, 1e-5);
         assert_float_equal(im[j], x * size, 1e-5);
     }
+    double odd_re[50], odd_im[50];
+    rb_law_transform_odd(&b, 0.02, 50, odd_re, odd_im);
+    for (int j = 0; j < 50; j++) {
+        assert_float_equal(odd_re[j], re[2 * j + 1], 1e-14);
+        assert_float_equal(odd_im[j], im[2 * j + 1], 1e-14);
+    }
     const struct rb_law c = rb_law_constant(3);
     rb_law_transform(&c, 0.5, 3, re, im);
     assert_float_equal(re[2], cos(3), 1e-14);
