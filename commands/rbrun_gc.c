@@ -1,5 +1,6 @@
 // rbrun gc: ending what was left running.
 #include "commands/rbrun.h"
+#include "commands/rbrun_groups.h"
 #include "commands/rbrun_session.h"
 
 #include "base/clock.h"
@@ -260,6 +261,26 @@ static bool end_them(struct gc *gc, struct rb_err *err)
     return false;
 }
 
+static bool group_is_left_over(void *ctx, const struct rb_placement_group *g)
+{
+    const struct gc *gc = ctx;
+    return g->owner && g->run_id && strcmp(g->owner, gc->owner) == 0 && !is_carried_out(gc, g->run_id);
+}
+
+static void end_groups(struct gc *gc, bool dry)
+{
+    const char *infras[MAX_INFRAS];
+    for (int i = 0; i < gc->n_providers; i++)
+        infras[i] = gc->infras[i];
+    rb_run_groups_delete(&(struct rb_run_groups){.uv = gc->uv,
+                                                 .providers = gc->providers,
+                                                 .infras = infras,
+                                                 .n = gc->n_providers,
+                                                 .may = group_is_left_over,
+                                                 .ctx = gc,
+                                                 .dry = dry});
+}
+
 static void gc_finish(struct gc *gc)
 {
     for (int i = 0; i < gc->n_providers; i++)
@@ -338,6 +359,7 @@ static bool collect(const struct rb_args *args, int *out_code, struct rb_err *er
         (rb_args_flag(args, "all-regions") && !find_regions(&gc, err)) || !find_left_over(&gc, err) ||
         (!dry && gc.n_found > 0 && !end_them(&gc, err)))
         return false;
+    end_groups(&gc, dry);
     return rb_args_flag(args, "json") ? print_json(&gc, err) : print_table(&gc, err);
 }
 

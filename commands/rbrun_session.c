@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "commands/rbrun_groups.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
+#include "executor/placement_group.h"
 #include "executor/slurm_mailbox.h"
 #include "executor/ssh_command.h"
 #include "profiles/infra.h"
@@ -392,6 +394,17 @@ static int exit_code(const struct session *s)
     return s->options->end_it ? 0 : 130;
 }
 
+// The run's instances are seen to be gone; what held them together goes after them.
+static void end_groups(struct session *s)
+{
+    if (rb_placement_groups_wanted(&s->files->plan))
+        rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
+                                                     .providers = s->providers,
+                                                     .infras = s->infra_names,
+                                                     .n = s->n_providers,
+                                                     .run_id = s->files->run_id});
+}
+
 static bool read_deadline(struct session *s, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -413,6 +426,7 @@ static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
         *out_code = 1; // 130 would say that everything was cleaned up
         return true;
     }
+    end_groups(s);
     if (!save_report(s, err))
         return false;
     if (s->failure.code) {

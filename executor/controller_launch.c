@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "executor/placement_group.h"
 #include "providers/digest.h"
 
 #include <errno.h>
@@ -37,14 +38,24 @@ static const char *image_of(const struct rb_controller_node *n)
     return NULL;
 }
 
+// NULL: it may stand anywhere.
+static const char *group_of(const struct rb_controller_node *n, char name[static RB_PLACEMENT_GROUP_BYTES])
+{
+    const struct rb_controller_config *config = &n->c->config;
+    return rb_placement_group(config->plan, config->run_id, n->row.infra, n->row.instance_type, name) ? name : NULL;
+}
+
 // Token: digest of everything that identifies the request, with 128 random bits in the launch id.
 static void make_token(struct rb_controller_node *n, const char *user_data)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf params = RB_BUF_INIT, all = RB_BUF_INIT;
     const char *image = image_of(n);
-    char digest[65];
+    char digest[65], name[RB_PLACEMENT_GROUP_BYTES];
+    const char *group = group_of(n, name);
     rb_buf_printf(&params, "%s|%s|%s|%" PRId64 "|%s", n->row.instance_type, n->row.market, image ? image : "",
                   n->c->config.plan->job->resources.disk_bytes, user_data);
+    if (group)
+        rb_buf_printf(&params, "|%s", group);
     hex_digest(&params, digest);
     rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
     hex_digest(&all, n->row.token);
@@ -237,7 +248,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
 {
     struct rb_controller *c = n->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
-    char infra[sizeof n->row.infra], name[64], expires[32];
+    char infra[sizeof n->row.infra], name[64], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
     strcpy(infra, n->row.infra);
     char *save = NULL;
     strtok_r(infra, "/", &save);
@@ -267,6 +278,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .n_security_groups = resources->security_groups.n,
         .subnet = resources->subnets.n ? resources->subnets.items[0] : NULL,
         .instance_profile = resources->instance_profile,
+        .placement_group = group_of(n, group),
     };
     n->launching = true;
     struct rb_controller_call *call =

@@ -9,6 +9,7 @@
 #include "providers/ec2_encode.h"
 #include "providers/ec2_errors.h"
 #include "providers/ec2_offers.h"
+#include "providers/ec2_placement.h"
 #include "providers/ec2_preflight.h"
 #include "providers/ec2_quotas.h"
 #include "providers/ec2_regions.h"
@@ -29,6 +30,7 @@ struct ec2 {
     struct rb_aws_client_config config;     // of the clients of other services; its region is ours
     struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
     char infra[80], region[64];
+    char group[256]; // placement group known to be there; "": none
 };
 
 struct launch {
@@ -88,9 +90,12 @@ static void launch_destroy(void *arg)
     free(l);
 }
 
+// A placement group that is not found is made anew before the launch is asked for again.
 static void launch_done(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
+    if (err && err->code == RB_ERR_NOT_FOUND)
+        l->ec2->group[0] = '\0';
     l->fn(l->arg, err, err ? NULL : &l->instance);
     launch_destroy(l);
 }
@@ -137,6 +142,25 @@ static void describe_image(struct launch *l)
     rb_aws_send(l->ec2->client, &call);
 }
 
+static void go_on(struct launch *l)
+{
+    if (l->what.disk_gb > 0)
+        describe_image(l);
+    else
+        run_instances(l);
+}
+
+static void group_made(void *arg, const struct rb_err *err)
+{
+    struct launch *l = arg;
+    if (err) {
+        launch_done(l, err);
+        return;
+    }
+    snprintf(l->ec2->group, sizeof l->ec2->group, "%s", l->what.placement_group);
+    go_on(l);
+}
+
 static bool no_image(const struct ec2 *ec2, struct rb_err *err)
 {
     return rb_err_set(err, RB_ERR_INVALID, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
@@ -180,10 +204,10 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     if (!check_launch(l, &err)) {
         struct rb_api_call call = new_call("RunInstances", false, l);
         refuse(ec2, &call, &err, launch_done, launch_destroy);
-    } else if (l->what.disk_gb > 0) {
-        describe_image(l);
+    } else if (l->what.placement_group && strcmp(l->what.placement_group, ec2->group) != 0) {
+        rb_ec2_make_group(ec2->client, &l->what, group_made, launch_destroy, l);
     } else {
-        run_instances(l);
+        go_on(l);
     }
 }
 
@@ -363,6 +387,7 @@ static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, r
     struct rb_err err = {0};
     launch.token = "preflight";
     launch.user_data = NULL;
+    launch.placement_group = NULL; // there is none yet, and a dry run makes none
     if (!launch.image_id && rb_aws_client_is_loopback(ec2->client))
         launch.image_id = loopback_image;
     bool ok = rb_ec2_check_launch(&launch, &err);
@@ -400,6 +425,19 @@ static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, i
     *r = (struct quotas_refusal){err, fn, arg};
     struct rb_api_call call = new_call("ListServiceQuotas", false, r);
     refuse(ec2, &call, &err, tell_quotas_refusal, free);
+}
+
+static void ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_groups(ec2->client, run_id, fn, arg);
+}
+
+static void ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg)
+{
+    struct ec2 *ec2 = p->state;
+    ec2->group[0] = '\0';
+    rb_ec2_end_group(ec2->client, name, fn, arg);
 }
 
 static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
@@ -519,6 +557,8 @@ const struct rb_provider_ops rb_provider_aws = {
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,
+    .groups = ec2_groups,
+    .end_group = ec2_end_group,
     .is_harmless = aws_is_harmless,
     .regions = ec2_regions,
     .offers = ec2_offers,
@@ -535,6 +575,8 @@ const struct rb_provider_ops rb_provider_mock = {
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,
+    .groups = ec2_groups,
+    .end_group = ec2_end_group,
     .is_harmless = mock_is_harmless,
     .regions = ec2_regions,
     .offers = ec2_offers,

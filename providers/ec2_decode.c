@@ -197,6 +197,28 @@ bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct 
     return missing("instancesSet", id, err);
 }
 
+bool rb_ec2_decode_groups(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_groups *out,
+                          struct rb_err *err)
+{
+    const struct rb_xml *root = open_answer(body, n, "DescribePlacementGroupsResponse", arena, err);
+    if (!root)
+        return false;
+    if (!rb_xml_child(root, "placementGroupSet"))
+        return missing("placementGroupSet", "a list, even if empty", err);
+    const struct rb_xml *item = first_item(root, "placementGroupSet");
+    struct rb_ec2_groups all = {0};
+    all.groups = rb_arena_array(arena, (size_t)count_items(item), sizeof *all.groups);
+    for (; item; item = rb_xml_next(item, "item")) {
+        const char *name = text_or_null(item, "groupName"), *state = text_or_null(item, "state");
+        if (!name)
+            return missing("groupName", "a name", err);
+        if (!state || strncmp(state, "delet", 5) != 0)
+            all.groups[all.n++] = (struct rb_placement_group){name, tag(item, "rb:run-id"), tag(item, "rb:owner")};
+    }
+    *out = all;
+    return true;
+}
+
 bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struct rb_arena *arena,
                          const char **out_root_device, struct rb_err *err)
 {

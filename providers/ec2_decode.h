@@ -19,6 +19,12 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
                         struct rb_ec2_instances *out, struct rb_err *err);
 // Is the instance on its way out, as the answer has it?
 bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err);
+struct rb_ec2_groups {
+    struct rb_placement_group *groups; // [n]; those that are being deleted are left out
+    int n;
+};
+bool rb_ec2_decode_groups(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_groups *out,
+                          struct rb_err *err);
 // NOT_FOUND if the answer does not hold the image.
 bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struct rb_arena *arena,
                          const char **out_root_device, struct rb_err *err);

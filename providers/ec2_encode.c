@@ -103,6 +103,7 @@ static void put_disk(int64_t disk_gb, const char *root_device, struct rb_buf *ou
 static void put_network(const struct rb_launch *l, struct rb_buf *out)
 {
     put_if(out, l->zone, "Placement.AvailabilityZone");
+    put_if(out, l->placement_group, "Placement.GroupName");
     put_if(out, l->subnet, "SubnetId");
     for (int i = 0; i < l->n_security_groups; i++)
         put(out, l->security_groups[i], "SecurityGroupId.%d", i + 1);
@@ -145,11 +146,16 @@ static void put_page(struct rb_buf *out, const char *page)
     put_if(out, page, "NextToken");
 }
 
+static void put_run_filter(const char *run_id, struct rb_buf *out)
+{
+    put(out, run_id ? "tag:rb:run-id" : "tag-key", "Filter.1.Name");
+    put(out, run_id ? run_id : "rb:owner", "Filter.1.Value.1");
+}
+
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out)
 {
     begin(out, "DescribeInstances");
-    put(out, run_id ? "tag:rb:run-id" : "tag-key", "Filter.1.Name");
-    put(out, run_id ? run_id : "rb:owner", "Filter.1.Value.1");
+    put_run_filter(run_id, out);
     put(out, "1000", "MaxResults");
     put_page(out, page);
 }
@@ -164,6 +170,35 @@ void rb_ec2_encode_terminate(const char *id, struct rb_buf *out)
 {
     begin(out, "TerminateInstances");
     put(out, id, "InstanceId.1");
+}
+
+void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out)
+{
+    static const char *const of_the_run[] = {"rb:run-id", "rb:owner"};
+    int n = 0;
+    begin(out, "CreatePlacementGroup");
+    put(out, l->placement_group, "GroupName");
+    put(out, "cluster", "Strategy");
+    for (int t = 0; t < l->n_tags; t++)
+        for (size_t k = 0; k < sizeof of_the_run / sizeof of_the_run[0]; k++)
+            if (strcmp(l->tags[t].key, of_the_run[k]) == 0) {
+                if (n++ == 0)
+                    put(out, "placement-group", "TagSpecification.1.ResourceType");
+                put(out, l->tags[t].key, "TagSpecification.1.Tag.%d.Key", n);
+                put(out, l->tags[t].value, "TagSpecification.1.Tag.%d.Value", n);
+            }
+}
+
+void rb_ec2_encode_groups(const char *run_id, struct rb_buf *out)
+{
+    begin(out, "DescribePlacementGroups");
+    put_run_filter(run_id, out);
+}
+
+void rb_ec2_encode_delete_group(const char *name, struct rb_buf *out)
+{
+    begin(out, "DeletePlacementGroup");
+    put(out, name, "GroupName");
 }
 
 void rb_ec2_encode_image(const char *image_id, struct rb_buf *out)

@@ -17,6 +17,10 @@ void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out
 void rb_ec2_encode_look(const char *id, struct rb_buf *out);
 void rb_ec2_encode_terminate(const char *id, struct rb_buf *out);
 void rb_ec2_encode_image(const char *image_id, struct rb_buf *out);
+// A cluster group of the launch's name, with its tags of the run (not those of the single launch).
+void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out);
+void rb_ec2_encode_groups(const char *run_id, struct rb_buf *out); // as rb_ec2_encode_list; EC2 has no pages of them
+void rb_ec2_encode_delete_group(const char *name, struct rb_buf *out);
 // n 0: all types.
 void rb_ec2_encode_machines(const char *const *types, int n, const char *page, struct rb_buf *out);
 // The prices in force at that instant, per type and zone.

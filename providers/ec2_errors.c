@@ -84,6 +84,13 @@ static const struct row {
     {"Blocked", NULL, RB_ERR_DENIED, RB_API_FAIL},
     {"OperationNotPermitted", NULL, RB_ERR_DENIED, RB_API_FAIL}, // such as termination protection
 
+    // Placement groups. One that is asked for again is there already; instances that are just ending still stand in theirs;
+    // and one that is not found may have been made a moment ago.
+    {"InvalidPlacementGroup.Duplicate", NULL, RB_ERR_NONE, RB_API_FAIL},
+    {"InvalidPlacementGroup.InUse", NULL, RB_ERR_IO, RB_API_RETRY},
+    {"InvalidPlacementGroup.Unknown", NULL, RB_ERR_NOT_FOUND, RB_API_FAIL},
+    {"PlacementGroupLimitExceeded", NULL, RB_ERR_DENIED, RB_API_FAIL},
+
     // Instances. Not found does not mean not there: a listing decides.
     {"InvalidInstanceID.NotFound", NULL, RB_ERR_NOT_FOUND, RB_API_FAIL},
     {"IncorrectInstanceState", NULL, RB_ERR_IO, RB_API_RETRY},

@@ -56,6 +56,7 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
     to->user_data = copy_or_null(a, from->user_data);
     to->subnet = copy_or_null(a, from->subnet);
     to->instance_profile = copy_or_null(a, from->instance_profile);
+    to->placement_group = copy_or_null(a, from->placement_group);
     struct rb_tag *tags = rb_arena_array(a, (size_t)from->n_tags, sizeof *tags);
     for (int i = 0; i < from->n_tags; i++)
         tags[i] = (struct rb_tag){rb_arena_strdup(a, from->tags[i].key), rb_arena_strdup(a, from->tags[i].value)};

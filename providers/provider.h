@@ -30,6 +30,9 @@ struct rb_launch {
     int n_tags;
     const char *const *security_groups; int n_security_groups;
     const char *subnet, *instance_profile; // NULL: none
+    // Instances of one group are placed close together, where the cloud knows such a thing. It is made, with the run's tags,
+    // by the first launch that names it. NULL: anywhere.
+    const char *placement_group;
 };
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
@@ -67,6 +70,9 @@ typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *im
 typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);
 typedef void rb_terminate_fn(void *arg, const struct rb_err *err);
 typedef void rb_regions_fn(void *arg, const struct rb_err *err, const char *const *names, int n); // borrowed
+// Of a run; by its tags. Strings are borrowed for the duration of the callback.
+struct rb_placement_group { const char *name, *run_id, *owner; };
+typedef void rb_groups_fn(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n);
 typedef void rb_offers_fn(void *arg, const struct rb_err *err, const struct rb_catalog *catalog);
 
 struct rb_provider_config {
@@ -98,6 +104,10 @@ struct rb_provider_ops {
     // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again. A cloud that
     // finds instances by name where they are kept, not in a copy that lags, answers success for one that is not there.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
+    // Placement groups of a run (run_id NULL: of any run that carries our owner tag), and the end of one; one that is gone
+    // already is success, one with instances in it is IO. NULL, both: launches make none.
+    void (*groups)(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);
+    void (*end_group)(struct rb_provider *p, const char *name, rb_terminate_fn *fn, void *arg);
     // Would this launch be allowed, and the end of what it launches? Launches nothing; user data and token do not matter.
     // NULL: the cloud cannot be asked.
     void (*preflight)(struct rb_provider *p, const struct rb_launch *launch, rb_preflight_fn *fn, void *arg);

@@ -42,6 +42,7 @@ void rb_cloud_destroy(struct rb_cloud *c)
     rb_arena_finish(&c->arena);
     free(c->instances);
     free(c->active);
+    free(c->groups);
     free(c->tokens);
     free(c->orders);
     free(c);

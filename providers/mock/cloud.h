@@ -47,6 +47,15 @@ struct rb_cloud_tag {
     const char *key, *value;
 };
 
+// A cluster placement group: while it has instances they are all in one zone.
+struct rb_cloud_group {
+    char id[20];                  // pg-0123456789abcdef0
+    const char *name, *region;    // a name belongs to one group of the region at a time
+    const struct rb_cloud_tag *tags;
+    int n_tags;
+    bool deleted;
+};
+
 struct rb_cloud_instance {
     char id[20];                  // i-0123456789abcdef0
     char reservation[20];         // r-0123456789abcdef0
@@ -55,6 +64,7 @@ struct rb_cloud_instance {
     const struct rb_offer *offer; // type, market, price
     const char *region, *zone;
     const char *name;             // what the front calls it besides its id, NULL: nothing
+    const struct rb_cloud_group *group; // NULL: none
     const char *token;            // "" if the caller gave none
     const char *image_id, *user_data;
     size_t user_data_len;
@@ -118,6 +128,10 @@ enum rb_cloud_answer {
     RB_CLOUD_OVER_QUOTA,      // rb_cloud_quota_exceeded says which
     RB_CLOUD_NO_ADDRESS,
     RB_CLOUD_TOKEN_MISMATCH,  // token already used with other parameters
+    RB_CLOUD_NO_SUCH_GROUP,
+    RB_CLOUD_GROUP_EXISTS,
+    RB_CLOUD_GROUP_IN_USE,    // it has an instance that is not terminated
+    RB_CLOUD_GROUP_ELSEWHERE, // its instances are in another zone than the one asked for
 };
 
 struct rb_cloud_launch {
@@ -126,6 +140,7 @@ struct rb_cloud_launch {
     const char *fingerprint;  // of all parameters but token, region and zone
     const char *region;
     const char *zone;         // NULL: the cloud chooses, and the token holds for the whole region
+    const char *group;        // NULL: none
     const char *instance_type;
     enum rb_market market;
     int min_count, max_count; // as many as there is room for, at least min_count, or none
@@ -162,6 +177,17 @@ bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, 
 // Adds or replaces tags; all or nothing likewise.
 enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                        const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// --- placement groups (cloud_groups.c) ---
+
+enum rb_cloud_answer rb_cloud_create_group(struct rb_cloud *c, const char *region, const char *name,
+                                           const struct rb_cloud_tag *tags, int n_tags);
+enum rb_cloud_answer rb_cloud_delete_group(struct rb_cloud *c, const char *region, const char *name, int64_t now_us);
+const struct rb_cloud_group *rb_cloud_find_group(const struct rb_cloud *c, const char *region, const char *name);
+int rb_cloud_n_groups(const struct rb_cloud *c); // ever made, deleted ones included
+const struct rb_cloud_group *rb_cloud_group(const struct rb_cloud *c, int k);
+// Where its instances are, those on their way out included; NULL: it has none.
+const char *rb_cloud_group_zone(const struct rb_cloud *c, const struct rb_cloud_group *g);
 
 // Puts these tags in the place of those that the instance has.
 void rb_cloud_replace_tags(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tags, int n_tags);

@@ -29,6 +29,8 @@ struct rb_cloud {
     int n_instances, cap_instances;
     int *active;                          // ordinals of those not yet terminated, ascending
     int n_active, cap_active;
+    struct rb_cloud_group **groups;       // [n_groups]
+    int n_groups, cap_groups;
     struct rb_cloud_token *tokens;
     int n_tokens, cap_tokens;
     double *bucket_levels;                // [n_buckets][n_regions]
@@ -46,6 +48,8 @@ int64_t rb_cloud_draw_us(const struct rb_cloud *c, const struct rb_dist *d, enum
 // Room for one more element after n of them.
 void *rb_cloud_grown(void *array, int n, int *cap, size_t size);
 void rb_cloud_changed(struct rb_cloud *c);
+void rb_cloud_make_id(struct rb_cloud *c, const char *prefix, char out[static 20]); // "i-0123456789abcdef0"
+const struct rb_cloud_tag *rb_cloud_copy_tags(struct rb_cloud *c, const struct rb_cloud_tag *tags, int n);
 
 // How long before it is taken back an instance may know.
 int64_t rb_cloud_notice_us(const struct rb_cloud_instance *i);

@@ -33,7 +33,7 @@ static void remember_token(struct rb_cloud *c, const struct rb_cloud_launch *l, 
                                                        .reservation = r};
 }
 
-// A zone of the region that sells the offer asked for; NULL: none does.
+// A zone of the region that sells the offer asked for; NULL: none does. A group goes on where it is.
 static const char *choose_zone(const struct rb_cloud *c, const struct rb_cloud_region *region,
                                const struct rb_cloud_launch *l)
 {
@@ -47,7 +47,7 @@ static const char *choose_zone(const struct rb_cloud *c, const struct rb_cloud_r
     return NULL;
 }
 
-static const struct rb_cloud_tag *copy_tags(struct rb_cloud *c, const struct rb_cloud_tag *tags, int n)
+const struct rb_cloud_tag *rb_cloud_copy_tags(struct rb_cloud *c, const struct rb_cloud_tag *tags, int n)
 {
     struct rb_cloud_tag *copy = rb_arena_array(&c->arena, (size_t)n + 1, sizeof *copy);
     for (int k = 0; k < n; k++) {
@@ -57,7 +57,7 @@ static const struct rb_cloud_tag *copy_tags(struct rb_cloud *c, const struct rb_
     return copy;
 }
 
-static void make_id(struct rb_cloud *c, const char *prefix, char out[static 20])
+void rb_cloud_make_id(struct rb_cloud *c, const char *prefix, char out[static 20])
 {
     // EC2 ids are 17 hex digits; the 64-bit draw gives 16 of them.
     snprintf(out, 20, "%s-0%016llx", prefix, (unsigned long long)rb_cloud_fresh_id(c));
@@ -137,7 +137,7 @@ static struct rb_cloud_reservation launch_all(struct rb_cloud *c, const struct r
 {
     struct rb_cloud_reservation r = {.first = c->n_instances, .n = n};
     char reservation[20];
-    make_id(c, "r", reservation);
+    rb_cloud_make_id(c, "r", reservation);
     for (int k = 0; k < n; k++) {
         struct rb_cloud_instance *i = add_instance(c);
         int ordinal = i->ordinal;
@@ -145,7 +145,7 @@ static struct rb_cloud_reservation launch_all(struct rb_cloud *c, const struct r
         i->ordinal = ordinal;
         i->launch_index = k;
         memcpy(i->reservation, reservation, sizeof reservation);
-        make_id(c, "i", i->id);
+        rb_cloud_make_id(c, "i", i->id);
         i->address = c->config->first_address + (uint32_t)ordinal;
         plan_delays(c, i, model->requested_us);
     }
@@ -164,6 +164,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .region = rb_cloud_regions_find(&c->regions, l->region)->name,
         .zone = zone,
         .name = l->name ? rb_arena_strdup(&c->arena, l->name) : NULL,
+        .group = l->group ? rb_cloud_find_group(c, l->region, l->group) : NULL,
         .token = rb_arena_strdup(&c->arena, l->token ? l->token : ""),
         .image_id = rb_arena_strdup(&c->arena, l->image_id),
         .user_data = rb_arena_strndup(&c->arena, l->user_data ? l->user_data : "", l->user_data_len),
@@ -173,7 +174,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .terminate_on_shutdown = l->terminate_on_shutdown,
         .stop_when_taken = l->stop_when_taken,
         .max_run_us = l->max_run_us,
-        .tags = copy_tags(c, l->tags, l->n_tags),
+        .tags = rb_cloud_copy_tags(c, l->tags, l->n_tags),
         .n_tags = l->n_tags,
         .requested_us = now_us,
         .running_us = -1,
@@ -190,7 +191,13 @@ static enum rb_cloud_answer check_place(const struct rb_cloud *c, const struct r
     assert(region); // the front serves only regions that exist
     if (!rb_cloud_offer_any(&c->config->catalog, l->region, l->instance_type))
         return RB_CLOUD_NO_SUCH_TYPE;
-    const char *zone = l->zone ? NULL : choose_zone(c, region, l);
+    const struct rb_cloud_group *group = l->group ? rb_cloud_find_group(c, l->region, l->group) : NULL;
+    if (l->group && !group)
+        return RB_CLOUD_NO_SUCH_GROUP;
+    const char *group_zone = group ? rb_cloud_group_zone(c, group) : NULL;
+    if (group_zone && l->zone && strcmp(group_zone, l->zone) != 0)
+        return RB_CLOUD_GROUP_ELSEWHERE;
+    const char *zone = l->zone ? NULL : group_zone ? group_zone : choose_zone(c, region, l);
     for (int k = 0; l->zone && k < region->n_zones; k++)
         if (strcmp(region->zones[k], l->zone) == 0)
             zone = region->zones[k];
@@ -301,7 +308,7 @@ enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, c
 
 void rb_cloud_replace_tags(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tags, int n_tags)
 {
-    i->tags = copy_tags(c, tags, n_tags);
+    i->tags = rb_cloud_copy_tags(c, tags, n_tags);
     i->n_tags = n_tags;
     rb_cloud_changed(c);
 }

@@ -65,6 +65,32 @@ static void write_instances(const struct rb_mock_control *c, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
+static int count_members(const struct rb_cloud *c, const struct rb_cloud_group *g)
+{
+    int n = 0;
+    for (int k = 0; k < rb_cloud_n_instances(c); k++)
+        n += rb_cloud_instance(c, k)->group == g;
+    return n;
+}
+
+static void write_groups(const struct rb_mock_control *c, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_array(&j);
+    for (int k = 0; k < rb_cloud_n_groups(c->cloud); k++) {
+        const struct rb_cloud_group *g = rb_cloud_group(c->cloud, k);
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "name", g->name);
+        rb_json_kstring(&j, "region", g->region);
+        rb_json_kint(&j, "instances", count_members(c->cloud, g));
+        rb_json_kbool(&j, "deleted", g->deleted);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_buf_putc(out, '\n');
+}
+
 // nodes/<id>/<accident>
 static void cause_accident(const struct rb_mock_control *c, const char *path, struct rb_exchange_answer *out)
 {
@@ -92,11 +118,14 @@ void rb_mock_control_answer(const struct rb_mock_control *c, const struct rb_exc
         rb_ledger_write(c->cloud, now_us, &out->body);
     else if (get && strcmp(what, "instances") == 0)
         write_instances(c, &out->body);
+    else if (get && strcmp(what, "groups") == 0)
+        write_groups(c, &out->body);
     else if (get && strcmp(what, "chaos") == 0)
         write_chaos(c, &out->body);
     else if (!get && strncmp(what, "nodes/", 6) == 0)
         cause_accident(c, what, out);
     else
         fail(out, 404,
-             "expected GET ledger, GET instances, GET chaos, metadata/<id>/... or POST nodes/<id>/<accident>");
+             "expected GET ledger, GET instances, GET groups, GET chaos, metadata/<id>/... or POST "
+             "nodes/<id>/<accident>");
 }

@@ -12,13 +12,16 @@ static const struct action {
     const char *name;
     rb_mock_action_fn *fn;
 } actions[] = {
+    {"CreatePlacementGroup", rb_mock_create_placement_group},
     {"CreateTags", rb_mock_create_tags},
+    {"DeletePlacementGroup", rb_mock_delete_placement_group},
     {"DescribeAddresses", rb_mock_describe_addresses},
     {"DescribeAvailabilityZones", rb_mock_describe_availability_zones},
     {"DescribeImages", rb_mock_describe_images},
     {"DescribeInstanceTypeOfferings", rb_mock_describe_instance_type_offerings},
     {"DescribeInstanceTypes", rb_mock_describe_instance_types},
     {"DescribeInstances", rb_mock_describe_instances},
+    {"DescribePlacementGroups", rb_mock_describe_placement_groups},
     {"DescribeRegions", rb_mock_describe_regions},
     {"DescribeSpotPriceHistory", rb_mock_describe_spot_price_history},
     {"DescribeTags", rb_mock_describe_tags},

@@ -26,18 +26,25 @@ typedef bool rb_mock_action_fn(struct rb_mock_call *call);
 rb_mock_action_fn rb_mock_run_instances;
 rb_mock_action_fn rb_mock_describe_instances;
 rb_mock_action_fn rb_mock_terminate_instances;
+rb_mock_action_fn rb_mock_create_placement_group;
 rb_mock_action_fn rb_mock_create_tags;
+rb_mock_action_fn rb_mock_delete_placement_group;
 rb_mock_action_fn rb_mock_describe_tags;
 rb_mock_action_fn rb_mock_describe_addresses;
 rb_mock_action_fn rb_mock_describe_availability_zones;
 rb_mock_action_fn rb_mock_describe_images;
 rb_mock_action_fn rb_mock_describe_instance_type_offerings;
 rb_mock_action_fn rb_mock_describe_instance_types;
+rb_mock_action_fn rb_mock_describe_placement_groups;
 rb_mock_action_fn rb_mock_describe_regions;
 rb_mock_action_fn rb_mock_describe_spot_price_history;
 
 // All of RunInstances but the check for unknown parameters; strings live as long as the call.
 bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l);
+
+// TagSpecification.N of resources of these kinds (NULL-terminated); the tags of `kept` ones go to *out, in the arena.
+bool rb_mock_read_tags(struct rb_mock_call *call, const char *const *kinds, const char *kept,
+                       const struct rb_cloud_tag **out, int *out_n);
 
 // Returns false.
 bool rb_mock_refuse(struct rb_mock_call *call, int status, const char *code, const char *fmt, ...)

@@ -105,7 +105,7 @@ static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *
 {
     rb_mock_xml_open(out, "placement");
     rb_mock_xml_text(out, "availabilityZone", i->zone);
-    rb_mock_xml_empty(out, "groupName");
+    rb_mock_xml_text(out, "groupName", i->group ? i->group->name : "");
     rb_mock_xml_text(out, "tenancy", "default");
     rb_mock_xml_close(out, "placement");
 }

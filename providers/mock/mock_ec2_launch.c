@@ -83,6 +83,16 @@ static bool refuse_launch(struct rb_mock_call *call, const struct rb_cloud_launc
     case RB_CLOUD_NO_ADDRESS:
         return rb_mock_refuse(call, 400, "InsufficientFreeAddressesInSubnet",
                               "This cloud has given out all its addresses; start another rbmock");
+    case RB_CLOUD_NO_SUCH_GROUP:
+        return rb_mock_refuse(call, 400, "InvalidPlacementGroup.Unknown", "The Placement Group '%.100s' is unknown.",
+                              l->group);
+    case RB_CLOUD_GROUP_ELSEWHERE:
+        return rb_mock_refuse(call, 400, "InvalidParameterCombination",
+                              "The instances of placement group %.100s are not in %.40s, and a cluster does not span "
+                              "zones",
+                              l->group, zone);
+    case RB_CLOUD_GROUP_EXISTS:
+    case RB_CLOUD_GROUP_IN_USE:
     case RB_CLOUD_NO_SUCH_INSTANCE:
     case RB_CLOUD_OK:
         break;

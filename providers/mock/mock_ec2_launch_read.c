@@ -1,5 +1,5 @@
-// The parameters of RunInstances. What a mock machine cannot honour (key pairs, launch templates, placement
-// groups) is refused, never silently dropped; what does not matter to it (security groups, metadata options,
+// The parameters of RunInstances. What a mock machine cannot honour (key pairs, launch templates) is
+// refused, never silently dropped; what does not matter to it (security groups, metadata options,
 // monitoring) is checked and accepted.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/user_data.h"
@@ -175,6 +175,7 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
     static const char *const tenancies[] = {"default", NULL};
     const char *subnet = rb_form_get(call->form, "SubnetId");
     l->zone = rb_form_get(call->form, "Placement.AvailabilityZone");
+    l->group = rb_form_get(call->form, "Placement.GroupName");
     if (!one_of(call, "Placement.Tenancy", tenancies, NULL) || !read_interface(call, &subnet) ||
         !read_groups(call, "SecurityGroupId"))
         return false;
@@ -240,11 +241,11 @@ static bool read_tag(struct rb_mock_call *call, int spec, int n, struct rb_cloud
     return true;
 }
 
-// Only the instance's own tags are kept; volumes and spot requests are no things of this cloud.
-static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
+bool rb_mock_read_tags(struct rb_mock_call *call, const char *const *kinds, const char *kept,
+                       const struct rb_cloud_tag **out, int *out_n)
 {
-    static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface", NULL};
     struct rb_cloud_tag *tags = rb_arena_array(call->arena, MAX_TAGS + 1, sizeof *tags);
+    int n_tags = 0;
     for (int spec = 1; rb_form_has_prefix(call->form, "TagSpecification.%d.", spec); spec++) {
         const char *kind, *name = rb_arena_printf(call->arena, "TagSpecification.%d.ResourceType", spec);
         if (!one_of(call, name, kinds, &kind))
@@ -255,19 +256,27 @@ static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
             struct rb_cloud_tag tag;
             if (!read_tag(call, spec, n, &tag))
                 return false;
-            if (strcmp(kind, "instance") != 0)
+            if (strcmp(kind, kept) != 0)
                 continue;
-            if (l->n_tags == MAX_TAGS)
-                return rb_mock_refuse(call, 400, "TagLimitExceeded", "An instance has at most %d tags", MAX_TAGS);
-            for (int k = 0; k < l->n_tags; k++)
+            if (n_tags == MAX_TAGS)
+                return rb_mock_refuse(call, 400, "TagLimitExceeded", "A resource has at most %d tags", MAX_TAGS);
+            for (int k = 0; k < n_tags; k++)
                 if (strcmp(tags[k].key, tag.key) == 0)
                     return rb_mock_refuse(call, 400, "InvalidParameterValue", "Duplicate tag key '%.100s' specified.",
                                           tag.key);
-            tags[l->n_tags++] = tag;
+            tags[n_tags++] = tag;
         }
     }
-    l->tags = tags;
+    *out = tags;
+    *out_n = n_tags;
     return true;
+}
+
+// Only the instance's own tags are kept; volumes and spot requests are no things of this cloud.
+static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
+{
+    static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface", NULL};
+    return rb_mock_read_tags(call, kinds, "instance", &l->tags, &l->n_tags);
 }
 
 // Accepted because they change nothing that a mock machine has.

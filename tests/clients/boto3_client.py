@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Debian's boto3, unmodified but for endpoint_url, drives rbmock: launch, list with paging, filter, tag, terminate,
-spot prices. Every element of every answer is looked up in AWS's own model of the API. Usage: boto3_client.py RBMOCK"""
+placement groups, spot and on-demand prices. Every element of every answer is looked up in AWS's own model of the API. Usage: boto3_client.py RBMOCK"""
 import base64
 import datetime
+import json
 import sys
 
 from ec2_model import Checker
@@ -90,6 +91,40 @@ def check_catalogue(ec2):
     require([r["RegionName"] for r in ec2.describe_regions()["Regions"]] == ["us-east-1"], "EC2's regions alone")
 
 
+def check_groups(ec2):
+    made = ec2.create_placement_group(GroupName="together", Strategy="cluster", TagSpecifications=[
+        {"ResourceType": "placement-group", "Tags": TAGS}])["PlacementGroup"]
+    require(made["State"] == "available" and made["GroupId"].startswith("pg-"), "a group: %s" % made)
+    member = launch(ec2, Placement={"GroupName": "together"})[0]
+    require(member["Placement"]["GroupName"] == "together", "an instance in it")
+    found = ec2.describe_placement_groups(Filters=[{"Name": "tag:rb:owner", "Values": ["o"]}])["PlacementGroups"]
+    require([g["GroupName"] for g in found] == ["together"] and found[0]["Tags"] == TAGS, "the group by its tag: %s" % found)
+    require(refusal(ec2.delete_placement_group, GroupName="together") == "InvalidPlacementGroup.InUse", "a group in use")
+    ec2.terminate_instances(InstanceIds=[member["InstanceId"]])
+    ec2.get_waiter("instance_terminated").wait(InstanceIds=[member["InstanceId"]],
+                                               WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+    ec2.delete_placement_group(GroupName="together")
+    require(ec2.describe_placement_groups()["PlacementGroups"] == [], "and gone")
+
+
+def check_prices(pricing):
+    """The on-demand price of a machine, as people ask for it; in pages of one, its look-alikes are there too."""
+    def ask(*filters, **more):
+        return pricing.get_paginator("get_products").paginate(ServiceCode="AmazonEC2", Filters=[
+            {"Type": "TERM_MATCH", "Field": f, "Value": v} for f, v in filters], **more)
+
+    machine = [("instanceType", "g5.xlarge"), ("regionCode", "us-east-1")]
+    exact = machine + [("operatingSystem", "Linux"), ("tenancy", "Shared"), ("capacitystatus", "Used"),
+                       ("preInstalledSw", "NA")]
+    products = [json.loads(p) for page in ask(*exact) for p in page["PriceList"]]
+    dimension = [d for t in products[0]["terms"]["OnDemand"].values() for d in t["priceDimensions"].values()]
+    require(len(products) == 1 and [d["pricePerUnit"] for d in dimension] == [{"USD": "1.0060000000"}],
+            "the price: %s" % products)
+    pages = list(ask(*machine, PaginationConfig={"PageSize": 1}))
+    require(len(pages) == 3 and all(len(p["PriceList"]) == 1 for p in pages), "three products, a page each: %d" % len(pages))
+    require(refusal(pricing.get_products, ServiceCode="AmazonS3") == "NotFoundException", "another service")
+
+
 def check_ends(ec2, seven, spot):
     require(refusal(ec2.terminate_instances, InstanceIds=[seven[0], "i-00000000000000000"]) == "InvalidInstanceID.NotFound",
             "an unknown id")
@@ -108,6 +143,9 @@ with RbMock(sys.argv[1]) as cloud:
     check_listings(client, ids, spot_id)
     check_tags(client, ids)
     check_catalogue(client)
+    check_groups(client)
+    check_prices(boto3.client("pricing", endpoint_url=cloud.ec2, region_name="us-east-1", aws_access_key_id="test",
+                              aws_secret_access_key="test"))
     check_ends(client, ids, spot_id)
     require(not checker.problems, "\n".join(sorted(set(checker.problems))))
     require(checker.elements > 1000, "only %d elements were seen" % checker.elements)

@@ -536,6 +536,55 @@ static void what_never_ran_has_no_launch_time(void **state)
     assert_null(rb_xml_text(describe(id), "ipAddress"));
 }
 
+// --- placement groups ---
+
+static void groups_hold_instances_together(void **state)
+{
+    (void)state;
+    static const char in_a[] = "GroupName=together&Strategy=cluster&TagSpecification.1.ResourceType=placement-group"
+                               "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&TagSpecification.1.Tag.1.Value=r";
+    static const char by_tag[] = "Filter.1.Name=tag%3Arb%3Arun-id&Filter.1.Value.1=r";
+    char zone[32], rest[512];
+    expect_error("RunInstances", PLAIN "&Placement.GroupName=together", "InvalidPlacementGroup.Unknown", 400);
+    expect_error("CreatePlacementGroup", "GroupName=g&Strategy=spread", "InvalidParameterValue", 400);
+    expect_error("CreatePlacementGroup", "Strategy=cluster", "MissingParameter", 400);
+    ok("CreatePlacementGroup", in_a);
+    expect_error("CreatePlacementGroup", in_a, "InvalidPlacementGroup.Duplicate", 400);
+    const char *first = run("Placement.GroupName=together&ClientToken=one");
+    const struct rb_xml *placement = rb_xml_child(describe(first), "placement");
+    assert_string_equal(rb_xml_text(placement, "groupName"), "together");
+    snprintf(zone, sizeof zone, "%s", rb_xml_text(placement, "availabilityZone"));
+    for (int i = 0; i < 8; i++) // alone, they would be in any zone
+        assert_string_equal(
+            rb_xml_text(rb_xml_child(describe(run("Placement.GroupName=together")), "placement"), "availabilityZone"),
+            zone);
+    assert_string_equal(run("Placement.GroupName=together&ClientToken=one"), first);
+    snprintf(rest, sizeof rest, PLAIN "&Placement.GroupName=together&Placement.AvailabilityZone=us-east-1%c",
+             zone[9] == 'a' ? 'b' : 'a');
+    expect_error("RunInstances", rest, "InvalidParameterCombination", 400);
+
+    assert_int_equal(n_items(rb_xml_child(ok("DescribePlacementGroups", by_tag), "placementGroupSet")), 1);
+    assert_int_equal(n_items(rb_xml_child(ok("DescribePlacementGroups", "Filter.1.Name=tag-key&Filter.1.Value.1=x"),
+                                          "placementGroupSet")),
+                     0);
+    expect_error("DeletePlacementGroup", "GroupName=together", "InvalidPlacementGroup.InUse", 400);
+    for (int k = 0; k < rb_cloud_n_instances(w.cloud); k++) {
+        snprintf(rest, sizeof rest, "InstanceId.1=%s", rb_cloud_instance(w.cloud, k)->id);
+        ok("TerminateInstances", rest);
+    }
+    expect_error("DeletePlacementGroup", "GroupName=together", "InvalidPlacementGroup.InUse",
+                 400); // not before they are gone
+    now_us += 3600 * S;
+    for (struct rb_cloud_order o; rb_cloud_advance(w.cloud, now_us), rb_cloud_next_order(w.cloud, &o);)
+        if (o.what == RB_CLOUD_END)
+            rb_cloud_node_gone(w.cloud, o.instance, now_us);
+    now_us += 3600 * S;
+    signing.unix_us = now_us;
+    ok("DeletePlacementGroup", "GroupName=together");
+    expect_error("DeletePlacementGroup", "GroupName=together", "InvalidPlacementGroup.Unknown", 400);
+    assert_int_equal(n_items(rb_xml_child(ok("DescribePlacementGroups", ""), "placementGroupSet")), 0);
+}
+
 // --- the catalogue ---
 
 static void instance_types_come_from_the_price_list(void **state)
@@ -795,6 +844,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(terminate_is_all_or_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_client_can_reconstruct_the_bill, setup, teardown),
         cmocka_unit_test_setup_teardown(what_never_ran_has_no_launch_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(groups_hold_instances_together, setup, teardown),
         cmocka_unit_test_setup_teardown(instance_types_come_from_the_price_list, setup, teardown),
         cmocka_unit_test_setup_teardown(types_are_offered_where_they_are_sold, setup, teardown),
         cmocka_unit_test_setup_teardown(spot_prices_have_a_history, setup, teardown),

@@ -72,6 +72,18 @@ static void questions(void **state)
                   "&MaxResults=1000&NextToken=p%2F2%3D");
     rb_ec2_encode_terminate("i-1", &body);
     expect(&body, "Action=TerminateInstances&Version=2016-11-15&InstanceId.1=i-1");
+    struct rb_launch grouped = launch_full;
+    grouped.placement_group = "rb-r 1-p4d.24xlarge";
+    rb_ec2_encode_create_group(&grouped, &body);
+    expect(&body, "Action=CreatePlacementGroup&Version=2016-11-15&GroupName=rb-r%201-p4d.24xlarge&Strategy=cluster"
+                  "&TagSpecification.1.ResourceType=placement-group&TagSpecification.1.Tag.1.Key=rb%3Arun-id"
+                  "&TagSpecification.1.Tag.1.Value=r%201%262&TagSpecification.1.Tag.2.Key=rb%3Aowner"
+                  "&TagSpecification.1.Tag.2.Value=ann");
+    rb_ec2_encode_groups("r-1", &body);
+    expect(&body, "Action=DescribePlacementGroups&Version=2016-11-15&Filter.1.Name=tag%3Arb%3Arun-id"
+                  "&Filter.1.Value.1=r-1");
+    rb_ec2_encode_delete_group("rb-1", &body);
+    expect(&body, "Action=DeletePlacementGroup&Version=2016-11-15&GroupName=rb-1");
     rb_ec2_encode_image("ami-1", &body);
     expect(&body, "Action=DescribeImages&Version=2016-11-15&ImageId.1=ami-1");
     rb_ec2_encode_machines(types, 2, NULL, &body);

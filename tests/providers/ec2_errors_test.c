@@ -45,6 +45,10 @@ static void codes_decide(void **state)
         {"MissingParameter", RB_ERR_INVALID, RB_API_FAIL},
         {"UnsupportedOperation", RB_ERR_INVALID, RB_API_FAIL},
         {"IncorrectInstanceState", RB_ERR_IO, RB_API_RETRY},
+        {"InvalidPlacementGroup.Duplicate", RB_ERR_NONE, RB_API_FAIL},
+        {"InvalidPlacementGroup.InUse", RB_ERR_IO, RB_API_RETRY},
+        {"InvalidPlacementGroup.Unknown", RB_ERR_NOT_FOUND, RB_API_FAIL},
+        {"PlacementGroupLimitExceeded", RB_ERR_DENIED, RB_API_FAIL},
         {"OperationNotPermitted", RB_ERR_DENIED, RB_API_FAIL},
         {"ConcurrentTagAccess", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
     };

@@ -151,6 +151,99 @@ static void launched(void **state)
     finish(&w);
 }
 
+// The group first, once; one that is there already will do; one that is gone is made again.
+static void groups_are_made_before_they_are_needed(void **state)
+{
+    (void)state;
+    struct world w;
+    struct rb_launch grouped = launch_plain;
+    grouped.placement_group = "rb-r-g5";
+    const struct step steps[] = {
+        {.how = RESET},
+        {.status = 400, .body = ERROR_BODY("InvalidPlacementGroup.Duplicate")}, // of the request whose answer was lost
+        {.status = 200, .body = LAUNCHED},
+        {.status = 400, .body = ERROR_BODY("InvalidPlacementGroup.Unknown")},
+        {.status = 200, .body = "<CreatePlacementGroupResponse/>"},
+        {.status = 200, .body = LAUNCHED},
+        {.status = 400, .body = ERROR_BODY("UnauthorizedOperation")},
+    };
+    launch(&w, steps, 7, &grouped);
+    assert_false(w.told.failed);
+    for (int i = 0; i < 2; i++)
+        assert_ptr_equal(strstr(body_of(&w, i), "Action=CreatePlacementGroup&"), body_of(&w, i));
+    assert_non_null(strstr(body_of(&w, 2), "&Placement.GroupName=rb-r-g5"));
+
+    w.told = (struct told){0}; // known by now: the launch alone
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    wait_for_answer(&w);
+    assert_int_equal(w.told.err.code, RB_ERR_NOT_FOUND); // to be asked for again
+    assert_int_equal(script_server_n_requests(w.server), 4);
+
+    w.told = (struct told){0};
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    wait_for_answer(&w);
+    assert_false(w.told.failed);
+    assert_int_equal(script_server_n_requests(w.server), 6);
+
+    w.told = (struct told){0};
+    grouped.placement_group = "rb-r-p4d";
+    w.provider.ops->launch(&w.provider, &grouped, on_launch, &w.told);
+    wait_for_answer(&w);
+    assert_int_equal(w.told.err.code, RB_ERR_DENIED);
+    assert_says(&w.told.err, "CreatePlacementGroup");
+    finish(&w);
+}
+
+struct groups_told {
+    bool done;
+    int n;
+    char names[128];
+    enum rb_err_code code;
+};
+
+static void on_groups(void *arg, const struct rb_err *err, const struct rb_placement_group *groups, int n)
+{
+    struct groups_told *t = arg;
+    t->done = true;
+    t->code = err ? err->code : RB_ERR_NONE;
+    t->n = n;
+    for (int i = 0; i < n; i++)
+        snprintf(t->names + strlen(t->names), sizeof t->names - strlen(t->names), "%s of %s by %s;", groups[i].name,
+                 groups[i].run_id ? groups[i].run_id : "?", groups[i].owner ? groups[i].owner : "?");
+}
+
+static void groups_are_found_and_ended(void **state)
+{
+    (void)state;
+    struct world w;
+    struct groups_told found = {0};
+    const struct step steps[] = {
+        {.status = 200,
+         .body =
+             "<DescribePlacementGroupsResponse><placementGroupSet><item><groupName>rb-a</groupName><state>available"
+             "</state><tagSet><item><key>rb:run-id</key><value>r-1</value></item><item><key>rb:owner</key><value>ann"
+             "</value></item></tagSet></item><item><groupName>rb-b</groupName><state>deleting</state></item>"
+             "</placementGroupSet></DescribePlacementGroupsResponse>"},
+        {.status = 400, .body = ERROR_BODY("InvalidPlacementGroup.InUse")}, // its instances are just ending
+        {.status = 200, .body = "<DeletePlacementGroupResponse/>"},
+        {.status = 400, .body = ERROR_BODY("InvalidPlacementGroup.Unknown")},
+    };
+    begin(&w, steps, 4);
+    w.provider.ops->groups(&w.provider, "r-1", on_groups, &found);
+    assert_true(test_loop_run(&w.loop, &found.done));
+    assert_int_equal(found.code, RB_ERR_NONE);
+    assert_string_equal(found.names, "rb-a of r-1 by ann;");
+    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.told);
+    wait_for_answer(&w);
+    assert_false(w.told.failed);
+    assert_int_equal(script_server_n_requests(w.server), 3);
+    w.told = (struct told){0};
+    w.provider.ops->end_group(&w.provider, "rb-a", on_terminate, &w.told);
+    wait_for_answer(&w);
+    assert_false(w.told.failed); // gone is what was asked for
+    finish(&w);
+}
+
 // The signature is over the bytes that arrived, as a server would check it.
 static void requests_are_signed(void **state)
 {
@@ -555,6 +648,8 @@ int main(void)
         cmocka_unit_test(lists_are_read_to_the_end),
         cmocka_unit_test(a_lost_page_makes_a_list_incomplete),
         cmocka_unit_test(terminations),
+        cmocka_unit_test(groups_are_made_before_they_are_needed),
+        cmocka_unit_test(groups_are_found_and_ended),
         cmocka_unit_test(offers_join_machines_and_prices),
         cmocka_unit_test(a_named_machine_without_a_price_is_an_error),
         cmocka_unit_test(destroying_drops_what_is_pending),

@@ -24,6 +24,15 @@ int main(void)
     print(&body);
     rb_ec2_encode_terminate("i-1", &body);
     print(&body);
+    by_arn.placement_group = "rb-r-g5";
+    rb_ec2_encode_run(&by_arn, "ami-1", "/dev/sda1", &body);
+    print(&body);
+    rb_ec2_encode_create_group(&by_arn, &body);
+    print(&body);
+    rb_ec2_encode_groups(NULL, &body);
+    print(&body);
+    rb_ec2_encode_delete_group("rb-r-g5", &body);
+    print(&body);
     rb_ec2_encode_image("ami-1", &body);
     print(&body);
     rb_ec2_encode_machines(types, 1, "page", &body);

@@ -1,0 +1,16 @@
+// Which nodes of a run are placed close together: those of a type that some stage spreads one trial over. One group per
+// machine type and place, named by the run, so that every launch of it says the same whoever carries the run out.
+#ifndef RB_EXECUTOR_PLACEMENT_GROUP_H
+#define RB_EXECUTOR_PLACEMENT_GROUP_H
+
+#include "engine/plan.h"
+
+enum { RB_PLACEMENT_GROUP_BYTES = 256 }; // EC2: 255 characters
+
+// The group of a node of that type there, into out; false: it may stand anywhere. infra: "aws/us-east-1[/us-east-1a]".
+bool rb_placement_group(const struct rb_plan *plan, const char *run_id, const char *infra, const char *instance_type,
+                        char out[static RB_PLACEMENT_GROUP_BYTES]);
+// Does any stage need one?
+bool rb_placement_groups_wanted(const struct rb_plan *plan);
+
+#endif
