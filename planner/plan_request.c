@@ -325,6 +325,7 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     const struct rb_plan_result *result;
     if (!rb_search_init(&search, req, scenario, err))
         return false;
+    search.asked = planner;
     bool ok = rb_search_plan(&search, planner, &result, err);
     if (ok)
         *out_result = *result;

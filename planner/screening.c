@@ -1,6 +1,6 @@
 // The best of a list of candidates without scoring every one in full: a lower bound of their cost, or a first few
 // replicates, show which ones cannot win.
-#include "planner/score.h"
+#include "planner/candidate_floor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,24 +78,37 @@ static void explain_bound(struct rb_search *search, const char *planner, const s
     rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
 }
 
+// What can be neither in time nor cheap is not scored. Candidates are listed from few nodes to many: the last are in time, if
+// any, and when the time is up no more than these are looked at. Returns how many are left, the cheapest first.
+static bool sort_out(struct rb_search *search, const char *planner, const struct rb_candidate *candidates, int n,
+                     struct by_objective *order, int *out_n, struct rb_err *err)
+{
+    int left = 0;
+    for (int i = n - 1; i >= 0 && !(i < n - 1 && rb_search_out_of_time(search)); i--) {
+        struct rb_candidate_floor floor;
+        if (!rb_candidate_floor(search, &candidates[i], &floor, err))
+            return false;
+        if (floor.may_be_in_time)
+            order[left++] = (struct by_objective){floor.cost_uusd, i};
+        else
+            rb_search_explain(search, planner, &candidates[i],
+                              "is late for certain: a bound of its probability is below %g", search->req->confidence);
+    }
+    qsort(order, (size_t)left, sizeof *order, compare_objectives);
+    *out_n = left;
+    return true;
+}
+
 // From laws a score is exact: in order of a lower bound of their cost, until the bound passes the best.
 static bool best_by_laws(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                          int *out_best, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
-    int best = -1;
-    for (int i = n - 1; i >= 0; i--) { // candidates are listed from few nodes to many: these are in time, if any
-        order[i] = (struct by_objective){INFINITY, i};
-        if (i < n - 1 && rb_search_out_of_time(search))
-            continue; // what the time limit leaves is not looked at
-        if (!rb_score_floor_uusd(search, &candidates[i], &order[i].objective, err))
-            return false;
-    }
-    qsort(order, (size_t)n, sizeof *order, compare_objectives);
-    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
+    int best = -1, left;
+    if (!sort_out(search, planner, candidates, n, order, &left, err))
+        return false;
+    for (int i = 0; i < left && !(i > 0 && rb_search_out_of_time(search)); i++) {
         struct rb_candidate *c = &candidates[order[i].index];
-        if (isinf(order[i].objective))
-            break;
         if (best >= 0 && order[i].objective > (double)candidates[best].estimate.cost_uusd.mean + 1) {
             explain_bound(search, planner, c, order[i].objective, &candidates[best]);
             continue;

@@ -1,6 +1,7 @@
 #include "planner/search.h"
 
 #include "planner/estimator.h"
+#include "planner/floors.h"
 #include "planner/on_time.h"
 #include "planner/score.h"
 
@@ -136,6 +137,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->n_explained);
     free(search->static_best);
     rb_on_time_destroy(search->on_time);
+    rb_floors_destroy(search->floors);
     if (search->owns_times)
         rb_stage_times_destroy(search->times);
     *search = (struct rb_search){0};
@@ -295,6 +297,17 @@ struct rb_plan_result rb_search_found(const struct rb_search *search, const stru
     return (struct rb_plan_result){
         .feasible = true,
         .best = *best,
+        .nearest_deadline_us = -1,
+        .nearest_budget_uusd = -1,
+        .nearest_confidence = NAN,
+        .n_evaluated = search->n_evaluated,
+        .cut = rb_search_out_of_time(search),
+    };
+}
+
+struct rb_plan_result rb_search_no_plan(const struct rb_search *search)
+{
+    return (struct rb_plan_result){
         .nearest_deadline_us = -1,
         .nearest_budget_uusd = -1,
         .nearest_confidence = NAN,

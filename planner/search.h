@@ -22,6 +22,9 @@ struct rb_search {
     struct rb_stage_times *times;     // the request's, or own; by_laws only
     bool owns_times;
     struct rb_on_time *on_time;       // by_laws with a deadline
+    struct rb_floors *floors;         // made when first asked for (planner/candidate_floor.h), at
+    double theta[4];                  // [RB_N_TILTS]
+    const struct rb_planner *asked;   // for its infeasible request the nearest constraints are worth the time they take
     struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
     bool *has_result;
     struct rb_static_best {           // [n_offers], the best fixed cluster of each offer, found once
@@ -44,6 +47,9 @@ bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, 
 
 // The cheapest (or fastest) feasible fixed cluster of one offer; *out NULL: none.
 bool rb_static_best(struct rb_search *search, int offer, const struct rb_candidate **out, struct rb_err *err);
+
+// The nearest constraints that some fixed cluster keeps, into an infeasible result.
+bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
 extern const struct rb_planner rb_planner_greedy, rb_planner_naive, rb_planner_optimal, rb_planner_static;
 
@@ -91,9 +97,11 @@ bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, 
 bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
                        const struct rb_estimate *best_screened);
 
-// Fills an infeasible result: the candidate with the highest p_both, and the nearest constraints any of them meets.
+// Fills an infeasible result, of the planner asked: the candidate with the highest p_both, and the nearest constraints any of them meets.
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err);
+// An infeasible result that nobody will read on: of a baseline beside the planner asked.
+struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
 // An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
                          struct rb_plan_result *out, struct rb_err *err);

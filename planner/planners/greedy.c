@@ -144,15 +144,10 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
             best = reached;
         exists = true;
     }
-    if (exists) {
-        *out = rb_search_found(search, &best);
-        return true;
-    }
     // It starts from a fixed cluster: where none is feasible, it has nothing to offer but the static planner's answer.
-    const struct rb_plan_result *fixed;
-    if (!rb_search_plan(search, &rb_planner_static, &fixed, err))
-        return false;
-    *out = *fixed;
+    if (!exists && search->asked == &rb_planner_greedy)
+        return rb_static_nearest(search, out, err);
+    *out = exists ? rb_search_found(search, &best) : rb_search_no_plan(search);
     return true;
 }
 

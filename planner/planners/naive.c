@@ -28,9 +28,9 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     }
     if (!rb_search_best_of(search, "naive", candidates, n, &best, err))
         return false;
-    if (best < 0)
+    if (best < 0 && search->asked == &rb_planner_naive)
         return rb_search_nearest_of(search, candidates, n, out, err);
-    *out = rb_search_found(search, &candidates[best]);
+    *out = best < 0 ? rb_search_no_plan(search) : rb_search_found(search, &candidates[best]);
     return true;
 }
 

@@ -55,7 +55,7 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
     return true;
 }
 
-static bool nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     int n_offers = search->scenario->n_offers, n = 0;
     size_t most = 0;
@@ -77,9 +77,9 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
         if (c && (!best || rb_candidate_compare(c, best, search->req->objective) < 0))
             best = c;
     }
-    if (!best)
-        return nearest(search, out, err);
-    *out = rb_search_found(search, best);
+    if (!best && search->asked == &rb_planner_static)
+        return rb_static_nearest(search, out, err);
+    *out = best ? rb_search_found(search, best) : rb_search_no_plan(search);
     return true;
 }
 
