@@ -136,13 +136,18 @@ static bool print_checked(const struct rb_plan_inputs *in, bool json, struct rb_
 // --- the request
 
 struct stopwatch {
-    int64_t end_us; // monotonic; 0: never
+    int64_t start_us, limit_us; // monotonic; a limit of 0: none
 };
+
+static double time_used(void *ctx)
+{
+    const struct stopwatch *w = ctx;
+    return (double)(rb_clock_monotonic_us() - w->start_us) / (double)w->limit_us;
+}
 
 static bool out_of_time(void *ctx)
 {
-    const struct stopwatch *w = ctx;
-    return rb_clock_monotonic_us() >= w->end_us;
+    return time_used(ctx) >= 1;
 }
 
 static void explain_line(void *ctx, const char *text)
@@ -156,7 +161,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t limit_us = rb_args_duration_us(args, "time-limit", 0);
-    watch->end_us = limit_us > 0 ? rb_clock_monotonic_us() + limit_us : 0;
+    *watch = (struct stopwatch){rb_clock_monotonic_us(), limit_us};
     return (struct rb_plan_request){
         .job = &in->job,
         .profile = &in->profile,
@@ -171,6 +176,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
         .early = true,
         .node_limit = rb_args_int(args, "node-limit", 0),
         .out_of_time = limit_us > 0 ? out_of_time : NULL,
+        .time_used = limit_us > 0 ? time_used : NULL,
         .out_of_time_ctx = watch,
         .time_limit_us = limit_us,
         .explain = rb_args_flag(args, "explain") ? explain_line : NULL,

@@ -1,6 +1,6 @@
 #include "planner/early.h"
 
-#include "planner/score.h"
+#include "planner/candidate_floor.h"
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
@@ -288,37 +288,16 @@ static void insert(struct neighbours *list, const struct rb_candidate *c, double
     list->items[at] = (struct neighbour){*c, floor_uusd};
 }
 
-// On the fastest laws there are for its choices: about the soonest that it is done at the confidence asked.
-static bool soonest_s(struct rb_search *search, const struct rb_candidate *c, double *out, struct rb_err *err)
-{
-    double mean_s = 0, variance_s2 = 0;
-    for (int i = 0; i < c->n_stages; i++) {
-        const struct rb_choice *choice = &c->stages[i];
-        const struct rb_stage_work work = {i, choice->offer, choice->gpus, choice->nodes, choice->nodes};
-        const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
-        if (!law)
-            return false;
-        mean_s += law->mean_s;
-        variance_s2 += law->variance_s2;
-    }
-    *out = mean_s + sqrt(variance_s2);
-    return true;
-}
-
 static bool consider(struct rb_search *search, const struct rb_candidate *c, double to_beat_uusd,
                      struct neighbours *list, struct rb_err *err)
 {
-    double floor_uusd, soon_s;
+    struct rb_candidate_floor floor;
     if (!gains_any(c))
         return true;
-    if (!rb_score_floor_uusd(search, c, &floor_uusd, err))
+    if (!rb_candidate_floor(search, c, true, &floor, err))
         return false;
-    if (floor_uusd >= to_beat_uusd)
-        return true;
-    if (!soonest_s(search, c, &soon_s, err))
-        return false;
-    if (search->req->deadline_us < 0 || soon_s * 1e6 <= (double)search->req->deadline_us)
-        insert(list, c, floor_uusd);
+    if (floor.may_be_in_time && floor.cost_uusd < to_beat_uusd)
+        insert(list, c, floor.cost_uusd);
     return true;
 }
 
@@ -434,8 +413,12 @@ static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb
 bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, struct rb_err *err)
 {
     const int n = search->req->samples;
-    if (!result->feasible || rb_search_out_of_time(search))
+    if (!result->feasible)
         return true;
+    if (result->cut || rb_search_out_of_time(search)) {
+        rb_search_note(search, "early requests: not looked for: the search was cut");
+        return true;
+    }
     if (delays_s(search, &result->best) * 1e6 < LONG_DELAY * (double)result->best.estimate.time_us.mean ||
         !gains_any(&result->best)) {
         rb_search_note(search, "early requests: not looked for: no stage but the first gains nodes whose delay counts");

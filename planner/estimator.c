@@ -107,20 +107,20 @@ static void tell_time(const struct parts *p, const struct rb_score *score, struc
 
 // ---- cost, from the sampler
 
-static struct rb_estimate estimate_of_draws(const struct rb_plan_request *req, const double *time_s,
+static struct rb_estimate estimate_of_draws(const struct rb_plan_request *req, int samples, const double *time_s,
                                             const double *cost_usd)
 {
-    const size_t n = (size_t)req->samples;
+    const size_t n = (size_t)samples;
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * n, sizeof *values);
     for (size_t i = 0; i < n; i++) {
         values[i] = rounded(1e6 * time_s[i]);
         values[n + i] = rounded(1e6 * cost_usd[i]);
     }
-    return rb_estimate_of_runs(values, values + n, req->samples, req->deadline_us, req->budget_uusd);
+    return rb_estimate_of_runs(values, values + n, samples, req->deadline_us, req->budget_uusd);
 }
 
-static bool sample(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages,
-                   struct rb_estimate *out, struct rb_err *err)
+bool rb_estimate_by_tables(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages,
+                           int samples, struct rb_estimate *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     struct rb_sampler_options opt = rb_sampler_defaults();
@@ -130,10 +130,10 @@ static bool sample(const struct rb_search *search, const struct rb_plan_stage *s
     struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, n_stages, &opt, err);
     if (!sampler)
         return false;
-    RB_AUTO(rb_auto_free) double *draws = rb_xcalloc(2 * (size_t)req->samples, sizeof *draws);
-    rb_sampler_run(sampler, 0, req->samples, draws, draws + req->samples);
+    RB_AUTO(rb_auto_free) double *draws = rb_xcalloc(2 * (size_t)samples, sizeof *draws);
+    rb_sampler_run(sampler, 0, samples, draws, draws + samples);
     rb_sampler_destroy(sampler);
-    *out = estimate_of_draws(req, draws, draws + req->samples);
+    *out = estimate_of_draws(req, samples, draws, draws + samples);
     return true;
 }
 
@@ -215,7 +215,8 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
     if (has_atoms(&parts))
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
                                err);
-    if (!rb_score_candidate(search, c, ACCURACY, &score, err) || !sample(search, stages, c->n_stages, &e, err))
+    if (!rb_score_candidate(search, c, ACCURACY, &score, err) ||
+        !rb_estimate_by_tables(search, stages, c->n_stages, search->req->samples, &e, err))
         return false;
     tell_time(&parts, &score, &e);
     tell_cost(search->req, &score, &e);

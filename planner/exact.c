@@ -210,7 +210,7 @@ static bool find_multipliers(struct rb_exact *x, double price, struct rb_err *er
 {
     static const double factors[PRICES] = {0.5, 0.8, 1.1, 1.6};
     struct rb_lattice_path path;
-    for (int i = 0; i < PRICES && x->opt.tilts && price > 0 && x->search->on_time; i++) {
+    for (int i = 0; i < PRICES && x->opt.tilts && price > 0 && x->search->on_time && !rb_exact_out_of_time(x); i++) {
         struct rb_togo *best = NULL;
         for (int tilt = 0; tilt < RB_N_TILTS; tilt++) {
             struct rb_togo *t = rb_togo_create(&x->lattice);
@@ -358,6 +358,8 @@ static bool search(struct rb_exact *x, struct rb_err *err)
     if (!offer_hints(x, err) || !price_of_time(x, free_of_price, &price, err))
         return false;
     rb_togo_compute(free_of_price, RB_DELAY_CAUTIOUS, 0);
+    if (!x->has_best && rb_exact_out_of_time(x) && !offer_baselines(x, err)) // planned before, where time is limited
+        return false;
     if (!x->has_best && !offer_surest(x, err))
         return false;
     if (x->search->req->deadline_us == 0)

@@ -2,6 +2,7 @@
 // pinned images, and the warnings a reader of the plan must see.
 #include "planner/early.h"
 #include "planner/estimator.h"
+#include "planner/time_share.h"
 
 #include "profiles/infra.h"
 
@@ -14,6 +15,11 @@
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
 
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
+
+// Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
+// where there is time, and what they find is where a search that is cut falls back to.
+#define SEARCH_UNTIL 0.8
+#define EARLY_UNTIL  0.85
 
 // Warnings and fallbacks grow while a plan is put together.
 struct assembly {
@@ -191,6 +197,8 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
 
 // --- baselines
 
+static const char *const baseline_names[] = {"static", "greedy", "naive"}; // as the plan lists them
+
 static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
 {
     warn(a, rb_arena_printf(a->arena,
@@ -202,20 +210,19 @@ static void warn_cut_baseline(struct assembly *a, const char *name, bool exists)
 static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_err *err)
 {
     struct rb_search *search = a->search;
-    static const char *const names[] = {"static", "greedy", "naive"};
-    const int n = sizeof names / sizeof names[0];
+    const int n = sizeof baseline_names / sizeof baseline_names[0];
     struct rb_plan_baseline *baselines = rb_arena_array(a->arena, (size_t)n, sizeof *baselines);
     for (int i = 0; i < n; i++) {
         const struct rb_plan_result *result;
-        if (!rb_search_plan(search, rb_planner_find(names[i]), &result, err))
+        if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &result, err))
             return false;
-        baselines[i] = (struct rb_plan_baseline){.name = names[i], .exists = result->feasible};
+        baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i], .exists = result->feasible};
         struct rb_candidate best = result->best;
         if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
         baselines[i].estimate = best.estimate;
         if (result->cut)
-            warn_cut_baseline(a, names[i], result->feasible);
+            warn_cut_baseline(a, baseline_names[i], result->feasible);
     }
     plan->baselines = baselines;
     plan->n_baselines = n;
@@ -317,22 +324,48 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_plan_r
     return false;
 }
 
+// Where time is limited, each baseline gets its part of it before the search begins; memory of it stays in the search.
+static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
+{
+    static const double baselines_until[] = {0.1, 0.3,
+                                             0.35}; // the second starts from the first, and is the best of them
+    const int n = sizeof baseline_names / sizeof baseline_names[0];
+    for (int i = 0; i < n && search->req->time_used; i++) {
+        const struct rb_plan_result *ignored;
+        phase->until = baselines_until[i];
+        if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &ignored, err))
+            return false;
+    }
+    return true;
+}
+
+static bool plan_in_phases(struct rb_search *search, const struct rb_planner *planner, struct rb_time_share *phase,
+                           struct rb_plan_result *out, struct rb_err *err)
+{
+    const struct rb_plan_result *result;
+    if (planner == &rb_planner_optimal && !plan_baselines(search, phase, err))
+        return false;
+    phase->until = SEARCH_UNTIL;
+    if (!rb_search_plan(search, planner, &result, err))
+        return false;
+    *out = *result;
+    phase->until = EARLY_UNTIL;
+    const bool ok = !search->req->early || planner != &rb_planner_optimal || rb_early_improve(search, out, err);
+    phase->until = 1;
+    return ok;
+}
+
 static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_planner *planner,
-                             const struct rb_scenario *scenario, struct rb_arena *arena, struct rb_plan *out_plan,
-                             struct rb_plan_result *out_result, struct rb_err *err)
+                             struct rb_time_share *phase, const struct rb_scenario *scenario, struct rb_arena *arena,
+                             struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
     struct rb_search search;
-    const struct rb_plan_result *result;
     if (!rb_search_init(&search, req, scenario, err))
         return false;
     search.asked = planner;
-    bool ok = rb_search_plan(&search, planner, &result, err);
+    bool ok = plan_in_phases(&search, planner, phase, out_result, err);
     if (ok)
-        *out_result = *result;
-    if (ok && req->early && planner == &rb_planner_optimal)
-        ok = rb_early_improve(&search, out_result, err);
-    if (ok)
-        ok = result->feasible
+        ok = out_result->feasible
                  ? assemble(&search, planner, out_result, arena, out_plan, err)
                  : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
                        infeasible(req, out_result, err);
@@ -367,10 +400,13 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     struct rb_plan_request timed = *req;
     timed.samples = rb_planner_samples(req, &scenario);
     timed.samples_asked = req->samples;
-    rb_scenario_keep_noise(&scenario, timed.samples);
+    if (timed.samples == req->samples) // else there are very many trials, and their noise takes the most memory of all
+        rb_scenario_keep_noise(&scenario, timed.samples);
+    struct rb_time_share phase;
+    rb_time_share_begin(&phase, req, 1, &timed);
     if (!req->times)
         timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
-    bool ok = plan_on_scenario(&timed, chosen, &scenario, arena, out_plan, out_result, err);
+    bool ok = plan_on_scenario(&timed, chosen, &phase, &scenario, arena, out_plan, out_result, err);
     if (!req->times)
         rb_stage_times_destroy(timed.times);
     rb_scenario_finish(&scenario);

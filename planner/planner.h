@@ -24,7 +24,9 @@ struct rb_plan_request {
     bool early;                       // look for nodes to request before they are needed, too (planner/early.h)
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
-    void *out_of_time_ctx;
+    double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time
+                                      // for the next. NULL: every phase may use all of it
+    void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
     struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
                                       // for this one

@@ -86,13 +86,13 @@ static bool sort_out(struct rb_search *search, const char *planner, const struct
     int left = 0;
     for (int i = n - 1; i >= 0 && !(i < n - 1 && rb_search_out_of_time(search)); i--) {
         struct rb_candidate_floor floor;
-        if (!rb_candidate_floor(search, &candidates[i], &floor, err))
+        if (!rb_candidate_floor(search, &candidates[i], false, &floor, err))
             return false;
         if (floor.may_be_in_time)
             order[left++] = (struct by_objective){floor.cost_uusd, i};
         else
-            rb_search_explain(search, planner, &candidates[i],
-                              "is late for certain: a bound of its probability is below %g", search->req->confidence);
+            rb_search_explain(search, planner, &candidates[i], "infeasible: P < %g, by a bound",
+                              search->req->confidence);
     }
     qsort(order, (size_t)left, sizeof *order, compare_objectives);
     *out_n = left;

@@ -255,6 +255,8 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    if (search->by_laws && search->req->samples < search->req->samples_asked) // so many trials that every run counts
+        return rb_estimate_by_tables(search, stages, candidate->n_stages, samples, &candidate->estimate, err);
     struct rb_evaluate_options opt = rb_evaluate_defaults();
     opt.samples = samples;
     opt.deadline_us = search->req->deadline_us;

@@ -1,7 +1,7 @@
 // The published planner: from the best fixed cluster, take GPUs away from one stage at a time while it stays feasible
 // and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
 // Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
-#include "planner/search.h"
+#include "planner/candidate_floor.h"
 
 #include <math.h>
 
@@ -68,14 +68,25 @@ static bool better(const struct rb_search *search, const struct rb_candidate *a,
     return rb_search_objective(search, &a->estimate) < rb_search_objective(search, &b->estimate);
 }
 
-// Scores a step, unless its first replicates show that it is not feasible or not better. *out_scored: it was.
+// Scores a step, unless a bound or its first replicates show that it is not feasible or not better. *out_scored: it was.
 static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_scored,
                        struct rb_err *err)
 {
+    struct rb_candidate_floor floor = {.may_be_in_time = true};
+    *out_scored = false;
+    if (search->by_laws && !rb_candidate_floor(search, &step->at, false, &floor, err))
+        return false;
+    if (!floor.may_be_in_time || floor.cost_uusd > (double)from->at.estimate.cost_uusd.mean + 1) {
+        rb_search_explain(search, "greedy", &step->at,
+                          floor.may_be_in_time ? "costs more, by a bound" : "infeasible, by a bound");
+        return true;
+    }
     if (!rb_search_screen(search, &step->at, err))
         return false;
     step->screened = step->at.estimate;
     *out_scored = rb_search_may_win(search, &step->screened, &from->screened);
+    if (!*out_scored)
+        rb_search_explain_loss(search, "greedy", &step->at, &from->at);
     if (!*out_scored || step->screened.samples == search->req->samples)
         return true;
     return rb_search_score(search, &step->at, search->req->samples, err);
@@ -93,7 +104,9 @@ static bool best_step(struct rb_search *search, const struct climb *from, struct
             continue;
         if (!score_step(search, from, &next, &scored, err))
             return false;
-        if (!scored || !rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
+        if (!scored)
+            continue;
+        if (!rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
             rb_search_explain_loss(search, "greedy", &next.at, &from->at);
             continue;
         }
@@ -130,11 +143,17 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
+    const size_t most = (size_t)search->scenario->n_offers;
+    RB_AUTO(rb_auto_free) int *offers = rb_xcalloc(most, sizeof *offers);
+    RB_AUTO(rb_auto_free) double *floors_uusd = rb_xcalloc(most, sizeof *floors_uusd);
+    const int n = rb_offers_by_floor(search, offers, floors_uusd);
     struct rb_candidate best, reached;
     bool exists = false;
-    for (int offer = 0; offer < search->scenario->n_offers && !(offer > 0 && rb_search_out_of_time(search)); offer++) {
+    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *start;
-        if (!rb_static_best(search, offer, &start, err))
+        if (search->by_laws && exists && floors_uusd[i] > (double)best.estimate.cost_uusd.mean + 1)
+            break;
+        if (!rb_static_best(search, offers[i], &start, err))
             return false;
         if (!start)
             continue;
