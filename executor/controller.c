@@ -85,7 +85,8 @@ void rb_controller_check_over(struct rb_controller *c)
         return;
     }
     if (!c->closing) {
-        begin_closing(c);
+        if (rb_controller_now_us(c) >= c->linger_until_us) // else the next listing comes back to this
+            begin_closing(c);
         return;
     }
     int left = 0;
@@ -258,8 +259,8 @@ void rb_controller_spend(const struct rb_controller *c, int64_t *out_spent_uusd,
 {
     const struct rb_spend_now now = rb_controller_spend_now(c);
     int64_t spent = 0, reserved = 0;
-    for (int i = 0; i < c->n_nodes; i++) {
-        const struct rb_controller_node *n = c->nodes[i];
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
         if (!n->has_row)
             continue;
         spent +=
@@ -347,12 +348,14 @@ void rb_controller_destroy(struct rb_controller *c)
         c->launcher->ops->destroy(c->launcher);
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
-    for (int i = 0; i < c->n_nodes; i++) {
-        rb_controller_disarm(c, &c->nodes[i]->retry_timer);
-        rb_controller_disarm(c, &c->nodes[i]->boot_timer);
-        free(c->nodes[i]);
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        rb_controller_disarm(c, &n->retry_timer);
+        rb_controller_disarm(c, &n->boot_timer);
+        free(n);
     }
     free(c->nodes);
+    free(c->superseded);
     free(c->trials);
     free(c->orphans);
     free(c->listing);
@@ -375,9 +378,10 @@ int rb_controller_each_open_launch(const struct rb_controller *c,
                                    void (*fn)(void *ctx, const struct rb_launch_row *row), void *ctx)
 {
     int n = 0;
-    for (int i = 0; i < c->n_nodes; i++) {
-        const struct rb_launch_row *row = &c->nodes[i]->row;
-        if (!c->nodes[i]->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *launch = rb_controller_launch_at(c, i);
+        const struct rb_launch_row *row = &launch->row;
+        if (!launch->has_row || row->state == RB_LAUNCH_GONE || row->state == RB_LAUNCH_REFUSED)
             continue;
         fn(ctx, row);
         n++;

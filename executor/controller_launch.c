@@ -118,11 +118,26 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a)
     n->absent_since_us = n->acked_us = -1;
 }
 
+// What an earlier controller saw when it closed the run is no longer true.
+static bool forget_leak_check(struct rb_controller *c)
+{
+    struct rb_err err;
+    if (c->meta.leak_checked_at_us < 0)
+        return true;
+    c->meta.leak_checked_at_us = -1;
+    if (rb_journal_leak_check(c->journal, -1, -1, &err))
+        return true;
+    rb_controller_journal_failed(c, &err);
+    return false;
+}
+
 bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a)
 {
     struct rb_controller_node *n = rb_controller_node_at(c, a->node);
     struct rb_err err = {0};
-    n->has_row = false; // a refused attempt before this one costs nothing
+    if (n->has_row)
+        rb_controller_supersede(c, &n->row, &n->billing);
+    n->has_row = false;
     if (!rb_spend_billing(c->config.plan, a->offer, &n->billing, &err)) {
         rb_controller_fail(c, &err);
         return false;
@@ -143,7 +158,7 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
         rb_controller_fail(c, &err);
         return false;
     }
-    n->has_row = rb_controller_write_node(n);
+    n->has_row = rb_controller_write_node(n) && forget_leak_check(c);
     return n->has_row;
 }
 
@@ -157,9 +172,19 @@ static void retry_launch(void *arg)
         rb_controller_send_launch(n);
 }
 
+static void linger(struct rb_controller_node *n)
+{
+    const int64_t us = (n->repeated ? RB_CONTROLLER_LATE_S : RB_CONTROLLER_COPY_S) * RB_US_PER_S;
+    const int64_t until_us = rb_controller_now_us(n->c) + us;
+    if (until_us > n->c->linger_until_us)
+        n->c->linger_until_us = until_us;
+}
+
 static void not_launched(struct rb_controller_node *n, const struct rb_err *err)
 {
     struct rb_controller *c = n->c;
+    if (n->row.state != RB_LAUNCH_INTENT) // something was sent
+        linger(n);
     n->row.state = RB_LAUNCH_REFUSED;
     n->refusals++;
     if (!rb_controller_write_node(n))
@@ -203,7 +228,7 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
 {
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = c->nodes[call->node];
+    struct rb_controller_node *n = call->node;
     const bool ours = n->has_row && n->row.attempt == call->attempt;
     const int infra = call->infra;
     rb_controller_end_call(call);
@@ -281,8 +306,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .placement_group = group_of(n, group),
     };
     n->launching = true;
-    struct rb_controller_call *call =
-        rb_controller_new_call(c, n->id, n->row.attempt, rb_controller_infra_of(c, n->row.infra));
+    struct rb_controller_call *call = rb_controller_new_call(c, n, rb_controller_infra_of(c, n->row.infra));
     struct rb_provider *p = rb_controller_provider_of(n);
     p->ops->launch(p, &launch, launch_answered, call);
 }
@@ -326,18 +350,23 @@ static void copy(char *out, size_t size, const char *text)
 // The instance exists: its name is on disk before anything else happens.
 void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
 {
+    if (n->row.state == RB_LAUNCH_REFUSED)
+        rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
+                           instance->id, rb_controller_node_wanted(n) ? "" : " is ended");
     n->row.state = RB_LAUNCH_ACKED;
     copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
-    if (!rb_controller_write_node(n))
+    const bool wanted = rb_controller_node_wanted(n);
+    if (!(wanted ? rb_controller_write_node(n) : rb_controller_record_end(n->c, n)))
         return;
     n->acked_us = rb_controller_now_us(n->c);
     n->tries = 0;
     rb_controller_disarm(n->c, &n->retry_timer);
     drop_user_data(n);
-    rb_controller_arm_boot(n);
-    if (!rb_controller_node_wanted(n) && rb_controller_record_end(n->c, n))
+    if (wanted)
+        rb_controller_arm_boot(n);
+    else
         rb_controller_end_node(n);
     rb_controller_observe(n, instance);
 }

@@ -34,7 +34,7 @@ static void orphan_answered(void *arg, const struct rb_err *err)
 static void end_orphan(struct rb_controller *c, const struct rb_controller_orphan *o)
 {
     struct rb_provider *p = &c->config.providers[o->infra];
-    p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, -1, 0, o->infra));
+    p->ops->terminate(p, o->instance_id, orphan_answered, rb_controller_new_call(c, NULL, o->infra));
 }
 
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id)
@@ -56,8 +56,8 @@ void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id
 
 static struct rb_controller_node *node_of(struct rb_controller *c, const struct rb_instance *i)
 {
-    for (int k = 0; k < c->n_nodes; k++) {
-        struct rb_controller_node *n = c->nodes[k];
+    for (int k = 0; k < rb_controller_n_launches(c); k++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, k);
         if (!n->has_row)
             continue;
         if ((i->launch_id && strcmp(i->launch_id, n->row.launch_id) == 0) ||
@@ -162,10 +162,10 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
     }
 }
 
-// Ended, and nobody says when. Unknown is never free.
+// Ended, and nobody says when. Unknown is never free; known to have ended before it ran is.
 static void believe_absence(struct rb_controller_node *n)
 {
-    if (n->row.running_unix_us < 0)
+    if (n->row.running_unix_us < 0 && !n->end_known)
         n->row.running_unix_us = n->c->meta.started_unix_us + n->row.intent_us;
     if (!n->end_known)
         rb_controller_note(n->c, "warning", "node %d (%s): the cloud has forgotten when it ran; billed by our clock",
@@ -177,7 +177,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
 {
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = c->nodes[call->node];
+    struct rb_controller_node *n = call->node;
     const bool ours = n->row.attempt == call->attempt;
     rb_controller_end_call(call);
     if (c->dead || !ours)
@@ -198,7 +198,7 @@ static bool ask_by_name(struct rb_controller_node *n)
         return false;
     if (!n->looking) {
         n->looking = true;
-        p->ops->look(p, n->row.instance_id, looked, rb_controller_new_call(n->c, n->id, n->row.attempt, -1));
+        p->ops->look(p, n->row.instance_id, looked, rb_controller_new_call(n->c, n, -1));
     }
     return true;
 }
@@ -230,7 +230,8 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     struct rb_controller_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
-    if (n && (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS))
+    if (n &&
+        (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || n->row.state == RB_LAUNCH_REFUSED))
         rb_controller_settle_launch(n, instance);
     if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
         strcmp(n->row.instance_id, instance->id) == 0) {
@@ -244,8 +245,8 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
 
 static void judge_absences(struct rb_controller *c, int infra, const struct rb_controller_call *call)
 {
-    for (int i = 0; i < c->n_nodes && !c->dead; i++) {
-        struct rb_controller_node *n = c->nodes[i];
+    for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, i);
         if (n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
             !rb_controller_node_is_local(n) && n->listing < call->number && n->acked_us < call->asked_us &&
             rb_controller_infra_of(c, n->row.infra) == infra)
@@ -315,7 +316,7 @@ void rb_controller_list_all(struct rb_controller *c)
         if (c->listing[i])
             continue;
         c->listing[i] = true;
-        struct rb_controller_call *call = rb_controller_new_call(c, -1, 0, i);
+        struct rb_controller_call *call = rb_controller_new_call(c, NULL, i);
         call->number = ++c->n_listings;
         c->config.providers[i].ops->list(&c->config.providers[i], c->config.run_id, listed, call);
     }

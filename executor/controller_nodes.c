@@ -19,9 +19,35 @@ struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int no
     return c->nodes[node];
 }
 
+int rb_controller_n_launches(const struct rb_controller *c)
+{
+    return c->n_nodes + c->n_superseded;
+}
+
+struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i)
+{
+    return i < c->n_nodes ? c->nodes[i] : c->superseded[i - c->n_nodes];
+}
+
+void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row *row, const struct rb_billing *billing)
+{
+    struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
+    *n = (struct rb_controller_node){.c = c,
+                                     .id = row->node,
+                                     .superseded = true,
+                                     .has_row = true,
+                                     .row = *row,
+                                     .billing = *billing,
+                                     .absent_since_us = -1,
+                                     .acked_us = -1};
+    c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_controller_node *));
+    c->superseded[c->n_superseded++] = n;
+}
+
 bool rb_controller_node_wanted(const struct rb_controller_node *n)
 {
-    return n->id < rb_engine_n_nodes(n->c->engine) && rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
+    return !n->superseded && n->id < rb_engine_n_nodes(n->c->engine) &&
+           rb_engine_node(n->c->engine, n->id)->state != RB_OWNED_ENDED;
 }
 
 bool rb_controller_node_exists(const struct rb_controller_node *n)
@@ -61,13 +87,13 @@ bool rb_controller_write_node(struct rb_controller_node *n)
     return false;
 }
 
-struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, int node, int attempt, int infra)
+struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra)
 {
     struct rb_controller_call *call = rb_xcalloc(1, sizeof *call);
     *call = (struct rb_controller_call){.c = c,
                                         .next = c->calls,
                                         .node = node,
-                                        .attempt = attempt,
+                                        .attempt = node ? node->row.attempt : 0,
                                         .infra = infra,
                                         .asked_us = rb_controller_now_us(c)};
     c->calls = call;
@@ -218,7 +244,7 @@ static void end_answered(void *arg, const struct rb_err *err)
 {
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = c->nodes[call->node];
+    struct rb_controller_node *n = call->node;
     rb_controller_end_call(call);
     if (c->dead)
         return;
@@ -254,7 +280,7 @@ void rb_controller_end_node(struct rb_controller_node *n)
     forget(n);
     n->ending = true;
     struct rb_provider *p = rb_controller_provider_of(n);
-    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n->id, n->row.attempt, -1));
+    p->ops->terminate(p, n->row.instance_id, end_answered, rb_controller_new_call(c, n, -1));
 }
 
 static void bill(struct rb_controller_node *n)
@@ -282,7 +308,8 @@ void rb_controller_gone(struct rb_controller_node *n, const char *why)
     if (!lost) {
         if (!rb_controller_write_node(n))
             return;
-        rb_controller_node_gone(c, n->id);
+        if (!n->superseded) // the node of that number has nothing to do with it
+            rb_controller_node_gone(c, n->id);
         rb_controller_pump(c);
         return;
     }
@@ -317,9 +344,10 @@ void rb_controller_unreachable(void *ctx, int node)
 
 bool rb_controller_nodes_settled(const struct rb_controller *c)
 {
-    for (int i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i]->has_row && c->nodes[i]->row.state != RB_LAUNCH_GONE &&
-            c->nodes[i]->row.state != RB_LAUNCH_REFUSED)
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
             return false;
+    }
     return true;
 }

@@ -19,6 +19,8 @@ enum {
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that came up but could not be set up: the job's fault
     RB_CONTROLLER_SAVE_TRIES = 3,
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
+    RB_CONTROLLER_COPY_S = 10,       // copies of one request arrive this close to each other
+    RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
@@ -31,6 +33,7 @@ enum {
 struct rb_controller_node {
     struct rb_controller *c;
     int id;
+    bool superseded; // its launch was refused, and the engine has asked for the node again: see rb_controller_supersede
     bool has_row;
     struct rb_launch_row row; // as journalled
     struct rb_billing billing;
@@ -73,11 +76,11 @@ struct rb_controller_trial {
 struct rb_controller_call {
     struct rb_controller *c;
     struct rb_controller_call *next;
-    int node, attempt; // launch, terminate
+    struct rb_controller_node *node; // launch, look, terminate; NULL: none
+    int attempt;
     int infra;
     uint64_t number; // list: which one
     int64_t asked_us;
-    char instance_id[128]; // terminate; of an orphan where node is -1
 };
 
 // An instance that carries our run's tag but belongs to no launch that is open.
@@ -106,6 +109,8 @@ struct rb_controller {
 
     struct rb_controller_node **nodes; // by the engine's index, [n_nodes]
     int n_nodes;
+    struct rb_controller_node **superseded; // [n_superseded]
+    int n_superseded;
     struct rb_controller_task **tasks; // open ones, in order of their start, [n_tasks]
     int n_tasks;
     struct rb_controller_trial *trials; // [n_trials]
@@ -121,6 +126,7 @@ struct rb_controller {
     uint64_t n_listings;    // asked for so far
     uint64_t believe_after; // answers to earlier ones do not count as listed
     bool recovering;        // nothing is launched before every infra was listed
+    int64_t linger_until_us; // not over before: a copy of a refused launch may still arrive
     bool closing;           // all over but the last listing
     bool over;              // finished was or will be called
     int leak_tries;
@@ -165,6 +171,12 @@ bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_nodes.c
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new
+// Every launch, superseded ones after the nodes; i < rb_controller_n_launches.
+int rb_controller_n_launches(const struct rb_controller *c);
+struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i);
+// A copy of a request may arrive long after it was refused. The refused launch is remembered beside the one that takes its
+// place: an instance that belongs to it is ended and billed under its name.
+void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row *row, const struct rb_billing *billing);
 bool rb_controller_node_wanted(const struct rb_controller_node *n);                  // the engine still owns it
 bool rb_controller_node_exists(const struct rb_controller_node *n);  // an instance that nobody has told to end
 bool rb_controller_node_is_local(const struct rb_controller_node *n); // this machine: nobody else knows of it
@@ -185,7 +197,7 @@ void rb_controller_gone(struct rb_controller_node *n,
                         const char *why); // seen to have ended, whoever ended it
 void rb_controller_unreachable(void *ctx, int node);
 bool rb_controller_nodes_settled(const struct rb_controller *c);
-struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, int node, int attempt, int infra);
+struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra);
 void rb_controller_end_call(struct rb_controller_call *call);
 void rb_controller_free_calls(struct rb_controller *c);
 

@@ -24,6 +24,19 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     return true;
 }
 
+// The row becomes its node's launch; what stood there was refused.
+static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row, struct rb_err *err)
+{
+    struct rb_controller_node *n = rb_controller_node_at(c, row->node);
+    if (n->has_row)
+        rb_controller_supersede(c, &n->row, &n->billing);
+    n->row = *row;
+    n->has_row = true;
+    n->refusals += n->row.state == RB_LAUNCH_REFUSED;
+    n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
+    return rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err);
+}
+
 // Rows come by (node, attempt): the last one of a node is its current launch.
 static bool load_launches(struct rb_controller *c, struct rb_err *err)
 {
@@ -36,18 +49,15 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
             rows[i].offer >= c->config.plan->n_offers || rb_controller_infra_of(c, rows[i].infra) < 0)
             return rb_err_set(err, RB_ERR_INVALID, "the journal names node %d on %s, which its events and plan do not",
                               rows[i].node, rows[i].infra);
-        struct rb_controller_node *n = rb_controller_node_at(c, rows[i].node);
-        n->row = rows[i];
-        n->has_row = true;
-        n->refusals += n->row.state == RB_LAUNCH_REFUSED;
-        if (!rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err))
+        if (!load_launch(c, &rows[i], err))
             return false;
-        n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
     }
     for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
         if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
-            rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
+            rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt) {
+            rb_controller_supersede(c, &c->nodes[i]->row, &c->nodes[i]->billing);
             c->nodes[i]->has_row = false; // the budget said no; it may say yes now
+        }
     return true;
 }
 
@@ -181,6 +191,8 @@ void rb_controller_repeat_orders(struct rb_controller *c)
     settle_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
+    for (int i = 0; i < c->n_superseded && !c->dead; i++)
+        rb_controller_end_node(c->superseded[i]);
     rb_controller_arm_wake(c);
     rb_controller_pump(c);
     if (c->config.go_on)
