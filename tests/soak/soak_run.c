@@ -1,0 +1,394 @@
+#include "soak_run.h"
+
+#include "executor/controller.h"
+#include "fake_reports.h"
+#include "providers/http.h"
+#include "soak_random.h"
+#include "soak_world.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND_US INT64_C(1000000)
+#define MINUTE_US (60 * SECOND_US)
+#define LIFE_US   (24 * 60 * MINUTE_US) // a controller that takes longer hangs
+#define AFTER_US  (10 * MINUTE_US)      // for whatever is still on its way when the run is over
+
+enum { MAX_GIVEN_UP = 6 }; // a run that gave up is resumed so often, then stays as it is
+
+static const char run_id[] = "soak-run";
+
+struct run {
+    const struct soak_options *options;
+    struct soak_outcome *out;
+    struct rb_arena arena;
+    struct soak_world world;
+    struct soak_cloud cloud;
+    struct fake_machines machines;
+    char dir[64], journal_path[96];
+    struct rb_http *http;
+    struct rb_provider provider;
+    struct rb_journal *journal;
+    struct rb_controller *controller;
+    bool finished;
+    enum rb_job_outcome outcome;
+    struct rb_err err; // code NONE: it ended well
+};
+
+static void must(bool ok, const struct rb_err *err)
+{
+    if (!ok) {
+        fprintf(stderr, "soak run: %s\n", err->message);
+        abort();
+    }
+}
+
+static void say(const struct run *r, const char *kind, const char *text)
+{
+    if (r->options->verbose)
+        fprintf(stderr, "%10.3f %s: %s\n", (double)r->cloud.v.now_us / 1e6, kind, text);
+}
+
+// --- accidents
+
+struct accident {
+    struct run *run;
+    struct soak_accident what;
+};
+
+static void befall(void *arg)
+{
+    struct accident *a = arg;
+    struct run *r = a->run;
+    char text[64];
+    snprintf(text, sizeof text, "%.0f s", (double)(a->what.jump_us + a->what.sleep_us) / 1e6);
+    say(r, a->what.sleep_us ? "the host sleeps" : "the host's clock jumps", text);
+    if (a->what.sleep_us)
+        soak_cloud_sleep(&r->cloud, a->what.sleep_us);
+    else
+        soak_cloud_jump(&r->cloud, a->what.jump_us);
+    r->out->n_sleeps += a->what.sleep_us != 0;
+    r->out->n_jumps += a->what.jump_us != 0;
+    free(a);
+}
+
+static void schedule_accidents(struct run *r)
+{
+    for (int i = 0; i < r->world.n_accidents; i++) {
+        struct accident *a = rb_xcalloc(1, sizeof *a);
+        *a = (struct accident){.run = r, .what = r->world.accidents[i]};
+        r->cloud.v.loop.timer_start(&r->cloud.v, a->what.at_us, befall, a);
+    }
+}
+
+// --- one controller
+
+static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
+{
+    (void)ctx, (void)err;
+    rb_buf_puts(out, "#cloud-config\n");
+    strcpy(host_key, "ssh-ed25519 AAAA");
+    return true;
+}
+
+static void talk(void *ctx, const char *kind, const char *text)
+{
+    say(ctx, kind, text);
+}
+
+static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
+{
+    struct run *r = ctx;
+    (void)reason;
+    r->finished = true;
+    r->outcome = outcome;
+    r->err = err ? *err : (struct rb_err){0};
+}
+
+static void open_journal(struct run *r)
+{
+    struct rb_err err;
+    if (access(r->journal_path, F_OK) == 0) {
+        must(rb_journal_open(r->journal_path, &r->journal, &err), &err);
+    } else {
+        const struct rb_journal_meta meta = {.run_id = run_id,
+                                             .plan_sha256 = "0",
+                                             .owner = "us",
+                                             .started_unix_us = virtual_loop_unix_us(&r->cloud.v),
+                                             .deadline_us = -1,
+                                             .budget_uusd = -1};
+        must(rb_journal_create(r->journal_path, &meta, &r->journal, &err), &err);
+    }
+    must(rb_journal_relax(r->journal, &err), &err);
+}
+
+static void open_provider(struct run *r)
+{
+    const struct rb_provider_ops *ops;
+    char region[64];
+    struct rb_err err;
+    must(rb_http_create(&r->cloud.v.loop, &r->http, &err), &err);
+    must(rb_provider_find(r->world.infra, &ops, region, &err), &err);
+    const struct rb_provider_config config = {
+        .loop = &r->cloud.v.loop, .http = r->http, .region = region, .loopback_only = true};
+    must(ops->create(&config, &r->provider, &err), &err);
+}
+
+static void open_controller(struct run *r, bool go_on)
+{
+    struct rb_err err;
+    const struct rb_controller_config config = {
+        .loop = &r->cloud.v.loop,
+        .plan = r->world.plan,
+        .journal = r->journal,
+        .run_id = run_id,
+        .run_dir = r->dir,
+        .providers = &r->provider,
+        .infras = &r->world.infra,
+        .n_providers = 1,
+        .launcher = fake_machines_launcher,
+        .launcher_ctx = &r->machines,
+        .birth = birth,
+        .ssh_user = "rb",
+        .ssh_port = 22,
+        .poll_us = 5 * SECOND_US, // as rbrun against a real cloud
+        .boot_timeout_us = 900 * SECOND_US,
+        .capacity_retries = 10,
+        .go_on = go_on,
+        .talk = talk,
+        .finished = finished,
+        .ctx = r,
+    };
+    must(rb_controller_create(&config, &r->controller, &err), &err);
+    rb_controller_start(r->controller);
+}
+
+// As if the process had ended: what it sent still arrives, what comes back finds nobody.
+static void close_controller(struct run *r)
+{
+    r->provider.ops->destroy(&r->provider);
+    rb_http_destroy(r->http);
+    rb_controller_destroy(r->controller);
+    rb_journal_close(r->journal);
+    r->controller = NULL;
+    r->journal = NULL;
+}
+
+static void step_until(struct run *r, int64_t at_us, bool even_if_finished)
+{
+    while (r->cloud.v.now_us < at_us && (even_if_finished || !r->finished) && virtual_loop_step(&r->cloud.v))
+        ;
+}
+
+static bool goes_on(const struct rb_cloud_instance *i)
+{
+    return i->state != RB_CLOUD_SHUTTING_DOWN && i->state != RB_CLOUD_TERMINATED;
+}
+
+static int count_alive(const struct run *r)
+{
+    int n = 0;
+    for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++)
+        n += goes_on(rb_cloud_instance(r->cloud.cloud, k));
+    return n;
+}
+
+// It said that nothing is left: that is true at that instant, or it is a lie.
+static void check_claim(struct run *r)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal_meta meta;
+    struct rb_err err;
+    rb_arena_init(&arena);
+    must(rb_journal_meta(r->journal, &arena, &meta, &err), &err);
+    r->out->false_claims += meta.leak_checked_at_us >= 0 && meta.instances_left == 0 && count_alive(r) > 0;
+}
+
+enum ending { ENDED_WELL, DIED, GAVE_UP, HANGS };
+
+static enum ending live(struct run *r, const struct soak_death *death)
+{
+    const bool resumed = r->out->n_lives++ > 0;
+    open_journal(r);
+    open_provider(r);
+    rb_journal_die(r->journal, death ? death->write : 0,
+                   death && death->at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
+    r->finished = false;
+    open_controller(r, resumed);
+    step_until(r, r->cloud.v.now_us + LIFE_US, false);
+    const bool died = death && rb_journal_n_writes(r->journal) >= death->write;
+    say(r, "the controller", !r->finished ? "hangs" : died ? "died" : r->err.code ? r->err.message : "has finished");
+    if (!r->finished)
+        return HANGS;
+    if (died)
+        return DIED;
+    check_claim(r);
+    return r->err.code || r->outcome != RB_JOB_COMPLETE ? GAVE_UP : ENDED_WELL;
+}
+
+// Dies as the seed says; what gave up is resumed, as its user would.
+static void live_to_the_end(struct run *r)
+{
+    int n_given_up = 0;
+    for (;;) {
+        const struct soak_death *death =
+            r->out->n_deaths < r->world.n_deaths ? &r->world.deaths[r->out->n_deaths] : NULL;
+        const enum ending ending = live(r, death);
+        snprintf(r->out->how, sizeof r->out->how, "%.255s", r->err.code ? r->err.message : "complete");
+        r->out->complete = ending == ENDED_WELL;
+        r->out->hangs = ending == HANGS;
+        r->out->n_deaths += ending == DIED;
+        n_given_up += ending == GAVE_UP;
+        if (ending == ENDED_WELL || ending == HANGS || n_given_up == MAX_GIVEN_UP)
+            return;
+        close_controller(r);
+        step_until(r, r->cloud.v.now_us + (ending == DIED ? death->pause_us : MINUTE_US), true);
+    }
+}
+
+// --- what must be true
+
+static void id_of(const struct run *r, const struct rb_cloud_instance *i, char out[static 128])
+{
+    if (r->world.is_gcp)
+        snprintf(out, 128, "%s.%s", i->name, i->zone);
+    else
+        snprintf(out, 128, "%s", i->id);
+}
+
+static bool is_answered_for(const struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *rows,
+                            int n)
+{
+    char id[128];
+    id_of(r, i, id);
+    for (int k = 0; k < n; k++)
+        if (strcmp(rows[k].instance_id, id) == 0) {
+            const int64_t cloud_uusd = rb_cloud_bill(i, soak_cloud_now_us(&r->cloud)).total_uusd;
+            char text[256];
+            snprintf(text, sizeof text, "node %d.%d %s: cloud %lld, run %lld (ran %lld..%lld, we say %lld..%lld)",
+                     rows[k].node, rows[k].attempt, id, (long long)cloud_uusd, (long long)rows[k].cost_uusd,
+                     (long long)i->running_us, (long long)i->ended_us, (long long)rows[k].running_unix_us,
+                     (long long)rows[k].terminated_unix_us);
+            if (cloud_uusd != rows[k].cost_uusd)
+                say(r, "bills differ", text);
+            return true;
+        }
+    say(r, "nobody answers for", id);
+    return false;
+}
+
+static void check_money(struct run *r)
+{
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n;
+    must(rb_journal_launches(r->journal, &r->arena, &rows, &n, &err), &err);
+    for (int k = 0; k < n; k++)
+        r->out->run_uusd += rows[k].cost_uusd;
+    for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++) {
+        const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
+        r->out->cloud_uusd += rb_cloud_bill(i, soak_cloud_now_us(&r->cloud)).total_uusd;
+        r->out->launched_twice += !is_answered_for(r, i, rows, n);
+    }
+}
+
+static void check_end(struct run *r)
+{
+    const struct rb_chaos *chaos = rb_cloud_chaos(r->cloud.cloud);
+    r->out->leaked = count_alive(r);
+    r->out->lost_reports = fake_reports_lost(&r->machines, r->journal);
+    r->out->n_instances = rb_cloud_n_instances(r->cloud.cloud);
+    r->out->n_requests = r->cloud.n_requests;
+    r->out->virtual_us = r->cloud.v.now_us;
+    check_money(r);
+    for (int k = 0; k < chaos->rules.n; k++)
+        r->out->n_faults[chaos->rules.rules[k].fault] += chaos->counts[k].fired;
+    memcpy(r->out->n_wire_faults, r->cloud.n_wire_faults, sizeof r->out->n_wire_faults);
+}
+
+bool soak_outcome_is_good(const struct soak_outcome *o)
+{
+    return o->leaked == 0 && o->launched_twice == 0 && o->lost_reports == 0 && o->false_claims == 0 && !o->hangs &&
+           o->cloud_uusd == o->run_uusd;
+}
+
+// --- from beginning to end
+
+static void make_dir(struct run *r)
+{
+    const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; // thousands of journals: not on a disk
+    char keys[96];
+    snprintf(r->dir, sizeof r->dir, "%s/rb-soak-XXXXXX", shm);
+    if (!mkdtemp(r->dir))
+        abort();
+    snprintf(keys, sizeof keys, "%s/keys", r->dir);
+    mkdir(keys, 0700);
+    snprintf(r->journal_path, sizeof r->journal_path, "%s/journal.db", r->dir);
+}
+
+static void remove_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        char name[512];
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (unlink(name) != 0)
+            remove_dir(name);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+static void set_up(struct run *r)
+{
+    const uint64_t seed = r->options->seed;
+    soak_random_seed(seed);
+    make_dir(r);
+    rb_arena_init(&r->arena);
+    soak_world_init(&r->world, seed, r->options->is_gcp, &r->arena);
+    if (r->options->verbose)
+        fprintf(stderr, "%s%s", rb_buf_str(&r->world.yaml), rb_buf_str(&r->world.chaos));
+    soak_cloud_init(&r->cloud, seed, rb_buf_str(&r->world.yaml), r->world.prices, rb_buf_str(&r->world.chaos),
+                    r->options->account);
+    r->cloud.is_gcp = r->world.is_gcp;
+    r->cloud.wire = r->world.wire;
+    const struct fake_site site = soak_cloud_site(&r->cloud);
+    fake_machines_init(&r->machines, &site, seed);
+    r->machines.training.fails = r->world.training.fails;
+    r->machines.training.yields = r->world.training.yields;
+    r->machines.training.hangs = r->world.training.hangs;
+    r->machines.training.save_fails = r->world.training.save_fails;
+    r->cloud.died = fake_machines_died;
+    r->cloud.died_ctx = &r->machines;
+    schedule_accidents(r);
+}
+
+static void take_down(struct run *r)
+{
+    close_controller(r);
+    while (virtual_loop_step(&r->cloud.v)) // what is still under way frees itself
+        ;
+    fake_machines_finish(&r->machines);
+    soak_cloud_finish(&r->cloud);
+    soak_world_finish(&r->world);
+    rb_arena_finish(&r->arena);
+    remove_dir(r->dir);
+}
+
+void soak_run(const struct soak_options *options, struct soak_outcome *out)
+{
+    struct run r = {.options = options, .out = out};
+    *out = (struct soak_outcome){0};
+    set_up(&r);
+    live_to_the_end(&r);
+    step_until(&r, r.cloud.v.now_us + AFTER_US, true);
+    check_end(&r);
+    take_down(&r);
+}

@@ -1,0 +1,34 @@
+// One run of a seed's world, with as many controllers as it takes, and what must be true after it.
+#ifndef RB_TESTS_SOAK_RUN_H
+#define RB_TESTS_SOAK_RUN_H
+
+#include "providers/mock/chaos.h"
+#include "soak_cloud.h"
+
+struct soak_options {
+    uint64_t seed;
+    bool is_gcp;
+    const struct rb_mock_gcp_account *account;
+    bool verbose; // what the controllers say, with the virtual time, on stderr
+};
+
+struct soak_outcome {
+    // What must not be.
+    int leaked;         // instances that go on after the run
+    int launched_twice; // instances that no launch of the journal answers for
+    int lost_reports;   // lines of trials whose work counted that do not stand exactly once in the journal
+    int false_claims;   // controllers that said "no instance left" while there was one
+    bool hangs;
+    int64_t cloud_uusd, run_uusd; // the same
+    // What happened.
+    bool complete;      // else: stopped
+    int n_instances, n_lives, n_deaths, n_jumps, n_sleeps;
+    int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;
+    int64_t virtual_us;
+    char how[256];      // how its last controller ended
+};
+
+void soak_run(const struct soak_options *options, struct soak_outcome *out);
+bool soak_outcome_is_good(const struct soak_outcome *o);
+
+#endif

@@ -1,0 +1,304 @@
+#include "soak_world.h"
+
+#include "base/stream.h"
+#include "engine/rungs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_US INT64_C(60000000)
+
+struct draw {
+    struct rb_stream s;
+};
+
+static void must(bool ok, const struct rb_err *err)
+{
+    if (!ok) {
+        fprintf(stderr, "soak world: %s\n", err->message);
+        abort();
+    }
+}
+
+static double uniform(struct draw *d, double low, double high)
+{
+    return low + (high - low) * rb_stream_uniform(&d->s);
+}
+
+static int below(struct draw *d, int n)
+{
+    return (int)rb_stream_below(&d->s, (uint64_t)n);
+}
+
+// Half of all faults are not in a world at all; the others come rarely or often.
+static double probability(struct draw *d, double often)
+{
+    const double u = rb_stream_uniform(&d->s);
+    return u < 0.5 ? 0 : u < 0.8 ? often * 0.2 : often;
+}
+
+// --- the cloud
+
+static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                             "mock/us-east-1,four.gpus,T4,4,16,16,64,on_demand,3.6173\n"
+                             "mock/us-east-1,four.gpus,T4,4,16,16,64,spot,1.1391\n"
+                             "mock/us-east-1,disk,,,,,,,0.000109589041\n"
+                             "gcp/us-central1,a2-highgpu-4g,A100,4,40,48,340,on_demand,14.6938\n"
+                             "gcp/us-central1,a2-highgpu-4g,A100,4,40,48,340,spot,7.7131\n"
+                             "gcp/us-central1,disk,,,,,,,0.000136986301\n";
+
+static void write_cloud(struct soak_world *w, struct draw *d)
+{
+    struct rb_buf *b = &w->yaml;
+    rb_buf_puts(b, "format: rb-mock/1\nprices: prices.csv\nprovisioning:\n");
+    rb_buf_printf(
+        b,
+        "  - {infra: \"*\", instance_type: \"*\", market: spot, queue_s: {distribution: lognormal, mean: %.1f, "
+        "cv: 0.5}, init_s: {distribution: lognormal, mean: 15, cv: 0.3}, capacity_failure: %.3f, "
+        "preemption_per_hour: %.1f}\n",
+        uniform(d, 2, 20), probability(d, 0.1), probability(d, 10));
+    rb_buf_printf(
+        b,
+        "  - {infra: \"*\", instance_type: \"*\", market: \"*\", queue_s: {distribution: lognormal, mean: %.1f, "
+        "cv: 0.5}, init_s: {distribution: lognormal, mean: 15, cv: 0.3}, capacity_failure: %.3f}\n",
+        uniform(d, 2, 20), probability(d, 0.1));
+    rb_buf_printf(b, "shutdown_s: {distribution: lognormal, mean: %.1f, cv: 0.5}\n", uniform(d, 0.5, 30));
+    rb_buf_printf(b, "visible_after_s: {distribution: lognormal, mean: %.1f, cv: 0.5}\n", uniform(d, 0.1, 25));
+    rb_buf_printf(b, "tags_fade_s: %.1f\n", uniform(d, 5, 120));
+    if (below(d, 3) == 0)
+        rb_buf_printf(b,
+                      "pools:\n  - {instance_type: \"*\", market: spot, steps: [{after_s: 0, max: %d}, "
+                      "{after_s: %d, max: %d}]}\n",
+                      1 + below(d, 4), 60 + below(d, 400), below(d, 3));
+    if (below(d, 3) == 0)
+        rb_buf_printf(b,
+                      "throttle:\n  - {action: %s, burst: %d, per_s: %.2f}\n  - {action: %s, burst: 4, per_s: 0.3}\n",
+                      w->is_gcp ? "instances.insert" : "RunInstances", 1 + below(d, 3), uniform(d, 0.05, 0.5),
+                      w->is_gcp ? "instances.delete" : "TerminateInstances");
+}
+
+// --- its faults
+
+static void rule(struct soak_world *w, struct draw *d, const char *where, const char *what, double often)
+{
+    const double p = probability(d, often);
+    if (p > 0)
+        rb_buf_printf(&w->chaos, "  - {where: {front: %s%s%s}, when: {probability: %.4f}, what: %s}\n",
+                      w->is_gcp ? "gcp" : "ec2", *where ? ", " : "", where, p, what);
+}
+
+// Of every call that changes something.
+static void write_change_faults(struct soak_world *w, struct draw *d, const char *action)
+{
+    char where[64];
+    snprintf(where, sizeof where, "action: %s", action);
+    rule(w, d, where, "lost_response", 0.3);
+    rule(w, d, where, "{html_502: {after_effect: true}}", 0.1);
+    rule(w, d, where, "html_502", 0.1);
+    rule(w, d, where, "{truncated_body: {fraction: 0.7}}", 0.15);
+    rule(w, d, where, "throttle", 0.3);
+    rule(w, d, where, "connection_reset", 0.1);
+    rule(w, d, where, "{slow_drip: {bytes_per_s: 40}}", 0.1);
+    rule(w, d, where,
+         w->is_gcp ? "{error: {status: 503, code: backendError, after_effect: true}}"
+                   : "{error: {status: 500, code: InternalError, after_effect: true}}",
+         0.15);
+}
+
+static void write_look_faults(struct soak_world *w, struct draw *d, const char *action)
+{
+    char where[64], page[64];
+    snprintf(where, sizeof where, "action: %s", action);
+    snprintf(page, sizeof page, "{partial_page: {items: %d}}", below(d, 3));
+    rule(w, d, where, page, 0.5);
+    rule(w, d, where, "html_502", 0.2);
+    rule(w, d, where, "{truncated_body: {fraction: 0.4}}", 0.2);
+    rule(w, d, where, "throttle", 0.2);
+    rule(w, d, where, "connection_reset", 0.2);
+    rule(w, d, where, "{slow_drip: {bytes_per_s: 200}}", 0.1);
+}
+
+static void write_chaos(struct soak_world *w, struct draw *d)
+{
+    rb_buf_puts(&w->chaos, "format: rb-chaos/1\nrules:\n"
+                           "  - {where: {front: ec2, action: nothing}, what: throttle}\n"); // never an empty list
+    if (w->is_gcp) {
+        write_change_faults(w, d, "instances.insert");
+        write_change_faults(w, d, "instances.delete");
+        write_look_faults(w, d, "instances.aggregatedList");
+        write_look_faults(w, d, "instances.get");
+        write_look_faults(w, d, "zoneOperations.wait");
+        rule(w, d, "action: instances.aggregatedList", "{unreachable: {zone: us-central1-b}}", 0.3);
+        rule(w, d, "action: token", "html_502", 0.2);
+        rule(w, d, "action: instances.insert", "{error: {status: 503, code: ZONE_RESOURCE_POOL_EXHAUSTED}}", 0.2);
+    } else {
+        write_change_faults(w, d, "RunInstances");
+        write_change_faults(w, d, "TerminateInstances");
+        write_look_faults(w, d, "DescribeInstances");
+        write_look_faults(w, d, "DescribeImages");
+        rule(w, d, "action: RunInstances", "{error: {status: 500, code: InsufficientInstanceCapacity}}", 0.3);
+        rule(w, d, "action: TerminateInstances", "{error: {status: 400, code: InvalidInstanceID.NotFound}}", 0.3);
+    }
+    rule(w, d, "", "{clock_skew: {by: 20m}}", 0.05);
+    rule(w, d, "", "fails_to_start", 0.15);
+    rule(w, d, "", "never_boots", 0.1);
+    rule(w, d, "", "{boots_slowly: {factor: 5}}", 0.3);
+    rule(w, d, "", "{dies_at: {after: 3m}}", 0.2);
+    rule(w, d, "", "wrong_market", 0.3);
+    rule(w, d, "market: spot", "{interrupted: {after: 4m}}", 0.3);
+}
+
+static void choose_wire(struct soak_world *w, struct draw *d)
+{
+    w->wire = (struct soak_wire_faults){
+        .refused = probability(d, 0.05),
+        .lost_request = probability(d, 0.05),
+        .late_request = probability(d, 0.05),
+        .late_answer = probability(d, 0.05),
+        .repeated = probability(d, 0.1),
+    };
+    w->training = (struct fake_training){
+        .fails = probability(d, 0.1),
+        .yields = probability(d, 0.2),
+        .hangs = probability(d, 0.05),
+        .save_fails = probability(d, 0.1),
+    };
+}
+
+// --- the job and its plan
+
+static const struct rb_job *read_job(const struct soak_world *w, struct draw *d, struct rb_arena *arena)
+{
+    struct rb_job *job = rb_arena_alloc(arena, sizeof *job);
+    RB_AUTO(rb_buf_finish) struct rb_buf yaml = RB_BUF_INIT;
+    struct rb_doc doc;
+    struct rb_err err;
+    const char *disk = below(d, 2) ? ", disk_size: 120GB" : "";
+    rb_buf_printf(&yaml,
+                  "name: soak\nseed: 3\nmetric: {name: val_acc, goal: maximize}\n"
+                  "parameters: {lr: {min: 0.1, max: 0.9}}\n"
+                  "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: 9, eta: 3}\n"
+                  "trial: {gpus: 2, timeout: 60s, max_restarts: 50}\nrun: python train.py $RB_ARGS\n"
+                  "resources: {infra: [%s], instance_types: [%s]%s}\n",
+                  5 + below(d, 8), w->infra, w->is_gcp ? "a2-highgpu-4g" : "four.gpus", disk);
+    must(rb_doc_parse_yaml(&doc, "soak job", rb_buf_str(&yaml), yaml.len, &err), &err);
+    must(rb_job_read(doc.root, NULL, 0, arena, job, &err), &err);
+    rb_doc_finish(&doc);
+    return job;
+}
+
+static const struct rb_catalog *read_prices(struct rb_arena *arena)
+{
+    struct rb_catalog *catalog = rb_arena_alloc(arena, sizeof *catalog);
+    struct rb_csv csv;
+    struct rb_err err;
+    must(rb_csv_parse(&csv, "prices.csv", prices, strlen(prices), &err), &err);
+    must(rb_catalog_from_csv(&csv, arena, catalog, &err), &err);
+    rb_csv_finish(&csv);
+    return catalog;
+}
+
+// The infra's two offers: on demand, spot.
+static const struct rb_offer *choose_offers(const struct soak_world *w, const struct rb_catalog *catalog,
+                                            struct rb_arena *arena)
+{
+    struct rb_offer *offers = rb_arena_array(arena, 2, sizeof *offers);
+    for (int i = 0; i < catalog->n_offers; i++)
+        if (strcmp(catalog->offers[i].infra, w->infra) == 0)
+            offers[catalog->offers[i].market == RB_MARKET_SPOT] = catalog->offers[i];
+    return offers;
+}
+
+static void make_stage(struct draw *d, const struct rb_rung *rung, struct rb_arena *arena, struct rb_plan_stage *out)
+{
+    struct rb_plan_nodes *nodes = rb_arena_array(arena, 2, sizeof *nodes);
+    int n = 0;
+    const int on_demand = below(d, 3), spot = below(d, 3);
+    if (on_demand > 0 || spot == 0)
+        nodes[n++] = (struct rb_plan_nodes){.offer = 0, .count = on_demand > 0 ? on_demand : 1};
+    if (spot > 0)
+        nodes[n++] = (struct rb_plan_nodes){.offer = 1, .count = spot};
+    *out = (struct rb_plan_stage){.trials = rung->trials,
+                                  .resource_start = rung->resource_start,
+                                  .resource_end = rung->resource_end,
+                                  .gpus_per_trial = 2,
+                                  .trials_per_gpu = 1,
+                                  .waves = 1,
+                                  .nodes = nodes,
+                                  .n_nodes = n};
+}
+
+// Of Compute Engine, which has no default.
+static const struct rb_key_value images[] = {{"gcp/us-central1", "projects/rbmock/global/images/rbmock-linux"}};
+
+static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, struct rb_arena *arena)
+{
+    struct rb_plan *plan = rb_arena_alloc(arena, sizeof *plan);
+    const struct rb_job *job = read_job(w, d, arena);
+    const struct rb_catalog *catalog = read_prices(arena);
+    struct rb_rung_table table;
+    struct rb_err err;
+    must(rb_rungs_of_job(job, &table, &err), &err);
+    struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)table.n, sizeof *stages);
+    for (int i = 0; i < table.n; i++)
+        make_stage(d, &table.rungs[i], arena, &stages[i]);
+    *plan = (struct rb_plan){.tool = "test",
+                             .job_path = "",
+                             .job = job,
+                             .policy = "elastic",
+                             .planner = "static",
+                             .deadline_us = -1,
+                             .deadline_at_us = -1,
+                             .budget_uusd = -1,
+                             .stages = stages,
+                             .n_stages = table.n,
+                             .offers = choose_offers(w, catalog, arena),
+                             .n_offers = 2,
+                             .images = images,
+                             .n_images = 1,
+                             .catalog = catalog};
+    return plan;
+}
+
+// --- what befalls the controller
+
+// All of it together stays below the hour for which EC2 remembers an ended instance: after that nobody can know its bill.
+static void choose_accidents(struct soak_world *w, struct draw *d)
+{
+    w->n_accidents = below(d, SOAK_MAX_ACCIDENTS);
+    for (int i = 0; i < w->n_accidents; i++) {
+        const bool sleeps = below(d, 3) == 0;
+        w->accidents[i] = (struct soak_accident){
+            .at_us = (int64_t)uniform(d, 0, 15 * (double)MINUTE_US),
+            .jump_us = sleeps ? 0 : (int64_t)uniform(d, -120 * (double)MINUTE_US, 120 * (double)MINUTE_US),
+            .sleep_us = sleeps ? (int64_t)uniform(d, 0, 8 * (double)MINUTE_US) : 0,
+        };
+    }
+    w->n_deaths = below(d, SOAK_MAX_DEATHS);
+    for (int i = 0; i < w->n_deaths; i++)
+        w->deaths[i] = (struct soak_death){
+            .write = 1 + below(d, 120),
+            .at = below(d, 2) == 0,
+            .pause_us = below(d, 2) ? (int64_t)uniform(d, 0, 5 * (double)MINUTE_US) : 0,
+        };
+}
+
+void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena)
+{
+    struct draw d;
+    rb_stream_init(&d.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
+    *w =
+        (struct soak_world){.is_gcp = is_gcp, .infra = is_gcp ? "gcp/us-central1" : "mock/us-east-1", .prices = prices};
+    write_cloud(w, &d);
+    write_chaos(w, &d);
+    choose_wire(w, &d);
+    w->plan = make_plan(w, &d, arena);
+    choose_accidents(w, &d);
+}
+
+void soak_world_finish(struct soak_world *w)
+{
+    rb_buf_finish(&w->yaml);
+    rb_buf_finish(&w->chaos);
+}

@@ -1,0 +1,40 @@
+// What a seed means: a cloud with its moods, a job, a plan for it, and what befalls the controller.
+#ifndef RB_TESTS_SOAK_WORLD_H
+#define RB_TESTS_SOAK_WORLD_H
+
+#include "base/buf.h"
+#include "engine/plan.h"
+#include "fake_launcher.h"
+#include "soak_cloud.h"
+
+enum { SOAK_MAX_DEATHS = 4, SOAK_MAX_ACCIDENTS = 6 };
+
+struct soak_accident {
+    int64_t at_us;
+    int64_t jump_us;  // the host's wall clock is set; 0: not
+    int64_t sleep_us; // the host sleeps; 0: not
+};
+
+struct soak_world {
+    bool is_gcp;
+    const char *infra;            // "mock/us-east-1"
+    struct rb_buf yaml, chaos;    // rb-mock/1, rb-chaos/1
+    const char *prices;
+    struct soak_wire_faults wire;
+    struct fake_training training; // probabilities; times stay
+    struct rb_plan *plan;
+    struct soak_accident accidents[SOAK_MAX_ACCIDENTS];
+    int n_accidents;
+    struct soak_death {
+        int64_t write;    // the life ends at its write of that number
+        bool at;          // not one side effect further
+        int64_t pause_us; // nobody is there before the next
+    } deaths[SOAK_MAX_DEATHS];
+    int n_deaths;
+};
+
+// Everything lives in the arena but the two texts.
+void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena);
+void soak_world_finish(struct soak_world *w);
+
+#endif
