@@ -79,6 +79,9 @@ static void end_node(struct rb_engine *e, int node, const char *reason)
     n->state = RB_OWNED_ENDED;
     n->ended_us = e->now_us;
     n->end_reason = reason;
+    if (e->nodes[node].draining)
+        e->n_draining--;
+    e->nodes[node].draining = false;
     rb_engine_update_place(e, node);
 }
 
@@ -143,9 +146,11 @@ void rb_engine_on_node_lost(struct rb_engine *e, const struct rb_event *event)
     if (!live_node(e, event->node))
         return;
     rb_engine_lose_trials_on(e, event->node);
+    const struct node lost = e->nodes[event->node];
     end_node(e, event->node, "lost");
     rb_engine_forget_ended(e);
-    const struct node lost = e->nodes[event->node];
+    if (lost.draining)
+        return;
     request_as(e, lost.pub.offer, lost.pub.stage, lost.pub.ordinal, lost.pub.attempt + 1, lost.allocated,
                "replaces a lost node");
 }

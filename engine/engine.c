@@ -158,6 +158,7 @@ void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb
     if (e->out_of_nodes)
         rb_engine_on_stop(e, RB_STOP_CAPACITY);
     if (e->outcome == RB_JOB_RUNNING && e->places_changed) {
+        rb_engine_release_drained(e);
         rb_engine_start_waiting(e);
         rb_engine_ask(e);
     }

@@ -33,6 +33,7 @@ struct trial {
 struct node {
     struct rb_owned_node pub;
     bool allocated;          // belongs to the current phase's allocation: trials may be placed on it
+    bool draining;           // no longer listed, but trials still run on it: it is given back when the last has left
 };
 
 struct rb_engine {
@@ -71,6 +72,7 @@ struct rb_engine {
     int n_nodes, nodes_cap;
     int *owned;              // numbers of nodes that have not ended, ascending
     int n_owned, owned_cap;
+    int n_draining;
     struct rb_places places; // the nodes trials may be placed on
     struct rb_slot *slots;   // of the trial being placed, [slots_cap]
     int slots_cap;
@@ -87,6 +89,7 @@ void rb_engine_advance(struct rb_engine *e);    // all groups the tuner has, a n
 void rb_engine_ask(struct rb_engine *e);        // an on_demand tuner, for as long as a trial could start at once
 void rb_engine_reallocate(struct rb_engine *e); // owned nodes become what the allocation lists
 void rb_engine_resize_pool(struct rb_engine *e, int n_nodes, const char *reason);
+void rb_engine_release_drained(struct rb_engine *e);
 void rb_engine_wake_for_early(struct rb_engine *e);
 void rb_engine_request_early(struct rb_engine *e); // those that are due
 void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, const char *reason);

@@ -14,25 +14,50 @@ static int entry_for(const struct rb_allocation *a, const int *missing, int offe
     return -1;
 }
 
-// Lowest numbers are kept first, whether ready or not.
+// Nodes at work are kept first (at a barrier there are none), then the lowest numbers, whether ready or not.
 static void keep_listed(struct rb_engine *e, int *missing)
 {
     rb_places_clear(&e->places); // the nodes kept may be of another type
-    for (int i = 0; i < e->n_owned; i++) {
-        struct node *n = &e->nodes[e->owned[i]];
-        const int entry = entry_for(&e->allocation, missing, n->pub.offer);
-        n->allocated = entry >= 0;
-        if (entry >= 0)
-            missing[entry]--;
-        rb_engine_update_place(e, e->owned[i]);
+    for (int at_work = 1; at_work >= 0; at_work--) {
+        for (int i = 0; i < e->n_owned; i++) {
+            struct node *n = &e->nodes[e->owned[i]];
+            if ((n->pub.busy != 0) != at_work)
+                continue;
+            const int entry = entry_for(&e->allocation, missing, n->pub.offer);
+            n->allocated = entry >= 0;
+            if (entry >= 0)
+                missing[entry]--;
+            rb_engine_update_place(e, e->owned[i]);
+        }
     }
 }
 
+static const char surplus[] = "the stage lists fewer nodes of this offer than are owned";
+
 static void release_surplus(struct rb_engine *e)
 {
+    e->n_draining = 0;
     for (int i = e->n_owned - 1; i >= 0; i--) {
-        if (!e->nodes[e->owned[i]].allocated)
-            rb_engine_terminate(e, e->owned[i], "the stage lists fewer nodes of this offer than are owned");
+        struct node *n = &e->nodes[e->owned[i]];
+        n->draining = false;
+        if (!n->allocated && n->pub.busy == 0) {
+            rb_engine_terminate(e, e->owned[i], surplus);
+        } else if (!n->allocated) {
+            n->draining = true;
+            e->n_draining++;
+        }
+    }
+    rb_engine_forget_ended(e);
+}
+
+void rb_engine_release_drained(struct rb_engine *e)
+{
+    if (e->n_draining == 0)
+        return;
+    for (int i = e->n_owned - 1; i >= 0; i--) {
+        const struct node *n = &e->nodes[e->owned[i]];
+        if (n->draining && n->pub.busy == 0)
+            rb_engine_terminate(e, e->owned[i], surplus);
     }
     rb_engine_forget_ended(e);
 }

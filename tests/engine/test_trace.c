@@ -610,10 +610,74 @@ static void a_plan_that_cannot_be_carried_out_is_refused(void **state)
     assert_says(&err, "nodes[1]");
 }
 
+// ---- asynchronous tuners
+
+// Four trials on two nodes, r = 1, R = 4, eta = 2: the phase rises while trials of it still run.
+static void a_phase_ends_amid_running_trials(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    small_plan_make(&p);
+    p.job.scheduler.type = "asha";
+    begin(&t, &p.plan);
+    start_all_four(&t);
+    reach(&t, 30, 2, 0, 1, 0.5, "");
+    // The last of level 0 but 3 and 1; trial 2 is the better of two.
+    reach(&t, 31, 0, 0, 1, 0.4, "start 2.0 on 0:1");
+    reach(&t, 32, 1, 0, 1, 0.3, "");
+    assert_int_equal(rb_engine_stage(t.engine), 0);
+    // Level 1 wants one node. Both are at work: 0 is kept, 1 is idle now.
+    reach(&t, 33, 3, 0, 1, 0.2, "terminate 1; start 0.0 on 0:2");
+    assert_int_equal(rb_engine_stage(t.engine), 1);
+    end(&t);
+}
+
+// Level 1 begins, for which the plan lists one node, while trials run on both: 0 and 1 on node 0, 2 on node 1.
+static void rise_amid_running_trials(struct trace *t, struct small_plan *p)
+{
+    small_plan_make(p);
+    p->job.scheduler.type = "asha";
+    p->job.scheduler.rule = RB_RULE_STOP;
+    begin(t, &p->plan);
+    start_all_four(t);
+    for (int i = 0; i < 4; i++) // each the best so far
+        expect(t, 30 + i, report(i, 0, 1, 0.1 * (i + 1)), "");
+    expect(t, 40, report(0, 0, 2, 0.5), "");
+    expect(t, 41, report(3, 0, 2, 0.4), "kill 3.0");
+    assert_int_equal(rb_engine_stage(t->engine), 1);
+}
+
+static void a_surplus_node_is_given_back_when_its_trials_have_left(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    rise_amid_running_trials(&t, &p);
+    reach(&t, 50, 2, 0, 4, 0.9, "terminate 1");
+    expect(&t, 51, ended(0, 0, RB_OUTCOME_FAILED), "start 0.1 on 0:1");
+    end(&t);
+}
+
+static void a_surplus_node_is_not_replaced(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    rise_amid_running_trials(&t, &p);
+    expect(&t, 50, lost(1), "");
+    assert_int_equal(state_of(&t, 2), RB_TRIAL_WAITING);
+    reach(&t, 51, 0, 0, 4, 0.9, "start 2.1 on 0:1");
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_from_start_to_end),
+        cmocka_unit_test(a_phase_ends_amid_running_trials),
+        cmocka_unit_test(a_surplus_node_is_given_back_when_its_trials_have_left),
+        cmocka_unit_test(a_surplus_node_is_not_replaced),
         cmocka_unit_test(waiting_trials_start_in_order),
         cmocka_unit_test(nodes_still_arriving_are_kept),
         cmocka_unit_test(another_type_replaces_the_cluster),
