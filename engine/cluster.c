@@ -80,7 +80,7 @@ static void end_node(struct rb_engine *e, int node, const char *reason)
     n->ended_us = e->now_us;
     n->end_reason = reason;
     if (e->nodes[node].draining)
-        e->n_draining--;
+        e->n_drained--;
     e->nodes[node].draining = false;
     rb_engine_update_place(e, node);
 }

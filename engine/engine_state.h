@@ -72,7 +72,7 @@ struct rb_engine {
     int n_nodes, nodes_cap;
     int *owned;              // numbers of nodes that have not ended, ascending
     int n_owned, owned_cap;
-    int n_draining;
+    int n_drained;           // nodes whose last trial has left while they drained
     struct rb_places places; // the nodes trials may be placed on
     struct rb_slot *slots;   // of the trial being placed, [slots_cap]
     int slots_cap;

@@ -36,23 +36,19 @@ static const char surplus[] = "the stage lists fewer nodes of this offer than ar
 
 static void release_surplus(struct rb_engine *e)
 {
-    e->n_draining = 0;
+    e->n_drained = 0; // below, whatever drains is at work
     for (int i = e->n_owned - 1; i >= 0; i--) {
         struct node *n = &e->nodes[e->owned[i]];
-        n->draining = false;
-        if (!n->allocated && n->pub.busy == 0) {
+        n->draining = !n->allocated && n->pub.busy != 0;
+        if (!n->allocated && !n->draining)
             rb_engine_terminate(e, e->owned[i], surplus);
-        } else if (!n->allocated) {
-            n->draining = true;
-            e->n_draining++;
-        }
     }
     rb_engine_forget_ended(e);
 }
 
 void rb_engine_release_drained(struct rb_engine *e)
 {
-    if (e->n_draining == 0)
+    if (e->n_drained == 0)
         return;
     for (int i = e->n_owned - 1; i >= 0; i--) {
         const struct node *n = &e->nodes[e->owned[i]];

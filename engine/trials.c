@@ -142,6 +142,8 @@ void rb_engine_vacate(struct rb_engine *e, int trial)
         struct rb_owned_node *node = &e->nodes[t->pub.slots[i].node].pub;
         assert((node->busy & t->pub.slots[i].gpus) == t->pub.slots[i].gpus);
         node->busy &= ~t->pub.slots[i].gpus;
+        if (e->nodes[t->pub.slots[i].node].draining && node->busy == 0)
+            e->n_drained++;
         rb_engine_update_place(e, t->pub.slots[i].node);
     }
     t->pub.n_slots = 0;
