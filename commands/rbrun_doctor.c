@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "executor/run_dir.h"
+#include "profiles/infra.h"
+#include "providers/child.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,8 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OLD_PRICE_DAYS 7
-#define MAX_INFRAS     32
+#define MAX_INFRAS 32
+
+// On-demand prices change a few times a year, spot prices several times a day.
+#define OLD_ON_DEMAND_DAYS 30
+#define OLD_SPOT_DAYS      1
 
 static const struct rb_option options[] = {
     {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look at this one, too (default: those of the plan)", 0, 0},
@@ -24,10 +29,12 @@ static const struct rb_option options[] = {
 
 static const struct rb_command command = {
     .name = "rbrun doctor",
-    .usage = "[options] [plan.json]",
-    .summary = "Looks at everything a run needs: ssh, credentials, permissions, images, clock, prices, left-over "
-               "instances. Launches nothing.",
+    .usage = "[options] [plan.json | job.yaml]",
+    .summary =
+        "Looks at everything a run needs: ssh, credentials, permissions, images, quotas, clock, prices, left-over "
+        "instances. Launches nothing.",
     .examples = "  rbrun doctor plan.json\n"
+                "  rbrun doctor job.yaml          # before there is a plan: all but quotas and prices\n"
                 "  rbrun doctor --infra aws/us-east-1\n"
                 "  rbrun doctor plan.json --json\n",
     .options = options,
@@ -70,6 +77,23 @@ static bool is_in_path(const char *program)
     return false;
 }
 
+// The keys of nodes, and ours, are ed25519 (executor/ssh_command.c).
+static void check_host_keys(struct rb_doctor *d)
+{
+    static const char *const argv[] = {"ssh", "-Q", "key", NULL};
+    RB_AUTO(rb_buf_finish) struct rb_buf kinds = RB_BUF_INIT;
+    struct rb_err err;
+    if (!rb_child_run(argv, &(struct rb_child_options){.out = &kinds, .max_output_bytes = 1 << 16, .quiet = true},
+                      &err))
+        advise(rb_doctor_find(d, "ssh", "host keys", RB_VERDICT_FAIL, "%s", err.message),
+               "install OpenSSH 6.5 or later");
+    else if (!strstr(rb_buf_str(&kinds), "ssh-ed25519\n"))
+        advise(rb_doctor_find(d, "ssh", "host keys", RB_VERDICT_FAIL, "this ssh does not know ed25519"),
+               "install OpenSSH 6.5 or later");
+    else
+        rb_doctor_find(d, "ssh", "host keys", RB_VERDICT_OK, "ed25519, known before a node boots");
+}
+
 static void check_ssh(struct rb_doctor *d)
 {
     static const char *const programs[] = {"ssh", "ssh-keygen"};
@@ -83,6 +107,8 @@ static void check_ssh(struct rb_doctor *d)
             advise(rb_doctor_find(d, "ssh", programs[i], RB_VERDICT_FAIL, "not found in PATH"),
                    "install openssh-client");
     }
+    if (remote && is_in_path(programs[0]))
+        check_host_keys(d);
 }
 
 // Runs hold keys and checkpoints: nobody else's to look into.
@@ -93,7 +119,10 @@ static void check_state_dir(struct rb_doctor *d)
     struct stat st;
     if (!rb_run_dir_root(rb_args_string(d->args, "state-dir", NULL), root, sizeof root, &err)) {
         rb_doctor_find(d, "state", "", RB_VERDICT_FAIL, "%s", err.message);
-    } else if (stat(root, &st) != 0) {
+        return;
+    }
+    snprintf(d->root, sizeof d->root, "%s", root);
+    if (stat(root, &st) != 0) {
         rb_doctor_find(d, "state", "", errno == ENOENT ? RB_VERDICT_OK : RB_VERDICT_FAIL, "%.300s: %s", root,
                        errno == ENOENT ? "will be made" : strerror(errno));
     } else if (access(root, W_OK | X_OK) != 0) {
@@ -109,29 +138,37 @@ static void check_state_dir(struct rb_doctor *d)
 
 // --- the plan
 
-static void check_prices(struct rb_doctor *d)
+// -1: declared free, and never old.
+static int age_in_days(const struct rb_offer *o)
 {
     const int64_t day_us = 86400 * RB_US_PER_S;
-    int64_t oldest_us = INT64_MAX;
-    int n_undated = 0;
+    return o->declared_free ? -1 : (int)((rb_clock_unix_us() - o->fetched_at_us) / day_us);
+}
+
+static void check_prices(struct rb_doctor *d)
+{
+    int n_old = 0, n_undated = 0, oldest = 0;
     for (int i = 0; i < d->plan->n_offers; i++) {
         const struct rb_offer *o = &d->plan->offers[i];
-        n_undated += o->fetched_at_us < 0 && !o->declared_free;
-        if (o->fetched_at_us >= 0 && o->fetched_at_us < oldest_us)
-            oldest_us = o->fetched_at_us;
+        const bool dated = o->fetched_at_us >= 0 || o->declared_free;
+        const int days = dated ? age_in_days(o) : 0;
+        n_undated += !dated;
+        n_old += days > (o->market == RB_MARKET_SPOT ? OLD_SPOT_DAYS : OLD_ON_DEMAND_DAYS);
+        oldest = days > oldest ? days : oldest;
     }
-    const int days = oldest_us == INT64_MAX ? 0 : (int)((rb_clock_unix_us() - oldest_us) / day_us);
-    if (days > OLD_PRICE_DAYS || n_undated > 0)
-        advise(rb_doctor_find(d, "prices", "plan", RB_VERDICT_WARN, "up to %d days old, %d without a date", days,
-                              n_undated),
+    if (n_old > 0 || n_undated > 0)
+        advise(rb_doctor_find(
+                   d, "prices", "plan", RB_VERDICT_WARN,
+                   "%d of %d are old (over %d days on demand, %d day spot), the oldest %d days; %d have no date", n_old,
+                   d->plan->n_offers, OLD_ON_DEMAND_DAYS, OLD_SPOT_DAYS, oldest, n_undated),
                "run `rbprofile prices update`, then plan again");
     else
-        rb_doctor_find(d, "prices", "plan", RB_VERDICT_OK, "%d days old", days);
+        rb_doctor_find(d, "prices", "plan", RB_VERDICT_OK, "at most %d days old", oldest);
 }
 
 static void check_secrets(struct rb_doctor *d)
 {
-    const struct rb_job *job = d->plan->job;
+    const struct rb_job *job = d->job;
     for (int i = 0; i < job->secrets.n; i++) {
         if (getenv(job->secrets.items[i]))
             rb_doctor_find(d, "secrets", job->secrets.items[i], RB_VERDICT_OK, "set");
@@ -191,31 +228,81 @@ static void add_infra(struct rb_doctor *d, const char *infra)
         snprintf(d->infras[d->n_infras++], sizeof d->infras[0], "%s", infra);
 }
 
+// What a job names, as if a plan had offered it: every type in every place on every market that is allowed.
+static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
+{
+    const struct rb_resources *r = &d->job->resources;
+    struct rb_offer *offers =
+        rb_arena_array(d->arena, (size_t)(r->infra.n * r->instance_types.n * 2 + 1), sizeof *offers);
+    *out = (struct rb_plan){.job = d->job, .offers = offers, .images = r->image_ids, .n_images = r->n_image_ids};
+    for (int i = 0; i < r->infra.n; i++) {
+        for (int k = 0; k < r->instance_types.n * 2; k++) {
+            const enum rb_market market = k % 2 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND;
+            if (market == RB_MARKET_SPOT ? r->spot != RB_SPOT_NEVER : r->spot != RB_SPOT_ONLY)
+                offers[out->n_offers++] = (struct rb_offer){
+                    .infra = r->infra.items[i], .instance_type = r->instance_types.items[k / 2], .market = market};
+        }
+        char infra[64];
+        snprintf(infra, sizeof infra, "%s", r->infra.items[i]);
+        char *zone = strchr(infra, '/') ? strchr(strchr(infra, '/') + 1, '/') : NULL;
+        if (zone)
+            *zone = '\0';
+        add_infra(d, infra);
+    }
+    d->wishes = out->n_offers > 0 ? out : NULL;
+    return d->n_infras > 0 || rb_err_set(err, RB_ERR_INVALID, "resources.infra: expected at least one");
+}
+
+static bool is_plan(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static bool read_subject(struct rb_doctor *d, struct rb_run_files *files, const char *path, struct rb_err *err)
+{
+    if (!is_plan(path)) {
+        struct rb_job *job = rb_arena_alloc(d->arena, sizeof *job);
+        if (!rb_job_load(path, NULL, 0, d->arena, job, err))
+            return false;
+        d->job = job;
+        return wish(d, &files->plan, err);
+    }
+    if (!rb_run_read_plan(files, path, err))
+        return false;
+    d->plan = d->wishes = &files->plan;
+    d->job = d->plan->job;
+    d->n_infras = rb_session_infras(d->plan, d->infras, MAX_INFRAS);
+    return true;
+}
+
+static int exit_code(const struct rb_doctor *d)
+{
+    int code = 0;
+    for (int i = 0; i < d->n_findings; i++)
+        if (d->findings[i].verdict == RB_VERDICT_FAIL && code != 5)
+            code = d->findings[i].denied ? 5 : 1;
+    return code;
+}
+
 static bool examine(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files files = {0};
     struct rb_doctor d = {.args = args, .arena = &files.arena};
     const char *infra;
     rb_arena_init(&files.arena);
-    if (args->n_args > 0) {
-        if (!rb_run_read_plan(&files, args->args[0], err))
-            return false;
-        d.plan = &files.plan;
-        d.n_infras = rb_session_infras(d.plan, d.infras, MAX_INFRAS);
-    }
+    if (args->n_args > 0 && !read_subject(&d, &files, args->args[0], err))
+        return false;
     for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++)
         add_infra(&d, infra);
     check_ssh(&d);
     check_state_dir(&d);
-    if (d.plan) {
+    if (d.plan)
         check_prices(&d);
+    if (d.job)
         check_secrets(&d);
-    }
     rb_doctor_clouds(&d);
-    *out_code = 0;
-    for (int i = 0; i < d.n_findings; i++)
-        if (d.findings[i].verdict == RB_VERDICT_FAIL && *out_code != 5)
-            *out_code = d.findings[i].denied ? 5 : 1;
+    *out_code = exit_code(&d);
     const bool printed = rb_args_flag(args, "json") ? print_json(&d, *out_code == 0, err) : print_lines(&d, err);
     free(d.findings);
     return printed;

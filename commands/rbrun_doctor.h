@@ -4,6 +4,9 @@
 
 #include "commands/rbrun.h"
 
+#include "executor/loop_uv.h"
+#include "providers/provider.h"
+
 enum rb_verdict { RB_VERDICT_OK, RB_VERDICT_WARN, RB_VERDICT_FAIL };
 
 struct rb_finding {
@@ -17,7 +20,10 @@ struct rb_finding {
 
 struct rb_doctor {
     const struct rb_args *args;
+    const struct rb_job *job;  // of the plan, or a file; NULL: neither was given
     struct rb_plan *plan;      // NULL: none was given
+    struct rb_plan *wishes;    // what permissions are asked for: the plan, or what the job names; NULL: nothing
+    char root[4096];           // where runs are; "": unknown
     struct rb_arena *arena;
     char infras[32][64];
     int n_infras;
@@ -28,7 +34,9 @@ struct rb_doctor {
 struct rb_finding *rb_doctor_find(struct rb_doctor *d, const char *check, const char *subject, enum rb_verdict verdict,
                                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-// Credentials, clock and left-over instances of each infra; permissions and images of the plan.
+// Credentials, clock, left-over instances and quotas of each infra; permissions and images of what is wished for.
 void rb_doctor_clouds(struct rb_doctor *d);
+// Room for the plan in the quotas of one infra; asks nothing where there is no plan, or the cloud has no quotas.
+void rb_doctor_quotas(struct rb_doctor *d, const char *infra, struct rb_provider *provider, struct rb_loop_uv *uv);
 
 #endif

@@ -23,6 +23,7 @@ struct visit {
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
+    bool welcome; // the cloud answered whom it knows
 };
 
 static bool is_aws(const char *infra)
@@ -87,7 +88,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
 {
     struct visit *v = arg;
     char owner[160];
-    int n_ours = 0;
+    int n_ours = 0, n_at_work = 0;
     rb_loop_uv_stop(v->uv);
     if (err) {
         failed(v->doctor, err->code == RB_ERR_DENIED ? "credentials" : "instances", v->infra, err);
@@ -95,18 +96,27 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     }
     rb_doctor_find(v->doctor, "credentials", v->infra, RB_VERDICT_OK, "accepted");
     rb_run_owner(owner, sizeof owner);
-    for (int i = 0; i < n; i++)
-        n_ours += instances[i].state != RB_INSTANCE_TERMINATED && instances[i].owner &&
-                  strcmp(instances[i].owner, owner) == 0;
+    for (int i = 0; i < n; i++) {
+        if (instances[i].state == RB_INSTANCE_TERMINATED || instances[i].state == RB_INSTANCE_STOPPING ||
+            !instances[i].owner || strcmp(instances[i].owner, owner) != 0)
+            continue;
+        n_ours++;
+        n_at_work += instances[i].run_id && rb_run_is_carried_out(v->doctor->root, instances[i].run_id);
+    }
+    const bool orphans = n_ours > n_at_work;
     struct rb_finding *f =
-        rb_doctor_find(v->doctor, "instances", v->infra, n_ours > 0 || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
-                       complete ? "%d of %s" : "at least %d of %s: the list is not complete", n_ours, owner);
-    if (n_ours > 0)
-        snprintf(f->remedy, sizeof f->remedy, "see whether they belong to a run: rbrun gc --dry-run --infra %s",
+        rb_doctor_find(v->doctor, "instances", v->infra, orphans || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
+                       "%s%d of %s, %d of them of runs at work on this machine",
+                       complete ? "" : "the list is not complete: at least ", n_ours, owner, n_at_work);
+    if (orphans)
+        snprintf(f->remedy, sizeof f->remedy, "unless another machine runs them: rbrun gc --dry-run --infra %s",
                  v->infra);
+    else if (!complete)
+        snprintf(f->remedy, sizeof f->remedy, "look again");
+    v->welcome = true;
 }
 
-static void check_instances(struct visit *v)
+static void check_account(struct visit *v)
 {
     const struct rb_provider_ops *ops;
     char region[64];
@@ -123,6 +133,8 @@ static void check_instances(struct visit *v)
     }
     ops->list(&v->provider, NULL, listed, v);
     rb_loop_uv_run(v->uv);
+    if (v->welcome)
+        rb_doctor_quotas(v->doctor, v->infra, &v->provider, v->uv);
     ops->destroy(&v->provider);
 }
 
@@ -144,23 +156,49 @@ static void visit(struct rb_doctor *d, const char *infra)
     } else {
         check_clock(&v);
         tell_source(d, infra);
-        check_instances(&v);
+        check_account(&v);
     }
     rb_http_destroy(v.http);
     rb_loop_uv_destroy(v.uv);
 }
 
-// --- permissions
+// --- permissions and images
+
+static bool is_known(const struct rb_doctor *d, const char *check, const char *subject)
+{
+    for (int i = 0; i < d->n_findings; i++)
+        if (strcmp(d->findings[i].check, check) == 0 && strcmp(d->findings[i].subject, subject) == 0)
+            return true;
+    return false;
+}
+
+static void judge_image(struct rb_doctor *d, const char *infra, const char *image, const struct rb_err *err)
+{
+    if (is_known(d, "image", infra))
+        return; // it is the same for every machine there
+    if (!err)
+        rb_doctor_find(d, "image", infra, RB_VERDICT_OK, "%.400s is there", image);
+    else
+        snprintf(rb_doctor_find(d, "image", infra, RB_VERDICT_FAIL, "%s", err->message)->remedy, 256,
+                 "correct resources.image_id and plan again");
+}
 
 static void judge(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err, const char *image)
 {
+    struct rb_doctor *d = ctx;
     char subject[128];
     snprintf(subject, sizeof subject, "%.60s in %.60s", instance_type, infra);
-    if (err)
-        failed(ctx, "permission", subject, err);
-    else
-        rb_doctor_find(ctx, "permission", subject, RB_VERDICT_OK, "may be launched and ended, image %s",
-                       image ? image : "of the cloud");
+    if (err && strcmp(err->key, "resources.image_id") == 0) {
+        judge_image(d, infra, NULL, err);
+    } else if (err && err->code == RB_ERR_DENIED) {
+        failed(d, "permission", subject, err);
+    } else if (err) {
+        failed(d, "launch", subject, err);
+    } else {
+        rb_doctor_find(d, "permission", subject, RB_VERDICT_OK, "may be launched and ended");
+        if (image)
+            judge_image(d, infra, image, NULL);
+    }
 }
 
 void rb_doctor_clouds(struct rb_doctor *d)
@@ -176,11 +214,13 @@ void rb_doctor_clouds(struct rb_doctor *d)
     }
     if (n_clouds == 0)
         return;
-    if (!d->plan)
-        snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not checked: no plan was given")->remedy, 256,
-                 "say: rbrun doctor plan.json");
-    else if (!rb_run_preflight(d->plan, d->arena, judge, d, &pinned, &err))
+    if (!d->wishes)
+        snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not looked at: no machine was named")->remedy,
+                 256, "say: rbrun doctor plan.json, or name resources.instance_types in the job");
+    else if (!rb_run_preflight(d->wishes, d->arena, judge, d, &pinned, &err))
         failed(d, "permission", "plan", &err);
-    snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not checked")->remedy, 256,
-             "look at the vCPU quotas of these instance families (Service Quotas); G and P families begin at 0");
+    if (!d->plan)
+        snprintf(rb_doctor_find(d, "quota", "", RB_VERDICT_WARN, "not looked at: only a plan says how many machines")
+                     ->remedy,
+                 256, "say: rbrun doctor plan.json");
 }

@@ -68,8 +68,7 @@ static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
     return true;
 }
 
-bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run,
-                       struct rb_err *err)
+bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
 {
     char plan[4400];
     *f = (struct rb_run_files){0};
@@ -80,9 +79,20 @@ bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
     snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
     if (access(f->journal, F_OK) != 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND,
-                          "run %s has no journal: it ended before anything was launched", f->run_id);
+        return rb_err_set(err, RB_ERR_NOT_FOUND, "run %s has no journal: it ended before anything was launched",
+                          f->run_id);
     return rb_run_read_plan(f, plan, err) && read_workdir(f, err);
+}
+
+bool rb_run_is_carried_out(const char *root, const char *run_id)
+{
+    char id[128], dir[4352];
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    int pid;
+    if (!rb_run_dir_find(root, run_id, id, sizeof id, dir, sizeof dir, NULL) || strcmp(id, run_id) != 0)
+        return false;
+    rb_buf_printf(&path, "%s/journal.db", dir);
+    return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;
 }
 
 void rb_run_files_finish(struct rb_run_files *f)
@@ -147,8 +157,7 @@ bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)
     if (yes)
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_ERR_INVALID, "this %s, and there is no terminal to ask on: say --yes",
-                          what);
+        return rb_err_set(err, RB_ERR_INVALID, "this %s, and there is no terminal to ask on: say --yes", what);
     fprintf(stderr, "This %s. Go on? [y/N] ", what);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
         return true;

@@ -99,17 +99,6 @@ static void add_infras_of_run(void *ctx, const char *run_id, const char *dir)
     rb_journal_close(journal);
 }
 
-static bool is_carried_out(const struct gc *gc, const char *run_id)
-{
-    char id[128], dir[4352];
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    int pid;
-    if (!rb_run_dir_find(gc->root, run_id, id, sizeof id, dir, sizeof dir, NULL) || strcmp(id, run_id) != 0)
-        return false;
-    rb_buf_printf(&path, "%s/journal.db", dir);
-    return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;
-}
-
 static void judge(struct gc *gc, int infra, const struct rb_instance *i)
 {
     const int64_t age_us = i->running_at_us >= 0 ? rb_clock_unix_us() - i->running_at_us : -1;
@@ -117,7 +106,7 @@ static void judge(struct gc *gc, int infra, const struct rb_instance *i)
         return;
     if (strcmp(i->owner, gc->owner) != 0) {
         rb_info("%s in %s: belongs to %s: left alone", i->id, gc->infras[infra], i->owner);
-    } else if (is_carried_out(gc, i->run_id)) {
+    } else if (rb_run_is_carried_out(gc->root, i->run_id)) {
         rb_info("%s in %s: run %s is at work: left alone", i->id, gc->infras[infra], i->run_id);
     } else if (age_us < rb_args_duration_us(gc->args, "older-than", DEFAULT_AGE_US)) {
         rb_info("%s in %s: younger than --older-than: left alone", i->id, gc->infras[infra]);
@@ -264,7 +253,7 @@ static bool end_them(struct gc *gc, struct rb_err *err)
 static bool group_is_left_over(void *ctx, const struct rb_placement_group *g)
 {
     const struct gc *gc = ctx;
-    return g->owner && g->run_id && strcmp(g->owner, gc->owner) == 0 && !is_carried_out(gc, g->run_id);
+    return g->owner && g->run_id && strcmp(g->owner, gc->owner) == 0 && !rb_run_is_carried_out(gc->root, g->run_id);
 }
 
 static void end_groups(struct gc *gc, bool dry)

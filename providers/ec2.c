@@ -418,7 +418,7 @@ static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, i
     struct ec2 *ec2 = p->state;
     struct rb_err err;
     if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err)) {
-        rb_ec2_quotas(ec2->quotas, demands, n, fn, arg);
+        rb_ec2_quotas(ec2->client, ec2->quotas, demands, n, fn, arg);
         return;
     }
     struct quotas_refusal *r = rb_xcalloc(1, sizeof *r);

@@ -6,6 +6,7 @@
 #include "providers/ec2_encode.h"
 #include "providers/ssm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,10 +75,23 @@ static void ending_judged(void *arg, const struct rb_err *err)
     end(p, &denied);
 }
 
+// The job's key is told, so that nobody has to read EC2's words to know whose fault it is.
+static void end_for_image(struct preflight *p, const struct rb_err *err)
+{
+    struct rb_err named = *err;
+    snprintf(named.key, sizeof named.key, "resources.image_id");
+    rb_err_prefix(&named, "image %s", p->what.image_id);
+    end(p, &named);
+}
+
 static void launch_judged(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
     struct rb_buf body = RB_BUF_INIT;
+    if (err->code != RB_ERR_NONE && strstr(err->message, "InvalidAMIID")) {
+        end_for_image(p, err);
+        return;
+    }
     if (err->code != RB_ERR_NONE) {
         end(p, err);
         return;
@@ -113,8 +127,7 @@ static void image_known(void *arg, const struct rb_err *err, const char *value)
         named = *err;
     else
         rb_err_set(&named, RB_ERR_INVALID, "expected an image id (ami-...)");
-    rb_err_prefix(&named, "image %s", p->what.image_id);
-    end(p, &named);
+    end_for_image(p, &named);
 }
 
 void rb_ec2_preflight(struct rb_aws_client *ec2, struct rb_aws_client *ssm, const struct rb_launch *launch,

@@ -5,6 +5,8 @@
 #include "base/doc.h"
 #include "base/json.h"
 #include "providers/aws_json_errors.h"
+#include "providers/ec2_decode.h"
+#include "providers/ec2_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +42,7 @@ static const struct bucket {
 enum { N_BUCKETS = sizeof buckets / sizeof *buckets };
 
 struct survey {
-    struct rb_aws_client *client;
+    struct rb_aws_client *ec2, *quotas;
     struct rb_arena arena;
     struct rb_demand *demands; // [n_demands], copies
     int n_demands;
@@ -200,20 +202,84 @@ static void ask(struct survey *s)
     if (s->next_page)
         rb_json_kstring(&j, "NextToken", s->next_page);
     rb_json_end_object(&j);
-    rb_aws_send(s->client, &call);
+    rb_aws_send(s->quotas, &call);
 }
 
-void rb_ec2_quotas(struct rb_aws_client *client, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
+// --- the machines
+
+static bool knows_all(const struct survey *s, struct rb_err *err)
+{
+    for (int i = 0; i < s->n_demands; i++)
+        if (s->demands[i].vcpus < 0)
+            return rb_err_set(err, RB_ERR_NOT_FOUND, "EC2 does not describe %s here", s->demands[i].instance_type);
+    return true;
+}
+
+static bool decode_machines(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_ec2_machines machines;
+    if (!rb_ec2_decode_machines(body, n, &s->arena, &machines, err))
+        return false;
+    for (int i = 0; i < machines.n; i++)
+        for (int k = 0; k < s->n_demands; k++)
+            if (strcmp(machines.machines[i].instance_type, s->demands[k].instance_type) == 0)
+                s->demands[k].vcpus = machines.machines[i].vcpus;
+    return true;
+}
+
+static void machines_known(void *arg, const struct rb_err *failed)
+{
+    struct survey *s = arg;
+    struct rb_err err;
+    if (failed)
+        fail(s, failed);
+    else if (!knows_all(s, &err))
+        fail(s, &err);
+    else
+        ask(s);
+}
+
+static void ask_machines(struct survey *s)
+{
+    struct rb_api_call call = {
+        .name = "DescribeInstanceTypes",
+        .content_type = RB_EC2_CONTENT_TYPE,
+        .max_tries = TRIES,
+        .arg = s,
+        .decode = decode_machines,
+        .done = machines_known,
+        .drop = destroy,
+    };
+    const char *types[RB_EC2_MAX_TYPES];
+    int n = 0;
+    for (int i = 0; i < s->n_demands && n < RB_EC2_MAX_TYPES; i++) {
+        bool known = false;
+        for (int k = 0; k < n; k++)
+            known = known || strcmp(types[k], s->demands[i].instance_type) == 0;
+        if (!known)
+            types[n++] = s->demands[i].instance_type;
+    }
+    rb_ec2_encode_machines(types, n, NULL, &call.body);
+    rb_aws_send(s->ec2, &call);
+}
+
+void rb_ec2_quotas(struct rb_aws_client *ec2, struct rb_aws_client *quotas, const struct rb_demand *demands, int n,
+                   rb_quotas_fn *fn, void *arg)
 {
     struct survey *s = rb_xcalloc(1, sizeof *s);
-    s->client = client;
+    s->ec2 = ec2;
+    s->quotas = quotas;
     s->demands = rb_demands_copy(demands, n, &s->arena);
     s->n_demands = n;
     s->fn = fn;
     s->arg = arg;
     for (int i = 0; i < N_BUCKETS; i++)
         s->limits[i] = -1;
-    ask(s);
+    if (knows_all(s, NULL))
+        ask(s);
+    else
+        ask_machines(s);
 }
 
 bool rb_service_quotas_client_create(const struct rb_aws_client_config *config, struct rb_aws_client **out,

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "providers/gcp_encode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static void image_known(void *arg, const struct rb_err *err)
         return;
     }
     named = *err;
+    snprintf(named.key, sizeof named.key, "resources.image_id");
     rb_err_prefix(&named, "image %s", p->what.image_id);
     end(p, &named);
 }

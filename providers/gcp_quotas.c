@@ -25,7 +25,8 @@ struct survey {
     struct rb_arena arena;
     const char *region;
     struct rb_demand *demands; // [n_demands], copies
-    int n_demands;
+    int n_demands, at;         // at: whose vCPUs are asked for
+    double found_vcpus;        // -1: no zone sells it
     struct metrics of_region, of_project;
     struct rb_quota quotas[MAX_QUOTAS];
     int n_quotas;
@@ -254,6 +255,86 @@ static void region_known(void *arg, const struct rb_err *err)
         ask(s, "projects.get", NULL, decode_project, project_known);
 }
 
+// --- the machines
+
+static const struct rb_node *first_of(const struct rb_node *list)
+{
+    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
+}
+
+// A machine type is the same in all zones that have it.
+static bool decode_machine(void *arg, const char *body, size_t n, struct rb_err *err)
+{
+    struct survey *s = arg;
+    struct rb_doc doc = {0};
+    double cpus = -1;
+    if (!rb_doc_parse_json(&doc, "answer", body, n, err))
+        return false;
+    const struct rb_node *scopes = rb_node_member(doc.root, "items");
+    bool ok = true;
+    for (const struct rb_node *z = scopes && scopes->kind == RB_NODE_MAP ? scopes->first : NULL; z && ok; z = z->next) {
+        const struct rb_node *machine = first_of(rb_node_member(z, "machineTypes"));
+        if (machine && strncmp(z->key, "zones/", 6) == 0 && strncmp(z->key + 6, s->region, strlen(s->region)) == 0)
+            ok = rb_node_double(rb_node_member(machine, "guestCpus"), 1, 1e5, &cpus, err);
+    }
+    rb_doc_finish(&doc);
+    s->found_vcpus = cpus;
+    return ok;
+}
+
+static void ask_machines(struct survey *s);
+
+// Every demand of the same type is answered at once.
+static void machine_known(void *arg, const struct rb_err *failed)
+{
+    struct survey *s = arg;
+    const char *type = s->demands[s->at].instance_type;
+    struct rb_err err;
+    if (!failed && s->found_vcpus < 0)
+        rb_err_set(&err, RB_ERR_NOT_FOUND, "no zone of gcp/%s sells %s", s->region, type);
+    if (failed || s->found_vcpus < 0) {
+        project_known(s, failed ? failed : &err);
+        return;
+    }
+    for (int i = s->n_demands - 1; i >= 0; i--)
+        if (strcmp(s->demands[i].instance_type, type) == 0)
+            s->demands[i].vcpus = s->found_vcpus;
+    ask_machines(s);
+}
+
+static void ask_machine(struct survey *s)
+{
+    struct rb_api_call call = {
+        .name = "machineTypes.aggregatedList",
+        .method = "GET",
+        .max_tries = TRIES,
+        .arg = s,
+        .decode = decode_machine,
+        .done = machine_known,
+        .drop = destroy,
+    };
+    struct rb_gcp_machine_type type;
+    struct rb_err err;
+    if (!rb_gcp_machine_type_parse(s->demands[s->at].instance_type, &type, &err)) {
+        call.done = project_known;
+        rb_google_refuse(s->client, &call, &err);
+        return;
+    }
+    type.n_accelerators = 0; // the machine itself
+    rb_gcp_target_sold(rb_google_client_project(s->client), &type, &call.target);
+    rb_google_send(s->client, RB_GOOGLE_COMPUTE, &call);
+}
+
+static void ask_machines(struct survey *s)
+{
+    for (s->at = 0; s->at < s->n_demands; s->at++)
+        if (s->demands[s->at].vcpus < 0) {
+            ask_machine(s);
+            return;
+        }
+    ask(s, "regions.get", s->region, decode_region, region_known);
+}
+
 void rb_gcp_quotas(struct rb_google_client *client, const char *region, const struct rb_demand *demands, int n,
                    rb_quotas_fn *fn, void *arg)
 {
@@ -264,5 +345,5 @@ void rb_gcp_quotas(struct rb_google_client *client, const char *region, const st
     s->n_demands = n;
     s->fn = fn;
     s->arg = arg;
-    ask(s, "regions.get", s->region, decode_region, region_known);
+    ask_machines(s);
 }

@@ -64,7 +64,7 @@ struct rb_instance {
 typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instance); // err NULL: ok
 // complete = false: some region, zone or page did not answer; absence proves nothing.
 typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
-// err NULL: it would be allowed. image_id: the one to launch with, where the launch named it by something that moves.
+// err NULL: it would be allowed. An error of the image has the key resources.image_id. image_id: the one to launch with, where the launch named it by something that moves.
 typedef void rb_preflight_fn(void *arg, const struct rb_err *err, const char *image_id);
 // The quotas that the demands count against, borrowed for the call.
 typedef void rb_quotas_fn(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n);

@@ -10,7 +10,8 @@ struct rb_demand {
     int count;
     const char *instance_type, *accelerator; // of the catalogue; "CPU": none
     enum rb_market market;
-    double gpus, vcpus;                      // of one machine
+    double gpus;                             // of one machine
+    double vcpus;                            // likewise; negative: the provider has to ask
 };
 
 struct rb_quota {

@@ -42,6 +42,7 @@ static void ask(struct world *w, const struct rb_demand *demands, int n_demands,
     memset(w, 0, sizeof *w);
     scripted_begin(&w->s, steps, n);
     setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", script_server_url(w->s.server), 1);
+    setenv("AWS_ENDPOINT_URL_EC2", script_server_url(w->s.server), 1);
     const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "eu-west-1"};
     assert_true(rb_provider_aws.create(&config, &w->provider, NULL));
     w->provider.ops->quotas(&w->provider, demands, n_demands, on_quotas, w);
@@ -115,6 +116,44 @@ static void what_nobody_counts_is_unknown_not_unlimited(void **state)
     finish(&w);
 }
 
+#define TYPE(name, n)                                                                                                  \
+    "<item><instanceType>" name "</instanceType><supportedUsageClasses><item>on-demand</item></supportedUsageClasses>" \
+    "<vCpuInfo><defaultVCpus>" n                                                                                       \
+    "</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>1024</sizeInMiB></memoryInfo></item>"
+#define TYPES(items)                                                                                         \
+    {                                                                                                        \
+        .status = 200, .body = "<DescribeInstanceTypesResponse><instanceTypeSet>" items "</instanceTypeSet>" \
+                               "</DescribeInstanceTypesResponse>"                                            \
+    }
+
+static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 3, -1),
+                                        MACHINE("m5.large", RB_MARKET_SPOT, 0, 1, -1)};
+    struct world w;
+    const struct step steps[] = {TYPES(TYPE("m5.large", "2")),
+                                 LIST(QUOTA("L-1216C47A", 5) ", " QUOTA("L-34B43A08", 5), "")};
+    ask(&w, demands, 2, steps, 2);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_string_equal(rb_buf_str(&w.said), "Running On-Demand Standard instances (L-1216C47A): 6/5 (-1) vCPUs\n"
+                                             "All Standard Spot Instance Requests (L-34B43A08): 2/5 (-1) vCPUs\n");
+    scripted_expect(&w.s, 0, "Action=DescribeInstanceTypes&Version=2016-11-15&InstanceType.1=m5.large");
+    finish(&w);
+}
+
+static void a_type_that_nobody_describes(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 3, -1)};
+    struct world w;
+    const struct step steps[] = {TYPES("")};
+    ask(&w, demands, 1, steps, 1);
+    assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
+    assert_says(&w.s.err, "EC2 does not describe m5.large here");
+    finish(&w);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -166,6 +205,8 @@ int main(void)
         TEST(families_and_markets_have_quotas_of_their_own),
         TEST(defaults_are_not_asked_for_where_all_is_known),
         TEST(what_nobody_counts_is_unknown_not_unlimited),
+        TEST(vcpus_that_a_plan_does_not_hold_are_asked_for),
+        TEST(a_type_that_nobody_describes),
         TEST(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,41 @@ static void the_worst_moment_counts(void **state)
     finish(&w);
 }
 
+#define SOLD(zone, cpus)                                                                                            \
+    {                                                                                                               \
+        .status = 200, .body = "{\"items\": {\"zones/europe-west1-b\": {\"machineTypes\": [{\"guestCpus\": 99}]},"  \
+                               "\"zones/" zone                                                                      \
+                               "\": {\"machineTypes\": [{\"name\": \"n1-standard-8\", \"guestCpus\": " cpus "}]}}}" \
+    }
+
+static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
+{
+    (void)state;
+    struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2), T4(RB_MARKET_ON_DEMAND, 0, 1)};
+    demands[0].vcpus = demands[1].vcpus = -1;
+    struct world w;
+    const struct step steps[] = {TOKEN, SOLD("us-central1-a", "8"), REGION, PROJECT};
+    ask(&w, demands, 2, steps, 4);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    assert_non_null(strstr(rb_buf_str(&w.said), "CPUS of us-central1: 24/72 (8) vCPUs\n"));
+    scripted_expect_begin(
+        &w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/machineTypes?filter=name%3Dn1-standard-8");
+    finish(&w);
+}
+
+static void a_type_that_nobody_sells(void **state)
+{
+    (void)state;
+    struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2)};
+    demands[0].vcpus = -1;
+    struct world w;
+    const struct step steps[] = {TOKEN, SOLD("us-east1-a", "8")};
+    ask(&w, demands, 1, steps, 2);
+    assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
+    assert_says(&w.s.err, "no zone of gcp/us-central1 sells n1-standard-8+nvidia-tesla-t4:1");
+    finish(&w);
+}
+
 static void a_kind_that_is_not_listed_is_unknown_not_unlimited(void **state)
 {
     (void)state;
@@ -173,6 +208,8 @@ int main(void)
         cmocka_unit_test(kinds_and_families_have_metrics_of_their_own),
         cmocka_unit_test(spot_has_metrics_of_its_own_where_they_were_granted),
         cmocka_unit_test(the_worst_moment_counts),
+        cmocka_unit_test(vcpus_that_a_plan_does_not_hold_are_asked_for),
+        cmocka_unit_test(a_type_that_nobody_sells),
         cmocka_unit_test(a_kind_that_is_not_listed_is_unknown_not_unlimited),
         cmocka_unit_test(answers_that_are_none),
     };
