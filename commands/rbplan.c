@@ -16,9 +16,9 @@
 static const struct rb_option plan_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
     {"budget", 0, RB_OPT_STRING, false, "USD", "most the whole job may cost", 0, 0},
-    {"confidence", 0, RB_OPT_STRING, false, "P", "probability with which both must be kept (default: the job's)", 0, 0},
+    {"confidence", 0, RB_OPT_STRING, false, "P", "probability with which both must be kept (default: the job's); mean: keep the deadline on average", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
-    {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), greedy, static or naive", 0, 0},
+    {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
     {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost", 0, 0},
@@ -198,11 +198,19 @@ static bool check_alone(const struct rb_args *args, const char *option, struct r
     return true;
 }
 
+static const char *planner_asked(const struct rb_args *args)
+{
+    return rb_args_string(args, "planner", rb_plan_on_average(args) ? "mean" : "optimal");
+}
+
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
     if (pareto && what_if)
         return rb_err_set(err, RB_ERR_INVALID, "--pareto and --what-if answer different questions: run rbplan twice");
+    if (rb_plan_on_average(args) && (pareto || what_if || is_given(args, "planner")))
+        return rb_err_set(err, RB_ERR_INVALID, "--confidence mean has a planner of its own, which plans once: leave out "
+                                               "--planner, --pareto and --what-if");
     if (pareto && is_given(args, "planner"))
         return rb_err_set(err, RB_ERR_INVALID, "--pareto shows every planner: leave --planner out");
     return (!pareto || check_alone(args, "pareto", err)) && (!what_if || check_alone(args, "what-if", err));
@@ -231,7 +239,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return compare(rb_plan_pareto, args, &req, err);
     if (rb_args_nth(args, "what-if", 0))
         return compare(rb_plan_what_if, args, &req, err);
-    if (!rb_make_plan(&req, rb_args_string(args, "planner", "optimal"), &in->arena, &plan, &result, err)) {
+    if (!rb_make_plan(&req, planner_asked(args), &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))
             *err = io;

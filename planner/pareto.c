@@ -109,8 +109,8 @@ static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct rb_err *err
     if (!search_at(sweep, deadline_us, &req, &search, err))
         return false;
     bool ok = true;
-    for (int p = 0; ok && rb_planners[p]; p++)
-        ok = ask_planner(sweep, &search, rb_planners[p], err);
+    for (int p = 0; ok && rb_planners[p]; p++) // at one confidence: averages are another question
+        ok = rb_planners[p]->on_average || ask_planner(sweep, &search, rb_planners[p], err);
     rb_search_finish(&search);
     return ok;
 }

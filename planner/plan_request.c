@@ -160,6 +160,19 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
                                 e->p_both, e->error.p_both));
 }
 
+// The plan promises what it keeps: as much of a probability as its mean time comes to.
+static void promise_average(struct assembly *a, struct rb_plan *plan)
+{
+    char mean[32];
+    if (plan->deadline_us < 0)
+        return;
+    plan->confidence = fmax(floor(1000 * (plan->estimate.p_deadline - plan->estimate.error.p_deadline)) / 1000, 0.001);
+    warn(a, rb_arena_printf(a->arena,
+                            "the deadline is kept on average (%s), as --confidence mean asks: with probability %.3f, "
+                            "which is the plan's confidence",
+                            rb_format_duration(plan->estimate.time_us.mean, mean), plan->confidence));
+}
+
 // Fewer than asked for, because there are very many trials or little time.
 static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
 {
@@ -180,7 +193,8 @@ static void warn_left_out(struct assembly *a)
                                 a->search->n_left_out));
 }
 
-static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan)
+static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
+                          bool on_average)
 {
     bool local_only = true;
     for (int i = 0; i < a->n_offers; i++)
@@ -191,7 +205,8 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
         warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
     warn_few_samples(a, plan);
     warn_left_out(a);
-    warn_close_call(a, plan);
+    if (!on_average)
+        warn_close_call(a, plan);
     warn_unusable_offers(a);
 }
 
@@ -294,7 +309,9 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.bound = bound_of(result, planner->name, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
-    fill_warnings(&a, result, &plan);
+    if (planner->on_average)
+        promise_average(&a, &plan);
+    fill_warnings(&a, result, &plan, planner->on_average);
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;
@@ -305,10 +322,22 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     return true;
 }
 
-static bool infeasible(const struct rb_plan_request *req, const struct rb_plan_result *result, struct rb_err *err)
+static bool infeasible_on_average(const struct rb_plan_result *result, struct rb_err *err)
+{
+    char text[32];
+    return rb_err_set(err, RB_ERR_INFEASIBLE,
+                      "no plan keeps the deadline on average; nearest that would: --deadline %s%s",
+                      rb_format_duration_exact(result->nearest_deadline_us, text),
+                      result->cut ? " (as far as was searched: it was cut at its node or time limit)" : "");
+}
+
+static bool infeasible(const struct rb_plan_request *req, const struct rb_planner *planner,
+                       const struct rb_plan_result *result, struct rb_err *err)
 {
     char text[3][32];
     struct rb_buf near = RB_BUF_INIT;
+    if (planner->on_average)
+        return infeasible_on_average(result, err);
     if (result->nearest_deadline_us >= 0)
         rb_buf_printf(&near, " --deadline %s", rb_format_duration_exact(result->nearest_deadline_us, text[0]));
     if (result->nearest_budget_uusd >= 0)
@@ -368,7 +397,7 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
         ok = out_result->feasible
                  ? assemble(&search, planner, out_result, arena, out_plan, err)
                  : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
-                       infeasible(req, out_result, err);
+                       infeasible(req, planner, out_result, err);
     rb_search_explain_rest(&search);
     rb_search_finish(&search);
     return ok;
@@ -390,7 +419,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
 {
     const struct rb_planner *chosen = rb_planner_find(planner);
     if (!chosen)
-        return rb_err_set(err, RB_ERR_INVALID, "no planner \"%s\": optimal, greedy, static or naive", planner);
+        return rb_err_set(err, RB_ERR_INVALID, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
     struct rb_offer *offers;
     struct rb_scenario scenario;
     int n_offers;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct rb_planner *const rb_planners[] = {
-    &rb_planner_greedy, &rb_planner_naive, &rb_planner_optimal, &rb_planner_static, NULL,
+    &rb_planner_greedy, &rb_planner_mean, &rb_planner_naive, &rb_planner_optimal, &rb_planner_static, NULL,
 };
 
 const struct rb_planner *rb_planner_find(const char *name)

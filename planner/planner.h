@@ -78,6 +78,7 @@ struct rb_planner {
     const char *summary;
     // Fails only on errors; a request that no plan of this planner satisfies is a result with feasible = false.
     bool (*plan)(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
+    bool on_average; // mean times keep the deadline; the confidence asked does not count, and the plan's own is told
 };
 
 extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated

@@ -51,7 +51,8 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
 // The nearest constraints that some fixed cluster keeps, into an infeasible result.
 bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
-extern const struct rb_planner rb_planner_greedy, rb_planner_naive, rb_planner_optimal, rb_planner_static;
+extern const struct rb_planner rb_planner_greedy, rb_planner_mean, rb_planner_naive, rb_planner_optimal,
+    rb_planner_static;
 
 // --- facts about stages and offers
 

@@ -59,6 +59,12 @@ static const struct rb_plan_baseline *find_baseline(const struct rb_plan *plan, 
     return NULL;
 }
 
+// By a planner that looks at every plan, and proves or says why not.
+static bool is_searched(const struct rb_plan *plan)
+{
+    return strcmp(plan->planner, "optimal") == 0 || strcmp(plan->planner, "mean") == 0;
+}
+
 // "P(on time) 0.970", "P(on time and in budget) 0.961", or nothing where nothing was asked.
 static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
 {
@@ -74,7 +80,7 @@ void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
     const struct rb_estimate *e = &plan->estimate;
-    bool optimal = strcmp(plan->planner, "optimal") == 0;
+    bool optimal = is_searched(plan);
     bool by_time = plan->job->objective == RB_OBJECTIVE_MIN_TIME;
     rb_buf_printf(out, "%s plan: %s", optimal ? (by_time ? "fastest" : "cheapest") : plan->planner,
                   rb_format_money(e->cost_uusd.mean, text));
@@ -133,7 +139,7 @@ static void certificate(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
     const struct rb_plan_bound *b = &plan->bound;
-    if (strcmp(plan->planner, "optimal") != 0)
+    if (!is_searched(plan))
         return;
     if (b->proved) {
         rb_buf_puts(out, "proved: no other choice of GPUs, nodes and machines is cheaper and keeps the constraints\n");
