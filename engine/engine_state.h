@@ -20,6 +20,7 @@ enum giving_way { GIVES_NO_WAY, GIVES_WAY_TO_RESIZE, GIVES_WAY_TO_PAUSE };
 struct trial {
     struct rb_trial pub;
     int slots_cap;
+    int wanted_gpus;         // pub.gpus are as many, or what the phase's nodes can hold
     bool handed_out;         // by the tuner, and not told back to it yet
     enum giving_way giving_way;
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
@@ -54,6 +55,7 @@ struct rb_engine {
     int64_t phase_start_us;
     int64_t stage_start_us[RB_LIMIT_STAGES], stage_end_us[RB_LIMIT_STAGES];
     int n_live[RB_LIMIT_STAGES];       // trials of the stage that the tuner has handed out and not been told of
+    int n_joined[RB_LIMIT_STAGES];     // trials of the stage that were ever handed out
     int next_ordinal[RB_LIMIT_STAGES]; // of the stage's node requests
     int n_live_total;
     struct rb_allocation allocation;
@@ -111,6 +113,8 @@ void rb_engine_dequeue_first(struct rb_engine *e);
 
 // trials.c
 void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus);
+void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus); // of one that does not run
+void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
 void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
 void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint
 void rb_engine_vacate(struct rb_engine *e, int trial);

@@ -20,7 +20,7 @@ static void resize(struct rb_engine *e, const struct rb_resize *r, const char *r
     if (!t || r->gpus < 0 || t->giving_way == GIVES_WAY_TO_PAUSE)
         return;
     if (t->pub.state == RB_TRIAL_WAITING && r->gpus > 0) {
-        t->pub.gpus = t->pub.next_gpus = r->gpus;
+        rb_engine_want_gpus(e, r->trial, r->gpus);
         e->places_changed = true;
     } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus == 0) {
         rb_engine_give_way(e, r->trial, GIVES_WAY_TO_PAUSE, reason);

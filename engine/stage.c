@@ -69,6 +69,7 @@ void rb_engine_reallocate(struct rb_engine *e)
         for (int k = 0; k < missing[i]; k++)
             rb_engine_request(e, e->allocation.nodes[i].offer, true, e->allocation.reason);
     }
+    rb_engine_refit_waiting(e);
     e->places_changed = true;
 }
 

@@ -24,6 +24,45 @@ static void know_trial(struct rb_engine *e, int trial)
     }
 }
 
+static bool can_hold(const struct rb_engine *e, int n_nodes, int gpus_per_node, int gpus)
+{
+    const int n_gang = (gpus + gpus_per_node - 1) / gpus_per_node;
+    return n_gang <= n_nodes && (n_gang == 1 || n_gang <= e->plan->job->trial.max_nodes);
+}
+
+// Of asynchronous jobs, a trial may wait in a phase whose nodes were listed for smaller ones: it would wait for ever.
+// It gets the largest of the job's sizes that they can hold.
+static int fitting_gpus(const struct rb_engine *e, int wanted)
+{
+    const struct rb_allocation *a = &e->allocation;
+    const struct rb_trial_spec *spec = &e->plan->job->trial;
+    int n_nodes = 0;
+    for (int i = 0; i < a->n_nodes; i++)
+        n_nodes += a->nodes[i].count;
+    if (n_nodes == 0)
+        return wanted;
+    const int gpus_per_node = e->plan->offers[a->nodes[0].offer].gpus;
+    if (can_hold(e, n_nodes, gpus_per_node, wanted))
+        return wanted;
+    for (int i = spec->n_sizes - 1; i >= 0; i--)
+        if (spec->sizes[i] < wanted && can_hold(e, n_nodes, gpus_per_node, spec->sizes[i]))
+            return spec->sizes[i];
+    return wanted;
+}
+
+void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus)
+{
+    struct trial *t = &e->trials[trial];
+    t->wanted_gpus = gpus;
+    t->pub.gpus = t->pub.next_gpus = fitting_gpus(e, gpus);
+}
+
+void rb_engine_refit_waiting(struct rb_engine *e)
+{
+    for (int i = 0; i < e->n_waiting; i++)
+        rb_engine_want_gpus(e, e->queue[i], e->trials[e->queue[i]].wanted_gpus);
+}
+
 // Asynchronous tuners hand trials out in an order that depends on the run: their draws are keyed by the trial instead, so
 // that runs under different policies can be compared draw by draw.
 static void join(struct rb_engine *e, const struct rb_group *group, int index, int gpus)
@@ -32,8 +71,8 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, i
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
     t->pub.stage = group->stage;
-    t->pub.position = e->tuner->on_demand ? group->trials[index] : index;
-    t->pub.gpus = t->pub.next_gpus = gpus;
+    t->pub.position = e->tuner->on_demand ? group->trials[index] : e->n_joined[group->stage] + index;
+    rb_engine_want_gpus(e, group->trials[index], gpus);
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
@@ -50,6 +89,7 @@ void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int
         assert(i == 0 || group->trials[i] > group->trials[i - 1]);
         join(e, group, i, gpus);
     }
+    e->n_joined[group->stage] += group->n_trials;
     e->n_live[group->stage] += group->n_trials;
     e->n_live_total += group->n_trials;
     e->places_changed = true;
@@ -154,9 +194,7 @@ void rb_engine_vacate(struct rb_engine *e, int trial)
 void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
-    if (t->giving_way == GIVES_WAY_TO_RESIZE)
-        t->pub.gpus = t->pub.next_gpus;
-    t->pub.next_gpus = t->pub.gpus;
+    rb_engine_want_gpus(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? t->pub.next_gpus : t->wanted_gpus);
     t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;

@@ -235,12 +235,36 @@ static void make_stages(struct random_plan *p, struct rb_stream *s)
     p->plan.n_stages = table.n;
 }
 
+// From a stream of its own: everything else stays as it is under sha.
+static void change_tuner(struct rb_scheduler *scheduler, uint64_t seed, const char *tuner)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
+    int most = 1;
+    for (int64_t r = scheduler->min_resource * scheduler->eta; r <= scheduler->max_resource; r *= scheduler->eta)
+        most++;
+    scheduler->type = tuner;
+    scheduler->brackets = between(&s, 1, most);
+    scheduler->rungs = RB_RUNGS_CUMULATIVE;
+    if (strcmp(tuner, "asha") == 0)
+        scheduler->rule = (enum rb_rule)between(&s, RB_RULE_PROMOTE, RB_RULE_SPECULATE);
+    else
+        scheduler->brackets_run = chance(&s, 50) ? RB_BRACKETS_IN_TURN : RB_BRACKETS_SIDE_BY_SIDE;
+}
+
 void random_plan_make(struct random_plan *out, uint64_t seed)
+{
+    random_plan_make_of(out, seed, NULL);
+}
+
+void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tuner)
 {
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
     memset(out, 0, sizeof *out);
     make_job(out, &s);
+    if (tuner)
+        change_tuner(&out->job.scheduler, seed, tuner);
     make_profile(out, &s);
     make_offers(out, &s);
     make_stages(out, &s);

@@ -25,5 +25,7 @@ struct random_plan {
 };
 
 void random_plan_make(struct random_plan *out, uint64_t seed);
+// The same of another tuner, which has brackets: hyperband or asha, with any of its ways.
+void random_plan_make_of(struct random_plan *out, uint64_t seed, const char *tuner);
 
 #endif

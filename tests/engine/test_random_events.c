@@ -224,12 +224,12 @@ static void replay(const struct random_plan *p, const struct rb_event *events, s
     rb_actions_finish(&actions);
 }
 
-static void check_seed(uint64_t seed, struct seen *seen)
+static void check_seed(uint64_t seed, const char *tuner, struct seen *seen)
 {
     static struct random_plan p; // large; remade every time
     static struct rb_event events[N_EVENTS];
     struct rb_buf first = RB_BUF_INIT, second = RB_BUF_INIT;
-    random_plan_make(&p, seed);
+    random_plan_make_of(&p, seed, tuner);
     p.job.has_target = seed % 4 == 0;
     p.job.target = p.job.goal == RB_GOAL_MAXIMIZE ? 0.99 : 0.01;
     p.plan.policy = seed % 3 == 0 ? "static" : "elastic";
@@ -241,28 +241,48 @@ static void check_seed(uint64_t seed, struct seen *seen)
     rb_buf_finish(&second);
 }
 
-static void any_events_are_survived(void **state)
+static void check_tuner(const char *tuner)
 {
-    (void)state;
     struct seen seen = {0};
     const char *one = getenv("RB_TEST_SEED");
     if (one) {
-        check_seed(strtoull(one, NULL, 10), &seen);
+        check_seed(strtoull(one, NULL, 10), tuner, &seen);
         return;
     }
     for (uint64_t seed = 1; seed <= N_RUNS; seed++)
-        check_seed(seed, &seen);
-    print_message(
-        "%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, %d starts, "
-        "%d of them again\n",
-        N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
-        seen.requeued);
+        check_seed(seed, tuner, &seen);
+    print_message("%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, "
+                  "%d starts, %d of them again\n",
+                  N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
+                  seen.requeued);
     assert_true(seen.complete > 20 && seen.stopped > 100 && seen.resumed > 100 && seen.target > 5);
     assert_true(seen.lost > 1000 && seen.requeued > 1000);
 }
 
+static void any_events_are_survived(void **state)
+{
+    (void)state;
+    check_tuner(NULL);
+}
+
+static void any_events_are_survived_by_hyperband(void **state)
+{
+    (void)state;
+    check_tuner("hyperband");
+}
+
+static void any_events_are_survived_by_asha(void **state)
+{
+    (void)state;
+    check_tuner("asha");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_events_are_survived)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_events_are_survived),
+        cmocka_unit_test(any_events_are_survived_by_hyperband),
+        cmocka_unit_test(any_events_are_survived_by_asha),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

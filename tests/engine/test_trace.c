@@ -671,6 +671,29 @@ static void a_surplus_node_is_not_replaced(void **state)
     end(&t);
 }
 
+// Level 1 gives 4 GPUs, on large nodes; as long as small ones of 2 are owned, it gives 2.
+static void trials_get_what_the_phase_can_hold(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    small_plan_make(&p);
+    p.job.scheduler.type = "asha";
+    p.job.trial.max_nodes = 1;
+    p.stages[1].gpus_per_trial = 4;
+    p.nodes[1][0] = (struct rb_plan_nodes){.offer = LARGE, .count = 1};
+    begin(&t, &p.plan);
+    start_all_four(&t);
+    reach(&t, 30, 2, 0, 1, 0.5, "");
+    reach(&t, 31, 0, 0, 1, 0.4, ""); // 2 is promoted, and waits for two GPUs of one node
+    reach(&t, 32, 1, 0, 1, 0.3, "start 2.0 on 0:3");
+    reach(&t, 33, 3, 0, 1, 0.2, "terminate 1; request 2.0 large"); // 0 is promoted, the last: level 1 has begun
+    assert_int_equal(rb_engine_trial(t.engine, 0)->gpus, 4);
+    reach(&t, 34, 2, 0, 2, 0.5, "terminate 0");
+    expect(&t, 40, ready(2), "start 0.0 on 2:f");
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -678,6 +701,7 @@ int main(void)
         cmocka_unit_test(a_phase_ends_amid_running_trials),
         cmocka_unit_test(a_surplus_node_is_given_back_when_its_trials_have_left),
         cmocka_unit_test(a_surplus_node_is_not_replaced),
+        cmocka_unit_test(trials_get_what_the_phase_can_hold),
         cmocka_unit_test(waiting_trials_start_in_order),
         cmocka_unit_test(nodes_still_arriving_are_kept),
         cmocka_unit_test(another_type_replaces_the_cluster),
