@@ -21,7 +21,14 @@
 struct rb_exact_options rb_exact_defaults(void)
 {
     return (struct rb_exact_options){
-        .accuracy = RB_SCORE_SEARCH_ACCURACY, .samples = true, .tilts = true, .envelope = true, .labels = true};
+        .accuracy = RB_SCORE_SEARCH_ACCURACY,
+        .samples = true,
+        .tilts = true,
+        .adaptive = true,
+        .patience = 64,
+        .envelope = true,
+        .labels = true,
+    };
 }
 
 bool rb_exact_out_of_time(struct rb_exact *x)
@@ -180,18 +187,23 @@ static bool price_of_time(struct rb_exact *x, struct rb_togo *t, double *out_pri
 
 // --- Lagrangian bounds
 
-static double root_bound(const struct rb_exact *x, const struct rb_togo *t)
+double rb_exact_allowance(const struct rb_exact *x, const struct rb_togo *t)
 {
     if (t->price <= 0)
-        return t->least;
+        return 0;
     double error = 0;
     for (int stage = 0; stage < x->lattice.n_stages; stage++)
         error += x->lattice.worst_error[stage];
     double confidence = x->search->req->confidence - error;
     if (confidence <= 0)
-        return -INFINITY;
+        return INFINITY;
     double theta = x->lattice.theta[t->delay - RB_DELAY_TILT];
-    return t->least - t->price * ((double)x->search->req->deadline_us / 1e6 - log(confidence) / theta);
+    return t->price * ((double)x->search->req->deadline_us / 1e6 - log(confidence) / theta);
+}
+
+static double root_bound(const struct rb_exact *x, const struct rb_togo *t)
+{
+    return t->least - rb_exact_allowance(x, t);
 }
 
 static void keep_multiplier(struct rb_exact *x, struct rb_togo *t)
@@ -296,6 +308,7 @@ static const char *const with_deadline[] = {"stages are independent",
                                             "mean costs add up over stages",
                                             SAMPLED_BOUNDS,
                                             "theta-tilted chance constraint",
+                                            "later choices that wait and see",
                                             "envelope of the remaining stages",
                                             "label dominance"}; // the last not with a budget
 
@@ -303,7 +316,7 @@ static void name_relaxations(const struct rb_exact *x, struct rb_plan_bound *b)
 {
     bool deadline = x->search->on_time != NULL;
     b->relaxations = deadline ? with_deadline : without_deadline;
-    b->n_relaxations = !deadline ? 3 : x->search->req->budget_uusd < 0 ? 6 : 5;
+    b->n_relaxations = !deadline ? 3 : x->search->req->budget_uusd < 0 ? 7 : 6;
 }
 
 static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err *err)

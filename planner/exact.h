@@ -19,6 +19,8 @@ struct rb_exact_options {
     double accuracy;   // of stage times while searching
     bool samples;      // a few replicates raise a bound before it is made exact
     bool tilts;        // the tilted chance constraint as a Lagrangian bound
+    bool adaptive;     // the chance constraint priced in, from the laws of the stages ...
+    int patience;      // ... once so many beginnings of plans were looked at: it takes milliseconds
     bool envelope;     // the fastest remaining stages as a feasibility cut
     bool labels;       // label dominance
 };
@@ -50,6 +52,8 @@ bool rb_exact_plan(struct rb_search *search, const struct rb_exact_options *opt,
 // Offers a plan: it becomes the best if it is feasible and cheaper.
 bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct rb_err *err);
 double rb_exact_to_beat(const struct rb_exact *x); // mean cost; more than any plan costs if none was found
+// What a multiplier's least sum is lowered by: its price times the tilt that a plan in time may have at most.
+double rb_exact_allowance(const struct rb_exact *x, const struct rb_togo *multiplier);
 bool rb_exact_out_of_time(struct rb_exact *x);     // sets cut
 // The shortest path whose values are all exact: bounds are made exact where it runs, until it stays.
 bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price,

@@ -167,6 +167,36 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
     return true;
 }
 
+const struct rb_law *rb_lattice_floor(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept,
+                                      struct rb_err *err)
+{
+    if (e->soonest[kept])
+        return e->soonest[kept];
+    struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes, 0};
+    return rb_stage_times_floor(l->search->times, l->search->scenario, &work, err);
+}
+
+// Under a fixed order of trials every start moves with every opening of a slot: fewer nodes, or fewer of them kept, are
+// nowhere sooner.
+static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice_entry *made, int kept,
+                        const struct values *v)
+{
+    const struct rb_lattice_stage *list = &l->stages[stage];
+    const struct rb_law *law = &made->time[kept]->law;
+    for (int i = list->first[made->choice.offer]; i < list->first[made->choice.offer + 1]; i++) {
+        struct rb_lattice_entry *e = &list->entries[i];
+        if (e->choice.gpus != made->choice.gpus || e->count > made->count)
+            continue;
+        for (int k = kept < e->count + 1 ? kept : e->count + 1; k >= 0; k--) {
+            if (e->time[k])
+                continue;
+            raise_bound(l, e, k, v);
+            if (!e->soonest[k] || e->soonest[k]->mean_s < law->mean_s)
+                e->soonest[k] = law;
+        }
+    }
+}
+
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, struct rb_err *err)
 {
     if (e->time[kept])
@@ -183,11 +213,14 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
     struct rb_times times = rb_times_of(&time->law, l->theta);
     struct values v = values_of(l, &times);
     set_exact(l, e, kept, &v, time);
+    if (time->method != RB_STAGE_PILOT)
+        bound_fewer(l, stage, e, kept, &v);
     for (int k = kept - 1; k >= 0; k--) {
         if (!e->time[k])
             raise_bound(l, e, k, &v);
     }
-    l->worst_error[stage] = fmax(l->worst_error[stage], time->law.error);
+    double error = rb_stage_probability_error(time, l->search->req->confidence);
+    l->worst_error[stage] = fmax(l->worst_error[stage], error);
     l->n_made++;
     l->n_sampled += time->method == RB_STAGE_PILOT;
     return true;
@@ -222,6 +255,7 @@ static void allot(struct rb_lattice *l, struct rb_lattice_entry *e)
     for (int i = 0; i < RB_N_DELAYS; i++)
         e->delay_s[i] = values + (2 + (size_t)i) * n;
     e->time = rb_arena_array(&l->arena, n, sizeof(const struct rb_stage_time *));
+    e->soonest = rb_arena_array(&l->arena, n, sizeof(const struct rb_law *));
     e->sampled = rb_arena_array(&l->arena, n, sizeof *e->sampled);
 }
 

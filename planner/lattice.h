@@ -18,6 +18,7 @@ struct rb_lattice_entry {
     // [count + 2], by kept index: 0 for none, i + 1 for the offer's i-th count
     double *cost_uusd, *mean_s, *delay_s[RB_N_DELAYS];
     const struct rb_stage_time **time; // NULL: the values are lower bounds
+    const struct rb_law **soonest;     // NULL, or a law that is made and is nowhere later: of more nodes
     bool *sampled;                     // of these, raised by a few replicates: rb_lattice_tighten
 };
 
@@ -66,6 +67,9 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
 // Makes the values of an entry exact for one kept index. Sampled times are dear: beyond most_sampled they stay bounds
 // (time NULL), and prices of time avoid them.
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, struct rb_err *err);
+// A law that an entry's time is nowhere below: of more nodes, or of any number kept.
+const struct rb_law *rb_lattice_floor(struct rb_lattice *l, int stage, const struct rb_lattice_entry *entry, int kept,
+                                      struct rb_err *err);
 struct rb_candidate rb_lattice_candidate(const struct rb_lattice *l, const struct rb_lattice_path *path);
 // The path of a candidate; false: a choice of it is not in the space.
 bool rb_lattice_find(const struct rb_lattice *l, const struct rb_candidate *candidate, struct rb_lattice_path *out);

@@ -1,13 +1,17 @@
 #include "planner/proof.h"
 
+#include "planner/adaptive.h"
+
 #include <math.h>
 #include <stdlib.h>
 
+#define RENEWAL  64   // stage times made that are worth making the adaptive bound anew
 #define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
 
 // A beginning of a plan: sums over the stages before.
 struct prefix {
-    double cost_uusd, delay_s[RB_N_DELAYS], error;
+    double cost_uusd, delay_s[RB_N_DELAYS];
+    struct rb_errors error;
     const struct rb_lattice_entry *last;
 };
 
@@ -21,9 +25,13 @@ struct proof {
     struct rb_lattice *l;
     struct rb_on_time *on_time; // NULL: no deadline
     double deadline_s;
-    struct rb_product products[RB_LIMIT_STAGES + 1]; // of the stages before
-    struct rb_transform rest[RB_LIMIT_STAGES + 1];   // envelopes of the stages from here on
-    double rest_error[RB_LIMIT_STAGES + 1];          // largest error of their laws in the bounds
+    struct rb_product products[RB_LIMIT_STAGES + 1];      // of the stages before
+    struct rb_transform rest[RB_LIMIT_STAGES + 1];        // envelopes of the stages from here on
+    struct rb_errors rest_error[RB_LIMIT_STAGES + 1];     // largest error of their laws in the bounds
+    struct rb_adaptive *adaptive;                         // NULL: not yet
+    int64_t adaptive_made;                                // stage times known to it
+    double ends[RB_LIMIT_STAGES + 1][RB_ADAPTIVE_POINTS]; // of the stages before, once there is an adaptive bound
+    double below;                                         // P(in time) of the last plan that was looked at to its end
     struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
     struct rb_labels *labels;
     struct rb_lattice_path path;
@@ -90,6 +98,23 @@ static bool prepare_times(struct proof *p, struct rb_err *err)
 
 // --- bounds
 
+static struct rb_errors plus(struct rb_errors a, struct rb_errors b)
+{
+    return (struct rb_errors){a.all + b.all, a.settled + b.settled};
+}
+
+static struct rb_errors errors_of(const struct proof *p, const struct rb_stage_time *t)
+{
+    return rb_stage_errors(t, p->x->search->req->confidence);
+}
+
+// A plan that all errors together could make feasible bounds the cost from below, until the first such plan is found; one
+// that is dearer matters only if it is feasible, which no samples hide.
+static double error_at(const struct proof *p, const struct rb_errors *e, double cost_uusd)
+{
+    return cost_uusd >= p->x->doubtful_uusd ? fmin(e->all, e->settled) : e->all;
+}
+
 // The tilted constraint: P(T <= D) >= c' means that the tilts add up to at most D - ln(c') / theta.
 static double limit_s(const struct proof *p, int tilt, double error)
 {
@@ -99,12 +124,10 @@ static double limit_s(const struct proof *p, int tilt, double error)
     return p->deadline_s - log(confidence) / p->l->theta[tilt];
 }
 
-static double bound_of(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
-                       int kept)
+static double bound_with(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
+                         int kept, double error)
 {
     double cost = at->cost_uusd + e->cost_uusd[kept], bound = -INFINITY;
-    double error =
-        at->error + p->rest_error[stage + 1] + (e->time[kept] ? e->time[kept]->law.error : p->l->worst_error[stage]);
     for (int i = 0; i < p->x->n_multipliers; i++) {
         const struct rb_togo *t = p->x->multipliers[i];
         double sum = cost + rb_togo_after(t, stage, e);
@@ -116,19 +139,37 @@ static double bound_of(const struct proof *p, int stage, const struct prefix *at
     return bound;
 }
 
-static struct prefix step(const struct prefix *at, const struct rb_lattice_entry *e, int kept)
+static struct rb_errors errors_with(const struct proof *p, int stage, const struct prefix *at,
+                                    const struct rb_lattice_entry *e, int kept)
+{
+    struct rb_errors here = {p->l->worst_error[stage], 2 * p->l->worst_error[stage]};
+    if (e->time[kept])
+        here = errors_of(p, e->time[kept]);
+    return plus(plus(at->error, here), p->rest_error[stage + 1]);
+}
+
+static double bound_of(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
+                       int kept)
+{
+    struct rb_errors errors = errors_with(p, stage, at, e, kept);
+    double bound = bound_with(p, stage, at, e, kept, errors.all);
+    double settled = error_at(p, &errors, bound);
+    return settled < errors.all ? bound_with(p, stage, at, e, kept, settled) : bound;
+}
+
+static struct prefix step(const struct proof *p, const struct prefix *at, const struct rb_lattice_entry *e, int kept)
 {
     struct prefix next = *at;
     next.cost_uusd += e->cost_uusd[kept];
     for (int i = 0; i < RB_N_DELAYS; i++)
         next.delay_s[i] += e->delay_s[i][kept];
-    next.error += e->time[kept]->law.error;
+    next.error = plus(next.error, errors_of(p, e->time[kept]));
     next.last = e;
     return next;
 }
 
 // Could the plan be in time if every remaining stage were as fast as any choice makes it?
-static bool may_be_in_time(struct proof *p, int stage, const struct prefix *next, const struct rb_law *law)
+static bool may_be_in_time(struct proof *p, int stage, double error, const struct rb_law *law)
 {
     bool last = stage + 1 == p->l->n_stages;
     struct rb_product *product = &p->products[stage + 1];
@@ -136,8 +177,9 @@ static bool may_be_in_time(struct proof *p, int stage, const struct prefix *next
     if (!p->x->opt.envelope && !last)
         return true;
     struct rb_limit_weights deadline = rb_on_time_deadline(p->on_time);
-    double below = rb_product_below_with(product, &p->rest[stage + 1], &deadline);
-    return below + next->error + rb_product_leftover(product, p->on_time) >= p->x->search->req->confidence;
+    p->below =
+        rb_product_below_with(product, &p->rest[stage + 1], &deadline) + rb_product_leftover(product, p->on_time);
+    return p->below + error >= p->x->search->req->confidence;
 }
 
 static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
@@ -146,11 +188,51 @@ static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
     const struct rb_lattice_entry *e = next->last;
     if (!p->labels || stage + 1 == p->l->n_stages || rb_product_leftover(product, p->on_time) > TELLABLE)
         return false;
-    struct rb_label label = {.cost_uusd = next->cost_uusd, .error = next->error};
+    struct rb_label label = {.cost_uusd = next->cost_uusd, .error = next->error.all};
     for (int i = 0; i < RB_LABEL_TIMES; i++)
         label.below[i] = rb_product_below(product, &p->times[stage][i]);
     int n_offers = p->l->search->scenario->n_offers;
     return rb_labels_dominated(p->labels, (stage * n_offers + e->choice.offer) * p->l->most_counts + e->count, &label);
+}
+
+// --- the adaptive bound
+
+// The stages before the one that is looked at, by when they end.
+static void set_ends(struct proof *p, int n_stages)
+{
+    const struct rb_lattice_entry *before = NULL;
+    rb_adaptive_begin(p->ends[0]);
+    for (int stage = 0; stage < n_stages; stage++) {
+        const struct rb_lattice_entry *e = &p->l->stages[stage].entries[p->path.entry[stage]];
+        rb_adaptive_add(p->adaptive, p->ends[stage], &e->time[rb_lattice_kept(before, e)]->law, p->ends[stage + 1]);
+        before = e;
+    }
+}
+
+static bool renew_adaptive(struct proof *p, int stage, struct rb_err *err)
+{
+    if (p->x->n_nodes < p->x->opt.patience || (p->adaptive && p->l->n_made < p->adaptive_made + RENEWAL))
+        return true;
+    if (!p->x->opt.adaptive || !rb_adaptive_applies(p->x))
+        return true;
+    struct rb_adaptive *a = rb_adaptive_create(p->x, p->adaptive, err);
+    rb_adaptive_destroy(p->adaptive);
+    p->adaptive = a;
+    p->adaptive_made = p->l->n_made;
+    if (a)
+        set_ends(p, stage);
+    return a != NULL;
+}
+
+static double adaptive_bound(struct proof *p, int stage, const struct prefix *at, int entry, int kept)
+{
+    const double late = 1 - p->x->search->req->confidence;
+    double bound =
+        at->cost_uusd + rb_adaptive_bound(p->adaptive, stage, entry, kept, p->ends[stage], late + at->error.all);
+    double settled = error_at(p, &at->error, bound);
+    if (settled < at->error.all)
+        bound = at->cost_uusd + rb_adaptive_bound(p->adaptive, stage, entry, kept, p->ends[stage], late + settled);
+    return bound;
 }
 
 // --- the search
@@ -171,6 +253,8 @@ static int list_children(struct proof *p, int stage, const struct prefix *at, st
     for (int i = 0; i < list->n; i++) {
         int kept = rb_lattice_kept(at->last, &list->entries[i]);
         double bound = bound_of(p, stage, at, &list->entries[i], kept);
+        if (bound < to_beat && p->adaptive)
+            bound = fmax(bound, adaptive_bound(p, stage, at, i, kept));
         if (bound < to_beat)
             out[n++] = (struct child){bound, i, kept};
     }
@@ -190,10 +274,11 @@ static bool out_of_limits(struct rb_exact *x)
 static bool stands(struct proof *p, int stage, const struct prefix *at, const struct child *c, struct prefix *next)
 {
     const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
-    *next = step(at, e, c->kept);
-    if (bound_of(p, stage, at, e, c->kept) >= rb_exact_to_beat(p->x))
+    const double bound = bound_of(p, stage, at, e, c->kept);
+    *next = step(p, at, e, c->kept);
+    if (bound >= rb_exact_to_beat(p->x))
         return false;
-    if (p->on_time && !may_be_in_time(p, stage, next, &e->time[c->kept]->law))
+    if (p->on_time && !may_be_in_time(p, stage, error_at(p, &next->error, bound), &e->time[c->kept]->law))
         return false;
     return !is_dominated(p, stage, next);
 }
@@ -213,13 +298,33 @@ static bool excluded_by_samples(struct proof *p, int stage, const struct prefix 
     return true;
 }
 
+// A plan that only samples keep from being excluded needs no finer look. With a budget its estimate has a say.
+static bool look_at_plan(struct proof *p, const struct prefix *plan, struct rb_err *err)
+{
+    struct rb_exact *x = p->x;
+    if (p->on_time && x->search->req->budget_uusd < 0 && p->below + plan->error.settled < x->search->req->confidence) {
+        x->doubtful_uusd = fmin(x->doubtful_uusd, plan->cost_uusd);
+        x->n_ruled_out++;
+        return true;
+    }
+    struct rb_candidate c = rb_lattice_candidate(p->l, &p->path);
+    return rb_exact_offer(x, &c, err);
+}
+
+static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err);
+
+static bool descend(struct proof *p, int stage, const struct prefix *next, const struct rb_law *law, struct rb_err *err)
+{
+    if (p->adaptive && stage + 1 < p->l->n_stages)
+        rb_adaptive_add(p->adaptive, p->ends[stage], law, p->ends[stage + 1]);
+    return visit(p, stage + 1, next, err);
+}
+
 static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err)
 {
     struct rb_exact *x = p->x;
-    if (stage == p->l->n_stages) {
-        struct rb_candidate c = rb_lattice_candidate(p->l, &p->path);
-        return rb_exact_offer(x, &c, err);
-    }
+    if (stage == p->l->n_stages)
+        return look_at_plan(p, at, err);
     RB_AUTO(rb_auto_free)
     struct child *children = rb_xcalloc((size_t)p->l->stages[stage].n + 1, sizeof *children);
     int n = list_children(p, stage, at, children);
@@ -231,6 +336,8 @@ static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb
         }
         x->n_nodes++;
         bool excluded;
+        if (!renew_adaptive(p, stage, err))
+            return false;
         if (!excluded_by_samples(p, stage, at, &children[i], &excluded, err))
             return false;
         if (excluded) {
@@ -247,7 +354,8 @@ static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb
         p->path.entry[stage] = children[i].entry;
         if (!stands(p, stage, at, &children[i], &next))
             x->n_ruled_out++;
-        else if (!visit(p, stage + 1, &next, err))
+        else if (!descend(p, stage, &next, &p->l->stages[stage].entries[children[i].entry].time[children[i].kept]->law,
+                          err))
             return false;
     }
     return true;
@@ -265,12 +373,14 @@ bool rb_proof(struct rb_exact *x, struct rb_err *err)
     p->deadline_s = (double)req->deadline_us / 1e6;
     rb_arena_init(&p->arena);
     for (int stage = l->n_stages - 1; stage >= 0; stage--)
-        p->rest_error[stage] = p->rest_error[stage + 1] + l->worst_error[stage];
+        p->rest_error[stage] =
+            plus(p->rest_error[stage + 1], (struct rb_errors){l->worst_error[stage], 2 * l->worst_error[stage]});
     // Dominance knows mean costs only: with a budget their whole law counts.
     if (x->opt.labels && p->on_time && req->budget_uusd < 0)
         p->labels = rb_labels_create(l->n_stages * l->search->scenario->n_offers * l->most_counts);
     bool ok = (!p->on_time || prepare_times(p, err)) && visit(p, 0, &none, err);
     rb_labels_destroy(p->labels);
+    rb_adaptive_destroy(p->adaptive);
     rb_arena_finish(&p->arena);
     free(p);
     return ok;

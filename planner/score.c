@@ -95,6 +95,34 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
            (choice->nodes * rb_stage_mean_error_s(time) + requested * (minimum_s + late_s));
 }
 
+// The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
+double rb_stage_probability_error(const struct rb_stage_time *time, double p)
+{
+    const double all = time->law.error;
+    if (time->method != RB_STAGE_PILOT)
+        return all;
+    return fmin(all, 2 * all * sqrt(fmax(0, p * (1 - p))) + 2 * all * all / 3);
+}
+
+struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p)
+{
+    return (struct rb_errors){rb_stage_probability_error(time, p),
+                              time->method == RB_STAGE_PILOT ? 0 : 2 * time->law.error};
+}
+
+// Where the truth is closer to a half than p, the samples vary more: the error is that of the farthest truth they allow.
+static double farthest_error(const struct rb_stage_time *const *times, int n, double p)
+{
+    double error = 0;
+    for (int round = 0; round < 4; round++) {
+        double farther = p > 0.5 ? fmax(0.5, p - error) : fmin(0.5, p + error);
+        error = 0;
+        for (int i = 0; i < n; i++)
+            error += rb_stage_probability_error(times[i], farther);
+    }
+    return error;
+}
+
 static const struct rb_stage_time *stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
                                               double accuracy, int *out_kept, struct rb_err *err)
 {
@@ -104,7 +132,7 @@ static const struct rb_stage_time *stage_time(struct rb_search *search, const st
     return rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
 }
 
-// P(sum <= limit) from the laws alone, on a grid of their own: what always works.
+// P(sum <= limit) from the laws alone, on a grid of their own: what always works. *out_error: beyond what the laws err by.
 static double below_by_sum(const struct rb_law *const *laws, int n, double limit_s, double *out_error)
 {
     struct rb_arena arena;
@@ -112,6 +140,9 @@ static double below_by_sum(const struct rb_law *const *laws, int n, double limit
     struct rb_law_sum sum = rb_law_sum_create(laws, n, &arena);
     double p = rb_law_sum_below(&sum, limit_s);
     *out_error = sum.error;
+    for (int i = 0; i < n; i++)
+        *out_error -= laws[i]->error;
+    *out_error = fmax(0, *out_error);
     rb_arena_finish(&arena);
     return p;
 }
@@ -141,15 +172,12 @@ static double below_deadline(struct rb_search *search, const struct rb_law *cons
     struct rb_product product = {.re = re, .im = im};
     rb_product_begin(&product, rb_on_time_terms(search->on_time));
     double wrapped = above_at_most(laws, n, deadline_s + rb_on_time_window_s(search->on_time));
-    *out_error = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         rb_product_multiply(&product, &product, rb_on_time_transform(search->on_time, laws[i]));
-        *out_error += laws[i]->error;
-    }
     double lost = rb_product_leftover(&product, search->on_time) + wrapped;
     if (lost > SETTLED)
         return below_by_sum(laws, n, deadline_s, out_error);
-    *out_error += lost;
+    *out_error = lost;
     struct rb_limit_weights weights = rb_on_time_deadline(search->on_time);
     return rb_product_below(&product, &weights);
 }
@@ -157,6 +185,7 @@ static double below_deadline(struct rb_search *search, const struct rb_law *cons
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err)
 {
+    const struct rb_stage_time *times[RB_LIMIT_STAGES];
     const struct rb_law *laws[RB_LIMIT_STAGES];
     struct rb_score score = {.p_deadline = 1};
     for (int i = 0; i < candidate->n_stages; i++) {
@@ -164,6 +193,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
         const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
         if (!t)
             return false;
+        times[i] = t;
         laws[i] = &t->law;
         score.time_mean_us += t->law.mean_s * 1e6;
         score.cost_mean_uusd += rb_stage_cost_mean_uusd(search->scenario, &candidate->stages[i], kept, t);
@@ -172,6 +202,8 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     }
     if (search->req->deadline_us >= 0)
         score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
+    if (search->req->deadline_us >= 0)
+        score.p_error += farthest_error(times, candidate->n_stages, score.p_deadline);
     score.p_error = fmin(1, score.p_error + score.unready);
     *out = score;
     return true;

@@ -8,8 +8,10 @@ struct rb_togo *rb_togo_create(const struct rb_lattice *l)
     struct rb_togo *t = rb_xcalloc(1, sizeof *t);
     size_t n = (size_t)l->search->scenario->n_offers * (size_t)l->most_counts + 1;
     t->lattice = l;
-    for (int stage = 0; stage < l->n_stages; stage++)
+    for (int stage = 0; stage < l->n_stages; stage++) {
         t->after[stage] = rb_xcalloc(n, sizeof *t->after[stage]);
+        t->before[stage] = rb_xcalloc(n, sizeof *t->before[stage]);
+    }
     t->scratch = rb_xcalloc(2 * ((size_t)l->most_counts + 2), sizeof *t->scratch);
     return t;
 }
@@ -18,8 +20,10 @@ void rb_togo_destroy(struct rb_togo *t)
 {
     if (!t)
         return;
-    for (int stage = 0; stage < t->lattice->n_stages; stage++)
+    for (int stage = 0; stage < t->lattice->n_stages; stage++) {
         free(t->after[stage]);
+        free(t->before[stage]);
+    }
     free(t->scratch);
     free(t);
 }
@@ -92,6 +96,45 @@ void rb_togo_compute(struct rb_togo *t, enum rb_delay delay, double price)
     t->least = INFINITY;
     for (int i = 0; i < first->n; i++)
         t->least = fmin(t->least, weigh(t, &first->entries[i], 0) + rb_togo_after(t, 0, &first->entries[i]));
+}
+
+// The least up to the stage before a choice that finds so many nodes kept.
+static double before_of(const struct rb_togo *t, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    const int most = t->lattice->most_counts, n_offers = t->lattice->search->scenario->n_offers;
+    double least = INFINITY;
+    if (stage == 0)
+        return kept == 0 ? 0 : INFINITY;
+    const double *before = t->before[stage - 1];
+    if (kept > 0 && kept <= e->count)
+        return before[e->choice.offer * most + kept - 1];
+    for (int offer = 0; offer < n_offers; offer++) {
+        const bool same = offer == e->choice.offer;
+        for (int c = same ? e->count : 0; c < t->lattice->counts[offer].n && same == (kept > 0); c++)
+            least = fmin(least, before[offer * most + c]);
+    }
+    return least;
+}
+
+void rb_togo_compute_before(struct rb_togo *t)
+{
+    const int most = t->lattice->most_counts, n_offers = t->lattice->search->scenario->n_offers;
+    for (int stage = 0; stage < t->lattice->n_stages; stage++) {
+        const struct rb_lattice_stage *list = &t->lattice->stages[stage];
+        for (int i = 0; i < n_offers * most; i++)
+            t->before[stage][i] = INFINITY;
+        for (int i = 0; i < list->n; i++) {
+            const struct rb_lattice_entry *e = &list->entries[i];
+            double *least = &t->before[stage][e->choice.offer * most + e->count];
+            for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++)
+                *least = fmin(*least, before_of(t, stage, e, kept) + weigh(t, e, kept));
+        }
+    }
+}
+
+double rb_togo_through(const struct rb_togo *t, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    return before_of(t, stage, e, kept) + weigh(t, e, kept) + rb_togo_after(t, stage, e);
 }
 
 void rb_togo_path(const struct rb_togo *t, struct rb_lattice_path *out)

@@ -10,6 +10,7 @@ struct rb_togo {
     enum rb_delay delay;
     double price;                   // micro-dollars a second
     double *after[RB_LIMIT_STAGES]; // [n_offers * most_counts], by offer and count of the stage's choice
+    double *before[RB_LIMIT_STAGES]; // the same, of the stages up to this one: rb_togo_compute_before
     double least;                   // of a whole plan
     double *scratch;
 };
@@ -20,6 +21,11 @@ void rb_togo_destroy(struct rb_togo *t); // NULL is fine
 void rb_togo_compute(struct rb_togo *t, enum rb_delay delay, double price);
 // The plan with the least sum; ties by the earlier entry.
 void rb_togo_path(const struct rb_togo *t, struct rb_lattice_path *out);
+
+// The least of all plans up to a choice; after rb_togo_compute.
+void rb_togo_compute_before(struct rb_togo *t);
+// The least sum of a plan that carries out a stage by this entry with so many nodes kept.
+double rb_togo_through(const struct rb_togo *t, int stage, const struct rb_lattice_entry *entry, int kept);
 
 // What the stages after one carried out by `entry` add at least.
 static inline double rb_togo_after(const struct rb_togo *t, int stage, const struct rb_lattice_entry *entry)

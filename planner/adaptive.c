@@ -1,0 +1,428 @@
+#include "planner/adaptive.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define POINTS     RB_ADAPTIVE_POINTS
+#define PRICES     3      // of lateness, kept
+#define TRIES      6      // .. looked at
+#define FACTOR     2.5    // between two of them
+#define MOST_CELLS 200000 // (stage, choice, kept nodes): more take longer than they save
+
+// A choice, and laws that its time is not below, but for their error: one of samples may bound less than one of more nodes.
+struct laws {
+    const struct rb_law *law, *floor; // floor: NULL if law has no error that it could have less of
+    double error, floor_error;
+    double *value[PRICES]; // [POINTS] by time left, what the stage and those after it cost; made where asked for
+};
+
+struct cell {
+    int entry, kept;
+    struct laws *laws; // shared by neighbours
+};
+
+struct stage {
+    struct cell *cells; // [n], in order of entry
+    int n;
+    struct laws **laws; // [entries * stride], by entry and kept; NULL: no cheaper plan makes this choice
+};
+
+// What one price of lateness makes of it. By state, [n_offers * most_counts]: offer and count of the stage before.
+struct policy {
+    double price;
+    double *after[RB_LIMIT_STAGES]; // [states][POINTS] by time left
+    double *late[RB_LIMIT_STAGES];  // [states] when none is left
+    double least;                   // of a whole plan
+};
+
+struct rb_adaptive {
+    const struct rb_lattice *l;
+    const struct rb_togo *free_of_price;
+    int n_stages, n_states, stride;
+    double step_s, to_beat;
+    struct stage stages[RB_LIMIT_STAGES];
+    struct policy policies[PRICES];
+    int n_policies;
+    struct rb_arena arena;
+};
+
+// --- choices that a cheaper plan may make
+
+// Of all plans through a choice, less than the best costs?
+static bool may_be_cheaper(const struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    for (int i = 0; i < x->n_multipliers; i++) {
+        if (rb_togo_through(x->multipliers[i], stage, e, kept) - rb_exact_allowance(x, x->multipliers[i]) >=
+            rb_exact_to_beat(x))
+            return false;
+    }
+    return true;
+}
+
+static bool find_laws(struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept, struct laws *out,
+                      struct rb_err *err)
+{
+    const struct rb_stage_time *time = e->time[kept];
+    const struct rb_law *floor = NULL;
+    if (!time || time->method == RB_STAGE_PILOT) {
+        floor = rb_lattice_floor(&x->lattice, stage, e, kept, err);
+        if (!floor)
+            return false;
+    }
+    *out = (struct laws){
+        .law = time ? &time->law : floor,
+        .floor = time ? floor : NULL,
+        .error = time ? rb_stage_probability_error(time, x->search->req->confidence) : floor->error,
+        .floor_error = floor ? floor->error : 0,
+    };
+    return true;
+}
+
+static bool add_cell(struct rb_adaptive *a, struct rb_exact *x, int stage, int entry, int kept, struct rb_err *err)
+{
+    struct stage *s = &a->stages[stage];
+    struct cell *last = s->n > 0 ? &s->cells[s->n - 1] : NULL;
+    struct laws laws;
+    if (!find_laws(x, stage, &x->lattice.stages[stage].entries[entry], kept, &laws, err))
+        return false;
+    struct laws *shared = last && last->entry == entry ? last->laws : NULL;
+    if (!shared || shared->law != laws.law || shared->floor != laws.floor) {
+        shared = rb_arena_alloc(&a->arena, sizeof *shared);
+        *shared = laws;
+    }
+    s->cells[s->n++] = (struct cell){entry, kept, shared};
+    s->laws[entry * a->stride + kept] = shared;
+    return true;
+}
+
+static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, struct rb_err *err)
+{
+    const struct rb_lattice_stage *list = &x->lattice.stages[stage];
+    struct stage *s = &a->stages[stage];
+    size_t most = 0;
+    s->laws = rb_arena_array(&a->arena, (size_t)list->n * (size_t)a->stride + 1, sizeof *s->laws);
+    for (int i = 0; i < list->n; i++)
+        most += (size_t)list->entries[i].count + 2;
+    s->cells = rb_arena_array(&a->arena, most + 1, sizeof *s->cells);
+    for (int i = 0; i < list->n; i++) {
+        const struct rb_lattice_entry *e = &list->entries[i];
+        for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++) {
+            if (may_be_cheaper(x, stage, e, kept) && !add_cell(a, x, stage, i, kept, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+// --- one price
+
+// Probability of each step of the grid, a duration counted as if it ended at the start of its step. [*first, *end)
+static void discretize(const struct rb_adaptive *a, const struct rb_law *law, double *p, int *first, int *end)
+{
+    double last = 0;
+    *first = POINTS;
+    *end = 0;
+    for (int j = 0; j < POINTS; j++) {
+        double below = rb_law_below(law, a->step_s * (j + 1));
+        p[j] = below - last;
+        last = below;
+        if (p[j] > 0) {
+            *first = j < *first ? j : *first;
+            *end = j + 1;
+        }
+    }
+}
+
+// out[i] = E of what follows when i steps are left at the start of a stage with this law.
+static void expect(const struct rb_adaptive *a, const struct rb_law *law, const double *after, double late, double *out)
+{
+    double p[POINTS], less[POINTS];
+    int first, end;
+    discretize(a, law, p, &first, &end);
+    for (int i = 0; i < POINTS; i++) {
+        out[i] = late;
+        less[i] = after[i] - late;
+    }
+    for (int j = first; j < end; j++) {
+        const double weight = p[j];
+        for (int i = j; i < POINTS; i++)
+            out[i] += weight * less[i - j];
+    }
+}
+
+// Nothing follows the last stage.
+static void expect_end(const struct rb_adaptive *a, const struct rb_law *law, double price, double *out)
+{
+    for (int i = 0; i < POINTS; i++)
+        out[i] = price * (1 - rb_law_below(law, a->step_s * i));
+}
+
+static void lower(double *least, const double *values, double more)
+{
+    for (int i = 0; i < POINTS; i++) {
+        double sum = values[i] + more;
+        least[i] = sum < least[i] ? sum : least[i];
+    }
+}
+
+static double *new_values(struct rb_arena *scratch, size_t n)
+{
+    double *values = rb_arena_array(scratch, n * POINTS, sizeof *values);
+    for (size_t i = 0; i < n * POINTS; i++)
+        values[i] = INFINITY;
+    return values;
+}
+
+// The least of one stage for what it finds kept: some[state] by choices that need more nodes than there are, all[state] by
+// choices of just so many or fewer, fresh[offer] by choices that keep none.
+struct least {
+    double *some, *all, *fresh;
+};
+
+// What a stage by this law and the stages after it cost; what the law may err by is paid in advance.
+static void value_of_law(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
+                         const struct rb_law *law, double error, double *out)
+{
+    if (stage + 1 == a->n_stages)
+        expect_end(a, law, p->price, out);
+    else
+        expect(a, law, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
+    for (int i = 0; i < POINTS; i++)
+        out[i] -= p->price * error;
+}
+
+static void value_of_laws(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
+                          const struct laws *c, double *out)
+{
+    double floor[POINTS];
+    value_of_law(a, p, stage, state, c->law, c->error, out);
+    if (!c->floor)
+        return;
+    value_of_law(a, p, stage, state, c->floor, c->floor_error, floor);
+    for (int i = 0; i < POINTS; i++)
+        out[i] = floor[i] > out[i] ? floor[i] : out[i];
+}
+
+static void add_cells(const struct rb_adaptive *a, const struct policy *p, int stage, const struct least *out)
+{
+    const struct stage *s = &a->stages[stage];
+    const struct cell *last = NULL;
+    double values[POINTS];
+    for (int i = 0; i < s->n; i++) {
+        const struct cell *c = &s->cells[i];
+        const struct rb_lattice_entry *e = &a->l->stages[stage].entries[c->entry];
+        const int state = e->choice.offer * a->l->most_counts + e->count;
+        if (!last || c->laws != last->laws)
+            value_of_laws(a, p, stage, state, c->laws, values);
+        last = c;
+        double *least = c->kept == 0          ? out->fresh + (size_t)e->choice.offer * POINTS
+                        : c->kept <= e->count ? out->some + (size_t)(state - e->count + c->kept - 1) * POINTS
+                                              : out->all + (size_t)state * POINTS;
+        lower(least, values, e->cost_uusd[c->kept]);
+    }
+}
+
+// What follows a stage, for every state that it may leave.
+static void step_back(struct rb_adaptive *a, struct policy *p, int stage, struct rb_arena *scratch)
+{
+    const int most = a->l->most_counts, n_offers = a->n_states / most;
+    struct least l = {new_values(scratch, (size_t)a->n_states), new_values(scratch, (size_t)a->n_states),
+                      new_values(scratch, (size_t)n_offers)};
+    add_cells(a, p, stage, &l);
+    for (int offer = 0; offer < n_offers; offer++) {
+        for (int c = 0; c < a->l->counts[offer].n; c++) {
+            const size_t state = (size_t)(offer * most + c);
+            double *out = p->after[stage - 1] + state * POINTS;
+            if (c > 0)
+                lower(l.all + state * POINTS, l.all + (state - 1) * POINTS, 0);
+            lower(out, l.all + state * POINTS, 0);
+            lower(out, l.some + state * POINTS, 0);
+            for (int other = 0; other < n_offers; other++) {
+                if (other != offer)
+                    lower(out, l.fresh + (size_t)other * POINTS, 0);
+            }
+            p->late[stage - 1][state] = p->price + a->free_of_price->after[stage - 1][state];
+        }
+    }
+    rb_arena_reset(scratch);
+}
+
+static struct policy price_lateness(struct rb_adaptive *a, double price, struct rb_arena *scratch)
+{
+    struct policy p = {.price = price};
+    size_t n = (size_t)a->n_states;
+    for (int stage = 0; stage + 1 < a->n_stages; stage++) {
+        p.after[stage] = new_values(&a->arena, n);
+        p.late[stage] = rb_arena_array(&a->arena, n, sizeof(double));
+    }
+    for (int stage = a->n_stages - 1; stage > 0; stage--)
+        step_back(a, &p, stage, scratch);
+    double *fresh = new_values(scratch, n / (size_t)a->l->most_counts);
+    add_cells(a, &p, 0, &(struct least){.fresh = fresh});
+    p.least = INFINITY;
+    for (size_t offer = 0; offer < n / (size_t)a->l->most_counts; offer++)
+        p.least = fmin(p.least, fresh[offer * POINTS + POINTS - 1]);
+    rb_arena_reset(scratch);
+    return p;
+}
+
+// --- which prices
+
+static double root_bound(const struct rb_adaptive *a, const struct policy *p)
+{
+    return p->least - p->price * (1 - a->l->search->req->confidence);
+}
+
+static void keep(struct rb_adaptive *a, const struct policy *p)
+{
+    int i = a->n_policies < PRICES ? a->n_policies++ : PRICES;
+    if (i == PRICES && root_bound(a, p) <= root_bound(a, &a->policies[PRICES - 1]))
+        return;
+    for (i = i < PRICES ? i : PRICES - 1; i > 0 && root_bound(a, p) > root_bound(a, &a->policies[i - 1]); i--)
+        a->policies[i] = a->policies[i - 1];
+    a->policies[i] = *p;
+}
+
+// Up while that is better, else down.
+static void search_prices(struct rb_adaptive *a, double start)
+{
+    struct rb_arena scratch;
+    rb_arena_init(&scratch);
+    struct policy first = price_lateness(a, start, &scratch), p;
+    double price = start, best = root_bound(a, &first), factor = FACTOR;
+    keep(a, &first);
+    for (int i = 1; i < TRIES && best < a->to_beat; i++) {
+        price *= factor;
+        p = price_lateness(a, price, &scratch);
+        keep(a, &p);
+        if (root_bound(a, &p) >= a->to_beat)
+            break;
+        if (root_bound(a, &p) > best) {
+            best = root_bound(a, &p);
+        } else if (i == 1) {
+            factor = 1 / FACTOR;
+            price = start;
+        } else {
+            break;
+        }
+    }
+    rb_arena_finish(&scratch);
+}
+
+// --- the whole
+
+static double n_cells(const struct rb_lattice *l)
+{
+    double n = 0;
+    for (int stage = 0; stage < l->n_stages; stage++) {
+        for (int i = 0; i < l->stages[stage].n; i++)
+            n += l->stages[stage].entries[i].count + 2;
+    }
+    return n;
+}
+
+// That weighs a second as the multipliers do: the deadline lies where some tenth of the probability is within a deviation.
+static double first_price(const struct rb_exact *x)
+{
+    double price = 0;
+    for (int i = 0; i < x->n_multipliers; i++)
+        price = fmax(price, x->multipliers[i]->price);
+    return 1.5 * price / x->lattice.theta[0];
+}
+
+struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adaptive *last, struct rb_err *err)
+{
+    double start = last ? last->policies[0].price : first_price(x);
+    struct rb_adaptive *a = rb_xcalloc(1, sizeof *a);
+    rb_arena_init(&a->arena);
+    a->l = &x->lattice;
+    a->free_of_price = x->multipliers[0];
+    a->to_beat = rb_exact_to_beat(x);
+    a->n_stages = x->lattice.n_stages;
+    a->stride = x->lattice.most_counts + 2;
+    a->n_states = x->search->scenario->n_offers * x->lattice.most_counts;
+    a->step_s = (double)x->search->req->deadline_us / 1e6 / (POINTS - 1);
+    for (int i = 0; i < x->n_multipliers; i++) {
+        rb_togo_compute(x->multipliers[i], x->multipliers[i]->delay, x->multipliers[i]->price);
+        rb_togo_compute_before(x->multipliers[i]);
+    }
+    for (int stage = 0; stage < a->n_stages; stage++) {
+        if (!list_cells(a, x, stage, err)) {
+            rb_adaptive_destroy(a);
+            return NULL;
+        }
+    }
+    search_prices(a, start);
+    return a;
+}
+
+bool rb_adaptive_applies(const struct rb_exact *x)
+{
+    return x->search->on_time && first_price(x) > 0 && n_cells(&x->lattice) <= MOST_CELLS;
+}
+
+void rb_adaptive_destroy(struct rb_adaptive *a)
+{
+    if (!a)
+        return;
+    rb_arena_finish(&a->arena);
+    free(a);
+}
+
+// --- of one plan
+
+void rb_adaptive_begin(double *ends)
+{
+    for (int j = 0; j < RB_ADAPTIVE_POINTS; j++)
+        ends[j] = j == 0;
+}
+
+void rb_adaptive_add(const struct rb_adaptive *a, const double *before, const struct rb_law *law, double *ends)
+{
+    double p[POINTS];
+    int first, end;
+    discretize(a, law, p, &first, &end);
+    for (int j = 0; j < POINTS; j++)
+        ends[j] = 0;
+    for (int k = first; k < end; k++) {
+        for (int j = k; j < POINTS; j++)
+            ends[j] += p[k] * before[j - k];
+    }
+}
+
+static const double *value_at(struct rb_adaptive *a, int policy, int stage, int state, struct laws *laws)
+{
+    if (!laws->value[policy]) {
+        laws->value[policy] = rb_arena_array(&a->arena, POINTS, sizeof(double));
+        value_of_laws(a, &a->policies[policy], stage, state, laws, laws->value[policy]);
+    }
+    return laws->value[policy];
+}
+
+// Sums run side by side, in an order that no compiler may change.
+static double mean_of(const double *ends, const double *value, double late)
+{
+    enum { LANES = 4 };
+    double lanes[LANES] = {0};
+    for (int j = 0; j < POINTS; j += LANES) {
+        for (int i = 0; i < LANES; i++)
+            lanes[i] += ends[j + i] * (value[POINTS - 1 - j - i] - late);
+    }
+    return late + (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, const double *ends, double late)
+{
+    const struct rb_lattice_entry *e = &a->l->stages[stage].entries[entry];
+    const int state = e->choice.offer * a->l->most_counts + e->count;
+    struct laws *laws = a->stages[stage].laws[entry * a->stride + kept];
+    double best = -INFINITY;
+    if (!laws)
+        return INFINITY;
+    for (int i = 0; i < a->n_policies; i++) {
+        const double price = a->policies[i].price;
+        const double *value = value_at(a, i, stage, state, laws);
+        best = fmax(best, mean_of(ends, value, price) - price * late);
+    }
+    return best + e->cost_uusd[kept];
+}
