@@ -224,7 +224,21 @@ static void replay(const struct random_plan *p, const struct rb_event *events, s
     rb_actions_finish(&actions);
 }
 
-static void check_seed(uint64_t seed, const char *tuner, struct seen *seen)
+// Any options; deadlines that the run passes, which nobody here enforces.
+static void watch(struct random_plan *p, uint64_t seed)
+{
+    p->plan.policy = "hypersched";
+    p->plan.deadline_us = (int64_t)(100 + seed) * RB_US_PER_S;
+    p->job.policy_options = (struct rb_policy_options){.speculation = true,
+                                                       .overhead = seed % 3 != 0,
+                                                       .admission = seed % 7 != 0,
+                                                       .scaling = (enum rb_scaling)(seed % 2),
+                                                       .allocation = (enum rb_sharing)(seed % 5),
+                                                       .resize_interval = 2,
+                                                       .atom_gpus = 1};
+}
+
+static void check_seed(uint64_t seed, const char *tuner, bool watched, struct seen *seen)
 {
     static struct random_plan p; // large; remade every time
     static struct rb_event events[N_EVENTS];
@@ -233,6 +247,8 @@ static void check_seed(uint64_t seed, const char *tuner, struct seen *seen)
     p.job.has_target = seed % 4 == 0;
     p.job.target = p.job.goal == RB_GOAL_MAXIMIZE ? 0.99 : 0.01;
     p.plan.policy = seed % 3 == 0 ? "static" : "elastic";
+    if (watched)
+        watch(&p, seed);
     run_once(&p, seed, events, &first, seen);
     replay(&p, events, &second);
     if (strcmp(rb_buf_str(&first), rb_buf_str(&second)) != 0)
@@ -241,16 +257,16 @@ static void check_seed(uint64_t seed, const char *tuner, struct seen *seen)
     rb_buf_finish(&second);
 }
 
-static void check_tuner(const char *tuner)
+static void check_tuner(const char *tuner, bool watched)
 {
     struct seen seen = {0};
     const char *one = getenv("RB_TEST_SEED");
     if (one) {
-        check_seed(strtoull(one, NULL, 10), tuner, &seen);
+        check_seed(strtoull(one, NULL, 10), tuner, watched, &seen);
         return;
     }
     for (uint64_t seed = 1; seed <= N_RUNS; seed++)
-        check_seed(seed, tuner, &seen);
+        check_seed(seed, tuner, watched, &seen);
     print_message("%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, "
                   "%d starts, %d of them again\n",
                   N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
@@ -262,19 +278,25 @@ static void check_tuner(const char *tuner)
 static void any_events_are_survived(void **state)
 {
     (void)state;
-    check_tuner(NULL);
+    check_tuner(NULL, false);
 }
 
 static void any_events_are_survived_by_hyperband(void **state)
 {
     (void)state;
-    check_tuner("hyperband");
+    check_tuner("hyperband", false);
 }
 
 static void any_events_are_survived_by_asha(void **state)
 {
     (void)state;
-    check_tuner("asha");
+    check_tuner("asha", false);
+}
+
+static void any_events_are_survived_by_hypersched(void **state)
+{
+    (void)state;
+    check_tuner("asha", true);
 }
 
 int main(void)
@@ -283,6 +305,7 @@ int main(void)
         cmocka_unit_test(any_events_are_survived),
         cmocka_unit_test(any_events_are_survived_by_hyperband),
         cmocka_unit_test(any_events_are_survived_by_asha),
+        cmocka_unit_test(any_events_are_survived_by_hypersched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
