@@ -133,13 +133,19 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
     return ok || rb_err_set(err, RB_ERR_IO, "answer: expected {\"permissions\": [...]}");
 }
 
+// An API that nobody enabled in the project answers whoever asks with this reason, in one of its two spellings.
+static bool is_switched_off(const struct rb_err *err)
+{
+    return strstr(err->message, "accessNotConfigured") || strstr(err->message, "SERVICE_DISABLED");
+}
+
 static void permissions_known(void *arg, const struct rb_err *err)
 {
     struct preflight *p = arg;
     struct rb_err denied;
     if (err) {
         denied = *err;
-        if (err->code == RB_ERR_DENIED)
+        if (is_switched_off(err))
             rb_err_set(
                 &denied, RB_ERR_DENIED,
                 "%s; nothing is launched that may not be ended, and nobody says whether it may: enable the Cloud "

@@ -17,7 +17,7 @@ ssh_port: %d
 shutdown_s: 0.1
 capacity: {sold.out: 0, one.gpu: 2}
 provisioning:
-  - {infra: mock, instance_type: "*", market: "*", queue_s: 0.2, init_s: 0.2, capacity_failure: 0}
+  - {infra: "%s", instance_type: "*", market: "*", queue_s: 0.2, init_s: 0.2, capacity_failure: 0}
 """
 
 
@@ -28,20 +28,23 @@ def free_port():
 
 
 class MockCloud:
-    """Use with `with`; .url is the endpoint, .prices the price list, .ssh_port what every node's sshd listens on."""
+    """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options), .prices the price
+    list, .ssh_port what every node's sshd listens on."""
 
-    def __init__(self, bin_dir, folder, *options, more=""):
-        """options: further words for rbmock; more: further lines of its cloud file."""
+    def __init__(self, bin_dir, folder, *options, more="", prices="", infra="mock"):
+        """options: further words for rbmock; more: further lines of its cloud file; prices: further rows of its price list; infra: whose
+        machines boot."""
         self.bin_dir, self.folder, self.options, self.more = bin_dir, folder, options, more
+        self.more_prices, self.infra = prices, infra
         self.ssh_port = free_port()
         self.prices = os.path.join(folder, "prices.csv")
 
     def __enter__(self):
         cloud = os.path.join(self.folder, "cloud.yaml")
         with open(self.prices, "w", encoding="utf-8") as f:
-            f.write(PRICES)
+            f.write(PRICES + self.more_prices)
         with open(cloud, "w", encoding="utf-8") as f:
-            f.write(CLOUD % self.ssh_port + self.more)
+            f.write(CLOUD % (self.ssh_port, self.infra) + self.more)
         self.log = open(os.path.join(self.folder, "rbmock.log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen([os.path.join(self.bin_dir, "rbmock"), "--ec2", "0", "--cloud", cloud,
                                          *self.options],
@@ -51,6 +54,7 @@ class MockCloud:
             self.log.seek(0)
             raise RuntimeError("rbmock did not start: %r %s" % (ready, self.log.read()))
         self.url = ready.split("ec2=")[1].split()[0]
+        self.gcp_url = ready.split("gcp=")[1].split()[0] if "gcp=" in ready else None
         return self
 
     def __exit__(self, *_):
