@@ -232,6 +232,24 @@ static void drop_dear_zones(struct offer_list *list, struct rb_arena *arena)
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err)
 {
+    const char *dropped;
+    return rb_planner_offers_told(job, catalog, arena, out, out_n, &dropped, err);
+}
+
+static const char *tell_dropped(int n, int left, struct rb_arena *arena)
+{
+    if (n == 0)
+        return NULL;
+    return rb_arena_printf(arena,
+                           "%d of %d offers were left out, at most %d can be planned over: of every instance type and "
+                           "market the dearest zones of its region went first; name resources.infra with its zone to "
+                           "plan on one of them",
+                           n, n + left, RB_LIMIT_INSTANCE_TYPES);
+}
+
+bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                            struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err)
+{
     // A mock filter may add a renamed copy beside the row itself: twice the rows bounds the list.
     struct offer_list list = {rb_arena_array(arena, 2 * (size_t)catalog->n_offers + 1, sizeof *list.items), 0};
     for (int i = 0; i < job->resources.infra.n; i++) {
@@ -240,6 +258,7 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
     }
     if (!check_types_priced(job, &list, arena, err) || !apply_filters(job, &list, err))
         return false;
+    const int n_all = list.n;
     drop_dear_zones(&list, arena);
     if (list.n > RB_LIMIT_INSTANCE_TYPES)
         return rb_err_set_at(err, RB_ERR_INVALID, no_place, "resources",
@@ -249,6 +268,7 @@ bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalo
     qsort(list.items, (size_t)list.n, sizeof *list.items, compare_offers);
     *out = list.items;
     *out_n = list.n;
+    *out_dropped = tell_dropped(n_all - list.n, list.n, arena);
     return true;
 }
 

@@ -203,6 +203,8 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
         warn(a, NOT_MODELLED);
     if (result->cut)
         warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
+    if (a->search->req->offers_dropped)
+        warn(a, a->search->req->offers_dropped);
     warn_few_samples(a, plan);
     warn_left_out(a);
     if (!on_average)
@@ -353,16 +355,18 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     return false;
 }
 
-// Where time is limited, each baseline gets its part of it before the search begins; memory of it stays in the search.
+// Where time is limited, each baseline gets its part of it before the search begins; its result stays in the search. Greedy
+// is the best of them and starts from fixed clusters: those it has found are there for static.
 static bool plan_baselines(struct rb_search *search, struct rb_time_share *phase, struct rb_err *err)
 {
-    static const double baselines_until[] = {0.1, 0.3,
-                                             0.35}; // the second starts from the first, and is the best of them
-    const int n = sizeof baseline_names / sizeof baseline_names[0];
-    for (int i = 0; i < n && search->req->time_used; i++) {
+    static const struct {
+        const struct rb_planner *planner;
+        double until;
+    } order[] = {{&rb_planner_greedy, 0.25}, {&rb_planner_static, 0.32}, {&rb_planner_naive, 0.36}};
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && search->req->time_used; i++) {
         const struct rb_plan_result *ignored;
-        phase->until = baselines_until[i];
-        if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &ignored, err))
+        phase->until = order[i].until;
+        if (!rb_search_plan(search, order[i].planner, &ignored, err))
             return false;
     }
     return true;
@@ -384,6 +388,30 @@ static bool plan_in_phases(struct rb_search *search, const struct rb_planner *pl
     return ok;
 }
 
+static bool is_same_machine(const struct rb_offer *a, const struct rb_offer *b)
+{
+    return a->market == b->market && strcmp(a->instance_type, b->instance_type) == 0;
+}
+
+// "zones: aws/us-east-1/us-east-1a g5.xlarge (spot) stands for 2 others that are no cheaper; they are fallbacks"
+static void explain_zones(struct rb_search *search)
+{
+    const struct rb_scenario *s = search->scenario;
+    for (int i = 0; i < s->n_offers && rb_search_explains(search); i++) {
+        int others = 0;
+        if (search->sizes[i].n == 0 || rb_search_is_outbid(search, i))
+            continue;
+        for (int k = 0; k < s->n_offers; k++)
+            others += k != i && is_same_machine(&s->offers[i], &s->offers[k]) && rb_search_is_outbid(search, k);
+        if (others > 0)
+            rb_search_note(search, "zones: %s %s (%s) stands for %d other%s no cheaper; fallbacks if it is sold out",
+                           s->offers[i].infra, s->offers[i].instance_type, rb_market_name(s->offers[i].market), others,
+                           others == 1 ? " that is" : "s that are");
+    }
+    if (search->req->offers_dropped)
+        rb_search_note(search, "%s", search->req->offers_dropped);
+}
+
 static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_planner *planner,
                              struct rb_time_share *phase, const struct rb_scenario *scenario, struct rb_arena *arena,
                              struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
@@ -392,6 +420,7 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     if (!rb_search_init(&search, req, scenario, err))
         return false;
     search.asked = planner;
+    explain_zones(&search);
     bool ok = plan_in_phases(&search, planner, phase, out_result, err);
     if (ok)
         ok = out_result->feasible
@@ -422,13 +451,15 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
         return rb_err_set(err, RB_ERR_INVALID, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
     struct rb_offer *offers;
     struct rb_scenario scenario;
+    const char *dropped;
     int n_offers;
-    if (!rb_planner_offers(req->job, req->catalog, arena, &offers, &n_offers, err) ||
+    if (!rb_planner_offers_told(req->job, req->catalog, arena, &offers, &n_offers, &dropped, err) ||
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
     struct rb_plan_request timed = *req;
     timed.samples = rb_planner_samples(req, &scenario);
     timed.samples_asked = req->samples;
+    timed.offers_dropped = dropped;
     if (timed.samples == req->samples) // else there are very many trials, and their noise takes the most memory of all
         rb_scenario_keep_noise(&scenario, timed.samples);
     struct rb_time_share phase;

@@ -20,6 +20,7 @@ struct rb_plan_request {
     uint64_t seed;
     int samples;                      // replicates behind every estimate
     int samples_asked;                // more than these, if it was more than can be afforded (rb_planner_samples)
+    const char *offers_dropped;       // which offers were too many (rb_planner_offers_told); NULL: none
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/early.h)
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
@@ -88,6 +89,9 @@ const struct rb_planner *rb_planner_find(const char *name);
 // none (says which filter removed the last), prices missing (exit 7).
 bool rb_planner_offers(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                        struct rb_offer **out, int *out_n, struct rb_err *err);
+// The same; *out_dropped: how many were left out as too many, and by which rule, for people. NULL: none.
+bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
+                            struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err);
 
 // Most nodes of an offer one plan may own: resources.max_nodes, but this machine is one node.
 int rb_planner_max_nodes(const struct rb_job *job, const struct rb_offer *offer);

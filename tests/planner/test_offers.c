@@ -113,6 +113,40 @@ static void no_size_fits(void **state)
     case_finish(&c);
 }
 
+// Six zones of fifty types are more than can be planned over: the dearest zone of each goes, and it is said.
+static void dear_zones_are_left_out_aloud(void **state)
+{
+    (void)state;
+    static const struct row row = {"infra: [aws/us-east-1], spot: never", "", NULL, 0, NULL, NULL};
+    struct rb_buf job = RB_BUF_INIT, list = RB_BUF_INIT;
+    struct rb_case c;
+    struct rb_offer *offers = NULL;
+    const char *dropped = NULL;
+    int n = 0;
+    rb_buf_printf(&list, "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n");
+    for (int type = 0; type < 50; type++) {
+        for (int zone = 0; zone < 6; zone++)
+            rb_buf_printf(&list, "aws/us-east-1/us-east-1%c,t%d,T4,4,16,16,64,on_demand,%d\n", 'a' + zone, type,
+                          1 + (zone + type) % 6);
+    }
+    job_text(&row, &job);
+    case_init(&c, rb_buf_str(&job), profile, rb_buf_str(&list));
+    assert_true(rb_planner_offers_told(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
+    assert_int_equal(n, 250);
+    for (int i = 0; i < n; i++)
+        assert_true(offers[i].rate.uusd_per_hour < 6 * RB_UUSD);
+    assert_non_null(dropped);
+    assert_non_null(strstr(dropped, "50 of 300 offers"));
+    case_finish(&c);
+
+    case_init(&c, rb_buf_str(&job), profile, prices);
+    assert_true(rb_planner_offers_told(&c.job, &c.catalog, &c.arena, &offers, &n, &dropped, NULL));
+    assert_null(dropped);
+    case_finish(&c);
+    rb_buf_finish(&job);
+    rb_buf_finish(&list);
+}
+
 // Spot without a hazard in the profile cannot be planned on: left out with a warning, an error where it is all there is.
 static void spot_needs_a_hazard(void **state)
 {
@@ -145,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offers_follow_the_filters),
         cmocka_unit_test(no_size_fits),
+        cmocka_unit_test(dear_zones_are_left_out_aloud),
         cmocka_unit_test(spot_needs_a_hazard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
