@@ -1,48 +1,71 @@
 #include "planner/pareto.h"
 
 #include "planner/estimator.h"
+#include "planner/time_share.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SPREAD        17 // deadlines spread over the range
 #define MAX_DEADLINES (SPREAD + 3)
+#define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
+#define MAX_PLANNERS  8
 
-// What deadlines of one frontier share, and what the one before left for the next.
+// What every planner has found at one deadline.
+struct answers {
+    struct rb_plan_result of[MAX_PLANNERS]; // in the order of rb_planners
+};
+
+// What deadlines of one frontier share.
 struct sweep {
     const struct rb_plan_request *req;
     const struct rb_scenario *scenario;
-    struct rb_candidate hints[2]; // the cheapest plan of all, and the plan of the deadline before
-    int n_hints;
-    struct rb_pareto_point *points;
-    struct rb_pareto pareto; // what is counted on the way
+    bool has_cheapest;
+    struct rb_candidate cheapest; // of all plans, however long it takes
+    int64_t deadlines_us[MAX_DEADLINES];
+    struct answers *answers; // [n]
+    int n, n_answered;
+};
+
+// A request of the sweep and the search that answers it.
+struct question {
+    struct rb_plan_request req;
+    struct rb_time_share share;
+    struct rb_candidate hints[2];
+    struct rb_search search;
 };
 
 // --- one deadline
 
-static bool search_at(const struct sweep *sweep, int64_t deadline_us, struct rb_plan_request *req,
-                      struct rb_search *search, struct rb_err *err)
+// `until`: of the time limit. left: a plan that keeps a tighter deadline; NULL: none is known.
+static bool begin(const struct sweep *sweep, int64_t deadline_us, double until, const struct rb_candidate *left,
+                  struct question *q, struct rb_err *err)
 {
-    *req = *sweep->req;
-    req->deadline_us = deadline_us;
-    req->objective = RB_OBJECTIVE_MIN_COST;
-    req->hints = sweep->hints;
-    req->n_hints = sweep->n_hints;
-    return rb_search_init(search, req, sweep->scenario, err);
+    q->req = *sweep->req;
+    rb_time_share_begin(&q->share, sweep->req, until, &q->req);
+    q->req.deadline_us = deadline_us;
+    q->req.objective = RB_OBJECTIVE_MIN_COST;
+    q->req.hints = q->hints;
+    if (sweep->has_cheapest)
+        q->hints[q->req.n_hints++] = sweep->cheapest;
+    if (left)
+        q->hints[q->req.n_hints++] = *left;
+    return rb_search_init(&q->search, &q->req, sweep->scenario, err);
 }
 
-static bool ask_optimal(const struct sweep *sweep, int64_t deadline_us, struct rb_plan_result *out, struct rb_err *err)
+static bool ask_optimal(const struct sweep *sweep, int64_t deadline_us, double until, struct rb_plan_result *out,
+                        struct rb_err *err)
 {
-    struct rb_plan_request req;
-    struct rb_search search;
+    struct question q;
     const struct rb_plan_result *result;
-    if (!search_at(sweep, deadline_us, &req, &search, err))
+    if (!begin(sweep, deadline_us, until, NULL, &q, err))
         return false;
-    bool ok = rb_search_plan(&search, &rb_planner_optimal, &result, err);
+    bool ok = rb_search_plan(&q.search, &rb_planner_optimal, &result, err);
     if (ok)
         *out = *result;
-    rb_search_finish(&search);
+    rb_search_finish(&q.search);
     return ok;
 }
 
@@ -54,13 +77,32 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
-// A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
-static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct rb_plan_result *result,
-                           struct rb_err *err)
+// Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
+// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is.
+static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
+                       struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
-    if (sweep->n_hints < 2)
+    *out_carried = false;
+    if (planner == &rb_planner_greedy || looser->cut || (planner == &rb_planner_optimal && !looser->bound.proved))
         return true;
-    struct rb_candidate neighbour = sweep->hints[1];
+    struct rb_plan_result result = *looser;
+    if (looser->feasible && !rb_estimate_candidate(search, &result.best, NULL, err))
+        return false;
+    const struct rb_estimate *e = &result.best.estimate;
+    *out_carried =
+        !looser->feasible || e->p_both - fmax(e->error.p_both, 4 * e->stderr_.p_both) >= search->req->confidence;
+    if (*out_carried)
+        *out = result;
+    return true;
+}
+
+// A search that was cut may miss what its neighbour found, and whatever keeps the tighter deadline keeps this one.
+static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result *tighter,
+                           struct rb_plan_result *result, struct rb_err *err)
+{
+    if (!tighter || !tighter->feasible)
+        return true;
+    struct rb_candidate neighbour = tighter->best;
     if (result->feasible && result->best.estimate.cost_uusd.mean <= neighbour.estimate.cost_uusd.mean)
         return true;
     if (!rb_estimate_candidate(search, &neighbour, NULL, err))
@@ -72,47 +114,64 @@ static bool keep_neighbour(struct sweep *sweep, struct rb_search *search, struct
     return true;
 }
 
-static void note_optimal(struct sweep *sweep, const struct rb_plan_result *result)
+static bool ask_planner(struct rb_search *search, int planner, const struct answers *tighter,
+                        const struct answers *looser, struct rb_plan_result *out, struct rb_err *err)
 {
-    sweep->hints[1] = result->best;
-    sweep->n_hints = 2;
-    sweep->pareto.n_deadlines++;
-    sweep->pareto.n_proved += result->bound.present && result->bound.proved;
-    sweep->pareto.cut |= result->cut;
-}
-
-static bool ask_planner(struct sweep *sweep, struct rb_search *search, const struct rb_planner *planner,
-                        struct rb_err *err)
-{
+    const struct rb_planner *p = rb_planners[planner];
     const struct rb_plan_result *found;
-    if (!rb_search_plan(search, planner, &found, err))
+    bool carried = false;
+    if (looser && !carry_over(search, p, &looser->of[planner], out, &carried, err))
         return false;
-    struct rb_plan_result result = *found;
-    if (result.feasible && !estimate(search, &result.best, err))
-        return false;
-    bool optimal = planner == &rb_planner_optimal;
-    if (optimal && !keep_neighbour(sweep, search, &result, err))
-        return false;
-    if (!result.feasible)
+    if (carried)
         return true;
-    if (optimal)
-        note_optimal(sweep, &result);
-    sweep->points[sweep->pareto.n_points++] = (struct rb_pareto_point){
-        .deadline_us = search->req->deadline_us, .planner = planner->name, .estimate = result.best.estimate};
-    return true;
+    if (!rb_search_plan(search, p, &found, err))
+        return false;
+    *out = *found;
+    if (out->feasible && !estimate(search, &out->best, err))
+        return false;
+    return p != &rb_planner_optimal || keep_neighbour(search, tighter ? &tighter->of[planner] : NULL, out, err);
 }
 
-static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct rb_err *err)
+static const struct rb_plan_result *optimal_of(const struct answers *a)
 {
-    struct rb_plan_request req;
-    struct rb_search search;
-    if (!search_at(sweep, deadline_us, &req, &search, err))
+    int i = 0;
+    while (rb_planners[i] != &rb_planner_optimal)
+        i++;
+    return a ? &a->of[i] : NULL;
+}
+
+// All planners at deadline i, between neighbours that are answered. NULL: there is none.
+static bool ask_all(struct sweep *sweep, int i, const struct answers *tighter, const struct answers *looser,
+                    struct rb_err *err)
+{
+    struct question q;
+    const struct rb_plan_result *left = optimal_of(tighter);
+    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * ++sweep->n_answered / sweep->n;
+    if (!begin(sweep, sweep->deadlines_us[i], until, left && left->feasible ? &left->best : NULL, &q, err))
         return false;
     bool ok = true;
     for (int p = 0; ok && rb_planners[p]; p++) // at one confidence: averages are another question
-        ok = rb_planners[p]->on_average || ask_planner(sweep, &search, rb_planners[p], err);
-    rb_search_finish(&search);
+        ok = rb_planners[p]->on_average || ask_planner(&q.search, p, tighter, looser, &sweep->answers[i].of[p], err);
+    rb_search_finish(&q.search);
     return ok;
+}
+
+// Halves the range between two deadlines that are answered: one of them gives a plan to start from, and the other one that may
+// still be the best.
+static bool ask_between(struct sweep *sweep, int tighter, int looser, struct rb_err *err)
+{
+    const int middle = (tighter + looser) / 2;
+    if (looser - tighter < 2)
+        return true;
+    return ask_all(sweep, middle, &sweep->answers[tighter], &sweep->answers[looser], err) &&
+           ask_between(sweep, tighter, middle, err) && ask_between(sweep, middle, looser, err);
+}
+
+static bool ask_everywhere(struct sweep *sweep, struct rb_err *err)
+{
+    const int last = sweep->n - 1;
+    return ask_all(sweep, last, NULL, NULL, err) &&
+           (last == 0 || (ask_all(sweep, 0, NULL, &sweep->answers[last], err) && ask_between(sweep, 0, last, err)));
 }
 
 // --- which deadlines
@@ -131,13 +190,13 @@ static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
 static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_loose_us, struct rb_err *err)
 {
     struct rb_plan_result cheapest, fastest;
-    if (!ask_optimal(sweep, -1, &cheapest, err))
+    if (!ask_optimal(sweep, -1, RANGE_UNTIL / 2, &cheapest, err))
         return false;
     if (cheapest.feasible) {
-        sweep->hints[0] = cheapest.best;
-        sweep->n_hints = 1;
+        sweep->cheapest = cheapest.best;
+        sweep->has_cheapest = true;
     }
-    if (!ask_optimal(sweep, 0, &fastest, err))
+    if (!ask_optimal(sweep, 0, RANGE_UNTIL, &fastest, err))
         return false;
     if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
         return rb_err_set(err, RB_ERR_INFEASIBLE,
@@ -225,23 +284,41 @@ int64_t rb_marginal_per_minute(const struct rb_marginal *marginal, int64_t chang
     return llround((double)change_uusd * 60 * (double)RB_US_PER_S / (double)marginal->step_us);
 }
 
+static void list_points(const struct sweep *sweep, struct rb_pareto_point *points, struct rb_pareto *out)
+{
+    out->points = points;
+    for (int i = 0; i < sweep->n; i++) {
+        const struct rb_plan_result *optimal = optimal_of(&sweep->answers[i]);
+        out->n_deadlines += optimal->feasible;
+        out->n_proved += optimal->feasible && optimal->bound.present && optimal->bound.proved;
+        out->cut |= optimal->cut;
+        for (int p = 0; rb_planners[p]; p++) {
+            const struct rb_plan_result *r = &sweep->answers[i].of[p];
+            if (r->feasible)
+                points[out->n_points++] = (struct rb_pareto_point){
+                    .deadline_us = sweep->deadlines_us[i],
+                    .planner = rb_planners[p]->name,
+                    .estimate = r->best.estimate,
+                };
+        }
+    }
+}
+
 static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct rb_pareto *out, struct rb_err *err)
 {
-    int64_t tight_us = 0, loose_us = 0, deadlines_us[MAX_DEADLINES];
-    if (!find_range(sweep, &tight_us, &loose_us, err))
-        return false;
-    int n = list_deadlines(sweep->req, tight_us, loose_us, deadlines_us), n_planners = 0;
+    int64_t tight_us = 0, loose_us = 0;
+    int n_planners = 0;
     while (rb_planners[n_planners])
         n_planners++;
-    sweep->points = rb_arena_array(arena, (size_t)n * (size_t)n_planners, sizeof *sweep->points);
-    for (int i = 0; i < n; i++) {
-        if (!ask_all(sweep, deadlines_us[i], err))
-            return false;
-    }
-    struct rb_pareto pareto = sweep->pareto;
-    pareto.confidence = sweep->req->confidence;
-    pareto.tightest_us = tight_us;
-    pareto.points = sweep->points;
+    assert(n_planners <= MAX_PLANNERS);
+    if (!find_range(sweep, &tight_us, &loose_us, err))
+        return false;
+    sweep->n = list_deadlines(sweep->req, tight_us, loose_us, sweep->deadlines_us);
+    sweep->answers = rb_arena_array(arena, (size_t)sweep->n, sizeof *sweep->answers);
+    if (!ask_everywhere(sweep, err))
+        return false;
+    struct rb_pareto pareto = {.confidence = sweep->req->confidence, .tightest_us = tight_us};
+    list_points(sweep, rb_arena_array(arena, (size_t)sweep->n * (size_t)n_planners, sizeof *pareto.points), &pareto);
     pareto.marginal = find_marginal(&pareto, sweep->req->deadline_us);
     *out = pareto;
     return true;
@@ -256,10 +333,13 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     if (!rb_planner_offers(req->job, req->catalog, arena, &offers, &n_offers, err) ||
         !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
         return false;
-    rb_scenario_keep_noise(&scenario, req->samples);
     struct rb_plan_request timed = *req;
+    timed.samples = rb_planner_samples(req, &scenario);
+    timed.samples_asked = req->samples;
+    if (timed.samples == req->samples)
+        rb_scenario_keep_noise(&scenario, timed.samples);
     if (!req->times)
-        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+        timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
     struct sweep sweep = {.req = &timed, .scenario = &scenario};
     bool ok = sweep_deadlines(&sweep, arena, out, err);
     if (!req->times)

@@ -1,5 +1,6 @@
 // Cost against deadline at the confidence asked, for every planner, and what a little more or less time is worth at the
-// deadline that was asked for. One run: all deadlines share the stage times and start from their neighbour's plan.
+// deadline that was asked for. One run: all deadlines share the stage times, and the range is halved, so that each has one
+// neighbour's plan to start from and another's that may be the best here, too. Early requests are not looked for.
 #ifndef RB_PLANNER_PARETO_H
 #define RB_PLANNER_PARETO_H
 
