@@ -240,34 +240,35 @@ enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_re
     return e->outcome;
 }
 
-// Where a trial stands among all: the last rung it ended, and its score there. A trial that has not ended any is ranked
-// below all others, by what it reported last; asynchronous rungs are left at any time, so there only that counts. false:
-// nothing to rank.
-static bool rank(const struct rb_engine *e, const struct trial *t, int *out_stage, double *out_score)
+// Where a trial stands among all: how far it was trained when it last ended a rung, and its score there. A trial that has
+// not ended any is ranked below all others, by what it reported last; asynchronous rungs are left at any time, so there
+// only that counts. false: nothing to rank.
+static bool rank(const struct rb_engine *e, const struct trial *t, int64_t *out_resource, double *out_score)
 {
     if (e->tuner->on_demand) {
-        *out_stage = 0;
+        *out_resource = 0;
         *out_score = rb_score(e->plan->job->goal, t->pub.metric);
         return *out_score > -INFINITY;
     }
-    *out_stage = t->ranked_stage;
-    *out_score = t->ranked_stage >= 0 ? t->ranked_score : rb_score(e->plan->job->goal, t->pub.metric);
-    return *out_score > -INFINITY && (t->ranked_stage >= 0 || t->pub.state != RB_TRIAL_FAILED);
+    *out_resource = t->ranked_resource;
+    *out_score = t->ranked_resource >= 0 ? t->ranked_score : rb_score(e->plan->job->goal, t->pub.metric);
+    return *out_score > -INFINITY && (t->ranked_resource >= 0 || t->pub.state != RB_TRIAL_FAILED);
 }
 
 int rb_engine_best(const struct rb_engine *e)
 {
-    int best = -1, best_stage = -1;
+    int best = -1;
+    int64_t best_resource = -1;
     double best_score = -INFINITY;
     for (int i = 0; i < e->n_trials; i++) {
-        int stage;
+        int64_t resource;
         double score;
-        if (!rank(e, &e->trials[i], &stage, &score))
+        if (!rank(e, &e->trials[i], &resource, &score))
             continue;
-        if (best < 0 || stage > best_stage ||
-            (stage == best_stage && rb_score_compare(score, i, best_score, best) < 0)) {
+        if (best < 0 || resource > best_resource ||
+            (resource == best_resource && rb_score_compare(score, i, best_score, best) < 0)) {
             best = i;
-            best_stage = stage;
+            best_resource = resource;
             best_score = score;
         }
     }

@@ -27,7 +27,7 @@ struct trial {
     int64_t started_from;    // resource_start of the current or last start
     int64_t order;           // place in the queue: by group, then by position; kept until the tuner is told
     int running_at;          // index in `running`, -1: does not run
-    int ranked_stage;        // last stage it ended with a score, -1: none
+    int64_t ranked_resource; // what it was trained to when it last ended a stage with a score, -1: never
     double ranked_score;
 };
 

@@ -89,7 +89,7 @@ static void finish_at_target(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     t->ranked_score = t->pub.score;
-    t->ranked_stage = t->pub.stage;
+    t->ranked_resource = e->plan->job->scheduler.max_resource; // whatever others were trained to: it wins
     rb_engine_finish_job(e, RB_JOB_TARGET, "metric.target was reached");
     t->pub.state = RB_TRIAL_COMPLETED;
 }
@@ -143,7 +143,7 @@ void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state sta
     t->handed_out = false;
     t->giving_way = GIVES_NO_WAY;
     if (score > -INFINITY) {
-        t->ranked_stage = t->pub.stage;
+        t->ranked_resource = resource;
         t->ranked_score = score;
     }
     if (--e->n_live[t->pub.stage] == 0)

@@ -18,7 +18,7 @@ static void know_trial(struct rb_engine *e, int trial)
         e->trials[e->n_trials] = (struct trial){
             .pub = {.stage = -1, .metric = NAN, .score = -INFINITY, .started_us = -1},
             .running_at = -1,
-            .ranked_stage = -1,
+            .ranked_resource = -1,
             .ranked_score = -INFINITY,
         };
     }

@@ -610,6 +610,32 @@ static void a_plan_that_cannot_be_carried_out_is_refused(void **state)
     assert_says(&err, "nodes[1]");
 }
 
+// Hyperband of r = 1, R = 2, eta = 2: two trials to 1, one of them to 2; then two more to 2. All at R are compared.
+static void the_best_of_any_bracket_wins(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    small_plan_make(&p);
+    p.job.scheduler =
+        (struct rb_scheduler){.type = "hyperband", .min_resource = 1, .max_resource = 2, .eta = 2, .brackets = 2};
+    begin(&t, &p.plan);
+    expect(&t, 0, started, "request 0.0 small; request 1.0 small");
+    expect(&t, 20, ready(0), "start 0.0 on 0:1; start 1.0 on 0:2");
+    expect(&t, 21, ready(1), "");
+    reach(&t, 30, 0, 0, 1, 0.95, "");
+    reach(&t, 31, 1, 0, 1, 0.1, "terminate 1; start 0.0 on 0:1");
+    reach(&t, 40, 0, 0, 2, 0.6, "start 2.0 on 0:1; start 3.0 on 0:2");
+    assert_int_equal(rb_engine_best(t.engine), 0);
+    reach(&t, 50, 2, 0, 2, 0.5, "");
+    assert_int_equal(rb_engine_best(t.engine), 0);
+    reach(&t, 51, 3, 0, 2, 0.4, "terminate 0; done");
+    assert_int_equal(rb_engine_best(t.engine), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(state_of(&t, i), i == 1 ? RB_TRIAL_STOPPED : RB_TRIAL_COMPLETED);
+    end(&t);
+}
+
 // ---- asynchronous tuners
 
 // Four trials on two nodes, r = 1, R = 4, eta = 2: the phase rises while trials of it still run.
@@ -697,6 +723,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_from_start_to_end),
+        cmocka_unit_test(the_best_of_any_bracket_wins),
         cmocka_unit_test(a_phase_ends_amid_running_trials),
         cmocka_unit_test(a_surplus_node_is_given_back_when_its_trials_have_left),
         cmocka_unit_test(a_surplus_node_is_not_replaced),
