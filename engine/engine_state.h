@@ -88,6 +88,7 @@ bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err); // ca
 
 // stage.c
 void rb_engine_advance(struct rb_engine *e);    // all groups the tuner has, a new phase if it is in one, or the end
+void rb_engine_enter_phase(struct rb_engine *e); // the tuner's, where it is another one now
 void rb_engine_ask(struct rb_engine *e);        // an on_demand tuner, for as long as a trial could start at once
 void rb_engine_reallocate(struct rb_engine *e); // owned nodes become what the allocation lists
 void rb_engine_resize_pool(struct rb_engine *e, int n_nodes, const char *reason);

@@ -101,6 +101,7 @@ static void let_tuner_judge(struct rb_engine *e, int trial)
         return;
     switch (e->tuner->reported(e->tuner_state, trial, t->pub.resource, t->pub.score)) {
     case RB_VERDICT_CONTINUE:
+        rb_engine_enter_phase(e); // it may have passed a rung
         break;
     case RB_VERDICT_PAUSE:
         rb_engine_give_way(e, trial, GIVES_WAY_TO_PAUSE, "the tuner pauses it");

@@ -122,7 +122,7 @@ static void begin_group(struct rb_engine *e, const struct rb_group *group)
     rb_engine_join_group(e, group, e->policy->size(e->stage_plan[group->stage], group));
 }
 
-static void enter_phase(struct rb_engine *e)
+void rb_engine_enter_phase(struct rb_engine *e)
 {
     const int phase = e->tuner->phase(e->tuner_state);
     assert(phase >= e->stage && phase < e->plan->n_stages);
@@ -148,7 +148,7 @@ void rb_engine_advance(struct rb_engine *e)
         return;
     }
     assert(e->tuner->on_demand || e->n_live_total > 0);
-    enter_phase(e);
+    rb_engine_enter_phase(e);
 }
 
 // ---- tuners that are asked when a trial could start
@@ -177,7 +177,7 @@ void rb_engine_ask(struct rb_engine *e)
         }
         if (next == RB_TUNER_GROUP)
             begin_group(e, &group);
-        enter_phase(e);
+        rb_engine_enter_phase(e);
         rb_engine_start_waiting(e);
         if (next == RB_TUNER_WAIT)
             return;

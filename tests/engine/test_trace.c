@@ -669,9 +669,9 @@ static void rise_amid_running_trials(struct trace *t, struct small_plan *p)
     start_all_four(t);
     for (int i = 0; i < 4; i++) // each the best so far
         expect(t, 30 + i, report(i, 0, 1, 0.1 * (i + 1)), "");
+    assert_int_equal(rb_engine_stage(t->engine), 1);
     expect(t, 40, report(0, 0, 2, 0.5), "");
     expect(t, 41, report(3, 0, 2, 0.4), "kill 3.0");
-    assert_int_equal(rb_engine_stage(t->engine), 1);
 }
 
 static void a_surplus_node_is_given_back_when_its_trials_have_left(void **state)
