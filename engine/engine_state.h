@@ -127,6 +127,7 @@ void rb_engine_resume_trials(struct rb_engine *e);
 
 // results.c
 void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state state, int64_t resource, double score);
+void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at its checkpoint
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);

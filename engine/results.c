@@ -3,6 +3,7 @@
 #include "engine/engine_state.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 static struct trial *current(struct rb_engine *e, const struct rb_event *event)
@@ -153,6 +154,15 @@ void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state sta
     e->tuner->told(e->tuner_state, trial, resource, score);
 }
 
+// One that has not reported yet is below all that have; -INFINITY would end it for good.
+void rb_engine_end_paused(struct rb_engine *e, int trial)
+{
+    struct trial *t = &e->trials[trial];
+    const double score = t->pub.resource > 0 ? t->pub.score : -DBL_MAX;
+    t->pub.resource = t->checkpoint;
+    rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
+}
+
 static void charge_failure(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
@@ -174,7 +184,7 @@ static void on_yielded(struct rb_engine *e, int trial)
     }
     t->checkpoint = t->pub.resource;
     if (why == GIVES_WAY_TO_PAUSE)
-        rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, t->pub.score);
+        rb_engine_end_paused(e, trial);
     else
         rb_engine_wait_again(e, trial);
 }

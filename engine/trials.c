@@ -277,8 +277,7 @@ static void lose_trial(struct rb_engine *e, int trial)
         rb_engine_wait_again(e, trial);
         return;
     }
-    t->pub.resource = t->checkpoint;
-    rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, t->pub.score);
+    rb_engine_end_paused(e, trial);
 }
 
 void rb_engine_lose_trials_on(struct rb_engine *e, int node)

@@ -1,7 +1,7 @@
 // Asynchronous successive halving: nobody waits for a rung to fill; whoever gets there is compared with those that got
 // there before. Three rules say when a trial gives way to others.
-// Source: Li et al., "A system for massively parallel hyperparameter tuning", MLSys'20, algorithm 2 (promote, and several
-// brackets); Liaw et al., "HyperSched", SoCC'19 (speculate). `stop` is the paper's section 3.3 without pauses.
+// Source: Li et al., "A system for massively parallel hyperparameter tuning", MLSys'20, algorithm 2 (promote); Liaw et al.,
+// "HyperSched", SoCC'19 (speculate). `stop` makes the comparison of speculate once a rung, and means it.
 //
 // A percentile of the results needs no interpolation here: only results are compared with it, and a result reaches the
 // (1 - 1/eta) percentile of n exactly where it reaches the ceil(n/eta)-th best of them.

@@ -8,6 +8,7 @@
 #include "asha_oracle.h"
 #include "check.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,6 +327,24 @@ static void stopping_compares_at_milestones(void **unused)
     asha->destroy(state);
 }
 
+static void who_was_paused_before_its_first_report_begins_again(void **unused)
+{
+    (void)unused;
+    const struct rb_tuner *asha = rb_tuner_find("asha");
+    for (int rule = 0; rule < 3; rule++) {
+        const struct rb_job job = job_of(&(struct rb_scheduler){
+            .num_trials = 9, .min_resource = 4, .max_resource = 4, .eta = 2, .rule = (enum rb_rule)rule});
+        void *state = create(asha, &job);
+        expect_next(asha, state, "0: 0-4, stage 0");
+        asha->told(state, 0, 0, -DBL_MAX);
+        expect_next(asha, state, "0: 0-4, stage 0");
+        asha->told(state, 0, 3, 0.5);
+        expect_next(asha, state, "0: 3-4, stage 0");
+        expect_next(asha, state, "1: 0-4, stage 0");
+        asha->destroy(state);
+    }
+}
+
 static void speculation_is_taken_back(void **unused)
 {
     (void)unused;
@@ -479,6 +498,7 @@ int main(void)
         cmocka_unit_test(the_order_of_arrival_decides),
         cmocka_unit_test(promotion_prefers_the_highest_rung),
         cmocka_unit_test(stopping_compares_at_milestones),
+        cmocka_unit_test(who_was_paused_before_its_first_report_begins_again),
         cmocka_unit_test(speculation_is_taken_back),
         cmocka_unit_test(brackets_get_their_shares),
         cmocka_unit_test(the_first_is_complete_in_time),
