@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MOST_CHOICES 64
+#define MORE_NODES   3 // than case_random's: 5 or 6, so that beginnings of plans compete
 #define SLOW_BOOTS   3 // times
 
 // --- plans
@@ -163,8 +164,8 @@ static void open_scenario(struct brute_job *job)
 
 static bool is_wanted(const struct brute_job *job, double n_plans, const struct brute_filter *filter)
 {
-    return n_plans >= 1 && n_plans <= filter->max_plans && (!filter->several_types || job->scenario.n_offers > 1) &&
-           (!filter->holding || brute_has_holding(job));
+    return n_plans >= filter->min_plans && n_plans <= filter->max_plans &&
+           (!filter->several_types || job->scenario.n_offers > 1) && (!filter->holding || brute_has_holding(job));
 }
 
 bool brute_job_init(struct brute_job *job, uint32_t number, const struct brute_filter *filter)
@@ -174,6 +175,7 @@ bool brute_job_init(struct brute_job *job, uint32_t number, const struct brute_f
     bool ok = false;
     *job = (struct brute_job){.times = rb_stage_times_create(256)};
     case_random(&job->c, number);
+    job->c.job.resources.max_nodes += MORE_NODES;
     if (number % 2 == 1)
         boot_slowly(&job->c);
     job->c.req.times = job->times;

@@ -36,12 +36,12 @@ struct brute_job {
 
 // Which jobs are wanted.
 struct brute_filter {
-    int max_plans;
+    int min_plans, max_plans;
     bool several_types; // of instances
     bool holding;       // some plans own more nodes in a stage than its trials can use: they are held for a later one
 };
 
-// The numbered job of case_random; every other one boots its nodes slowly, so that it pays to hold them. false: not wanted,
+// The numbered job of case_random with more nodes; every other one boots them slowly, so that it pays to hold them. false: not wanted,
 // or no size fits any node.
 bool brute_job_init(struct brute_job *job, uint32_t number, const struct brute_filter *filter);
 void brute_job_finish(struct brute_job *job);

@@ -11,8 +11,9 @@
 
 #define N_CHANCE    400 // jobs that some plan is feasible for
 #define N_MEAN      200
-#define N_RULES     16 // jobs, feasible or not
-#define MAX_PLANS   20000
+#define N_RULES     60 // jobs, feasible or not
+#define MIN_PLANS   100
+#define MAX_PLANS   100000
 #define TIGHT_SIGMA 1.3 // the tightest deadlines: some cannot be kept at 95 %
 #define LOOSE_SIGMA 2.0
 
@@ -94,6 +95,7 @@ static int64_t draw_deadline_us(const struct brute_job *job, uint32_t number, do
 static bool open_job(struct brute_job *job, uint32_t number, const struct tally *t)
 {
     const struct brute_filter filter = {
+        .min_plans = MIN_PLANS,
         .max_plans = MAX_PLANS,
         .several_types = 2 * t->n_types < t->n_feasible,
         .holding = 2 * t->n_may_hold < t->n_feasible,
