@@ -11,6 +11,7 @@
 #include "executor/campaign.h"
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
+#include "executor/slurm_mailbox.h"
 #include "executor/ssh_command.h"
 #include "profiles/billing.h"
 #include "profiles/infra.h"
@@ -29,7 +30,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { MAX_GPU_COUNTS = 16, MAX_SETS = 32 };
+enum {
+    MAX_GPU_COUNTS = 16,
+    MAX_SETS = 32,
+    HARD_LIMIT_MIN = 120,   // a node ends itself after that, whatever became of us
+    NEAR_BOOT_S = 120,
+    FAR_BOOT_S = 900,
+    QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing
+};
 
 // Everything one campaign needs, from the command line to the store.
 struct measurement {
@@ -41,13 +49,14 @@ struct measurement {
     const struct rb_offer *offer;
     const struct rb_provider_ops *ops;
     const char *infra;
-    bool local, loopback;
+    bool local, loopback, slurm;
     char region[64];
     char run_id[128], run_dir[4096], workdir[4096], public_key[256], owner[160];
     int gpus[MAX_GPU_COUNTS];
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;
+    struct rb_buf script; // slurm: what an allocation runs
     struct rb_campaign *campaign;
     struct rb_err outcome;
     bool finished, interrupted;
@@ -71,20 +80,25 @@ static bool parse_gpus(const char *text, int out[static MAX_GPU_COUNTS], int *ou
     return n > 0 || rb_err_set(err, RB_ERR_INVALID, "--gpus: expected GPU counts such as 1,2,4");
 }
 
-// The prices of mock/REGION are those of aws/REGION unless it has its own.
+static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *infra, const char *type)
+{
+    for (int i = 0; i < c->n_offers; i++)
+        if (strcmp(c->offers[i].infra, infra) == 0 && strcmp(c->offers[i].instance_type, type) == 0 &&
+            c->offers[i].market == RB_MARKET_ON_DEMAND)
+            return &c->offers[i];
+    return NULL;
+}
+
+// The prices of mock/REGION are those of aws/REGION, and those of a partition are the cluster's, unless it has its own.
 static const struct rb_offer *find_offer(const struct rb_catalog *c, const char *infra, const char *type)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        char want[160];
-        if (pass == 1 && strncmp(infra, "mock/", 5) != 0)
-            return NULL;
-        snprintf(want, sizeof want, "%s%s", pass ? "aws/" : "", pass ? infra + 5 : infra);
-        for (int i = 0; i < c->n_offers; i++)
-            if (strcmp(c->offers[i].infra, want) == 0 && strcmp(c->offers[i].instance_type, type) == 0 &&
-                c->offers[i].market == RB_MARKET_ON_DEMAND)
-                return &c->offers[i];
+    char other[160];
+    const struct rb_offer *own = offer_at(c, infra, type);
+    if (!own && strncmp(infra, "mock/", 5) == 0) {
+        snprintf(other, sizeof other, "aws/%s", infra + 5);
+        return offer_at(c, other, type);
     }
-    return NULL;
+    return own || !rb_infra_within(infra, "slurm") ? own : offer_at(c, "slurm", type);
 }
 
 static bool choose_place(struct measurement *m, struct rb_err *err)
@@ -93,10 +107,11 @@ static bool choose_place(struct measurement *m, struct rb_err *err)
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
         return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
-    if (rb_infra_within(m->infra, "slurm"))
+    m->slurm = rb_infra_within(m->infra, "slurm");
+    if (m->slurm && !m->job.resources.slurm.shared_dir)
         return rb_err_set(err, RB_ERR_INVALID,
-                          "not supported yet: --infra %s; measure with --infra local inside an allocation (salloc), or "
-                          "write the profile by hand",
+                          "--infra %s: the nodes are reached through a directory that they share with this machine: give "
+                          "resources.slurm.shared_dir in the job (provision: --shared-dir)",
                           m->infra);
     m->local = strcmp(m->infra, "local") == 0;
     return rb_provider_find(m->infra, &m->ops, m->region, err);
@@ -189,6 +204,13 @@ static void describe_owner(char *out, size_t size)
     snprintf(out, size, "%s@%s", pw ? pw->pw_name : "unknown", host);
 }
 
+static bool make_mailbox(struct measurement *m, struct rb_err *err)
+{
+    const char *shared_dir = m->job.resources.slurm.shared_dir;
+    rb_slurm_mailbox_script(shared_dir, m->run_id, HARD_LIMIT_MIN * 60, &m->script);
+    return rb_slurm_mailbox_make(shared_dir, m->run_id, err);
+}
+
 static bool make_run_dir(struct measurement *m, struct rb_err *err)
 {
     char root[3072], campaigns[3200];
@@ -197,7 +219,7 @@ static bool make_run_dir(struct measurement *m, struct rb_err *err)
     char *last = strrchr(root, '/'); // beside runs/
     snprintf(campaigns, sizeof campaigns, "%.*s/campaigns", last ? (int)(last - root) : 0, root);
     return rb_run_dir_create(campaigns, m->job.name, m->run_id, sizeof m->run_id, m->run_dir, sizeof m->run_dir, err) &&
-           rb_bootstrap_run_key(m->run_dir, m->public_key, err);
+           (m->slurm ? make_mailbox(m, err) : rb_bootstrap_run_key(m->run_dir, m->public_key, err));
 }
 
 static bool open_provider(struct measurement *m, struct rb_err *err)
@@ -211,6 +233,7 @@ static bool open_provider(struct measurement *m, struct rb_err *err)
         .region = m->region,
         .loopback_only = strncmp(m->infra, "mock/", 5) == 0,
         .local_slots = m->offer->gpus,
+        .slurm = &m->job.resources.slurm,
     };
     m->loopback = !m->local && m->ops->is_harmless(m->region);
     return m->ops->create(&config, &m->provider, err);
@@ -289,10 +312,17 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
             .user = rb_args_string(m->args, "user", user ? user : m->job.resources.ssh_user),
             .port = (int)rb_args_int(m->args, "port", port ? atoi(port) : m->job.resources.ssh_port),
             .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
-            .boot_timeout_us = (paced_cloud ? 120 : 900) * RB_US_PER_S,
-            .hard_limit_min = 120,
+            .boot_timeout_us = (m->slurm      ? QUEUE_BOOT_S
+                                : paced_cloud ? NEAR_BOOT_S
+                                              : FAR_BOOT_S) *
+                               RB_US_PER_S,
+            .hard_limit_min = HARD_LIMIT_MIN,
+            .script = m->slurm ? rb_buf_str(&m->script) : NULL,
             .n_nodes = n_nodes,
         },
+        .launcher = m->local   ? rb_launcher_local_create
+                    : m->slurm ? rb_launcher_slurm_create
+                               : rb_launcher_ssh_create,
         .run_dir = m->run_dir,
         .workdir = m->workdir,
         .gpus = m->gpus,
@@ -304,7 +334,7 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
         .finished = on_finished,
         .ctx = m,
     };
-    if (!rb_campaign_create(&config, m->local, &m->campaign, err) || !rb_campaign_start(m->campaign, err))
+    if (!rb_campaign_create(&config, &m->campaign, err) || !rb_campaign_start(m->campaign, err))
         return false;
     rb_loop_uv_run(m->uv);
     if (m->outcome.code != RB_ERR_NONE) {
@@ -529,6 +559,7 @@ static void finish(struct measurement *m)
     if (m->run_dir[0])
         rb_ssh_leave_control_dir(m->run_dir);
     rb_store_close(m->store);
+    rb_buf_finish(&m->script);
     rb_arena_finish(&m->arena);
 }
 
@@ -611,6 +642,7 @@ static bool provision_with(struct measurement *m, struct rb_err *err)
     bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
     rb_doc_finish(&doc);
     m->job.resources.infra.n = 0; // where is the caller's to say
+    m->job.resources.slurm.shared_dir = rb_args_string(m->args, "shared-dir", NULL);
     if (!ok || !choose_place(m, err))
         return false;
     if (m->local)
@@ -693,6 +725,7 @@ int rb_profile_provision(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"n", 'n', RB_OPT_INT, false, "N", "nodes to launch, all at once (default: 5)", 1, 100},
+        {"shared-dir", 0, RB_OPT_STRING, false, "DIR", "slurm: a directory that this machine and the nodes share", 0, 0},
         WHERE_OPTIONS, RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS,
     };
     static const struct rb_command command = {

@@ -283,8 +283,7 @@ static void list_runs(struct rb_campaign *c)
     }
 }
 
-bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out,
-                        struct rb_err *err)
+bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err)
 {
     struct rb_campaign *c = rb_xcalloc(1, sizeof *c);
     c->config = *config;
@@ -299,7 +298,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, bool local, str
         .workdir = config->workdir,
         .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable},
     };
-    if (!(local ? rb_launcher_local_create : rb_launcher_ssh_create)(&l, &c->launcher, err)) {
+    if (!config->launcher(&l, &c->launcher, err)) {
         free(c);
         return false;
     }

@@ -23,6 +23,8 @@ struct rb_campaign_run {
 
 struct rb_campaign_config {
     struct rb_pool_config pool;      // ready, gone and ctx are the campaign's own
+    // How the nodes are reached: rb_launcher_ssh_create, rb_launcher_local_create or rb_launcher_slurm_create.
+    bool (*launcher)(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err);
     const char *run_dir, *workdir;
     const int *gpus;                 // counts to measure, ascending, [n_gpus]
     int n_gpus, n_configs;
@@ -37,7 +39,7 @@ struct rb_campaign_config {
 struct rb_campaign;
 
 // n_gpus = 0: no runs, only the nodes' own times (rbprofile provision).
-bool rb_campaign_create(const struct rb_campaign_config *config, bool local, struct rb_campaign **out, struct rb_err *err);
+bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err);
 void rb_campaign_destroy(struct rb_campaign *c); // NULL is fine
 bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err);
 void rb_campaign_stop(struct rb_campaign *c);    // Ctrl-C: end the nodes, then `finished`

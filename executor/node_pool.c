@@ -71,13 +71,22 @@ static void on_launched(void *arg, const struct rb_err *err, const struct rb_ins
     }
 }
 
+static bool write_user_data(const struct pool_node *n, struct rb_buf *out, struct rb_err *err)
+{
+    const struct rb_pool_config *c = &n->pool->config;
+    if (!c->script)
+        return rb_bootstrap_user_data(c->run_public_key, &n->host, c->hard_limit_min, out, err);
+    rb_buf_puts(out, c->script);
+    return true;
+}
+
 static void launch(struct pool_node *n)
 {
     struct rb_pool *p = n->pool;
     const struct rb_resources *r = &p->config.job->resources;
     struct rb_buf user_data = RB_BUF_INIT;
     struct rb_err err = {0};
-    if (!rb_bootstrap_user_data(p->config.run_public_key, &n->host, p->config.hard_limit_min, &user_data, &err)) {
+    if (!write_user_data(n, &user_data, &err)) {
         tell(n, RB_POOL_FAILED, &err);
         return;
     }
@@ -300,7 +309,7 @@ void rb_pool_destroy(struct rb_pool *p)
 bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_err *err)
 {
     p->launcher = launcher;
-    for (int k = 0; k < p->config.n_nodes; k++)
+    for (int k = 0; k < p->config.n_nodes && !p->config.script; k++)
         if (!rb_bootstrap_host_key(&p->nodes[k].host, err))
             return false;
     for (int k = 0; k < p->config.n_nodes; k++) {

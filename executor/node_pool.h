@@ -21,6 +21,8 @@ struct rb_pool_config {
     int64_t poll_us;                // listing period
     int64_t boot_timeout_us;
     int64_t hard_limit_min;         // dead man's switch
+    // What every node runs instead of a #cloud-config with a host key of its own: a Slurm job's script. NULL: that.
+    const char *script;
     int n_nodes;
     // A node is ready, or never will be (err set). The pool goes on either way.
     void (*ready)(void *ctx, int node, const struct rb_err *err);

@@ -274,7 +274,27 @@ def refused(test):
     require("has expired" in late.carry_out(code=5), "late: said something else")
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, digits, devices, interrupted, refused]
+def measured(test):
+    """rbprofile on Slurm: trials are timed on an allocation, the queue on two more; what is kept can be planned with."""
+    run = Run(test, "measured", "gpu", nodes=1)
+    store = ["--db", "store.db"]
+    run.wait(run.start("rbprofile", "import", "prices.csv", *store))
+    said = run.wait(run.start("rbprofile", "train", "job.yaml", "--instance-type", "gpu:2", "--gpus", "1,2", "--configs", "1", "--resource", "3", "--yes",
+                              "--state-dir", run.state, *store))
+    require("2 of 2 runs kept" in said, "measured: " + said)
+    said = run.wait(run.start("rbprofile", "provision", "--infra", "slurm/gpu", "--instance-type", "gpu:2", "--shared-dir",
+                              run.shared, "-n", "2", "--yes", "--state-dir", run.state, *store))
+    require(len(re.findall(r"(?m)^ +\d+  ok ", said)) == 2, "measured: two allocations: " + said)
+    test.cluster.wait_for(lambda: all(j["JobState"] in ("COMPLETED", "CANCELLED") for j in run.jobs()), "the end of the jobs")
+    fit = json.loads(run.wait(run.start("rbprofile", "show", "measured", "--json", *store)))
+    seconds = {c["gpus"]: c["mean_s"] for c in fit["cells"]}
+    require(0.3 < seconds[1] < 2 and set(seconds) == {1, 2}, "measured: %s" % seconds) # PACE is 0.4 s an epoch
+    place = [p for p in fit["provisioning"] if p["infra"] == "slurm/gpu"]
+    require(place and place[0]["ok"] == 3, "measured: %s" % fit["provisioning"])
+    run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
+
+
+SCENARIOS = [never_boots, lost_node, killed_controller, digits, devices, interrupted, refused, measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 
 
@@ -301,7 +321,7 @@ def main():
         os.mkdir(os.path.join(folder, "cluster"))
         bin_dir = os.path.join(folder, "bin")  # where another user may read it
         os.mkdir(bin_dir)
-        for program in ("rbplan", "rbrun"):
+        for program in ("rbplan", "rbprofile", "rbrun"):
             shutil.copy(os.path.join(sys.argv[1], program), bin_dir)
         with slurm.Cluster(os.path.join(folder, "cluster")) as cluster:
             test = Test(cluster, folder, bin_dir, os.path.abspath(sys.argv[2]))
