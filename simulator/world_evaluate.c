@@ -1,0 +1,151 @@
+#include "simulator/world_evaluate.h"
+
+#include "engine/policy.h"
+#include "simulator/pieces.h"
+#include "simulator/spending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- one run, with what each phase took
+
+struct watch {
+    const struct rb_scenario *scenario;
+    struct rb_world_phase *phases; // NULL: not wanted
+    int phase;                     // -1 before the first
+    int64_t since_us, since_uusd;
+};
+
+static void close_phase(struct watch *w, int64_t now_us, int64_t spent_uusd)
+{
+    if (w->phase >= 0)
+        w->phases[w->phase] =
+            (struct rb_world_phase){.time_us = now_us - w->since_us, .cost_uusd = spent_uusd - w->since_uusd};
+    w->since_us = now_us;
+    w->since_uusd = spent_uusd;
+}
+
+static void observe(void *ctx, const struct rb_engine *e, const struct rb_event *event,
+                    const struct rb_actions *actions)
+{
+    struct watch *w = ctx;
+    (void)actions;
+    if (rb_engine_stage(e) == w->phase)
+        return;
+    // What the first phase requests at once is its own already.
+    close_phase(w, event->time_us, w->phase < 0 ? 0 : rb_spending_at(w->scenario, e, event->time_us));
+    w->phase = rb_engine_stage(e);
+}
+
+static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
+                    uint32_t replicate, struct rb_world_result *out, struct rb_world_phase *phases, struct rb_err *err)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    struct watch w = {.scenario = s, .phases = phases, .phase = -1};
+    const struct rb_world_options opt = {
+        .replicate = replicate,
+        .curve = runs->curve,
+        .curve_ctx = runs->curve_ctx,
+        .observe = phases ? observe : NULL,
+        .observe_ctx = &w,
+        .advise = runs->advise,
+        .advise_ctx = runs->advise_ctx,
+        .deadline_us = policy && policy->anytime ? runs->deadline_us : -1,
+        .budget_uusd = -1,
+    };
+    if (phases)
+        memset(phases, 0, (size_t)plan->n_stages * sizeof *phases);
+    if (!rb_world_run(s, plan, &opt, out, err))
+        return rb_err_prefix(err, "replicate %u", replicate);
+    if (phases)
+        close_phase(&w, out->time_us, out->cost_uusd);
+    return true;
+}
+
+// ---- many
+
+struct piece {
+    const struct rb_scenario *scenario;
+    const struct rb_plan *plan;
+    const struct rb_world_runs *runs;
+    struct rb_world_result *out;
+    struct rb_world_phase *phases;
+    int first, end;
+    bool failed;
+    struct rb_err err;
+};
+
+static void *run_piece(void *arg)
+{
+    struct piece *p = arg;
+    for (int i = p->first; i < p->end && !p->failed; i++) {
+        struct rb_world_phase *phases = p->phases ? p->phases + (size_t)i * (size_t)p->plan->n_stages : NULL;
+        p->failed = !run_one(p->scenario, p->plan, p->runs, p->runs->first + (uint32_t)i, &p->out[i], phases, &p->err);
+    }
+    return NULL;
+}
+
+bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
+                         struct rb_world_result *out, struct rb_world_phase *out_phases, struct rb_err *err)
+{
+    struct piece pieces[RB_THREADS_MAX];
+    if (runs->samples < 1)
+        return rb_err_set(err, RB_ERR_INVALID, "expected at least one replicate, got %d", runs->samples);
+    const int most = runs->samples < RB_THREADS_MAX ? runs->samples : RB_THREADS_MAX;
+    const int n = runs->threads < 1 ? 1 : runs->threads > most ? most : runs->threads;
+    for (int i = 0; i < n; i++)
+        pieces[i] = (struct piece){.scenario = s,
+                                   .plan = plan,
+                                   .runs = runs,
+                                   .out = out,
+                                   .phases = out_phases,
+                                   .first = (int)((int64_t)runs->samples * i / n),
+                                   .end = (int)((int64_t)runs->samples * (i + 1) / n)};
+    rb_pieces_run(run_piece, pieces, sizeof pieces[0], n, n);
+    for (int i = 0; i < n; i++) {
+        if (!pieces[i].failed)
+            continue;
+        if (err)
+            *err = pieces[i].err;
+        return false;
+    }
+    return true;
+}
+
+// ---- estimates
+
+// values [n]: scratch.
+static void sum_up_phases(const struct rb_world_phase *phases, int n, int n_stages, int64_t *values,
+                          struct rb_plan_stage *out)
+{
+    for (int stage = 0; stage < n_stages; stage++) {
+        for (int i = 0; i < n; i++)
+            values[i] = phases[(size_t)i * (size_t)n_stages + (size_t)stage].time_us;
+        out[stage].time_us = rb_quantiles_of(values, n);
+        for (int i = 0; i < n; i++)
+            values[i] = phases[(size_t)i * (size_t)n_stages + (size_t)stage].cost_uusd;
+        out[stage].cost_uusd = rb_quantiles_of(values, n);
+    }
+}
+
+bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_runs *runs,
+                       struct rb_estimate *out, struct rb_plan_stage *out_stages, struct rb_err *err)
+{
+    const size_t n = runs->samples > 0 ? (size_t)runs->samples : 1;
+    RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc(n, sizeof *results);
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
+    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
+    RB_AUTO(rb_auto_free)
+    struct rb_world_phase *phases = out_stages ? rb_xcalloc(n * (size_t)plan->n_stages, sizeof *phases) : NULL;
+    if (!rb_world_replicates(s, plan, runs, results, phases, err))
+        return false;
+    if (out_stages)
+        sum_up_phases(phases, runs->samples, plan->n_stages, time_us, out_stages);
+    for (size_t i = 0; i < n; i++) {
+        time_us[i] = results[i].time_us;
+        cost_uusd[i] = results[i].cost_uusd;
+    }
+    *out = rb_estimate_of_runs(time_us, cost_uusd, runs->samples, runs->deadline_us, runs->budget_uusd);
+    out->time_method = out->cost_method = RB_ESTIMATE_REPLICATES;
+    return true;
+}
