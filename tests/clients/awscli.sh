@@ -1,5 +1,6 @@
 #!/bin/bash
-# Debian's awscli, unmodified, drives rbmock: launch, list with filters and pages, describe, terminate.
+# Debian's awscli, unmodified, drives rbmock: launch, list with filters and pages, describe, terminate,
+# look up quotas and parameters.
 # Usage: awscli.sh RBMOCK. Skipped (77) where aws is not installed.
 set -eu
 aws=$(command -v /usr/bin/aws || command -v aws) || { echo "aws is not installed"; exit 77; }
@@ -22,6 +23,9 @@ ssh_port: 2297
 shutdown_s: 0.05
 provisioning:
   - {infra: aws, instance_type: "*", market: "*", queue_s: 0.05, init_s: 30.0, capacity_failure: 0.0}
+quotas:
+  - {name: G on demand, code: L-DB2E81BA, infra: aws, instance_type: "g*", market: on_demand, unit: vcpus, max: 640}
+parameters: {/aws/service/x: ami-00000000000000000}
 YAML
 mkfifo "$dir/ready"
 "$1" --cloud "$dir/cloud.yaml" >"$dir/ready" &
@@ -31,6 +35,11 @@ endpoint=${line#ready ec2=}
 endpoint=${endpoint%% *}
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_PAGER= HOME=$dir
 ec2() { "$aws" --endpoint-url "$endpoint" --output text ec2 "$@"; }
+
+other() { "$aws" --endpoint-url "$endpoint" --output text "$@"; }
+[ "$(other service-quotas list-service-quotas --service-code ec2 --query 'Quotas[?Value==`640`].QuotaCode')" = L-DB2E81BA ] ||
+  fail "service quotas"
+[ "$(other ssm get-parameter --name /aws/service/x --query Parameter.Value)" = ami-00000000000000000 ] || fail "parameter"
 
 printf '#!/bin/sh\ntrue\n' >"$dir/user-data"
 ids=$(ec2 run-instances --image-id ami-00000000000000000 --instance-type g5.xlarge --count 7 --user-data "file://$dir/user-data" \

@@ -182,6 +182,25 @@ class Doctor(unittest.TestCase):
         self.assertIn("plan.json", found["quota", None]["remedy"])
         self.run_("rbrun", "doctor", self.write("bad.yaml", JOB % EC2 + "quux: 1\n"), expect=2)
 
+    # --- this machine
+
+    def test_a_state_directory_that_others_can_read(self):
+        self.cloud()
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state, 0o755)
+        row = self.only(self.doctor("--infra", "local", "--state-dir", state), "state")
+        self.assertEqual(row["verdict"], "warn")
+        self.assertIn("chmod 700", row["remedy"])
+        os.chmod(state, 0o700)
+        self.assertEqual(self.only(self.doctor("--infra", "local", "--state-dir", state), "state")["verdict"], "ok")
+
+    def test_ssh_that_is_not_there(self):
+        self.cloud()
+        self.env["PATH"] = self.folder
+        found = self.doctor("--infra", "mock/us-east-1", expect=1)
+        self.assertEqual(found["ssh", "ssh"]["verdict"], "fail")
+        self.assertIn("openssh-client", found["ssh", "ssh"]["remedy"])
+
     # --- clock and orphans
 
     def test_a_clock_that_is_off(self):

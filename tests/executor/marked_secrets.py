@@ -115,7 +115,7 @@ class MarkedSecrets(unittest.TestCase):
         watcher = Watcher()
         watcher.start()
         try:
-            process = self.start(plan)
+            process = self.start(plan, umask=0)
             out, err = process.communicate(timeout=120)
         finally:
             watcher.end()
@@ -125,7 +125,20 @@ class MarkedSecrets(unittest.TestCase):
         self.assertNotIn(MARK, out + err)
         found = subprocess.run(["grep", "-rl", MARK, self.folder], capture_output=True, text=True, check=False)
         self.assertEqual(found.stdout, "")
+        self.check_modes()
         return watcher.seen
+
+    def check_modes(self):
+        """Whatever the caller's umask was: nobody else may read or write what the run left. The user's own files keep
+        their modes, in a copy behind directories that are closed."""
+        n = 0
+        for root, folders, names in os.walk(self.state):
+            folders[:] = [f for f in folders if f != "work"]
+            for path in [root] + [os.path.join(root, name) for name in names]:
+                if not os.path.islink(path):
+                    self.assertEqual(os.stat(path).st_mode & 0o077, 0, path)
+                    n += 1
+        self.assertGreater(n, 5)
 
     def test_a_run_on_a_cloud(self):
         seen = self.watch(self.plan(kill9.JOB))
