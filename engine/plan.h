@@ -90,6 +90,7 @@ struct rb_plan {
     int64_t deadline_us;               // relative to the start of rbrun; -1: none
     int64_t deadline_at_us;            // unix, -1: none
     int64_t budget_uusd;               // -1: none
+    int64_t admit_until_us;            // asynchronous: no configuration is started after; 0: as long as there are any
     double confidence;
     struct rb_estimate estimate;
     struct rb_plan_bound bound;

@@ -65,6 +65,8 @@ static void write_constraints(const struct rb_plan *plan, struct rb_json *j)
     if (plan->deadline_at_us >= 0)
         write_instant(j, "deadline_at", plan->deadline_at_us);
     write_limit(j, "budget_uusd", plan->budget_uusd);
+    if (plan->admit_until_us > 0)
+        rb_json_kint(j, "admit_until_us", plan->admit_until_us);
     rb_json_kdouble(j, "confidence", plan->confidence);
 }
 

@@ -290,6 +290,9 @@ static bool read_constraints(struct reader *r, struct rb_map *m)
     deadline_at = rb_map_get(m, "deadline_at");
     if (deadline_at && !rb_plan_read_instant(deadline_at, &r->plan.deadline_at_us, r->err))
         return false;
+    const struct rb_node *admit_until = rb_map_get(m, "admit_until_us");
+    if (admit_until && !rb_node_int(admit_until, 1, INT64_MAX, &r->plan.admit_until_us, r->err))
+        return false;
     return need_limit(m, "budget_uusd", &r->plan.budget_uusd, r->err) &&
            rb_map_need(m, "confidence", &confidence, r->err) &&
            rb_node_double(confidence, 0, 1, &r->plan.confidence, r->err);

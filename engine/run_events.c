@@ -5,14 +5,31 @@
 
 void rb_engine_on_start(struct rb_engine *e)
 {
-    if (e->outcome == RB_JOB_RUNNING && e->stage < 0)
-        rb_engine_advance(e);
+    if (e->outcome != RB_JOB_RUNNING || e->stage >= 0)
+        return;
+    rb_engine_advance(e);
+    if (e->plan->admit_until_us > 0 && e->tuner->close)
+        rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_WAKE,
+                                                   .at_us = e->plan->admit_until_us,
+                                                   .stage = e->stage,
+                                                   .reason = "no configuration is started after"});
+}
+
+static void stop_admitting(struct rb_engine *e)
+{
+    if (e->plan->admit_until_us <= 0 || e->now_us < e->plan->admit_until_us || !e->tuner->close)
+        return;
+    e->tuner->close(e->tuner_state, RB_CLOSE_NEW);
+    rb_engine_advance(e);
+    e->places_changed = true; // if nobody trains any more, that is the end
 }
 
 void rb_engine_on_time(struct rb_engine *e)
 {
-    if (e->outcome == RB_JOB_RUNNING && e->stage >= 0)
-        rb_engine_request_early(e);
+    if (e->outcome != RB_JOB_RUNNING || e->stage < 0)
+        return;
+    stop_admitting(e);
+    rb_engine_request_early(e);
 }
 
 // Nodes refer to offers by index: a new plan may add some, but the old ones must stay where they are.
