@@ -7,11 +7,26 @@
 #define PRICES     3      // of lateness, kept
 #define TRIES      6      // .. looked at
 #define FACTOR     2.5    // between two of them
+#define DOUBTED    2e-3   // a law that errs by more may bound less than its floor
+#define MOST_WAITS 64     // nodes: of more of them no wait is told
 #define MOST_CELLS 200000 // (stage, choice, kept nodes): more take longer than they save
+
+// When the r-th of m new nodes is ready, by steps of the grid: [first, end).
+struct wait {
+    double mean_s, *steps;
+    int first, end;
+};
+
+struct waits { // of one kind of node
+    const struct rb_law *arrival;
+    int most;
+    struct wait *ranked; // [most + 1][most + 1], by m and r; NULL: not made yet
+};
 
 // A choice, and laws that its time is not below, but for their error: one of samples may bound less than one of more nodes.
 struct laws {
-    const struct rb_law *law, *floor; // floor: NULL if law has no error that it could have less of
+    const struct rb_law *law, *floor; // NULL: not made; no error that it could have less of
+    const struct wait *wait;          // before the floor begins; NULL: none
     double error, floor_error;
     double *value[PRICES]; // [POINTS] by time left, what the stage and those after it cost; made where asked for
 };
@@ -40,6 +55,7 @@ struct rb_adaptive {
     const struct rb_togo *free_of_price;
     int n_stages, n_states, stride;
     double step_s, to_beat;
+    struct waits **waits; // [n_offers], shared by offers whose nodes arrive alike; NULL: not told
     struct stage stages[RB_LIMIT_STAGES];
     struct policy policies[PRICES];
     int n_policies;
@@ -59,22 +75,99 @@ static bool may_be_cheaper(const struct rb_exact *x, int stage, const struct rb_
     return true;
 }
 
-static bool find_laws(struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept, struct laws *out,
-                      struct rb_err *err)
+static void set_waits(struct rb_adaptive *a, struct rb_exact *x)
+{
+    const int n_offers = x->search->scenario->n_offers;
+    a->waits = rb_arena_array(&a->arena, (size_t)n_offers, sizeof *a->waits);
+    for (int offer = 0; offer < n_offers; offer++) {
+        const struct rb_lattice_counts *counts = &x->lattice.counts[offer];
+        if (counts->n == 0 || counts->nodes[counts->n - 1] > MOST_WAITS)
+            continue;
+        const struct rb_law *arrival = rb_floors_arrival(x->lattice.floors, offer);
+        for (int same = 0; same < offer && !a->waits[offer]; same++) {
+            if (a->waits[same] && a->waits[same]->arrival == arrival)
+                a->waits[offer] = a->waits[same];
+        }
+        if (!a->waits[offer]) {
+            a->waits[offer] = rb_arena_alloc(&a->arena, sizeof **a->waits);
+            *a->waits[offer] = (struct waits){arrival, MOST_WAITS, NULL};
+        }
+    }
+}
+
+// All ranks at once: P(at least r of m by t) = F P(at least r - 1 of m - 1) + (1 - F) P(at least r of m - 1).
+static void rank_arrivals(struct rb_adaptive *a, struct waits *w)
+{
+    const int n = w->most + 1;
+    double *chance = rb_xcalloc((size_t)n * (size_t)n, sizeof *chance);
+    double *last = rb_xcalloc((size_t)n * (size_t)n, sizeof *last);
+    double *steps = rb_arena_array(&a->arena, (size_t)n * (size_t)n * POINTS, sizeof *steps);
+    w->ranked = rb_arena_array(&a->arena, (size_t)n * (size_t)n, sizeof *w->ranked);
+    for (int i = 0; i < n * n; i++)
+        w->ranked[i] = (struct wait){.steps = steps + (size_t)i * POINTS, .first = POINTS};
+    for (int j = 0; j < POINTS; j++) {
+        const double below = rb_law_below(w->arrival, a->step_s * (j + 1));
+        for (int m = 0; m < n; m++) {
+            chance[m * n] = 1;
+            for (int r = 1; r <= m; r++) {
+                const double *fewer = chance + (m - 1) * n;
+                const int i = m * n + r;
+                struct wait *wait = &w->ranked[i];
+                chance[i] = below * fewer[r - 1] + (r < m ? (1 - below) * fewer[r] : 0);
+                wait->steps[j] = chance[i] - last[i];
+                wait->mean_s += wait->steps[j] * j * a->step_s;
+                wait->first = chance[i] > 0 && j < wait->first ? j : wait->first;
+                wait->end = chance[i] > last[i] ? j + 1 : wait->end;
+                last[i] = chance[i];
+            }
+        }
+    }
+    free(chance);
+    free(last);
+}
+
+static const struct wait *wait_of(struct rb_adaptive *a, int offer, int needed, int new_nodes)
+{
+    struct waits *w = a->waits[offer];
+    if (!w || new_nodes > w->most)
+        return NULL;
+    if (!w->ranked)
+        rank_arrivals(a, w);
+    return &w->ranked[new_nodes * (w->most + 1) + needed];
+}
+
+// Nothing runs before the first trial's nodes are there; then the longest trial is still to come.
+static bool find_floor(struct rb_adaptive *a, struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept,
+                       struct laws *out, struct rb_err *err)
+{
+    const struct rb_choice *c = &e->choice;
+    const int kept_nodes = rb_lattice_kept_nodes(a->l, e, kept);
+    const int needed = rb_nodes_per_trial(rb_search_gpus_per_node(x->search, c->offer), c->gpus) - kept_nodes;
+    out->floor = rb_lattice_floor(&x->lattice, stage, e, kept, err);
+    if (!out->floor)
+        return false;
+    out->floor_error = out->floor->error;
+    const struct wait *wait = needed > 0 ? wait_of(a, c->offer, needed, c->nodes - kept_nodes) : NULL;
+    if (!wait)
+        return true;
+    const struct rb_law *longest = rb_floors_longest(a->l->floors, stage, c->offer, c->gpus, err);
+    if (longest && wait->mean_s + longest->mean_s > out->floor->mean_s) {
+        out->floor = longest;
+        out->wait = wait;
+        out->floor_error = longest->error + (c->nodes - kept_nodes) * a->waits[c->offer]->arrival->error;
+    }
+    return longest != NULL;
+}
+
+static bool find_laws(struct rb_adaptive *a, struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept,
+                      struct laws *out, struct rb_err *err)
 {
     const struct rb_stage_time *time = e->time[kept];
-    const struct rb_law *floor = NULL;
-    if (!time || time->method == RB_STAGE_PILOT) {
-        floor = rb_lattice_floor(&x->lattice, stage, e, kept, err);
-        if (!floor)
-            return false;
-    }
-    *out = (struct laws){
-        .law = time ? &time->law : floor,
-        .floor = time ? floor : NULL,
-        .error = time ? rb_stage_probability_error(time, x->search->req->confidence) : floor->error,
-        .floor_error = floor ? floor->error : 0,
-    };
+    *out = (struct laws){.law = time ? &time->law : NULL};
+    if (time)
+        out->error = rb_stage_probability_error(time, x->search->req->confidence);
+    if (!time || out->error > DOUBTED)
+        return find_floor(a, x, stage, e, kept, out, err);
     return true;
 }
 
@@ -83,10 +176,10 @@ static bool add_cell(struct rb_adaptive *a, struct rb_exact *x, int stage, int e
     struct stage *s = &a->stages[stage];
     struct cell *last = s->n > 0 ? &s->cells[s->n - 1] : NULL;
     struct laws laws;
-    if (!find_laws(x, stage, &x->lattice.stages[stage].entries[entry], kept, &laws, err))
+    if (!find_laws(a, x, stage, &x->lattice.stages[stage].entries[entry], kept, &laws, err))
         return false;
     struct laws *shared = last && last->entry == entry ? last->laws : NULL;
-    if (!shared || shared->law != laws.law || shared->floor != laws.floor) {
+    if (!shared || shared->law != laws.law || shared->floor != laws.floor || shared->wait != laws.wait) {
         shared = rb_arena_alloc(&a->arena, sizeof *shared);
         *shared = laws;
     }
@@ -133,12 +226,10 @@ static void discretize(const struct rb_adaptive *a, const struct rb_law *law, do
     }
 }
 
-// out[i] = E of what follows when i steps are left at the start of a stage with this law.
-static void expect(const struct rb_adaptive *a, const struct rb_law *law, const double *after, double late, double *out)
+// out[i] = E of what follows when i steps are left before steps of these probabilities, [first, end).
+static void expect(const double *p, int first, int end, const double *after, double late, double *out)
 {
-    double p[POINTS], less[POINTS];
-    int first, end;
-    discretize(a, law, p, &first, &end);
+    double less[POINTS];
     for (int i = 0; i < POINTS; i++) {
         out[i] = late;
         less[i] = after[i] - late;
@@ -183,22 +274,40 @@ struct least {
 static void value_of_law(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
                          const struct rb_law *law, double error, double *out)
 {
-    if (stage + 1 == a->n_stages)
+    double steps[POINTS];
+    int first, end;
+    if (stage + 1 == a->n_stages) {
         expect_end(a, law, p->price, out);
-    else
-        expect(a, law, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
+    } else {
+        discretize(a, law, steps, &first, &end);
+        expect(steps, first, end, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
+    }
     for (int i = 0; i < POINTS; i++)
         out[i] -= p->price * error;
+}
+
+static void value_of_floor(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
+                           const struct laws *c, double *out)
+{
+    double ready[POINTS];
+    const double late = stage + 1 == a->n_stages ? p->price : p->late[stage][state];
+    value_of_law(a, p, stage, state, c->floor, c->floor_error, c->wait ? ready : out);
+    if (c->wait)
+        expect(c->wait->steps, c->wait->first, c->wait->end, ready, late - p->price * c->floor_error, out);
 }
 
 static void value_of_laws(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
                           const struct laws *c, double *out)
 {
     double floor[POINTS];
+    if (!c->law) {
+        value_of_floor(a, p, stage, state, c, out);
+        return;
+    }
     value_of_law(a, p, stage, state, c->law, c->error, out);
     if (!c->floor)
         return;
-    value_of_law(a, p, stage, state, c->floor, c->floor_error, floor);
+    value_of_floor(a, p, stage, state, c, floor);
     for (int i = 0; i < POINTS; i++)
         out[i] = floor[i] > out[i] ? floor[i] : out[i];
 }
@@ -342,6 +451,7 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
     a->stride = x->lattice.most_counts + 2;
     a->n_states = x->search->scenario->n_offers * x->lattice.most_counts;
     a->step_s = (double)x->search->req->deadline_us / 1e6 / (POINTS - 1);
+    set_waits(a, x);
     for (int i = 0; i < x->n_multipliers; i++) {
         rb_togo_compute(x->multipliers[i], x->multipliers[i]->delay, x->multipliers[i]->price);
         rb_togo_compute_before(x->multipliers[i]);

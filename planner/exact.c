@@ -292,7 +292,7 @@ static const char *why_not_proved(const struct rb_exact *x, double bound)
         return "the search ended at its node or time limit";
     if (x->skipped && x->open_uusd < s->cost_mean_uusd)
         return "stage times that only samples can tell were made for some choices only: --time-limit allows for all";
-    if (s->cost_mean_uusd - bound > s->cost_error_uusd + GAIN * s->cost_mean_uusd)
+    if (s->cost_mean_uusd - bound > GAIN * s->cost_mean_uusd)
         return "a cheaper plan may keep the constraints: its probability is within its own error of the confidence "
                "asked";
     if (!is_certain(x))

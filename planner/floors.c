@@ -158,6 +158,11 @@ static struct arrivals *get_arrivals(struct rb_floors *f, int offer)
     return a;
 }
 
+const struct rb_law *rb_floors_arrival(struct rb_floors *f, int offer)
+{
+    return &get_arrivals(f, offer)->law;
+}
+
 // --- bounds
 
 // What does not depend on how many nodes are kept.

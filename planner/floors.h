@@ -29,4 +29,7 @@ bool rb_floors_get(struct rb_floors *floors, int stage, const struct rb_choice *
 // The longest of the stage's trials by itself.
 const struct rb_law *rb_floors_longest(struct rb_floors *floors, int stage, int offer, int gpus, struct rb_err *err);
 
+// From the request of one node to its being ready.
+const struct rb_law *rb_floors_arrival(struct rb_floors *floors, int offer);
+
 #endif

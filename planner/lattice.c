@@ -53,7 +53,7 @@ static struct values values_of(const struct rb_lattice *l, const struct rb_times
     return v;
 }
 
-static int kept_nodes(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept)
+int rb_lattice_kept_nodes(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept)
 {
     return kept == 0 ? 0 : l->counts[e->choice.offer].nodes[kept - 1];
 }
@@ -64,7 +64,7 @@ static double cost_uusd(const struct rb_lattice *l, const struct rb_lattice_entr
     const struct rb_sim_offer *offer = &l->search->scenario->sim_offers[e->choice.offer];
     const struct rb_law law = {.mean_s = mean_s};
     const struct rb_stage_time bound = {.law = law, .queue_mean_s = rb_queue_mean_s(offer->provisioning)};
-    return rb_stage_cost_mean_uusd(l->search->scenario, &e->choice, kept_nodes(l, e, kept), &bound);
+    return rb_stage_cost_mean_uusd(l->search->scenario, &e->choice, rb_lattice_kept_nodes(l, e, kept), &bound);
 }
 
 static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
@@ -91,7 +91,7 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
 static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
 {
     int per_trial = rb_nodes_per_trial(rb_search_gpus_per_node(l->search, e->choice.offer), e->choice.gpus);
-    int gangs = e->choice.nodes / per_trial, kept_gangs = kept_nodes(l, e, kept) / per_trial;
+    int gangs = e->choice.nodes / per_trial, kept_gangs = rb_lattice_kept_nodes(l, e, kept) / per_trial;
     if (per_trial == 1 || kept_gangs >= rb_search_n_trials(l->search, stage) || kept_gangs == gangs)
         return false;
     return gangs - kept_gangs > 1 || e->choice.nodes % per_trial != 0;
@@ -139,7 +139,7 @@ static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_latt
 {
     struct rb_plan_nodes nodes = {e->choice.offer, e->choice.nodes};
     struct rb_plan_stage plan = rb_scenario_stage(l->search->scenario, stage, e->choice.gpus, &nodes);
-    return rb_stage_pilot(l->search->scenario, stage, &plan, kept_nodes(l, e, kept),
+    return rb_stage_pilot(l->search->scenario, stage, &plan, rb_lattice_kept_nodes(l, e, kept),
                           rb_stage_times_tables(l->search->times), n, out_s, err);
 }
 
@@ -151,7 +151,7 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
     double seconds[MOST_REPLICATES];
     *out_tighter = false;
     if (e->time[kept] || e->sampled[kept] ||
-        rb_placement_capacity(kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)
+        rb_placement_capacity(rb_lattice_kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)
         return true;
     if (!run_replicates(l, stage, e, kept, n, seconds, err))
         return false;
@@ -205,7 +205,8 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
         return true;
     }
-    struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes, kept_nodes(l, e, kept)};
+    struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes,
+                                 rb_lattice_kept_nodes(l, e, kept)};
     const struct rb_stage_time *time =
         rb_stage_times_get(l->search->times, l->search->scenario, &work, l->accuracy, err);
     if (!time)
@@ -263,7 +264,7 @@ static bool fill_floor(struct rb_lattice *l, int stage, struct rb_lattice_entry 
 {
     int n = stage > 0 ? e->count + 2 : 1;
     for (int k = 0; k < n; k++)
-        l->kept[k] = kept_nodes(l, e, k);
+        l->kept[k] = rb_lattice_kept_nodes(l, e, k);
     if (!rb_floors_get(l->floors, stage, &e->choice, l->kept, n, l->times, err))
         return false;
     for (int k = 0; k < n; k++) {

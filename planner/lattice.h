@@ -67,6 +67,7 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
 // Makes the values of an entry exact for one kept index. Sampled times are dear: beyond most_sampled they stay bounds
 // (time NULL), and prices of time avoid them.
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, struct rb_err *err);
+int rb_lattice_kept_nodes(const struct rb_lattice *l, const struct rb_lattice_entry *entry, int kept);
 // A law that an entry's time is nowhere below: of more nodes, or of any number kept.
 const struct rb_law *rb_lattice_floor(struct rb_lattice *l, int stage, const struct rb_lattice_entry *entry, int kept,
                                       struct rb_err *err);

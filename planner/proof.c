@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RENEWAL  64   // stage times made that are worth making the adaptive bound anew
+#define RENEWAL  64   // stage times made, and a quarter of all, that are worth making the adaptive bound anew
 #define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
 
 // A beginning of a plan: sums over the stages before.
@@ -211,7 +211,8 @@ static void set_ends(struct proof *p, int n_stages)
 
 static bool renew_adaptive(struct proof *p, int stage, struct rb_err *err)
 {
-    if (p->x->n_nodes < p->x->opt.patience || (p->adaptive && p->l->n_made < p->adaptive_made + RENEWAL))
+    if (p->x->n_nodes < p->x->opt.patience ||
+        (p->adaptive && p->l->n_made < p->adaptive_made + p->adaptive_made / 4 + RENEWAL))
         return true;
     if (!p->x->opt.adaptive || !rb_adaptive_applies(p->x))
         return true;

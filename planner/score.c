@@ -104,10 +104,11 @@ double rb_stage_probability_error(const struct rb_stage_time *time, double p)
     return fmin(all, 2 * all * sqrt(fmax(0, p * (1 - p))) + 2 * all * all / 3);
 }
 
+// Samples, and waves that trials may end within, are what they are however fine a time is asked for.
 struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p)
 {
-    return (struct rb_errors){rb_stage_probability_error(time, p),
-                              time->method == RB_STAGE_PILOT ? 0 : 2 * time->law.error};
+    const bool is_final = time->method == RB_STAGE_PILOT || time->law.error > 2 * RB_SCORE_SEARCH_ACCURACY;
+    return (struct rb_errors){rb_stage_probability_error(time, p), is_final ? 0 : 2 * time->law.error};
 }
 
 // Where the truth is closer to a half than p, the samples vary more: the error is that of the farthest truth they allow.

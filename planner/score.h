@@ -19,7 +19,7 @@ double rb_stage_mean_error_s(const struct rb_stage_time *time);
 // their worst distance from the law: the plan's probability is the mean of one function between 0 and 1 of them.
 // Source: Bernstein's inequality, at 99.9 %.
 double rb_stage_probability_error(const struct rb_stage_time *time, double p);
-// Of the errors, what finer stage times may still settle: samples stay what they are.
+// Of the errors, what finer stage times may still settle.
 struct rb_errors {
     double all, settled;
 };
