@@ -240,6 +240,18 @@ static int64_t estimated_end(const struct rb_controller_node *n)
     return n->row.running_unix_us >= 0 ? rb_spend_end_unix_us(&n->row, &now) : n->c->meta.started_unix_us + now.run_us;
 }
 
+// The worst that can happen: it costs money and we may not end it. Said once, and asked on.
+static void alarm_denied(struct rb_controller_node *n, const struct rb_err *err)
+{
+    if (n->end_denied)
+        return;
+    n->end_denied = true;
+    rb_controller_note(n->c, "warning",
+                       "node %d: the cloud REFUSES to end %s in %s (%s); it goes on costing money: give back the "
+                       "permission or end it by hand; asking again until it is gone",
+                       n->id, n->row.instance_id, n->row.infra, err->message);
+}
+
 static void end_answered(void *arg, const struct rb_err *err)
 {
     struct rb_controller_call *call = arg;
@@ -259,6 +271,8 @@ static void end_answered(void *arg, const struct rb_err *err)
     }
     n->end_accepted = n->end_accepted || !err;
     n->end_not_found = err && err->code == RB_ERR_NOT_FOUND;
+    if (err && (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID))
+        alarm_denied(n, err);
     if (!err && n->row.terminated_unix_us < 0) { // billing ends with the acceptance
         n->row.terminated_unix_us = estimated_end(n);
         if (!rb_controller_write_node(n))

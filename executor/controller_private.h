@@ -40,6 +40,7 @@ struct rb_controller_node {
     bool launching, ending;            // a call of the provider has not answered yet
     bool repeated;                     // the request went out more than once: an earlier copy may still arrive
     bool end_accepted, end_not_found;  // what terminate answered last
+    bool end_denied;                   // it was refused for good, and that was said
     bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
     bool other_market;                 // it is not on the market that was asked for, and that was said
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more

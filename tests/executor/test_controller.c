@@ -319,6 +319,32 @@ static void believes_an_end_that_is_listed_no_more(void **state)
     fake_run_finish(&r);
 }
 
+// Terminating is allowed again after a while; until then it is said, once per node, and asked for.
+static void says_loudly_that_it_may_not_end_a_node_and_asks_on(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 30 * 1000000);
+    r.cloud.faults.refused_ends = 7;
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    finish_run(&r);
+    const char *first = strstr(r.talk, "REFUSES to end i-");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "UnauthorizedOperation"));
+    for (int i = 0; i < r.cloud.n_instances; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "REFUSES to end %s in", r.cloud.instances[i]->id);
+        const char *said = strstr(r.talk, words);
+        assert_true(!said || !strstr(said + 1, words));
+    }
+    assert_int_equal(r.cloud.faults.refused_ends, 0);
+    assert_int_equal(fake_cloud_alive(&r.cloud), 0);
+    assert_int_equal(report_of(&r).instances_left, 0);
+    fake_run_finish(&r);
+}
+
 static void says_so_when_the_last_listing_is_partial(void **state)
 {
     (void)state;
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test(ends_a_stranger_with_its_tag),
         cmocka_unit_test(does_not_believe_an_absence_before_an_end_was_accepted),
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),
+        cmocka_unit_test(says_loudly_that_it_may_not_end_a_node_and_asks_on),
         cmocka_unit_test(says_so_when_the_last_listing_is_partial),
         cmocka_unit_test(kills_and_restarts_what_hangs),
         cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),

@@ -252,7 +252,10 @@ static void terminate_arrives(void *arg)
         if (strcmp(c->instances[i]->id, l->id) == 0 && c->instances[i]->visible_us <= c->v->now_us)
             found = c->instances[i];
     }
-    if (!found) {
+    if (c->faults.refused_ends > 0) {
+        c->faults.refused_ends--;
+        rb_err_set(&l->err, RB_ERR_DENIED, "UnauthorizedOperation");
+    } else if (!found) {
         rb_err_set(&l->err, RB_ERR_NOT_FOUND, "InvalidInstanceID.NotFound");
     } else if (found->state == RB_INSTANCE_PENDING || found->state == RB_INSTANCE_RUNNING) {
         found->state = RB_INSTANCE_STOPPING;

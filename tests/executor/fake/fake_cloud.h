@@ -16,6 +16,7 @@ struct fake_faults {
     double preemption_per_hour;
     int64_t visible_after_us;    // at most; drawn per instance
     enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
+    int refused_ends;            // so many terminations, as not permitted
     bool never_boots;            // instances stay pending
     bool vanishing;              // terminated instances are listed no more
 };
