@@ -3,6 +3,7 @@
 //   law_check FOLDER REPLICATES
 // z is the distance in standard errors of the replicates; the law's own error is told beside it, in the same unit.
 #include "bench/workload.h"
+#include "planner/planner.h"
 #include "planner/stage_samples.h"
 #include "simulator/sampler.h"
 #include "simulator/stage_time.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 
 #define ACCURACY       1e-4 // of the stage times: what planners tell with
-#define PILOT          4096
 #define BLOCK          65536
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
 #define BOOT_S         2e4 // far more than any node takes to be ready
@@ -163,7 +163,7 @@ static void check_stage(const struct workload *w, int stage, struct check *c, in
 
 static void check_workload(const struct workload *w, int replicates)
 {
-    struct rb_stage_times *times = rb_stage_times_create(PILOT);
+    struct rb_stage_times *times = rb_stage_times_create(RB_PILOT_SAMPLES);
     const struct rb_law *laws[RB_LIMIT_STAGES];
     double unready = 0, error_s = 0;
     for (int i = 0; i < w->n_stages; i++) {

@@ -106,7 +106,7 @@ static void measure_job(struct gaps *g, uint64_t seed, uint32_t number)
     struct random_job j;
     struct rb_scenario s;
     random_job_init(&j, seed, number, 1, 1);
-    j.req.times = rb_stage_times_create(4096);
+    j.req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
     open_scenario(&j, &s);
     int64_t deadline_us = choose_deadline(&j, &s);
     struct answer best = ask(&j, &s, "optimal", deadline_us);

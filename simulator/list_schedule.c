@@ -10,7 +10,7 @@
 
 #define MAX_REFINEMENTS 4
 #define FLUID_STRIDE    8   // points of the arrival law
-#define MOST_WORK       3e7 // a few tens of milliseconds; beyond it sampling is faster
+#define MOST_WORK       2e8 // a tenth of a second; beyond it sampling is faster
 #define MOST_CHANCES    4e6 // of ages and completions of a slot, tabulated: 32 MB
 
 struct problem {

@@ -17,8 +17,8 @@
 #define BOUND_STEPS       64     // splits tried for a union bound
 #define CROWDED           256    // points of one stage's law ...
 #define DENSE             24     // ... with this many per standard deviation: every second one will do
-#define PILOT_TRIALS      200000 // drawn for one pilot: some milliseconds ...
-#define LEAST_PILOT       1024   // ... unless these samples are more: fewer tell too little of a law
+#define PILOT_TRIALS      500000 // drawn for one pilot: some milliseconds ...
+#define LEAST_PILOT       2048   // ... unless these samples are more: fewer tell too little of a law
 #define COARSEST_ACCURACY 5e-3   // of the dynamic schedule: as good as a hundred thousand samples
 
 struct rb_stage_times {
