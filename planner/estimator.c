@@ -107,8 +107,8 @@ static void tell_time(const struct parts *p, const struct rb_score *score, struc
 
 // ---- cost, from the sampler
 
-static struct rb_estimate estimate_of_draws(const struct rb_plan_request *req, int samples, const double *time_s,
-                                            const double *cost_usd)
+static const struct rb_runs *keep_draws(struct rb_search *search, const struct rb_candidate *candidate, int samples,
+                                        const double *time_s, const double *cost_usd)
 {
     const size_t n = (size_t)samples;
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * n, sizeof *values);
@@ -116,24 +116,33 @@ static struct rb_estimate estimate_of_draws(const struct rb_plan_request *req, i
         values[i] = rounded(1e6 * time_s[i]);
         values[n + i] = rounded(1e6 * cost_usd[i]);
     }
-    return rb_estimate_of_runs(values, values + n, samples, req->deadline_us, req->budget_uusd);
+    return rb_run_store_keep(search->runs, RB_RUN_TABLES, candidate, samples, values, values + n);
 }
 
-bool rb_estimate_by_tables(const struct rb_search *search, const struct rb_plan_stage *stages, int n_stages,
-                           int samples, struct rb_estimate *out, struct rb_err *err)
+static bool draw(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_plan_stage *stages,
+                 int samples, const struct rb_runs **out, struct rb_err *err)
 {
-    const struct rb_plan_request *req = search->req;
     struct rb_sampler_options opt = rb_sampler_defaults();
-    opt.threads = req->threads;
-    opt.seed = req->seed;
+    opt.threads = search->req->threads;
+    opt.seed = search->req->seed;
     opt.tables = rb_stage_times_tables(search->times);
-    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, n_stages, &opt, err);
+    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, candidate->n_stages, &opt, err);
     if (!sampler)
         return false;
     RB_AUTO(rb_auto_free) double *draws = rb_xcalloc(2 * (size_t)samples, sizeof *draws);
     rb_sampler_run(sampler, 0, samples, draws, draws + samples);
     rb_sampler_destroy(sampler);
-    *out = estimate_of_draws(req, samples, draws, draws + samples);
+    *out = keep_draws(search, candidate, samples, draws, draws + samples);
+    return true;
+}
+
+bool rb_estimate_by_tables(struct rb_search *search, const struct rb_candidate *candidate,
+                           const struct rb_plan_stage *stages, int samples, struct rb_estimate *out, struct rb_err *err)
+{
+    const struct rb_runs *runs = rb_run_store_find(search->runs, RB_RUN_TABLES, candidate, samples);
+    if (!runs && !draw(search, candidate, stages, samples, &runs, err))
+        return false;
+    *out = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
     return true;
 }
 
@@ -216,7 +225,7 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
                                err);
     if (!rb_score_candidate(search, c, ACCURACY, &score, err) ||
-        !rb_estimate_by_tables(search, stages, c->n_stages, search->req->samples, &e, err))
+        !rb_estimate_by_tables(search, c, stages, search->req->samples, &e, err))
         return false;
     tell_time(&parts, &score, &e);
     tell_cost(search->req, &score, &e);

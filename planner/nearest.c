@@ -103,37 +103,17 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
-static bool run_replicates(const struct rb_search *search, const struct rb_candidate *candidate,
-                           struct rb_workspace *ws, int64_t *out_time_us, int64_t *out_cost_uusd, struct rb_err *err)
-{
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    struct rb_replicate replicate;
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    for (int r = 0; r < search->req->samples; r++) {
-        if (!rb_replicate_run(search->scenario, stages, candidate->n_stages, (uint32_t)r, ws, &replicate, err))
-            return false;
-        out_time_us[r] = replicate.time_us;
-        out_cost_uusd[r] = replicate.cost_uusd;
-    }
-    return true;
-}
-
 bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                      struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    size_t n = (size_t)req->samples;
-    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
-    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
-    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc(n, sizeof *scratch);
-    struct rb_workspace *ws = rb_workspace_create();
-    bool ok = run_replicates(search, candidate, ws, time_us, cost_uusd, err);
-    rb_workspace_destroy(ws);
-    if (ok)
-        *out =
-            rb_needs_of(time_us, cost_uusd, req->samples, req->deadline_us, req->budget_uusd, req->confidence, scratch);
-    return ok;
+    const struct rb_runs *runs;
+    RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)req->samples, sizeof *scratch);
+    if (!rb_search_runs(search, candidate, req->samples, &runs, err))
+        return false;
+    *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
+                       scratch);
+    return true;
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,

@@ -340,8 +340,10 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
         rb_scenario_keep_noise(&scenario, timed.samples);
     if (!req->times)
         timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
+    timed.runs = rb_run_store_create();
     struct sweep sweep = {.req = &timed, .scenario = &scenario};
     bool ok = sweep_deadlines(&sweep, arena, out, err);
+    rb_run_store_destroy(timed.runs);
     if (!req->times)
         rb_stage_times_destroy(timed.times);
     rb_scenario_finish(&scenario);

@@ -31,6 +31,7 @@ struct rb_plan_request {
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
     struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
                                       // for this one
+    struct rb_run_store *runs;        // shared by requests on the same scenario (pareto); NULL: made for this one
     const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]
     int n_hints;
     // Every candidate considered and why it lost; NULL: silent. `text` is one line.

@@ -120,6 +120,8 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     s.n_explained = rb_xcalloc((size_t)count_planners(), sizeof *s.n_explained);
     s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
     s.left_out = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.left_out);
+    s.owns_runs = req->runs == NULL;
+    s.runs = s.owns_runs ? rb_run_store_create() : req->runs;
     leave_out_lawless(&s);
     *search = s;
     if (set_up_laws(search, err))
@@ -138,6 +140,8 @@ void rb_search_finish(struct rb_search *search)
     free(search->static_best);
     rb_on_time_destroy(search->on_time);
     rb_floors_destroy(search->floors);
+    if (search->owns_runs)
+        rb_run_store_destroy(search->runs);
     if (search->owns_times)
         rb_stage_times_destroy(search->times);
     *search = (struct rb_search){0};
@@ -250,13 +254,32 @@ bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, i
                            : rb_search_replicates(search, candidate, samples, err);
 }
 
-bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
+                    const struct rb_runs **out, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    *out = rb_run_store_find(search->runs, RB_RUN_REPLICATES, candidate, samples);
+    if (*out)
+        return true;
+    const struct rb_evaluate_options opt = {.samples = samples, .threads = search->req->threads};
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    if (!rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values, values + samples, err))
+        return false;
+    *out = rb_run_store_keep(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
+    return true;
+}
+
+// Where time is limited it may end in the middle, and what was made by then is not kept.
+static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
+                               struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     if (search->by_laws && search->req->samples < search->req->samples_asked) // so many trials that every run counts
-        return rb_estimate_by_tables(search, stages, candidate->n_stages, samples, &candidate->estimate, err);
+        return rb_estimate_by_tables(search, candidate, stages, samples, &candidate->estimate, err);
     struct rb_evaluate_options opt = rb_evaluate_defaults();
     opt.samples = samples;
     opt.deadline_us = search->req->deadline_us;
@@ -264,8 +287,20 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
     opt.threads = search->req->threads;
     opt.stop = search->req->out_of_time;
     opt.stop_ctx = search->req->out_of_time_ctx;
-    search->n_evaluated++;
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
+}
+
+bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    search->n_evaluated++;
+    if (req->out_of_time)
+        return replicates_in_time(search, candidate, samples, err);
+    if (!rb_search_runs(search, candidate, samples, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
 }
 
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)

@@ -5,6 +5,7 @@
 
 #include "planner/nearest.h"
 #include "planner/planner.h"
+#include "planner/run_store.h"
 
 struct rb_sizes {
     int gpus[RB_LIMIT_GPUS_PER_NODE]; // ascending
@@ -21,6 +22,8 @@ struct rb_search {
     const char *why_not_by_laws;      // else; NULL
     struct rb_stage_times *times;     // the request's, or own; by_laws only
     bool owns_times;
+    struct rb_run_store *runs;        // the request's, or own
+    bool owns_runs;
     struct rb_on_time *on_time;       // by_laws with a deadline
     struct rb_floors *floors;         // made when first asked for (planner/candidate_floor.h), at
     double theta[4];                  // [RB_N_TILTS]
@@ -78,6 +81,9 @@ int rb_search_pilot_samples(const struct rb_scenario *s);
 bool rb_search_score(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
 // From replicates in any case.
 bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err);
+// Those replicates themselves, kept with the search. Borrowed until the next call.
+bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
+                    const struct rb_runs **out, struct rb_err *err);
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
 double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate);
 // How many of n samples must meet the constraints: the smallest m with m / n >= confidence.

@@ -67,7 +67,7 @@ double rb_share_error(double share, int64_t n)
 
 // ---- a whole estimate
 
-static void count_hits(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
+void rb_estimate_count(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
                        int64_t budget_uusd, struct rb_estimate *e)
 {
     const bool timed = deadline_us >= 0, costed = budget_uusd >= 0;
@@ -94,7 +94,7 @@ struct rb_estimate rb_estimate_of_runs(int64_t *time_us, int64_t *cost_uusd, int
                                        int64_t budget_uusd)
 {
     struct rb_estimate e = {.samples = n};
-    count_hits(time_us, cost_uusd, n, deadline_us, budget_uusd, &e);
+    rb_estimate_count(time_us, cost_uusd, n, deadline_us, budget_uusd, &e);
     e.stderr_.time_mean_us = stderr_of_mean(time_us, n);
     e.stderr_.cost_mean_uusd = stderr_of_mean(cost_uusd, n);
     e.error.time_mean_us = (int64_t)ceil(RB_SURE_SIGMA * (double)e.stderr_.time_mean_us);

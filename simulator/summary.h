@@ -12,6 +12,10 @@ struct rb_quantiles rb_quantiles_of(int64_t *values, int n);
 struct rb_estimate rb_estimate_of_runs(int64_t *time_us, int64_t *cost_uusd, int n, int64_t deadline_us,
                                        int64_t budget_uusd);
 
+// Only what depends on the limits, into an estimate of the same runs: probabilities, their standard errors and errors.
+void rb_estimate_count(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
+                       int64_t budget_uusd, struct rb_estimate *e);
+
 // The share of n independent runs is not further than this from its probability, at 99.9 % (Wilson's interval: holds where
 // all runs or none hit, too).
 double rb_share_error(double share, int64_t n);

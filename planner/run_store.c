@@ -1,0 +1,102 @@
+#include "planner/run_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RUNS (2 << 20) // of all plans together, 16 bytes each: 32 MiB
+
+struct entry {
+    enum rb_run_kind kind;
+    struct rb_choice stages[RB_LIMIT_STAGES];
+    int n_stages;
+    int64_t *values; // [2 n]: times, costs
+    struct rb_runs runs;
+    struct entry *next; // kept after it
+};
+
+struct rb_run_store {
+    struct entry *first, *last;
+    int64_t n_runs;
+};
+
+struct rb_run_store *rb_run_store_create(void)
+{
+    return rb_xcalloc(1, sizeof(struct rb_run_store));
+}
+
+static void forget_first(struct rb_run_store *store)
+{
+    struct entry *e = store->first;
+    store->first = e->next;
+    store->last = store->first ? store->last : NULL;
+    store->n_runs -= e->runs.n;
+    free(e->values);
+    free(e);
+}
+
+void rb_run_store_destroy(struct rb_run_store *store)
+{
+    while (store && store->first)
+        forget_first(store);
+    free(store);
+}
+
+static bool same_choice(const struct rb_choice *a, const struct rb_choice *b)
+{
+    return a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
+}
+
+static bool is_of(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan, int n)
+{
+    if (e->kind != kind || e->runs.n != n || e->n_stages != plan->n_stages)
+        return false;
+    for (int i = 0; i < plan->n_stages; i++) {
+        if (!same_choice(&e->stages[i], &plan->stages[i]))
+            return false;
+    }
+    return true;
+}
+
+const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum rb_run_kind kind,
+                                        const struct rb_candidate *plan, int n)
+{
+    for (const struct entry *e = store->first; e; e = e->next) {
+        if (is_of(e, kind, plan, n))
+            return &e->runs;
+    }
+    return NULL;
+}
+
+const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
+                                        const struct rb_candidate *plan, int n, const int64_t *time_us,
+                                        const int64_t *cost_uusd)
+{
+    const size_t size = (size_t)n * sizeof(int64_t);
+    struct entry *e = rb_xcalloc(1, sizeof *e);
+    while (store->first && store->n_runs + n > MOST_RUNS)
+        forget_first(store);
+    e->kind = kind;
+    e->n_stages = plan->n_stages;
+    memcpy(e->stages, plan->stages, (size_t)plan->n_stages * sizeof *e->stages);
+    e->values = rb_xcalloc(2 * (size_t)n, sizeof *e->values);
+    memcpy(e->values, time_us, size);
+    memcpy(e->values + n, cost_uusd, size);
+    e->runs = (struct rb_runs){.n = n, .time_us = e->values, .cost_uusd = e->values + n};
+    RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc(2 * (size_t)n, sizeof *sorted);
+    memcpy(sorted, e->values, 2 * size);
+    e->runs.estimate = rb_estimate_of_runs(sorted, sorted + n, n, -1, -1);
+    if (store->last)
+        store->last->next = e;
+    else
+        store->first = e;
+    store->last = e;
+    store->n_runs += n;
+    return &e->runs;
+}
+
+struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd)
+{
+    struct rb_estimate e = runs->estimate;
+    rb_estimate_count(runs->time_us, runs->cost_uusd, runs->n, deadline_us, budget_uusd, &e);
+    return e;
+}

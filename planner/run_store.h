@@ -1,0 +1,34 @@
+// Simulated runs of whole plans, kept. They depend on the plan alone, so another deadline or budget only counts them anew.
+#ifndef RB_PLANNER_RUN_STORE_H
+#define RB_PLANNER_RUN_STORE_H
+
+#include "planner/planner.h"
+
+enum rb_run_kind {
+    RB_RUN_REPLICATES, // every latency drawn
+    RB_RUN_TABLES,     // one draw a trial
+};
+
+struct rb_runs {
+    int n;
+    const int64_t *time_us, *cost_uusd; // [n], in the order of their numbers
+    struct rb_estimate estimate;        // of all of them, without constraints
+};
+
+// Of one scenario, seed and set of tables. Not thread-safe.
+struct rb_run_store;
+struct rb_run_store *rb_run_store_create(void);
+void rb_run_store_destroy(struct rb_run_store *store); // NULL is fine
+
+// Runs 0..n-1 of a plan; NULL: not kept. Borrowed until the next keep.
+const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum rb_run_kind kind,
+                                        const struct rb_candidate *plan, int n);
+// Keeps a copy of them. Where the store is full, what was kept first goes.
+const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
+                                        const struct rb_candidate *plan, int n, const int64_t *time_us,
+                                        const int64_t *cost_uusd);
+
+// The estimate of runs under constraints; -1: none.
+struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd);
+
+#endif
