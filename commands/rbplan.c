@@ -185,11 +185,13 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// --pareto and --what-if make many plans and keep none: options that are about one plan mean nothing beside them.
-static bool check_alone(const struct rb_args *args, const char *option, struct rb_err *err)
+// --pareto and --what-if make many plans and keep none: options that are about one plan mean nothing beside them. explains:
+// --explain tells what the plans share.
+static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
-    static const char *const of_one_plan[] = {"output", "verify", "explain", "max-price-age"};
-    for (size_t i = 0; i < sizeof of_one_plan / sizeof of_one_plan[0]; i++) {
+    static const char *const of_one_plan[] = {"output", "verify", "max-price-age", "explain"};
+    const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
+    for (size_t i = 0; i < n; i++) {
         if (is_given(args, of_one_plan[i]))
             return rb_err_set(err, RB_ERR_INVALID,
                               "--%s is about one plan, and --%s makes many: run rbplan twice, once without --%s",
@@ -213,7 +215,7 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
                                                "--planner, --pareto and --what-if");
     if (pareto && is_given(args, "planner"))
         return rb_err_set(err, RB_ERR_INVALID, "--pareto shows every planner: leave --planner out");
-    return (!pareto || check_alone(args, "pareto", err)) && (!what_if || check_alone(args, "what-if", err));
+    return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
 }
 
 // Without a single request there is no nearest one either: infeasible is an error like any other.

@@ -1,5 +1,8 @@
 #include "planner/what_if.h"
 
+#include "planner/search.h"
+#include "planner/time_share.h"
+
 #include "engine/rungs.h"
 
 #include <string.h>
@@ -51,51 +54,79 @@ static bool carry_over(const struct rb_plan_request *base, const struct rb_candi
 
 // --- planning
 
-static bool plan_row(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,
-                     struct rb_what_if_row *out, struct rb_err *err)
+static int64_t count_made(const struct rb_stage_times *times)
+{
+    return rb_stage_times_made(times, RB_STAGE_ONE_WAVE) + rb_stage_times_made(times, RB_STAGE_SCHEDULE) +
+           rb_stage_times_made(times, RB_STAGE_PILOT);
+}
+
+static void explain_sharing(const struct rb_plan_request *req, const char *what, const struct rb_what_if_row *row)
+{
+    if (!req->explain)
+        return;
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    rb_buf_printf(&line, "%s: %lld stage times reused, %lld made", what, (long long)row->n_reused,
+                  (long long)row->n_made);
+    req->explain(req->explain_ctx, rb_buf_str(&line));
+}
+
+// until: of the time limit. What is said of candidates is about one plan, and is not told.
+static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, const char *what,
+                     struct rb_arena *arena, struct rb_what_if_row *out, struct rb_err *err)
 {
     struct rb_plan plan;
-    struct rb_what_if_row row = {.feasible = true};
+    struct rb_plan_request req = *asked;
+    struct rb_time_share share;
+    struct rb_what_if_row row = {.feasible = true, .n_made = -count_made(asked->times)};
     struct rb_err why = {0};
-    if (!rb_make_plan(req, planner, arena, &plan, &row.result, &why)) {
+    rb_time_share_begin(&share, asked, until, &req);
+    req.explain = NULL;
+    rb_stage_times_begin_user(req.times);
+    if (!rb_make_plan(&req, planner, arena, &plan, &row.result, &why)) {
         if (why.code != RB_ERR_INFEASIBLE) {
             *err = why;
             return false;
         }
         row.feasible = false;
     }
+    row.n_made += count_made(req.times);
+    row.n_reused = rb_stage_times_reused(req.times);
     row.estimate = row.feasible ? plan.estimate : row.result.best.estimate;
     if (row.feasible)
         row.result.bound = plan.bound; // with the reason why nothing is proved
+    explain_sharing(asked, what, &row);
     *out = row;
     return true;
-}
-
-static bool plan_scenario(const struct rb_plan_request *base, const struct rb_what_if_row *base_row,
-                          const struct rb_plan_request *changed, const char *planner, struct rb_arena *arena,
-                          struct rb_what_if_row *out, struct rb_err *err)
-{
-    struct rb_plan_request req = *changed;
-    struct rb_candidate hint;
-    if (base_row->feasible && carry_over(base, &base_row->result.best, changed, arena, &hint)) {
-        req.hints = &hint;
-        req.n_hints = 1;
-    }
-    return plan_row(&req, planner, arena, out, err);
 }
 
 static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_request *requests, const char *planner,
                       struct rb_arena *arena, const struct rb_what_if_table *table, struct rb_what_if_row *out_base,
                       struct rb_what_if_row *out_rows, struct rb_err *err)
 {
-    if (!plan_row(base, planner, arena, out_base, err))
+    const double part = 1.0 / (table->n + 1);
+    if (!plan_row(base, planner, part, "as it is", arena, out_base, err))
         return false;
     for (int i = 0; i < table->n; i++) {
         struct rb_plan_request req = requests[i];
+        struct rb_candidate hint;
         req.times = base->times;
-        if (!plan_scenario(base, out_base, &req, planner, arena, &out_rows[i], err))
+        if (out_base->feasible && carry_over(base, &out_base->result.best, &req, arena, &hint)) {
+            req.hints = &hint;
+            req.n_hints = 1;
+        }
+        if (!plan_row(&req, planner, part * (i + 2), table->scenarios[i].text, arena, &out_rows[i], err))
             return rb_err_prefix(err, "--what-if %s", table->scenarios[i].text);
     }
+    return true;
+}
+
+// As many pilot samples as the base by itself would have.
+static bool make_times(const struct rb_plan_request *base, struct rb_stage_times **out, struct rb_err *err)
+{
+    struct rb_scenario s = {0};
+    if (!rb_rungs_of_job(base->job, &s.stages, err))
+        return false;
+    *out = rb_stage_times_create(rb_search_pilot_samples(&s));
     return true;
 }
 
@@ -111,8 +142,8 @@ bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, co
             !rb_what_if_request(base, &scenarios[i], arena, &requests[i], err))
             return false;
     }
-    if (!base->times)
-        timed.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    if (!base->times && !make_times(base, &timed.times, err))
+        return false;
     bool ok = plan_rows(&timed, requests, planner, arena, &table, &table.base, rows, err);
     if (!base->times)
         rb_stage_times_destroy(timed.times);

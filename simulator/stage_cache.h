@@ -31,6 +31,7 @@ struct rb_stage_cache_entry {
     struct rb_stage_key key;
     void *value;     // NULL: not made yet
     double accuracy; // that it was made with; 0: serves every request
+    int made_for, used_by; // users of the times, counted from 1; used_by: the last that found it made
 };
 
 struct rb_stage_cache {

@@ -29,6 +29,8 @@ struct rb_stage_times {
     struct rb_arena arena;            // laws and entries
     struct rb_arena scratch;
     int64_t made[RB_STAGE_PILOT + 1];
+    int user; // whose requests are being served
+    int64_t n_reused;
 };
 
 const char *rb_stage_method_name(enum rb_stage_method method)
@@ -468,6 +470,26 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
     return true;
 }
 
+void rb_stage_times_begin_user(struct rb_stage_times *times)
+{
+    times->user++;
+    times->n_reused = 0;
+}
+
+int64_t rb_stage_times_reused(const struct rb_stage_times *times)
+{
+    return times->n_reused;
+}
+
+static void count_use(struct rb_stage_times *times, struct rb_stage_cache_entry *e)
+{
+    if (!e->value)
+        e->made_for = times->user;
+    else if (e->made_for != times->user && e->used_by != times->user)
+        times->n_reused++;
+    e->used_by = times->user;
+}
+
 const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
                                                const struct rb_stage_work *work, double accuracy, struct rb_err *err)
 {
@@ -476,6 +498,7 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
         return NULL;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &st.key, &times->arena);
     const struct rb_stage_time *known = e->value;
+    count_use(times, e);
     if (known && e->accuracy <= accuracy)
         return known->method == RB_STAGE_PILOT ? pilot_time(times, &st, known->why, err) : known;
     const char *why = NULL;

@@ -245,6 +245,24 @@ static void rows_equal_planning_from_scratch(void **state)
 
 // --- what is shared
 
+// Prices touch no stage time: all that the base has made and the scenario asks for is found again.
+static void what_is_reused_is_counted(void **state)
+{
+    static const char *const texts[] = {"price=-20%"};
+    struct rb_case c;
+    struct rb_what_if_table table;
+    struct rb_err err = {0};
+    (void)state;
+    init(&c);
+    if (!rb_what_if_plan(&c.req, "optimal", texts, 1, &c.arena, &table, &err))
+        fail_msg("%s", err.message);
+    assert_true(table.base.n_made > 0);
+    assert_int_equal(table.base.n_reused, 0);
+    assert_int_equal(table.rows[0].n_made, 0);
+    assert_true(table.rows[0].n_reused > 0 && table.rows[0].n_reused <= table.base.n_made);
+    case_finish(&c);
+}
+
 static int64_t n_made(const struct rb_stage_times *times)
 {
     return rb_stage_times_made(times, RB_STAGE_ONE_WAVE) + rb_stage_times_made(times, RB_STAGE_SCHEDULE) +
@@ -356,15 +374,11 @@ static void document(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_change_the_job),
-        cmocka_unit_test(nothing_else_changes),
-        cmocka_unit_test(the_request_is_the_base),
-        cmocka_unit_test(prices_are_rounded_up),
-        cmocka_unit_test(mistakes_are_told),
-        cmocka_unit_test(rows_equal_planning_from_scratch),
-        cmocka_unit_test(stage_times_are_shared),
-        cmocka_unit_test(infeasible_base),
-        cmocka_unit_test(document),
+        cmocka_unit_test(keys_change_the_job),     cmocka_unit_test(nothing_else_changes),
+        cmocka_unit_test(the_request_is_the_base), cmocka_unit_test(prices_are_rounded_up),
+        cmocka_unit_test(mistakes_are_told),       cmocka_unit_test(rows_equal_planning_from_scratch),
+        cmocka_unit_test(stage_times_are_shared),  cmocka_unit_test(what_is_reused_is_counted),
+        cmocka_unit_test(infeasible_base),         cmocka_unit_test(document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
