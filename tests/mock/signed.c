@@ -29,6 +29,40 @@ void sign_form(const struct signing *s, const char *body, struct rb_buf *out_aut
     rb_sigv4_authorization(&r, s->access_key, s->secret_key, out_authorization);
 }
 
+void ask_json(const struct rb_mock_ec2 *ec2, const struct signing *s, const char *service, const char *target,
+              const char *body, struct rb_exchange_answer *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf authorization = RB_BUF_INIT;
+    char date[17];
+    amz_date(s->unix_us, date);
+    struct rb_sigv4_header headers[] = {{"content-type", "application/x-amz-json-1.1"},
+                                        {"host", s->host},
+                                        {"x-amz-date", date},
+                                        {"x-amz-target", target},
+                                        {NULL, NULL}};
+    const struct rb_sigv4_request r = {.method = "POST",
+                                       .path = "/",
+                                       .query = "",
+                                       .headers = headers,
+                                       .n_headers = 4,
+                                       .body = body,
+                                       .body_len = strlen(body),
+                                       .amz_date = date,
+                                       .region = s->region,
+                                       .service = service};
+    rb_sigv4_authorization(&r, s->access_key, s->secret_key, &authorization);
+    headers[4] = (struct rb_sigv4_header){"Authorization", rb_buf_str(&authorization)};
+    const struct rb_exchange_request x = {.method = "POST",
+                                          .path = "/",
+                                          .query = "",
+                                          .headers = headers,
+                                          .n_headers = 5,
+                                          .body = body,
+                                          .body_len = strlen(body)};
+    rb_buf_clear(&out->body);
+    rb_mock_ec2_answer(ec2, &x, s->unix_us, s->unix_us, out);
+}
+
 void add_parameter(struct rb_buf *form, const char *name, const char *value)
 {
     rb_buf_printf(form, "%s%s=", form->len ? "&" : "", name);

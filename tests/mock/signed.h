@@ -3,6 +3,7 @@
 #define RB_TESTS_MOCK_SIGNED_H
 
 #include "base/buf.h"
+#include "providers/mock/mock_ec2.h"
 
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ struct signing {
 void amz_date(int64_t unix_us, char out[static 17]);
 // Authorization header of POST / with this body; signs content-type, host and x-amz-date.
 void sign_form(const struct signing *s, const char *body, struct rb_buf *out_authorization);
+// A POST to / of AWS's JSON 1.1, as the SDKs sign it; out->body is replaced by the answer's.
+void ask_json(const struct rb_mock_ec2 *ec2, const struct signing *s, const char *service, const char *target,
+              const char *body, struct rb_exchange_answer *out);
 // Appends `&name=value`, percent-encoded.
 void add_parameter(struct rb_buf *form, const char *name, const char *value);
 

@@ -11,9 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define JSON_TYPE "application/x-amz-json-1.1"
-#define QUOTAS    "ServiceQuotasV20190624."
-#define HOST      "127.0.0.1:8900"
+#define QUOTAS "ServiceQuotasV20190624."
+#define HOST   "127.0.0.1:8900"
 
 static const char more[] = "quotas:\n"
                            "  - {name: G on demand, code: L-DB2E81BA, infra: aws, unit: vcpus, max: 64}\n"
@@ -47,35 +46,10 @@ static int teardown(void **state)
     return 0;
 }
 
-// A POST to / as the SDKs sign it.
 static const char *ask(const char *target, const char *service, const char *body)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf authorization = RB_BUF_INIT;
-    char date[17];
-    amz_date(T0, date);
-    struct rb_sigv4_header headers[] = {
-        {"content-type", JSON_TYPE}, {"host", HOST}, {"x-amz-date", date}, {"x-amz-target", target}, {NULL, NULL}};
-    const struct rb_sigv4_request r = {.method = "POST",
-                                       .path = "/",
-                                       .query = "",
-                                       .headers = headers,
-                                       .n_headers = 4,
-                                       .body = body,
-                                       .body_len = strlen(body),
-                                       .amz_date = date,
-                                       .region = "us-east-1",
-                                       .service = service};
-    rb_sigv4_authorization(&r, "test", "test", &authorization);
-    headers[4] = (struct rb_sigv4_header){"Authorization", rb_buf_str(&authorization)};
-    const struct rb_exchange_request x = {.method = "POST",
-                                          .path = "/",
-                                          .query = "",
-                                          .headers = headers,
-                                          .n_headers = 5,
-                                          .body = body,
-                                          .body_len = strlen(body)};
-    rb_buf_clear(&answer.body);
-    rb_mock_ec2_answer(&ec2, &x, T0, T0, &answer);
+    static const struct signing signing = {"test", "test", "us-east-1", T0, HOST};
+    ask_json(&ec2, &signing, service, target, body, &answer);
     return rb_buf_str(&answer.body);
 }
 
