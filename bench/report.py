@@ -7,6 +7,7 @@ import pathlib
 import re
 import statistics
 import subprocess
+import time
 
 BENCH = pathlib.Path(__file__).resolve().parent
 
@@ -25,6 +26,17 @@ def number(value):
     if value == 0 or 1e-3 <= abs(value) < 1e5:
         return f"{value:.4g}"
     return f"{value:.2g}"
+
+
+def timed_rounds(most, seconds):
+    """Up to `most` rounds: no more begins than are likely to end within so many seconds, but there is always one."""
+    start_s = time.monotonic()
+    for done in range(most):
+        passed_s = time.monotonic() - start_s
+        if done and passed_s * (done + 1) / done > seconds:
+            print(f"  {done} of {most} rounds in {passed_s:.0f} s", flush=True)
+            return
+        yield done
 
 
 class Report:
