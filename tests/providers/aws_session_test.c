@@ -2,8 +2,7 @@
 #include "home.h"
 #include "providers/aws_session.h"
 #include "providers/http.h"
-#include "script_server.h"
-#include "test_loop.h"
+#include "scripted.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -25,9 +24,7 @@ struct told {
 };
 
 struct world {
-    struct test_loop loop;
-    struct rb_http *http;
-    struct script_server *server;
+    struct scripted s;
     struct rb_aws_session *session;
     struct told told;
 };
@@ -47,13 +44,11 @@ static void begin(struct world *w, const char *variable, const char *path, const
 {
     char url[128];
     memset(w, 0, sizeof *w);
-    test_loop_init(&w->loop);
-    w->server = script_server_start(steps, n);
-    snprintf(url, sizeof url, "%s%s", script_server_url(w->server), path);
+    scripted_begin(&w->s, steps, n);
+    snprintf(url, sizeof url, "%s%s", script_server_url(w->s.server), path);
     setenv(variable, url, 1);
-    assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
     const struct rb_aws_session_config config = {
-        .loop = &w->loop.loop, .http = w->http, .region = "eu-west-1", .loopback_only = true};
+        .loop = &w->s.loop.loop, .http = w->s.http, .region = "eu-west-1", .loopback_only = true};
     struct rb_err err;
     if (!rb_aws_session_create(&config, &w->session, &err))
         fail_msg("%s", err.message);
@@ -62,32 +57,15 @@ static void begin(struct world *w, const char *variable, const char *path, const
 static void finish(struct world *w)
 {
     rb_aws_session_destroy(w->session);
-    rb_http_destroy(w->http);
-    script_server_stop(w->server);
-    assert_int_equal(w->loop.n_timers, 0);
-    assert_int_equal(w->loop.n_watches, 0);
+    scripted_end(&w->s);
 }
 
 static const char *get(struct world *w)
 {
     w->told = (struct told){0};
     rb_aws_session_get(w->session, on_credentials, &w->told);
-    assert_true(test_loop_run(&w->loop, &w->told.done));
+    assert_true(test_loop_run(&w->s.loop, &w->told.done));
     return w->told.credentials.access_key;
-}
-
-static void assert_begins(struct world *w, int i, const char *text)
-{
-    const char *request = script_server_request(w->server, i);
-    if (strncmp(request, text, strlen(text)) != 0)
-        fail_msg("request %d: expected %s, got:\n%s", i, text, request);
-}
-
-static void assert_holds(struct world *w, int i, const char *text)
-{
-    const char *request = script_server_request(w->server, i);
-    if (!strstr(request, text))
-        fail_msg("request %d: expected %s in:\n%s", i, text, request);
 }
 
 static void instance_by_token(void **state)
@@ -102,12 +80,12 @@ static void instance_by_token(void **state)
     assert_string_equal(get(&w), "I");
     assert_string_equal(w.told.credentials.session_token, "t");
     assert_int_equal(w.told.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(21600000000));
-    assert_begins(&w, 0, "PUT /latest/api/token HTTP/1.1\r\n");
-    assert_holds(&w, 0, "\r\nX-aws-ec2-metadata-token-ttl-seconds: 21600\r\n");
-    assert_begins(&w, 1, "GET /latest/meta-data/iam/security-credentials/ HTTP/1.1\r\n");
-    assert_holds(&w, 1, "\r\nX-aws-ec2-metadata-token: IMDSTOKEN==\r\n");
-    assert_begins(&w, 2, "GET /latest/meta-data/iam/security-credentials/node-role HTTP/1.1\r\n");
-    assert_holds(&w, 2, "\r\nX-aws-ec2-metadata-token: IMDSTOKEN==\r\n");
+    scripted_expect_begin(&w.s, 0, "PUT /latest/api/token HTTP/1.1\r\n");
+    scripted_expect(&w.s, 0, "\r\nX-aws-ec2-metadata-token-ttl-seconds: 21600\r\n");
+    scripted_expect_begin(&w.s, 1, "GET /latest/meta-data/iam/security-credentials/ HTTP/1.1\r\n");
+    scripted_expect(&w.s, 1, "\r\nX-aws-ec2-metadata-token: IMDSTOKEN==\r\n");
+    scripted_expect_begin(&w.s, 2, "GET /latest/meta-data/iam/security-credentials/node-role HTTP/1.1\r\n");
+    scripted_expect(&w.s, 2, "\r\nX-aws-ec2-metadata-token: IMDSTOKEN==\r\n");
     finish(&w);
 }
 
@@ -122,7 +100,7 @@ static void instance_without_version_2_is_refused(void **state)
     get(&w);
     assert_int_equal(w.told.err.code, RB_ERR_DENIED);
     assert_says(&w.told.err, "credentials (instance): metadata token: status 403");
-    assert_int_equal(script_server_n_requests(w.server), 1);
+    assert_int_equal(script_server_n_requests(w.s.server), 1);
     finish(&w);
 }
 
@@ -134,8 +112,8 @@ static void container_by_its_agent(void **state)
     setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic xyz", 1);
     begin(&w, "AWS_CONTAINER_CREDENTIALS_FULL_URI", "/v1/keys?x=1", steps, 1);
     assert_string_equal(get(&w), "C");
-    assert_begins(&w, 0, "GET /v1/keys?x=1 HTTP/1.1\r\n");
-    assert_holds(&w, 0, "\r\nAuthorization: Basic xyz\r\n");
+    scripted_expect_begin(&w.s, 0, "GET /v1/keys?x=1 HTTP/1.1\r\n");
+    scripted_expect(&w.s, 0, "\r\nAuthorization: Basic xyz\r\n");
     finish(&w);
 }
 
@@ -156,8 +134,8 @@ static void single_sign_on(void **state)
     begin(&w, "AWS_ENDPOINT_URL_SSO", "", steps, 1);
     assert_string_equal(get(&w), "S");
     assert_int_equal(w.told.credentials.expires_at_us, TEST_LOOP_START_UNIX_US + INT64_C(3600000000));
-    assert_begins(&w, 0, "GET /federation/credentials?role_name=a%20b&account_id=123456789012 HTTP/1.1\r\n");
-    assert_holds(&w, 0, "\r\nx-amz-sso_bearer_token: bearer\r\n");
+    scripted_expect_begin(&w.s, 0, "GET /federation/credentials?role_name=a%20b&account_id=123456789012 HTTP/1.1\r\n");
+    scripted_expect(&w.s, 0, "\r\nx-amz-sso_bearer_token: bearer\r\n");
     finish(&w);
 }
 
@@ -176,15 +154,15 @@ static void web_identity_then_another_role(void **state)
     home_write("config", config, 0600);
     begin(&w, "AWS_ENDPOINT_URL_STS", "", steps, 2);
     assert_string_equal(get(&w), "R");
-    assert_holds(&w, 0,
-                 "\r\n\r\nAction=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=w&RoleSessionName=rubberband"
-                 "&WebIdentityToken=jwt");
-    assert_null(strstr(script_server_request(w.server, 0), "Authorization"));
-    assert_holds(&w, 1, "AWS4-HMAC-SHA256 Credential=W/20260101/eu-west-1/sts/aws4_request");
-    assert_holds(&w, 1, "\r\nX-Amz-Security-Token: t\r\n");
-    assert_holds(&w, 1,
-                 "\r\n\r\nAction=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr"
-                 "&RoleSessionName=rubberband&ExternalId=x");
+    scripted_expect(&w.s, 0,
+                    "\r\n\r\nAction=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=w&RoleSessionName=rubberband"
+                    "&WebIdentityToken=jwt");
+    assert_null(strstr(script_server_request(w.s.server, 0), "Authorization"));
+    scripted_expect(&w.s, 1, "AWS4-HMAC-SHA256 Credential=W/20260101/eu-west-1/sts/aws4_request");
+    scripted_expect(&w.s, 1, "\r\nX-Amz-Security-Token: t\r\n");
+    scripted_expect(&w.s, 1,
+                    "\r\n\r\nAction=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr"
+                    "&RoleSessionName=rubberband&ExternalId=x");
     finish(&w);
 }
 
@@ -195,7 +173,7 @@ static void begin_container(struct world *w, const struct step *steps, int n)
 
 static void wait(struct world *w, int64_t minutes)
 {
-    w->loop.skipped_us += minutes * INT64_C(60000000);
+    w->s.loop.skipped_us += minutes * INT64_C(60000000);
 }
 
 static void renewed_before_their_end(void **state)
@@ -209,13 +187,13 @@ static void renewed_before_their_end(void **state)
     assert_string_equal(get(&w), "A");
     wait(&w, 104);
     assert_string_equal(get(&w), "A");
-    assert_int_equal(script_server_n_requests(w.server), 1);
+    assert_int_equal(script_server_n_requests(w.s.server), 1);
     wait(&w, 2);                       // 1:46: within a quarter of an hour
     assert_string_equal(get(&w), "A"); // nobody waits yet
     bool never = false;
-    test_loop_run(&w.loop, &never); // until the answer is in
+    test_loop_run(&w.s.loop, &never); // until the answer is in
     assert_string_equal(get(&w), "B");
-    assert_int_equal(script_server_n_requests(w.server), 2);
+    assert_int_equal(script_server_n_requests(w.s.server), 2);
     wait(&w, 125);                     // 3:51: within ten minutes
     assert_string_equal(get(&w), "C"); // waited for
     finish(&w);
@@ -233,9 +211,9 @@ static void old_ones_serve_to_their_last_minute(void **state)
     assert_string_equal(get(&w), "A");
     wait(&w, 115);
     assert_string_equal(get(&w), "A");
-    assert_int_equal(script_server_n_requests(w.server), 4);
+    assert_int_equal(script_server_n_requests(w.s.server), 4);
     assert_string_equal(get(&w), "A"); // not asked again by every call
-    assert_int_equal(script_server_n_requests(w.server), 4);
+    assert_int_equal(script_server_n_requests(w.s.server), 4);
     wait(&w, 6);
     get(&w);
     assert_int_equal(w.told.err.code, RB_ERR_IO);
@@ -254,7 +232,7 @@ static void short_lived_ones_are_not_fetched_for_every_call(void **state)
         assert_string_equal(get(&w), "A");
         wait(&w, 2);
     }
-    assert_int_equal(script_server_n_requests(w.server), 1);
+    assert_int_equal(script_server_n_requests(w.s.server), 1);
     finish(&w);
 }
 
@@ -269,12 +247,12 @@ static void many_wait_for_one_fetch(void **state)
     for (int i = 0; i < 3; i++)
         rb_aws_session_get(w.session, on_credentials, &told[i]);
     assert_int_equal(told[0].n_calls, 0);
-    assert_true(test_loop_run(&w.loop, &told[2].done));
+    assert_true(test_loop_run(&w.s.loop, &told[2].done));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(told[i].n_calls, 1);
         assert_string_equal(told[i].credentials.access_key, "A");
     }
-    assert_int_equal(script_server_n_requests(w.server), 1);
+    assert_int_equal(script_server_n_requests(w.s.server), 1);
     rb_aws_session_forget(w.session);
     assert_string_equal(get(&w), "B");
     finish(&w);
@@ -308,7 +286,7 @@ static void answers_that_are_none(void **state)
         if (w.told.err.code != cases[i].code)
             fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.told.err.code), w.told.err.message);
         assert_says(&w.told.err, cases[i].reason);
-        assert_int_equal(script_server_n_requests(w.server), cases[i].n_requests);
+        assert_int_equal(script_server_n_requests(w.s.server), cases[i].n_requests);
         finish(&w);
     }
 }

@@ -3,8 +3,7 @@
 #include "launches.h"
 #include "providers/ec2.h"
 #include "providers/http.h"
-#include "script_server.h"
-#include "test_loop.h"
+#include "scripted.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -22,9 +21,7 @@
     }
 
 struct world {
-    struct test_loop loop;
-    struct rb_http *http;
-    struct script_server *server;
+    struct scripted s;
     struct rb_provider provider;
     bool done;
     int n_calls;
@@ -45,33 +42,21 @@ static void ask(struct world *w, const char *image, const struct step *steps, in
 {
     struct rb_launch launch = launch_full;
     memset(w, 0, sizeof *w);
-    test_loop_init(&w->loop);
-    w->server = script_server_start(steps, n);
-    setenv("AWS_ENDPOINT_URL", script_server_url(w->server), 1);
-    assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
-    const struct rb_provider_config config = {.loop = &w->loop.loop, .http = w->http, .region = "us-east-1"};
+    scripted_begin(&w->s, steps, n);
+    setenv("AWS_ENDPOINT_URL", script_server_url(w->s.server), 1);
+    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-east-1"};
     assert_true(rb_provider_aws.create(&config, &w->provider, NULL));
     launch.image_id = image;
     w->provider.ops->preflight(&w->provider, &launch, on_preflight, w);
     assert_false(w->done);
-    assert_true(test_loop_run(&w->loop, &w->done));
+    assert_true(test_loop_run(&w->s.loop, &w->done));
     assert_int_equal(w->n_calls, 1);
 }
 
 static void finish(struct world *w)
 {
     w->provider.ops->destroy(&w->provider);
-    rb_http_destroy(w->http);
-    script_server_stop(w->server);
-    assert_int_equal(w->loop.n_timers, 0);
-    assert_int_equal(w->loop.n_watches, 0);
-}
-
-static void assert_holds(struct world *w, int i, const char *text)
-{
-    const char *request = script_server_request(w->server, i);
-    if (!strstr(request, text))
-        fail_msg("request %d: expected %s in:\n%s", i, text, request);
+    scripted_end(&w->s);
 }
 
 static void launch_and_end_are_dry_runs(void **state)
@@ -82,14 +67,14 @@ static void launch_and_end_are_dry_runs(void **state)
     ask(&w, "ami-2", steps, 2);
     assert_int_equal(w.err.code, RB_ERR_NONE);
     assert_string_equal(w.image, "ami-2");
-    assert_holds(&w, 0, "Action=RunInstances&");
-    assert_holds(&w, 0, "&DryRun=true");
-    assert_holds(&w, 0, "&MinCount=1&MaxCount=1&"); // all or nothing
-    assert_holds(&w, 0, "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&");
-    assert_null(strstr(script_server_request(w.server, 0), "BlockDeviceMapping"));
-    assert_holds(&w, 1, "Action=TerminateInstances&");
-    assert_holds(&w, 1, "&InstanceId.1=i-00000000000000000&DryRun=true");
-    assert_int_equal(script_server_n_requests(w.server), 2);
+    scripted_expect(&w.s, 0, "Action=RunInstances&");
+    scripted_expect(&w.s, 0, "&DryRun=true");
+    scripted_expect(&w.s, 0, "&MinCount=1&MaxCount=1&"); // all or nothing
+    scripted_expect(&w.s, 0, "&TagSpecification.1.Tag.1.Key=rb%3Arun-id&");
+    assert_null(strstr(script_server_request(w.s.server, 0), "BlockDeviceMapping"));
+    scripted_expect(&w.s, 1, "Action=TerminateInstances&");
+    scripted_expect(&w.s, 1, "&InstanceId.1=i-00000000000000000&DryRun=true");
+    assert_int_equal(script_server_n_requests(w.s.server), 2);
     finish(&w);
 }
 
@@ -133,7 +118,7 @@ static void refusals(void **state)
         ask(&w, "ami-2", steps, 1);
         assert_int_equal(w.err.code, cases[i].err);
         assert_says(&w.err, "RunInstances (dry run)");
-        assert_int_equal(script_server_n_requests(w.server), 1);
+        assert_int_equal(script_server_n_requests(w.s.server), 1);
         finish(&w);
     }
 }
@@ -164,11 +149,11 @@ static void images_are_looked_up(void **state)
         ask(&w, names[i], steps, 3);
         assert_int_equal(w.err.code, RB_ERR_NONE);
         assert_string_equal(w.image, "ami-0abc");
-        assert_holds(&w, 0, "\r\nX-Amz-Target: AmazonSSM.GetParameter\r\n");
-        assert_holds(&w, 0, "/us-east-1/ssm/aws4_request");
-        assert_holds(&w, 0, "SignedHeaders=content-type;host;x-amz-date;x-amz-target,");
-        assert_holds(&w, 0, "\r\n\r\n{\"Name\":\"/aws/service/x\"}");
-        assert_holds(&w, 1, "&ImageId=ami-0abc&");
+        scripted_expect(&w.s, 0, "\r\nX-Amz-Target: AmazonSSM.GetParameter\r\n");
+        scripted_expect(&w.s, 0, "/us-east-1/ssm/aws4_request");
+        scripted_expect(&w.s, 0, "SignedHeaders=content-type;host;x-amz-date;x-amz-target,");
+        scripted_expect(&w.s, 0, "\r\n\r\n{\"Name\":\"/aws/service/x\"}");
+        scripted_expect(&w.s, 1, "&ImageId=ami-0abc&");
         finish(&w);
     }
 }
@@ -195,7 +180,7 @@ static void images_that_cannot_be_looked_up(void **state)
         assert_int_equal(w.err.code, cases[i].code);
         assert_says(&w.err, "image /aws/service/x");
         assert_says(&w.err, cases[i].reason);
-        assert_int_equal(script_server_n_requests(w.server), 1);
+        assert_int_equal(script_server_n_requests(w.s.server), 1);
         finish(&w);
     }
 }
@@ -216,10 +201,10 @@ static void an_image_is_looked_up_before_the_launch(void **state)
     launch.image_id = "/aws/service/x"; // could be another one in the next try
     w.done = false;
     w.provider.ops->launch(&w.provider, &launch, on_launch, &w);
-    assert_true(test_loop_run(&w.loop, &w.done));
+    assert_true(test_loop_run(&w.s.loop, &w.done));
     assert_int_equal(w.err.code, RB_ERR_INVALID);
     assert_says(&w.err, "was not looked up before the launch");
-    assert_int_equal(script_server_n_requests(w.server), 2);
+    assert_int_equal(script_server_n_requests(w.s.server), 2);
     finish(&w);
 }
 

@@ -5,8 +5,7 @@
 #include "google_account.h"
 #include "providers/gcp.h"
 #include "providers/http.h"
-#include "script_server.h"
-#include "test_loop.h"
+#include "scripted.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -93,9 +92,7 @@ struct told {
 };
 
 struct world {
-    struct test_loop loop;
-    struct rb_http *http;
-    struct script_server *server;
+    struct scripted s;
     struct rb_provider provider;
     struct told told;
 };
@@ -151,16 +148,14 @@ static void on_offers(void *arg, const struct rb_err *err, const struct rb_catal
 static void begin(struct world *w, const struct step *steps, int n)
 {
     memset(w, 0, sizeof *w);
-    test_loop_init(&w->loop);
-    w->server = script_server_start(steps, n);
+    scripted_begin(&w->s, steps, n);
     char url[128];
-    snprintf(url, sizeof url, "%s/token", script_server_url(w->server));
+    snprintf(url, sizeof url, "%s/token", script_server_url(w->s.server));
     setenv("RB_GCP_TOKEN_ENDPOINT", url, 1);
-    setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->server), 1);
-    setenv("RB_GCP_BILLING_ENDPOINT", script_server_url(w->server), 1);
+    setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->s.server), 1);
+    setenv("RB_GCP_BILLING_ENDPOINT", script_server_url(w->s.server), 1);
     struct rb_err err;
-    assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
-    const struct rb_provider_config config = {.loop = &w->loop.loop, .http = w->http, .region = "us-central1"};
+    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-central1"};
     if (!rb_provider_gcp.create(&config, &w->provider, &err))
         fail_msg("%s", err.message);
 }
@@ -168,16 +163,13 @@ static void begin(struct world *w, const struct step *steps, int n)
 static void finish(struct world *w)
 {
     w->provider.ops->destroy(&w->provider);
-    rb_http_destroy(w->http);
-    script_server_stop(w->server);
-    assert_int_equal(w->loop.n_timers, 0);
-    assert_int_equal(w->loop.n_watches, 0);
+    scripted_end(&w->s);
 }
 
 static void wait_for_answer(struct world *w)
 {
     assert_false(w->told.done); // never from inside the call
-    assert_true(test_loop_run(&w->loop, &w->told.done));
+    assert_true(test_loop_run(&w->s.loop, &w->told.done));
     assert_int_equal(w->told.n_calls, 1);
 }
 
@@ -190,14 +182,7 @@ static void launch(struct world *w, const struct step *steps, int n, const struc
 
 static void expect_requests(struct world *w, int n)
 {
-    assert_int_equal(script_server_n_requests(w->server), n);
-}
-
-static void expect_line(struct world *w, int i, const char *start)
-{
-    const char *request = script_server_request(w->server, i);
-    if (strncmp(request, start, strlen(start)) != 0)
-        fail_msg("request %d: expected %s, got %.200s", i, start, request);
+    assert_int_equal(script_server_n_requests(w->s.server), n);
 }
 
 static void expect_launched(const struct world *w, const char *id)
@@ -229,22 +214,24 @@ static void launched(void **state)
     expect_launched(&w, "rb-x.us-central1-a");
     assert_string_equal(w.told.type, "g2-standard-4");
     assert_int_equal(w.told.state, RB_INSTANCE_PENDING);
-    expect_line(&w, 0, "POST /token HTTP/1.1\r\n");
-    expect_line(&w, 1, "POST " INSTANCES "?requestId=");
-    expect_line(&w, 2, "POST /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations/operation-1/wait ");
-    expect_line(&w, 3, "POST /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations/operation-1/wait ");
-    expect_line(&w, 4, "GET " INSTANCES "/rb-");
+    scripted_expect_begin(&w.s, 0, "POST /token HTTP/1.1\r\n");
+    scripted_expect_begin(&w.s, 1, "POST " INSTANCES "?requestId=");
+    scripted_expect_begin(
+        &w.s, 2, "POST /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations/operation-1/wait ");
+    scripted_expect_begin(
+        &w.s, 3, "POST /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations/operation-1/wait ");
+    scripted_expect_begin(&w.s, 4, "GET " INSTANCES "/rb-");
     for (int i = 1; i < 5; i++)
-        assert_non_null(strstr(script_server_request(w.server, i), "\r\nAuthorization: Bearer t0k3n\r\n"));
-    assert_non_null(strstr(script_server_request(w.server, 1), "\r\nContent-Type: application/json\r\n"));
-    assert_true(test_loop_elapsed_us(&w.loop) >= 1000000); // between the two waits
+        assert_non_null(strstr(script_server_request(w.s.server, i), "\r\nAuthorization: Bearer t0k3n\r\n"));
+    assert_non_null(strstr(script_server_request(w.s.server, 1), "\r\nContent-Type: application/json\r\n"));
+    assert_true(test_loop_elapsed_us(&w.s.loop) >= 1000000); // between the two waits
     finish(&w);
 }
 
 // The name and the request id of an insert, as sent.
 static void identity_of(struct world *w, int i, char name[64], char request_id[64])
 {
-    const char *request = script_server_request(w->server, i);
+    const char *request = script_server_request(w->s.server, i);
     const char *id = strstr(request, "requestId="), *n = strstr(request, "{\"name\":\"");
     assert_true(id && n);
     snprintf(request_id, 64, "%.36s", id + strlen("requestId="));
@@ -303,7 +290,7 @@ static void transient_failures_repeat_the_same_insert(void **state)
         assert_string_equal(name, other_name);
         assert_string_equal(id, other_id);
     }
-    assert_true(test_loop_elapsed_us(&w.loop) >= 9000000);
+    assert_true(test_loop_elapsed_us(&w.s.loop) >= 9000000);
     finish(&w);
 }
 
@@ -398,8 +385,8 @@ static void set_flag(void *arg)
 static void pass(struct world *w, int64_t us)
 {
     bool over = false;
-    w->loop.loop.timer_start(w->loop.loop.ctx, us, set_flag, &over);
-    assert_true(test_loop_run(&w->loop, &over));
+    w->s.loop.loop.timer_start(w->s.loop.loop.ctx, us, set_flag, &over);
+    assert_true(test_loop_run(&w->s.loop, &over));
 }
 
 static void an_operation_that_never_ends_is_undecided(void **state)
@@ -411,7 +398,7 @@ static void an_operation_that_never_ends_is_undecided(void **state)
     w.provider.ops->launch(&w.provider, &in_zone, on_launch, &w.told);
     pass(&w, 500000); // into the pause behind the first wait
     expect_requests(&w, 3);
-    w.loop.skipped_us += INT64_C(1200000000);
+    w.s.loop.skipped_us += INT64_C(1200000000);
     wait_for_answer(&w);
     expect_refused(&w, RB_ERR_UNKNOWN_OUTCOME, "operation-1 is still under way");
     finish(&w);
@@ -522,18 +509,18 @@ static void empty_zones_are_left_for_the_next_one(void **state)
     anywhere.zone = NULL;
     launch(&w, steps, 6, &anywhere);
     expect_refused(&w, RB_ERR_CAPACITY, "none of the 2 zones of gcp/us-central1");
-    expect_line(&w, 1,
-                "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/machineTypes?filter=name%3Dg2-standard-4&");
-    expect_line(&w, 2,
-                "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-launch%3Dl1&");
+    scripted_expect_begin(
+        &w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/machineTypes?filter=name%3Dg2-standard-4&");
+    scripted_expect_begin(
+        &w.s, 2, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-launch%3Dl1&");
     char first[64], second[64], id[64], other_id[64];
     identity_of(&w, 3, first, id);
     identity_of(&w, 5, second, other_id);
     assert_string_not_equal(first, second);
     assert_string_not_equal(id, other_id);
-    const bool a_first = strstr(script_server_request(w.server, 3), "/zones/us-central1-a/") != NULL;
+    const bool a_first = strstr(script_server_request(w.s.server, 3), "/zones/us-central1-a/") != NULL;
     assert_non_null(
-        strstr(script_server_request(w.server, 5), a_first ? "/zones/us-central1-b/" : "/zones/us-central1-a/"));
+        strstr(script_server_request(w.s.server, 5), a_first ? "/zones/us-central1-b/" : "/zones/us-central1-a/"));
     finish(&w);
 }
 
@@ -606,8 +593,8 @@ static void a_token_that_is_refused_is_renewed_once(void **state)
     const struct step steps[] = {TOKEN, ERROR(401, "authError"), TOKEN_2, INSERTED, DONE, THERE};
     launch(&w, steps, 6, &in_zone);
     expect_launched(&w, "rb-x.us-central1-a");
-    expect_line(&w, 2, "POST /token ");
-    assert_non_null(strstr(script_server_request(w.server, 3), "\r\nAuthorization: Bearer n3w3r\r\n"));
+    scripted_expect_begin(&w.s, 2, "POST /token ");
+    assert_non_null(strstr(script_server_request(w.s.server, 3), "\r\nAuthorization: Bearer n3w3r\r\n"));
     finish(&w);
     const struct step twice[] = {TOKEN, ERROR(401, "authError"), TOKEN_2, ERROR(401, "authError")};
     launch(&w, twice, 4, &in_zone);
@@ -658,10 +645,10 @@ static void a_listing_has_pages_and_zones(void **state)
     assert_false(w.told.failed);
     assert_true(w.told.complete);
     assert_string_equal(w.told.ids, "rb-1.us-central1-a rb-2.us-central1-b "); // rb-3's run id only begins like it
-    expect_line(&w, 1,
-                "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-run%3Dr1&"
-                "maxResults=500&returnPartialSuccess=true&fields=");
-    assert_non_null(strstr(script_server_request(w.server, 2), "&pageToken=p%2F2&"));
+    scripted_expect_begin(&w.s, 1,
+                          "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-run%3Dr1&"
+                          "maxResults=500&returnPartialSuccess=true&fields=");
+    assert_non_null(strstr(script_server_request(w.s.server, 2), "&pageToken=p%2F2&"));
     finish(&w);
 }
 
@@ -673,8 +660,8 @@ static void all_runs_are_those_that_have_an_owner(void **state)
     list(&w, steps, 2, NULL);
     assert_true(w.told.complete);
     assert_int_equal(w.told.n, 0);
-    expect_line(&w, 1,
-                "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-owner%3A%2A&");
+    scripted_expect_begin(
+        &w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/instances?filter=labels.rb-owner%3A%2A&");
     finish(&w);
 }
 
@@ -743,7 +730,7 @@ static void an_end_is_accepted(void **state)
     terminate(&w, steps, 4, "rb-x.us-central1-a");
     assert_false(w.told.failed);
     for (int i = 1; i < 4; i++)
-        expect_line(&w, i, "DELETE " INSTANCES "/rb-x HTTP/1.1\r\n");
+        scripted_expect_begin(&w.s, i, "DELETE " INSTANCES "/rb-x HTTP/1.1\r\n");
     finish(&w);
 }
 
@@ -838,8 +825,9 @@ static void offers_are_sums_of_the_price_list(void **state)
     assert_int_equal(w.told.n, 1); // no spot price, no spot offer
     assert_string_equal(w.told.type, "g2-standard-4");
     assert_int_equal(w.told.uusd_per_hour, 706824); // $0.707, as on Google's page
-    expect_line(&w, 2, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000 HTTP/1.1\r\n");
-    expect_line(&w, 3, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000&pageToken=p2 HTTP/1.1\r\n");
+    scripted_expect_begin(&w.s, 2, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000 HTTP/1.1\r\n");
+    scripted_expect_begin(
+        &w.s, 3, "GET /v1/services/6F81-5844-456A/skus?currencyCode=USD&pageSize=5000&pageToken=p2 HTTP/1.1\r\n");
     finish(&w);
 }
 

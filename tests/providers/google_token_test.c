@@ -6,8 +6,7 @@
 #include "providers/google_jwt.h"
 #include "providers/google_token.h"
 #include "providers/http.h"
-#include "script_server.h"
-#include "test_loop.h"
+#include "scripted.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -27,9 +26,7 @@ struct told {
 };
 
 struct world {
-    struct test_loop loop;
-    struct rb_http *http;
-    struct script_server *server;
+    struct scripted s;
     struct rb_google_credentials credentials;
     struct rb_google_tokens *tokens;
     struct told told;
@@ -48,42 +45,37 @@ static void on_token(void *arg, const char *token, const struct rb_err *err)
 static void begin(struct world *w, const struct step *steps, int n)
 {
     memset(w, 0, sizeof *w);
-    test_loop_init(&w->loop);
-    w->server = script_server_start(steps, n);
+    scripted_begin(&w->s, steps, n);
     if (!getenv("GCE_METADATA_HOST")) {
-        setenv("RB_GCP_TOKEN_ENDPOINT", script_server_url(w->server), 1);
+        setenv("RB_GCP_TOKEN_ENDPOINT", script_server_url(w->s.server), 1);
     } else {
-        setenv("GCE_METADATA_HOST", script_server_url(w->server) + strlen("http://"), 1);
+        setenv("GCE_METADATA_HOST", script_server_url(w->s.server) + strlen("http://"), 1);
     }
-    assert_true(rb_http_create(&w->loop.loop, &w->http, NULL));
     struct rb_err err;
     if (!rb_google_credentials_load(false, &w->credentials, &err))
         fail_msg("%s", err.message);
-    w->tokens = rb_google_tokens_create(&w->loop.loop, w->http, &w->credentials);
+    w->tokens = rb_google_tokens_create(&w->s.loop.loop, w->s.http, &w->credentials);
 }
 
 static void finish(struct world *w)
 {
     rb_google_tokens_destroy(w->tokens);
     rb_google_credentials_wipe(&w->credentials);
-    rb_http_destroy(w->http);
-    script_server_stop(w->server);
-    assert_int_equal(w->loop.n_timers, 0);
-    assert_int_equal(w->loop.n_watches, 0);
+    scripted_end(&w->s);
 }
 
 static const char *get(struct world *w)
 {
     w->told = (struct told){0};
     rb_google_token_get(w->tokens, on_token, &w->told);
-    assert_true(test_loop_run(&w->loop, &w->told.done));
+    assert_true(test_loop_run(&w->s.loop, &w->told.done));
     return w->told.token;
 }
 
 // A field of a form in the i-th request's body, percent-decoded.
 static const char *field(struct world *w, int i, const char *name, struct rb_arena *a)
 {
-    const char *body = strstr(script_server_request(w->server, i), "\r\n\r\n") + 4;
+    const char *body = strstr(script_server_request(w->s.server, i), "\r\n\r\n") + 4;
     const char *at = strstr(body, rb_arena_printf(a, "%s=", name));
     assert_non_null(at);
     at += strlen(name) + 1;
@@ -109,7 +101,7 @@ static void an_assertion_is_signed(void **state)
     assert_string_equal(get(&w), "t1");
     assert_string_equal(field(&w, 0, "grant_type", &a), "urn:ietf:params:oauth:grant-type:jwt-bearer");
     assert_non_null(
-        strstr(script_server_request(w.server, 0), "\r\nContent-Type: application/x-www-form-urlencoded\r\n"));
+        strstr(script_server_request(w.s.server, 0), "\r\nContent-Type: application/x-www-form-urlencoded\r\n"));
     const char *jwt = field(&w, 0, "assertion", &a);
     assert_true(google_account_signed(jwt, header, text));
     assert_string_equal(header, "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"k1\"}");
@@ -163,7 +155,7 @@ static void a_machine_by_its_metadata_service(void **state)
     setenv("GCE_METADATA_HOST", "set below", 1);
     begin(&w, steps, 1);
     assert_string_equal(get(&w), "m1");
-    const char *request = script_server_request(w.server, 0);
+    const char *request = script_server_request(w.s.server, 0);
     assert_ptr_equal(strstr(request, "GET /computeMetadata/v1/instance/service-accounts/default/token HTTP/1.1\r\n"),
                      request);
     assert_non_null(strstr(request, "\r\nMetadata-Flavor: Google\r\n"));
@@ -194,15 +186,15 @@ static void a_token_is_kept_until_shortly_before_its_end(void **state)
     const struct step steps[] = {TOKEN("t1", "3600"), TOKEN("t2", "100"), TOKEN("t3", "3600")};
     begin(&w, steps, 3);
     assert_string_equal(get(&w), "t1");
-    w.loop.skipped_us += INT64_C(3370000000); // of 3600 s, less 3 min 45 s
+    w.s.loop.skipped_us += INT64_C(3370000000); // of 3600 s, less 3 min 45 s
     assert_string_equal(get(&w), "t1");
-    w.loop.skipped_us += INT64_C(6000000);
+    w.s.loop.skipped_us += INT64_C(6000000);
     assert_string_equal(get(&w), "t2");
-    w.loop.skipped_us += INT64_C(45000000); // a short one for half its life
+    w.s.loop.skipped_us += INT64_C(45000000); // a short one for half its life
     assert_string_equal(get(&w), "t2");
-    w.loop.skipped_us += INT64_C(6000000);
+    w.s.loop.skipped_us += INT64_C(6000000);
     assert_string_equal(get(&w), "t3");
-    assert_int_equal(script_server_n_requests(w.server), 3);
+    assert_int_equal(script_server_n_requests(w.s.server), 3);
     finish(&w);
 }
 
@@ -216,7 +208,7 @@ static void many_wait_for_one_token(void **state)
     for (int i = 0; i < 3; i++)
         rb_google_token_get(w.tokens, on_token, &told[i]);
     assert_int_equal(told[0].n_calls, 0);
-    assert_true(test_loop_run(&w.loop, &told[2].done));
+    assert_true(test_loop_run(&w.s.loop, &told[2].done));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(told[i].n_calls, 1);
         assert_string_equal(told[i].token, "t1");
@@ -233,10 +225,10 @@ static void a_refresh_that_fails_keeps_the_old_one(void **state)
     const struct step steps[] = {TOKEN("t1", "3600"), down, down, down, down, down, down};
     begin(&w, steps, 7);
     assert_string_equal(get(&w), "t1");
-    w.loop.skipped_us += INT64_C(3500000000);
+    w.s.loop.skipped_us += INT64_C(3500000000);
     assert_string_equal(get(&w), "t1");
-    assert_int_equal(script_server_n_requests(w.server), 4);
-    w.loop.skipped_us += INT64_C(100000000);
+    assert_int_equal(script_server_n_requests(w.s.server), 4);
+    w.s.loop.skipped_us += INT64_C(100000000);
     get(&w);
     assert_int_equal(w.told.err.code, RB_ERR_IO);
     assert_says(&w.told.err, "server_error");
@@ -297,7 +289,7 @@ static void refusals_and_answers_that_are_none(void **state)
             fail_msg("case %zu: %s: %s", i, rb_err_code_name(w.told.err.code), w.told.err.message);
         if (!strstr(w.told.err.message, cases[i].reason) && !strstr(w.told.err.key, cases[i].reason))
             fail_msg("case %zu: %s", i, w.told.err.message);
-        assert_int_equal(script_server_n_requests(w.server), cases[i].n_requests);
+        assert_int_equal(script_server_n_requests(w.s.server), cases[i].n_requests);
         finish(&w);
     }
 }
