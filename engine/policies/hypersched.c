@@ -136,16 +136,22 @@ static int rank_trials(struct hypersched *h, const struct rb_engine *e)
     return n_ranked;
 }
 
+// Before anybody has reported all weigh the same.
+static double softmax_weight(double score, double best)
+{
+    return best > -INFINITY ? exp(score - best) : 1;
+}
+
 static int softmax_share(const struct hypersched *h, const struct rb_engine *e, int n, int at, int n_extra)
 {
     const double best = rb_engine_trial(e, h->ranked[0])->score;
     double sum = 0, before = 0;
     for (int i = 0; i < n; i++) {
-        const double weight = exp(rb_engine_trial(e, h->ranked[i])->score - best);
+        const double weight = softmax_weight(rb_engine_trial(e, h->ranked[i])->score, best);
         before += i < at ? weight : 0;
         sum += weight;
     }
-    const double own = exp(rb_engine_trial(e, h->ranked[at])->score - best);
+    const double own = softmax_weight(rb_engine_trial(e, h->ranked[at])->score, best);
     // Cut points rounded down share the whole without a remainder.
     return (int)floor(n_extra * (before + own) / sum) - (int)floor(n_extra * before / sum);
 }
