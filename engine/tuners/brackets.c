@@ -45,6 +45,7 @@ int64_t rb_bracket_trials(const struct rb_scheduler *s, int bracket)
 
 void rb_bracket_shares_init(struct rb_bracket_shares *b, const struct rb_scheduler *s)
 {
+    assert(s->brackets >= 1);
     *b = (struct rb_bracket_shares){.n = s->brackets};
     for (int i = 0; i < b->n; i++) {
         b->weight[i] = rb_bracket_trials(s, i);
