@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 #define ENVELOPE_POINTS 256
-#define AVOIDED_S       1e9 // longer than any plan takes
+#define AVOIDED_S       1e9  // longer than any plan takes
+#define EXCLUDED_UUSD   1e18 // more than any plan costs
 
 // Replicates that raise a bound: so many trials in all, and a number of them that carries five standard errors.
 #define TIGHTENING_TRIALS      16384
@@ -85,6 +86,10 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
     e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
     for (int i = 0; i < RB_N_DELAYS; i++)
         e->delay_s[i][kept] = v->delay_s[i];
+    if (time && rb_stage_is_too_short(&e->choice, rb_lattice_kept_nodes(l, e, kept), time)) {
+        e->cost_uusd[kept] = EXCLUDED_UUSD;
+        e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
+    }
 }
 
 // Trials on several nodes that wait for whichever new nodes come first: simulator/stage_time.h has no closed form.

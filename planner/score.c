@@ -24,8 +24,13 @@ double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choi
 {
     const struct rb_billing *b = &s->sim_offers[choice->offer].billing;
     int requested = choice->nodes - kept;
-    double node_s = choice->nodes * time->law.mean_s - requested * (time->queue_mean_s - 0.5);
-    return rate_uusd(b) * node_s + requested * (double)b->data_uusd;
+    double new_s = fmax(0, time->law.mean_s - (time->queue_mean_s - 0.5));
+    return rate_uusd(b) * (kept * time->law.mean_s + requested * new_s) + requested * (double)b->data_uusd;
+}
+
+bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time)
+{
+    return choice->nodes > kept && time->queue_mean_s >= time->law.mean_s;
 }
 
 bool rb_score_applies(const struct rb_search *search, const char **out_why)
@@ -189,6 +194,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     const struct rb_stage_time *times[RB_LIMIT_STAGES];
     const struct rb_law *laws[RB_LIMIT_STAGES];
     struct rb_score score = {.p_deadline = 1};
+    bool too_short = false;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
         const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
@@ -200,12 +206,17 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
         score.cost_mean_uusd += rb_stage_cost_mean_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.cost_error_uusd += rb_stage_cost_error_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.unready += i + 1 < candidate->n_stages ? t->unready : 0;
+        too_short |= rb_stage_is_too_short(&candidate->stages[i], kept, t);
     }
     if (search->req->deadline_us >= 0)
         score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
     if (search->req->deadline_us >= 0)
         score.p_error += farthest_error(times, candidate->n_stages, score.p_deadline);
     score.p_error = fmin(1, score.p_error + score.unready);
+    if (too_short) { // not in the space: infeasible whatever is asked
+        score.p_deadline = 0;
+        score.p_error = score.unready = 0;
+    }
     *out = score;
     return true;
 }

@@ -10,6 +10,9 @@
 // of the stage, and for every new node its data and the half second that rounding up costs on average.
 double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                const struct rb_stage_time *time);
+// Does the stage request nodes that on average only run once it has ended? Such plans are not in the space: what its own
+// stage does not use is an early request for a later one, and no sum over stages knows what that costs.
+bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time);
 // How far off it may be: numerics, pilot samples, the billing minimum, rounding where times are constants.
 double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                 const struct rb_stage_time *time);
