@@ -27,7 +27,7 @@ static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud do
 struct ec2 {
     const struct rb_loop *loop;
     struct rb_aws_client *client;
-    struct rb_aws_client_config config;     // of the clients of other services; its region is ours
+    struct rb_aws_client_config config;              // of the clients of other services; its region is ours
     struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
     char infra[80], region[64];
     char group[256]; // placement group known to be there; "": none
@@ -352,10 +352,15 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_aws_send(ec2->client, &call);
 }
 
-// Refused on the next turn.
+// A question that is refused before it costs a request: told on the next turn.
 struct refusal {
     struct rb_err err;
-    rb_preflight_fn *fn;
+    enum { OF_PREFLIGHT, OF_QUOTAS, OF_OFFERS } of;
+    union {
+        rb_preflight_fn *preflight;
+        rb_quotas_fn *quotas;
+        rb_offers_fn *offers;
+    } fn;
     void *arg;
 };
 
@@ -363,16 +368,26 @@ static void tell_refusal(void *arg, const struct rb_err *err)
 {
     struct refusal *r = arg;
     (void)err; // prefixed with the name of a call that was never made
-    r->fn(r->arg, &r->err, NULL);
+    switch (r->of) {
+    case OF_PREFLIGHT:
+        r->fn.preflight(r->arg, &r->err, NULL);
+        break;
+    case OF_QUOTAS:
+        r->fn.quotas(r->arg, &r->err, NULL, 0);
+        break;
+    case OF_OFFERS:
+        r->fn.offers(r->arg, &r->err, NULL);
+        break;
+    }
     free(r);
 }
 
-static void refuse_preflight(struct ec2 *ec2, const struct rb_err *err, rb_preflight_fn *fn, void *arg)
+static void refuse_question(struct ec2 *ec2, const struct refusal *refusal)
 {
     struct refusal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct refusal){*err, fn, arg};
-    struct rb_api_call call = new_call("preflight", false, r);
-    refuse(ec2, &call, err, tell_refusal, free);
+    *r = *refusal;
+    struct rb_api_call call = new_call("question", false, r);
+    refuse(ec2, &call, &r->err, tell_refusal, free);
 }
 
 static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
@@ -396,35 +411,17 @@ static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, r
     if (ok && can_look_up(ec2, launch.image_id, &err))
         rb_ec2_preflight(ec2->client, ec2->ssm, &launch, fn, arg);
     else
-        refuse_preflight(ec2, &err, fn, arg);
-}
-
-struct quotas_refusal {
-    struct rb_err err;
-    rb_quotas_fn *fn;
-    void *arg;
-};
-
-static void tell_quotas_refusal(void *arg, const struct rb_err *err)
-{
-    struct quotas_refusal *r = arg;
-    (void)err;
-    r->fn(r->arg, &r->err, NULL, 0);
-    free(r);
+        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_PREFLIGHT, .fn.preflight = fn, .arg = arg});
 }
 
 static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
     struct rb_err err;
-    if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err)) {
+    if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err))
         rb_ec2_quotas(ec2->client, ec2->quotas, demands, n, fn, arg);
-        return;
-    }
-    struct quotas_refusal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct quotas_refusal){err, fn, arg};
-    struct rb_api_call call = new_call("ListServiceQuotas", false, r);
-    refuse(ec2, &call, &err, tell_quotas_refusal, free);
+    else
+        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_QUOTAS, .fn.quotas = fn, .arg = arg});
 }
 
 static void ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
@@ -446,29 +443,6 @@ static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
     rb_ec2_regions(ec2->client, fn, arg);
 }
 
-// Refused on the next turn, like a preflight.
-struct offers_refusal {
-    struct rb_err err;
-    rb_offers_fn *fn;
-    void *arg;
-};
-
-static void tell_offers_refusal(void *arg, const struct rb_err *err)
-{
-    struct offers_refusal *r = arg;
-    (void)err;
-    r->fn(r->arg, &r->err, NULL);
-    free(r);
-}
-
-static void refuse_offers(struct ec2 *ec2, const struct rb_err *err, rb_offers_fn *fn, void *arg)
-{
-    struct offers_refusal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct offers_refusal){*err, fn, arg};
-    struct rb_api_call call = new_call("GetProducts", false, r);
-    refuse(ec2, &call, err, tell_offers_refusal, free);
-}
-
 static void ec2_offers(struct rb_provider *p, const char *const *types, int n_types, rb_offers_fn *fn, void *arg)
 {
     struct ec2 *ec2 = p->state;
@@ -476,7 +450,7 @@ static void ec2_offers(struct rb_provider *p, const char *const *types, int n_ty
     if (ec2->price_list || rb_aws_price_list_client_create(&ec2->config, &ec2->price_list, &err))
         rb_ec2_offers(ec2->client, ec2->price_list, ec2->loop, ec2->infra, types, n_types, fn, arg);
     else
-        refuse_offers(ec2, &err, fn, arg);
+        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_OFFERS, .fn.offers = fn, .arg = arg});
 }
 
 static void ec2_destroy(struct rb_provider *p)

@@ -181,6 +181,22 @@ static void refusals(void **state)
     }
 }
 
+static void an_endpoint_that_may_not_be_spoken_to(void **state)
+{
+    (void)state;
+    const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_ON_DEMAND, 0, 4, 4)};
+    struct world w = {0};
+    scripted_begin(&w.s, NULL, 0);
+    setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", "http://quotas.example", 1);
+    const struct rb_provider_config config = {.loop = &w.s.loop.loop, .http = w.s.http, .region = "eu-west-1"};
+    assert_true(rb_provider_aws.create(&config, &w.provider, NULL));
+    w.provider.ops->quotas(&w.provider, demands, 1, on_quotas, &w);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_INVALID);
+    assert_says(&w.s.err, "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
+    finish(&w);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -208,6 +224,7 @@ int main(void)
         TEST(vcpus_that_a_plan_does_not_hold_are_asked_for),
         TEST(a_type_that_nobody_describes),
         TEST(refusals),
+        TEST(an_endpoint_that_may_not_be_spoken_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
