@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define PAD 4 // loops run in fours, so that any compiler puts them into vectors
+#define RAISED 100 // of the dust: cut off on the way to a power
+#define PAD    4   // loops run in fours, so that any compiler puts them into vectors
 
 struct rb_schedule_starts rb_schedule_trimmed(const double *p, int from, int to, double dust)
 {
@@ -29,9 +30,10 @@ void rb_schedule_node_make(struct rb_schedule_node *node)
     node->stride = r->max_k + 1 - r->min_k;
     node->diagonals = rb_arena_array(node->arena, (size_t)(r->max_age + node->last_y) + 1, sizeof *node->diagonals);
     node->ages = rb_arena_array(node->arena, (size_t)node->last_y + 1, sizeof *node->ages);
-    node->scratch = rb_arena_array(node->arena, 3 * most, sizeof *node->scratch);
+    node->scratch = rb_arena_array(node->arena, 4 * most, sizeof *node->scratch);
     node->more = node->scratch + most;
     node->sum = node->more + most;
+    node->base = node->sum + most;
 }
 
 // A slot's chances come for all ages that have the same end at once.
@@ -59,22 +61,42 @@ static int multiply(const double *a, int n_a, const double *b, int n_b, double *
     return n_a + n_b - 1;
 }
 
-// A slot's polynomial to the power `slots`, into node->sum; from the highest binary digit down.
-static int raise(struct rb_schedule_node *node, const struct rb_schedule_starts *slot)
+struct polynomial { // coefficients of z^from, z^(from+1), ..
+    double *p;
+    int from, n;
+};
+
+// a * b in `room`, without what is less than `dust` at either end.
+static struct polynomial product(const struct polynomial *a, const struct polynomial *b, double dust, double *room)
 {
-    const int n = slot->to - slot->from + 1;
-    int digit = 1, length = n;
+    struct polynomial out = {room, a->from + b->from, multiply(a->p, a->n, b->p, b->n, room)};
+    while (out.n > 1 && out.p[out.n - 1] < dust)
+        out.n--;
+    while (out.n > 1 && out.p[0] < dust) {
+        out.p++;
+        out.from++;
+        out.n--;
+    }
+    return out;
+}
+
+// A slot's generating function to the power `slots`, from the highest binary digit down.
+static struct polynomial raised(struct rb_schedule_node *node, const struct rb_schedule_starts *slot)
+{
+    const struct polynomial base = {node->base, slot->from, slot->to - slot->from + 1};
+    struct polynomial out = base;
+    double *const rooms[] = {node->scratch, node->sum}; // in turn
+    const double dust = node->dust / RAISED;
+    int digit = 1, turn = 0;
+    memcpy(node->base, slot->p, (size_t)base.n * sizeof *node->base);
     while (digit <= node->slots / 2)
         digit *= 2;
-    memcpy(node->sum, slot->p, (size_t)n * sizeof *node->sum);
     while (digit /= 2) {
-        length = multiply(node->sum, length, node->sum, length, node->scratch);
+        out = product(&out, &out, dust, rooms[turn++ % 2]);
         if (node->slots & digit)
-            length = multiply(node->scratch, length, slot->p, n, node->sum);
-        else
-            memcpy(node->sum, node->scratch, (size_t)length * sizeof *node->sum);
+            out = product(&out, &base, dust, rooms[turn++ % 2]);
     }
-    return length;
+    return out;
 }
 
 static const struct rb_schedule_age *age_of(struct rb_schedule_node *node, int age, int y)
@@ -87,8 +109,9 @@ static const struct rb_schedule_age *age_of(struct rb_schedule_node *node, int a
     const int first = node->slot->min_k + 1;
     const struct rb_schedule_starts slot =
         rb_schedule_trimmed(chances_of(node, age, y), first, first + node->stride - 1, node->dust);
-    const int from = node->slots * slot.from, length = raise(node, &slot);
-    const struct rb_schedule_starts all = rb_schedule_trimmed(node->sum, from, from + length - 1, node->dust);
+    const struct polynomial power = raised(node, &slot);
+    const struct rb_schedule_starts all =
+        rb_schedule_trimmed(power.p, power.from, power.from + power.n - 1, node->dust);
     at->from = all.from;
     at->n = all.to - all.from + 1;
     at->p = rb_arena_array(node->arena, (size_t)at->n + PAD, sizeof *at->p);

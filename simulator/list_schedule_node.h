@@ -31,7 +31,7 @@ struct rb_schedule_node {
     int stride;          // completions a slot may have
     struct rb_schedule_diagonal *diagonals; // [max_age + last_y + 1]
     struct rb_schedule_age **ages;          // [last_y + 1][max_age + 1]; NULL: none of this time left
-    double *scratch, *more, *sum;           // [most starts of a node, and some]
+    double *scratch, *more, *sum, *base;    // [most starts of a node, and some]
 };
 
 // Fields down to last_y are given.

@@ -202,6 +202,20 @@ static void none_completed(const struct rb_trial_lattice *l, int t, int from, in
     }
 }
 
+// h[i] = density[i] * P(a trial ends by t - i), i < n.
+static void multiply_by_ends(const struct rb_renewal_sum *s, const struct rb_trial_lattice *trial, int t, int n,
+                             double *h)
+{
+    const int certain = t - trial->last < n ? t - trial->last : n, possible = t + 1 < n ? t + 1 : n;
+    int i = 0;
+    for (; i < certain; i++)
+        h[i] = s->density[i];
+    for (; i < possible; i++)
+        h[i] = s->density[i] * trial->below[t - i];
+    for (; i < n; i++)
+        h[i] = 0;
+}
+
 // The k-th completion by a and the next by t, less the next by a.
 static void some_completed(const struct rb_renewal *r, const struct rb_renewal_sum *s,
                            const struct rb_renewal_sum *next, int t, int from, int to, double *out, int stride)
@@ -209,19 +223,19 @@ static void some_completed(const struct rb_renewal *r, const struct rb_renewal_s
     const double step_s = r->trial->step_s;
     const int n = s->last - s->first + 1, wanted = to - s->first + 1 + PAD, used = wanted < n ? wanted : n;
     double *h = r->products + PAD;
-    for (int i = 0; i < used; i++)
-        h[i] = s->density[i] * rb_trial_lattice_below(r->trial, t - s->first - i);
+    multiply_by_ends(s, r->trial, t - s->first, used, h);
     memset(h - PAD, 0, PAD * sizeof *h);
     if (used == n && n >= 0)
         memset(h + n, 0, PAD * sizeof *h);
     double sum = 0;
-    int i = 0;
-    for (int a = from; a <= to; a++) {
+    int i = 0, a = from;
+    for (; a <= to && a < s->first; a++)
+        out[(size_t)(a - from) * stride] = 0;
+    for (; a <= to; a++) {
         const int at = a - s->first;
         for (; i <= at && i < n; i++)
             sum += h[i];
-        const double both = at < 0      ? 0
-                            : at >= n   ? step_s * sum
+        const double both = at >= n     ? step_s * sum
                             : s->narrow ? step_s * (sum - h[at] / 2)
                                         : integral_to(h + at, sum, step_s);
         const double p = both - sum_below(next, a);
