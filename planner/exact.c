@@ -126,27 +126,50 @@ static bool make_path(struct rb_exact *x, const struct rb_lattice_path *path, bo
     return true;
 }
 
-bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price,
-                     struct rb_lattice_path *path, struct rb_err *err)
+// Is a plan late in the mean, as far as its bounds know? With a budget late plans tell what is nearest.
+static bool is_late(const struct rb_exact *x, const struct rb_lattice_path *path)
+{
+    const struct rb_lattice_entry *before = NULL;
+    double mean_s = 0;
+    if (!x->search->on_time || x->search->req->budget_uusd >= 0)
+        return false;
+    for (int stage = 0; stage < x->lattice.n_stages; stage++) {
+        const struct rb_lattice_entry *e = &x->lattice.stages[stage].entries[path->entry[stage]];
+        mean_s += e->mean_s[rb_lattice_kept(before, e)];
+        before = e;
+    }
+    return mean_s * 1e6 > (double)x->search->req->deadline_us;
+}
+
+static bool settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price, bool unless_late,
+                   struct rb_lattice_path *path, struct rb_err *err)
 {
     bool changed = true, first = true;
     for (; first || (changed && !rb_exact_out_of_time(x)); first = false) {
         rb_togo_compute(t, delay, price);
         rb_togo_path(t, path);
+        if (unless_late && is_late(x, path))
+            return true;
         if (!tighten_path(x, path, &changed, err) || (!changed && !make_path(x, path, &changed, err)))
             return false;
     }
     return true;
 }
 
+bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price,
+                     struct rb_lattice_path *path, struct rb_err *err)
+{
+    return settle(x, t, delay, price, false, path, err);
+}
+
 // Offers the best plan at one price of time. *out_feasible: it keeps the constraints.
 static bool offer_at_price(struct rb_exact *x, struct rb_togo *t, double price, bool *out_feasible, struct rb_err *err)
 {
     struct rb_lattice_path path;
-    if (!rb_exact_settle(x, t, RB_DELAY_CAUTIOUS, price, &path, err))
+    if (!settle(x, t, RB_DELAY_CAUTIOUS, price, true, &path, err))
         return false;
     *out_feasible = false;
-    if (!is_made(x, &path))
+    if (!is_made(x, &path) || is_late(x, &path))
         return true;
     struct rb_candidate c = rb_lattice_candidate(&x->lattice, &path);
     if (!rb_search_score(x->search, &c, x->search->req->samples, err))

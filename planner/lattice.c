@@ -102,6 +102,26 @@ static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_la
     return gangs - kept_gangs > 1 || e->choice.nodes % per_trial != 0;
 }
 
+// Under a fixed order of trials every start moves with every opening of a slot: fewer nodes, or fewer of them kept, are
+// nowhere sooner. law: NULL, or what the values are of.
+static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice_entry *made, int kept,
+                        const struct values *v, const struct rb_law *law)
+{
+    const struct rb_lattice_stage *list = &l->stages[stage];
+    for (int i = list->first[made->choice.offer]; i < list->first[made->choice.offer + 1]; i++) {
+        struct rb_lattice_entry *e = &list->entries[i];
+        if (e->choice.gpus != made->choice.gpus || e->count > made->count)
+            continue;
+        for (int k = kept < e->count + 1 ? kept : e->count + 1; k >= 0; k--) {
+            if (e->time[k])
+                continue;
+            raise_bound(l, e, k, v);
+            if (law && (!e->soonest[k] || e->soonest[k]->mean_s < law->mean_s))
+                e->soonest[k] = law;
+        }
+    }
+}
+
 // --- bounds from a few replicates
 
 static int replicates_of(int n_trials)
@@ -162,10 +182,7 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
         return false;
     struct rb_times times = surely_not_above(l, seconds, n);
     struct values v = values_of(l, &times);
-    for (int k = kept; k >= 0; k--) {
-        if (!e->time[k])
-            raise_bound(l, e, k, &v);
-    }
+    bound_fewer(l, stage, e, kept, &v, NULL);
     e->sampled[kept] = true;
     l->n_tightened++;
     *out_tighter = true;
@@ -179,27 +196,6 @@ const struct rb_law *rb_lattice_floor(struct rb_lattice *l, int stage, const str
         return e->soonest[kept];
     struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes, 0};
     return rb_stage_times_floor(l->search->times, l->search->scenario, &work, err);
-}
-
-// Under a fixed order of trials every start moves with every opening of a slot: fewer nodes, or fewer of them kept, are
-// nowhere sooner.
-static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice_entry *made, int kept,
-                        const struct values *v)
-{
-    const struct rb_lattice_stage *list = &l->stages[stage];
-    const struct rb_law *law = &made->time[kept]->law;
-    for (int i = list->first[made->choice.offer]; i < list->first[made->choice.offer + 1]; i++) {
-        struct rb_lattice_entry *e = &list->entries[i];
-        if (e->choice.gpus != made->choice.gpus || e->count > made->count)
-            continue;
-        for (int k = kept < e->count + 1 ? kept : e->count + 1; k >= 0; k--) {
-            if (e->time[k])
-                continue;
-            raise_bound(l, e, k, v);
-            if (!e->soonest[k] || e->soonest[k]->mean_s < law->mean_s)
-                e->soonest[k] = law;
-        }
-    }
 }
 
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, struct rb_err *err)
@@ -220,7 +216,7 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
     struct values v = values_of(l, &times);
     set_exact(l, e, kept, &v, time);
     if (time->method != RB_STAGE_PILOT)
-        bound_fewer(l, stage, e, kept, &v);
+        bound_fewer(l, stage, e, kept, &v, &time->law);
     for (int k = kept - 1; k >= 0; k--) {
         if (!e->time[k])
             raise_bound(l, e, k, &v);
