@@ -77,12 +77,15 @@ static void compare(const struct random_plan *p, const struct rb_scenario *s, ui
     assert_int_equal(cost_uusd, fast.cost_uusd);
 }
 
-static void check_seed(uint64_t seed, struct rb_workspace *ws, struct seen *seen)
+// tuner NULL: any that trains rung by rung.
+static void check_seed(uint64_t seed, const char *tuner, struct rb_workspace *ws, struct seen *seen)
 {
     static struct random_plan p; // large; remade every time
     struct rb_scenario s;
     struct rb_err err;
-    random_plan_make(&p, seed);
+    random_plan_make_of(&p, seed, tuner);
+    if (p.job.scheduler.brackets_run == RB_BRACKETS_SIDE_BY_SIDE)
+        return; // its stages overlap: only the world knows how
     if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
         fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
     for (int i = 0; i < p.plan.n_stages; i++)
@@ -101,10 +104,10 @@ static void both_agree_on_every_replicate(void **state)
     struct seen seen = {0};
     const char *one = getenv("RB_TEST_SEED");
     if (one) {
-        check_seed(strtoull(one, NULL, 10), ws, &seen);
+        check_seed(strtoull(one, NULL, 10), NULL, ws, &seen);
     } else {
         for (uint64_t seed = 1; seed <= N_PLANS; seed++)
-            check_seed(seed, ws, &seen);
+            check_seed(seed, NULL, ws, &seen);
         print_message(
             "%d plans x %d replicates: %d gang starts, %d stages in waves, %d nodes lost, %d requests refused, "
             "%d early wake-ups, %d ties, %d without end\n",
@@ -116,8 +119,25 @@ static void both_agree_on_every_replicate(void **state)
     rb_workspace_destroy(ws);
 }
 
+// Hyperband's brackets in turn are stages like any others.
+static void both_agree_on_brackets_in_turn(void **state)
+{
+    (void)state;
+    struct rb_workspace *ws = rb_workspace_create();
+    struct seen seen = {0};
+    for (uint64_t seed = 1; seed <= N_PLANS / 3; seed++)
+        check_seed(seed, "hyperband", ws, &seen);
+    print_message("%d gang starts, %d stages in waves, %d nodes lost, %d without end\n", seen.gangs, seen.waves,
+                  seen.lost, seen.infeasible);
+    assert_true(seen.gangs > 1000 && seen.waves > 300 && seen.lost > 1000 && seen.infeasible < N_PLANS / 100);
+    rb_workspace_destroy(ws);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_agree_on_every_replicate)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_agree_on_every_replicate),
+        cmocka_unit_test(both_agree_on_brackets_in_turn),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
