@@ -172,9 +172,9 @@ class MarkedSecrets(unittest.TestCase):
         process = self.start(self.plan(kill9.JOB), preexec_fn=unlimited)
         process.stdout.readline()  # it is at work
         limits = read("/proc/%d/limits" % process.pid).decode()
-        process.send_signal(signal.SIGSEGV)
+        process.send_signal(signal.SIGABRT)
         _, status = os.waitpid(process.pid, 0)
-        process.returncode = -signal.SIGSEGV
+        process.returncode = -signal.SIGABRT
         process.stdout.close()
         process.stderr.close()
         self.assertRegex(limits, r"(?m)^Max core file size +0 +0 ")
