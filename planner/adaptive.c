@@ -463,6 +463,7 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
         }
     }
     search_prices(a, start);
+    x->root_uusd = fmax(x->root_uusd, fmin(root_bound(a, &a->policies[0]), a->to_beat));
     return a;
 }
 

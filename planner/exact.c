@@ -350,7 +350,7 @@ static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err
     x->best_score.p_deadline = fine.p_deadline;
     x->best_score.p_error = fine.p_error;
     struct rb_plan_bound b = {.present = true, .nodes_explored = x->n_nodes};
-    double cost = x->best_score.cost_mean_uusd, root = -INFINITY;
+    double cost = x->best_score.cost_mean_uusd, root = x->root_uusd;
     double bound = fmin(cost, fmin(x->doubtful_uusd, x->open_uusd));
     for (int i = 0; i < x->n_multipliers; i++)
         root = fmax(root, root_bound(x, x->multipliers[i]));
@@ -415,6 +415,7 @@ bool rb_exact_plan(struct rb_search *search_, const struct rb_exact_options *opt
     x->search = search_;
     x->opt = *opt;
     x->doubtful_uusd = x->open_uusd = INFINITY;
+    x->root_uusd = -INFINITY;
     x->node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT;
     bool ok = rb_lattice_init(&x->lattice, search_, opt->accuracy, err);
     if (ok) {

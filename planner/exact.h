@@ -37,6 +37,7 @@ struct rb_exact {
     struct rb_score best_score;
     double doubtful_uusd;          // least cost of a plan whose probability does not decide; INFINITY: none
     double open_uusd;              // least bound of what a limit left unexplored; INFINITY: nothing
+    double root_uusd;              // no plan that keeps the constraints costs less, as the adaptive bound says; -INFINITY
     int64_t n_nodes, node_limit;
     int64_t n_ruled_out;
     bool cut, skipped; // by a limit; choices whose stage times would have to be sampled
