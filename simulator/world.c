@@ -28,6 +28,7 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events;
+    int64_t first_full_us; // -1: no trial has reported R yet
     bool advice_pending; // asked for in this instant
     bool done, failed;
     struct rb_err *err;
@@ -206,7 +207,7 @@ static void node_running(struct world *w, const struct rb_sim_event *e)
 static double metric_after(const struct world *w, int trial, int64_t resource)
 {
     if (w->opt->curve)
-        return w->opt->curve(w->opt->curve_ctx, trial, resource);
+        return w->opt->curve(w->opt->curve_ctx, w->opt->replicate, trial, resource);
     return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
 }
 
@@ -220,6 +221,8 @@ static void report(struct world *w, const struct rb_sim_event *e)
 {
     struct running_trial *t = &w->trials[e->index];
     t->resource++;
+    if (t->resource == w->scenario->job->scheduler.max_resource && w->first_full_us < 0)
+        w->first_full_us = e->time_us;
     step(w, &(struct rb_event){.kind = RB_EVENT_REPORT,
                                .time_us = e->time_us,
                                .trial = e->index,
@@ -337,13 +340,24 @@ static bool play(struct world *w)
     return !w->failed;
 }
 
+static void count_trials(const struct world *w, struct rb_world_result *out)
+{
+    for (int i = 0; i < rb_engine_n_trials(w->engine); i++) {
+        const struct rb_trial *t = rb_engine_trial(w->engine, i);
+        out->n_trained += t->resource > 0;
+        out->n_full += t->resource >= w->scenario->job->scheduler.max_resource;
+    }
+}
+
 static bool sum_up(struct world *w, struct rb_world_result *out)
 {
     struct rb_world_result r = {.time_us = w->now_us,
                                 .best_trial = rb_engine_best(w->engine),
                                 .best_metric = NAN,
                                 .n_events = w->n_events,
-                                .n_nodes = rb_engine_n_nodes(w->engine)};
+                                .n_nodes = rb_engine_n_nodes(w->engine),
+                                .first_full_us = w->first_full_us};
+    count_trials(w, &r);
     r.outcome = rb_engine_outcome(w->engine, &r.stop_reason);
     if (r.outcome == RB_JOB_STOPPED && r.stop_reason == RB_STOP_CAPACITY)
         return fail(w, "more nodes are asked for than a run may request; its market takes them back too soon "
@@ -361,7 +375,7 @@ bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const
                   struct rb_world_result *out, struct rb_err *err)
 {
     struct rb_program program;
-    struct world w = {.scenario = s, .opt = opt, .err = err};
+    struct world w = {.scenario = s, .opt = opt, .first_full_us = -1, .err = err};
     if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) || !rb_engine_create(plan, &w.engine, err))
         return false;
     const bool ok = play(&w) && sum_up(&w, out);

@@ -8,8 +8,8 @@
 #include "simulator/scenario.h"
 
 // Metric a simulated trial reports after `resource` units; NULL: the synthetic family (HyperSched artifact) keyed by
-// the seed and the trial.
-typedef double rb_curve_fn(void *ctx, int trial, int64_t resource);
+// the seed, the replicate and the trial. Depends on its arguments alone: runs that are compared share their curves.
+typedef double rb_curve_fn(void *ctx, uint32_t replicate, int trial, int64_t resource);
 
 // Who forecasts when a policy asks (RB_ACTION_ADVISE); the answer is an event of the same instant. `arena` holds what
 // *out points to. false: no answer. The same function serves rbrun.
@@ -35,6 +35,9 @@ struct rb_world_result {
     enum rb_stop_reason stop_reason;
     int64_t n_events;
     int n_nodes;
+    int n_trained;           // trials that have reported
+    int n_full;              // of these, to R
+    int64_t first_full_us;   // when the first did, -1: none
 };
 
 bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,

@@ -50,7 +50,7 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
         .observe_ctx = &w,
         .advise = runs->advise,
         .advise_ctx = runs->advise_ctx,
-        .deadline_us = policy && policy->anytime ? runs->deadline_us : -1,
+        .deadline_us = runs->stop_at_deadline || (policy && policy->anytime) ? runs->deadline_us : -1,
         .budget_uusd = -1,
     };
     if (phases)

@@ -12,6 +12,7 @@ struct rb_world_runs {
     int threads;                      // no result depends on it
     int64_t deadline_us, budget_uusd; // what the probabilities are of, -1: none. A run is stopped at its deadline only
                                       // where its policy works towards one (rb_policy.anytime), and never for its budget
+    bool stop_at_deadline;            // every run, whatever its policy: what had been reached by then is what is asked
     rb_curve_fn *curve;               // as in world.h; called by several threads
     void *curve_ctx;
     rb_adviser_fn *advise;

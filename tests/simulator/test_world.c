@@ -20,8 +20,9 @@ static struct rb_world_result run(const struct rb_scenario *s, const struct rb_p
 static const struct rb_world_options unlimited = {.deadline_us = -1, .budget_uusd = -1};
 
 // Later trials learn faster; ctx: how much a unit is worth.
-static double rising(void *ctx, int trial, int64_t resource)
+static double rising(void *ctx, uint32_t replicate, int trial, int64_t resource)
 {
+    (void)replicate;
     return *(double *)ctx * (double)(trial + 1) * (double)resource;
 }
 
