@@ -82,14 +82,22 @@ static const struct rb_node *children_of(const struct rb_node *n)
     return n && n->kind == RB_NODE_MAP ? n->first : NULL;
 }
 
-// Blocks of capacity bought ahead are listed beside the machines themselves, told apart by their market only.
+static bool is_absent_or(const struct rb_node *attributes, const char *attribute, const char *value)
+{
+    const char *found = text(attributes, attribute);
+    return !*found || strcmp(found, value) == 0;
+}
+
+// Blocks of capacity bought ahead are listed beside the machines themselves, told apart by their market only, and what
+// stands in a Local Zone of the region by its kind of place.
 static bool is_wanted(const struct rb_node *attributes, const char *region)
 {
-    const char *market = text(attributes, "marketoption");
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         if (strcmp(text(attributes, wanted[i].attribute), wanted[i].value) != 0)
             return false;
-    return strcmp(text(attributes, "regionCode"), region) == 0 && (!*market || strcmp(market, "OnDemand") == 0);
+    return strcmp(text(attributes, "regionCode"), region) == 0 &&
+           is_absent_or(attributes, "marketoption", "OnDemand") &&
+           is_absent_or(attributes, "locationType", "AWS Region");
 }
 
 static bool is_zero(const char *decimal)

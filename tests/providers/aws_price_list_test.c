@@ -37,43 +37,27 @@ static void a_question_names_the_machine_and_nothing_that_is_not_it(void **state
 #define MACHINE(type, price) PRODUCT(type, "us-east-1", "Linux", "Used", "", PRICED("Hrs", "USD", price))
 #define PAGE(products, rest) "{\"FormatVersion\":\"aws_v1\",\"PriceList\":[" products "]" rest "}"
 
+// What stands beside a machine and is not it.
+#define WINDOWS   PRODUCT("g5.xlarge", "us-east-1", "Windows", "Used", "", PRICED("Hrs", "USD", "1.19"))
+#define ELSEWHERE PRODUCT("g5.xlarge", "us-east-2", "Linux", "Used", "", PRICED("Hrs", "USD", "0.9"))
+#define RESERVED  PRODUCT("g5.xlarge", "us-east-1", "Linux", "UnusedCapacityReservation", "", PRICED("Hrs", "USD", "7"))
+#define BLOCK     "," Q "marketoption" Q ":" Q "CapacityBlock" Q
+#define LOCAL     "," Q "locationType" Q ":" Q "AWS Local Zone" Q
+#define AHEAD     PRODUCT("p5.48xlarge", "us-east-1", "Linux", "Used", BLOCK, PRICED("Hrs", "USD", "31.464"))
+#define NEARBY    PRODUCT("g5.xlarge", "us-east-1", "Linux", "Used", LOCAL, PRICED("Hrs", "USD", "1.2"))
+#define ELSE      WINDOWS "," ELSEWHERE "," RESERVED "," AHEAD "," NEARBY "," MACHINE("z1d.metal", "0.0000000000")
+#define MACHINES  MACHINE("g5.xlarge", "1.0060000000") "," MACHINE("p4d.24xlarge", "21.9576420001")
+
 static void prices_are_those_of_the_machines(void **state)
 {
     (void)state;
-    static const char body[] = PAGE(
-        MACHINE("g5.xlarge", "1.0060000000") "," MACHINE("p4d.24xlarge", "21.9576420001") "," PRODUCT(
-            "g5.xlarge", "us-east-1", "Windows", "Used", "",
-            PRICED(
-                "Hrs", "USD",
-                "1.19")) "," PRODUCT("g5.xlarge", "us-east-2", "Linux", "Used", "",
-                                     PRICED(
-                                         "Hrs", "USD",
-                                         "0.9")) "," PRODUCT("g5.xlarge", "us-east-1", "Linux",
-                                                             "UnusedCapacityReservation", "",
-                                                             PRICED(
-                                                                 "Hrs", "USD",
-                                                                 "1.006")) "," PRODUCT("p5.48xlarge", "us-east-1",
-                                                                                       "Linux",
-                                                                                       "Used",
-                                                                                       "," Q "marketoption" Q ":" Q
-                                                                                       "CapacityBlock" Q,
-                                                                                       PRICED(
-                                                                                           "Hrs", "USD",
-                                                                                           "31.464")) "," MACHINE("z1d."
-                                                                                                                  "meta"
-                                                                                                                  "l",
-                                                                                                                  "0."
-                                                                                                                  "0000"
-                                                                                                                  "0000"
-                                                                                                                  "00") "," MACHINE("g5.xlarge",
-                                                                                                                                    "1.006"),
-        ",\"NextToken\":\"more\"");
+    static const char body[] = PAGE(MACHINES "," ELSE "," MACHINE("g5.xlarge", "1.006"), ",\"NextToken\":\"more\"");
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_aws_prices page;
     struct rb_err err = {0};
     if (!rb_aws_price_list_decode(body, sizeof body - 1, "us-east-1", &arena, &page, &err))
         fail_msg("%s", err.message);
-    assert_int_equal(page.n, 2); // not reserved, not elsewhere, not a block of capacity, not for nothing
+    assert_int_equal(page.n, 2); // the rest is something else, or costs nothing
     assert_string_equal(page.prices[0].instance_type, "g5.xlarge");
     assert_int_equal(page.prices[0].rate.uusd_per_hour, 1006000);
     assert_string_equal(page.prices[1].instance_type, "p4d.24xlarge");
