@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-// On-demand prices change a few times a year, spot prices several times a day.
-#define OLD_ON_DEMAND_US (30 * 24 * RB_S_PER_HOUR * RB_US_PER_S)
-#define OLD_SPOT_US      (24 * RB_S_PER_HOUR * RB_US_PER_S)
-
-static int64_t limit_us(const struct rb_offer *offer)
-{
-    return offer->market == RB_MARKET_SPOT ? OLD_SPOT_US : OLD_ON_DEMAND_US;
-}
-
 static bool check_offer(const struct rb_offer *offer, int64_t now_us, const char *max_text, int64_t max_us,
                         struct rb_err *err)
 {
@@ -36,7 +27,7 @@ static void warn_old(const struct rb_plan *plan, int64_t now_us)
     int n_old = 0;
     for (int i = 0; i < plan->n_offers; i++) {
         const struct rb_offer *o = &plan->offers[i];
-        if (o->declared_free || o->fetched_at_us < 0 || now_us - o->fetched_at_us <= limit_us(o))
+        if (!rb_offer_is_old(o, now_us))
             continue;
         n_old++;
         oldest = !oldest || o->fetched_at_us < oldest->fetched_at_us ? o : oldest;

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OLD_PRICE_DAYS 7
 
 // --- places
 
@@ -86,15 +85,14 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
 
 static void warn_of_old_prices(const struct rb_plan *plan)
 {
+    const int64_t now_us = rb_clock_unix_us();
     int64_t oldest_us = INT64_MAX;
-    for (int i = 0; i < plan->n_offers; i++) {
-        if (plan->offers[i].fetched_at_us >= 0 && plan->offers[i].fetched_at_us < oldest_us)
+    for (int i = 0; i < plan->n_offers; i++)
+        if (rb_offer_is_old(&plan->offers[i], now_us) && plan->offers[i].fetched_at_us < oldest_us)
             oldest_us = plan->offers[i].fetched_at_us;
-    }
-    const int64_t days =
-        oldest_us == INT64_MAX ? 0 : (rb_clock_unix_us() - oldest_us) / (86400 * RB_US_PER_S);
-    if (days > OLD_PRICE_DAYS)
-        rb_warn("the plan's prices are up to %d days old; the provider's bill may differ", (int)days);
+    if (oldest_us != INT64_MAX)
+        rb_warn("the plan's prices are up to %d days old; the provider's bill may differ",
+                (int)((now_us - oldest_us) / (86400 * RB_US_PER_S)));
 }
 
 // Nodes on this machine share its cores with everything else that runs here.

@@ -17,10 +17,6 @@
 
 #define MAX_INFRAS 32
 
-// On-demand prices change a few times a year, spot prices several times a day.
-#define OLD_ON_DEMAND_DAYS 30
-#define OLD_SPOT_DAYS      1
-
 static const struct rb_option options[] = {
     {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look at this one, too (default: those of the plan)", 0, 0},
     RB_RUN_COMMON_OPTIONS,
@@ -138,29 +134,24 @@ static void check_state_dir(struct rb_doctor *d)
 
 // --- the plan
 
-// -1: declared free, and never old.
-static int age_in_days(const struct rb_offer *o)
-{
-    const int64_t day_us = 86400 * RB_US_PER_S;
-    return o->declared_free ? -1 : (int)((rb_clock_unix_us() - o->fetched_at_us) / day_us);
-}
-
 static void check_prices(struct rb_doctor *d)
 {
+    const int64_t now_us = rb_clock_unix_us(), day_us = 86400 * RB_US_PER_S;
     int n_old = 0, n_undated = 0, oldest = 0;
     for (int i = 0; i < d->plan->n_offers; i++) {
         const struct rb_offer *o = &d->plan->offers[i];
-        const bool dated = o->fetched_at_us >= 0 || o->declared_free;
-        const int days = dated ? age_in_days(o) : 0;
-        n_undated += !dated;
-        n_old += days > (o->market == RB_MARKET_SPOT ? OLD_SPOT_DAYS : OLD_ON_DEMAND_DAYS);
+        if (o->declared_free)
+            continue;
+        const int days = o->fetched_at_us < 0 ? 0 : (int)((now_us - o->fetched_at_us) / day_us);
+        n_undated += o->fetched_at_us < 0;
+        n_old += rb_offer_is_old(o, now_us);
         oldest = days > oldest ? days : oldest;
     }
     if (n_old > 0 || n_undated > 0)
         advise(rb_doctor_find(
                    d, "prices", "plan", RB_VERDICT_WARN,
                    "%d of %d are old (over %d days on demand, %d day spot), the oldest %d days; %d have no date", n_old,
-                   d->plan->n_offers, OLD_ON_DEMAND_DAYS, OLD_SPOT_DAYS, oldest, n_undated),
+                   d->plan->n_offers, RB_OLD_ON_DEMAND_DAYS, RB_OLD_SPOT_DAYS, oldest, n_undated),
                "run `rbprofile prices update`, then plan again");
     else
         rb_doctor_find(d, "prices", "plan", RB_VERDICT_OK, "at most %d days old", oldest);

@@ -18,6 +18,12 @@
 static const char *const market_names[] = {"on_demand", "spot"};
 #define N_MARKETS ((int)(sizeof market_names / sizeof market_names[0]))
 
+bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us)
+{
+    const int64_t days = o->market == RB_MARKET_SPOT ? RB_OLD_SPOT_DAYS : RB_OLD_ON_DEMAND_DAYS;
+    return !o->declared_free && o->fetched_at_us >= 0 && now_us - o->fetched_at_us > days * 86400 * RB_US_PER_S;
+}
+
 const char *rb_market_name(enum rb_market m)
 {
     return market_names[m];

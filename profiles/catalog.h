@@ -25,6 +25,11 @@ struct rb_offer {
     int64_t fetched_at_us;     // unix microseconds; -1 unknown
 };
 
+// Has the price had time to change since it was fetched? On-demand prices change a few times a year (30 days), spot prices
+// several times a day (1 day). Never where it is declared free, or where nobody says when it was fetched.
+enum { RB_OLD_ON_DEMAND_DAYS = 30, RB_OLD_SPOT_DAYS = 1 };
+bool rb_offer_is_old(const struct rb_offer *o, int64_t now_us);
+
 struct rb_catalog {
     struct rb_offer *offers;   // [n_offers], canonical order: infra, instance_type, market
     int n_offers;

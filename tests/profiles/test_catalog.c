@@ -56,6 +56,23 @@ static void test_rows_become_offers_in_canonical_order(void **state)
     rb_arena_finish(&f.arena);
 }
 
+static void test_prices_grow_old_by_market(void **state)
+{
+    (void)state;
+    const int64_t day_us = 86400 * RB_US_PER_S, now_us = 1000 * day_us;
+    struct rb_offer o = {.market = RB_MARKET_ON_DEMAND, .fetched_at_us = now_us - 30 * day_us};
+    assert_false(rb_offer_is_old(&o, now_us));
+    assert_true(rb_offer_is_old(&o, now_us + 1));
+    o.market = RB_MARKET_SPOT;
+    o.fetched_at_us = now_us - day_us;
+    assert_false(rb_offer_is_old(&o, now_us));
+    assert_true(rb_offer_is_old(&o, now_us + 1));
+    o.declared_free = true;
+    assert_false(rb_offer_is_old(&o, now_us + day_us));
+    o = (struct rb_offer){.fetched_at_us = -1}; // nobody knows
+    assert_false(rb_offer_is_old(&o, now_us));
+}
+
 static void test_written_catalogue_reads_back(void **state)
 {
     (void)state;
@@ -192,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_become_offers_in_canonical_order),
+        cmocka_unit_test(test_prices_grow_old_by_market),
         cmocka_unit_test(test_written_catalogue_reads_back),
         cmocka_unit_test(test_this_machine_is_added_in_its_place_once),
         cmocka_unit_test(test_disk_prices_are_those_of_the_zone_or_its_region),
