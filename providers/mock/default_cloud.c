@@ -1,9 +1,9 @@
 // The cloud that rbmock is without --cloud: a few GPU machines in two regions of EC2 and one of Compute Engine.
 // On-demand prices: AWS's us-east-1 list as of 2026-07-20; spot: that price less the 30-day average saving that the Spot
 // Instance Advisor of 2025-06-28 names for us-east-1. Both are taken for us-west-2 too. Disk: gp3 at $0.08 a GB-month of
-// 730 h. Compute Engine: us-central1 as of 2026-08-03, on demand as the sum of the parts that Google
-// prices (gcp_skus.h), with pd-balanced at $0.10 a GB-month. Boot delays are assumptions, not measurements: a median of 20 s to `running` and 45 s more to a login, 60 s and
-// 150 s for machines with 8 GPUs.
+// 730 h. Compute Engine: us-central1 as of 2026-08-03, on demand as the sum of the parts that Google prices (gcp_skus.h),
+// with pd-balanced at $0.10 a GB-month. Boot delays are assumptions, not measurements: a median of 20 s to `running` and
+// 45 s more to a login, 60 s and 150 s for machines with 8 GPUs.
 #include "providers/mock/cloud_config.h"
 
 static const char prices[] =
@@ -28,6 +28,7 @@ static const char prices[] =
     "aws/" r ",disk,,,,,,,0.000109589041,aws,2026-07-20T00:00:00Z\n"
     REGION("us-east-1") REGION("us-west-2")
 #undef REGION
+// clang-format off
 #define GCP(row) "gcp/us-central1," row ",gcp,2026-08-03T00:00:00Z\n"
     GCP("g2-standard-4,L4,1,24,4,16,on_demand,0.706824")
     GCP("g2-standard-4,L4,1,24,4,16,spot,0.397")
@@ -39,6 +40,7 @@ static const char prices[] =
     GCP("a2-highgpu-8g,A100,8,40,96,680,spot,15.424")
     "gcp/us-central1,disk,,,,,,,0.000136986301,gcp,2026-08-03T00:00:00Z\n";
 #undef GCP
+// clang-format on
 
 static const char behaviour[] = "format: rb-mock/1\n"
                                 "prices: built-in prices\n"
