@@ -13,7 +13,8 @@ import kill9  # noqa: E402
 from mock_cloud import MockCloud  # noqa: E402
 
 SPEED = 600
-LIMIT_US = 60 * 60 * 1000000  # executor/controller_nodes.c: from the boot, without a heartbeat
+LIMIT_US = 60 * 60 * 1000000  # from the boot, without a heartbeat
+SLACK_US = 3 * SPEED * 1000000  # this machine may be busy for three seconds
 
 
 def wait_for(what, seconds, condition):
@@ -43,7 +44,7 @@ def check(bin_dir, folder):
         for i in instances():
             lived_us = i["ended_us"] - i["ready_us"] if i["ready_us"] else 0
             assert i["cause"] == "guest", "%s ended by %s" % (i["id"], i["cause"])
-            assert 0 < lived_us <= LIMIT_US + SPEED * 1000000, "%s lived for %d s" % (i["id"], lived_us / 1e6)
+            assert 0 < lived_us <= LIMIT_US + SLACK_US, "%s lived for %d s" % (i["id"], lived_us / 1e6)
         return len(instances())
 
 
