@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -146,17 +147,48 @@ static bool open_db(const char *path, int flags, struct rb_journal *j, struct rb
     return exec(j, "PRAGMA trusted_schema=OFF", err);
 }
 
-static bool open_for_writing(const char *path, int flags, struct rb_journal **out, struct rb_err *err)
+static bool open_to_write(const char *path, struct rb_journal *j, struct rb_err *err)
 {
-    struct rb_journal *j = rb_xcalloc(1, sizeof *j);
-    j->lock_fd = -1;
-    if (!take_lock(path, &j->lock_fd, err) || !open_db(path, SQLITE_OPEN_READWRITE | flags, j, err) ||
-        !exec(j, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", err)) {
-        rb_journal_close(j);
-        return false;
-    }
-    *out = j;
-    return true;
+    return open_db(path, SQLITE_OPEN_READWRITE, j, err) &&
+           exec(j, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", err);
+}
+
+static bool fill(struct rb_journal *j, const struct rb_journal_meta *meta, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf version = RB_BUF_INIT;
+    rb_buf_printf(&version, "PRAGMA user_version=%d", RB_JOURNAL_SCHEMA);
+    char *insert = sqlite3_mprintf("INSERT INTO meta VALUES (%Q, %Q, %Q, %lld, %lld, %lld, -1, -1)", meta->run_id,
+                                   meta->plan_sha256, meta->owner, (long long)meta->started_unix_us,
+                                   (long long)meta->deadline_us, (long long)meta->budget_uusd);
+    const bool ok = exec(j, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", err) && exec(j, schema, err) &&
+                    exec(j, insert, err) && exec(j, rb_buf_str(&version), err) && exec(j, "COMMIT", err);
+    sqlite3_free(insert);
+    return ok;
+}
+
+// A journal with its meta row and nothing else, complete on disk.
+static bool make_file(const char *path, const struct rb_journal_meta *meta, struct rb_err *err)
+{
+    struct rb_journal j = {.lock_fd = -1};
+    unlink(path); // of one that was killed here
+    const bool ok = open_db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &j, err) && fill(&j, meta, err);
+    sqlite3_close(j.db);
+    return ok;
+}
+
+// Under its name a journal is whole: whoever is killed before leaves a run without one.
+static bool put_in_place(const char *from, const char *to, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(to);
+    if (rename(from, to) != 0)
+        return rb_err_set(err, RB_ERR_IO, "%s: %s", to, strerror(errno));
+    const int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool ok = dir >= 0 && fsync(dir) == 0;
+    if (!ok)
+        rb_err_set(err, RB_ERR_IO, "%s: %s", to, strerror(errno));
+    if (dir >= 0)
+        close(dir);
+    return ok;
 }
 
 bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, struct rb_journal **out,
@@ -164,17 +196,12 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
 {
     if (access(path, F_OK) == 0)
         return rb_err_set(err, RB_ERR_INVALID, "%s: exists already; go on with `rbrun resume`", path);
-    struct rb_journal *j;
-    if (!open_for_writing(path, SQLITE_OPEN_CREATE, &j, err))
-        return false;
-    RB_AUTO(rb_buf_finish) struct rb_buf version = RB_BUF_INIT;
-    rb_buf_printf(&version, "PRAGMA user_version=%d", RB_JOURNAL_SCHEMA);
-    char *insert = sqlite3_mprintf("INSERT INTO meta VALUES (%Q, %Q, %Q, %lld, %lld, %lld, -1, -1)", meta->run_id,
-                                   meta->plan_sha256, meta->owner, (long long)meta->started_unix_us,
-                                   (long long)meta->deadline_us, (long long)meta->budget_uusd);
-    const bool ok = exec(j, "BEGIN IMMEDIATE", err) && exec(j, schema, err) && exec(j, insert, err) &&
-                    exec(j, rb_buf_str(&version), err) && exec(j, "COMMIT", err);
-    sqlite3_free(insert);
+    RB_AUTO(rb_buf_finish) struct rb_buf fresh = RB_BUF_INIT;
+    rb_buf_printf(&fresh, "%s.new", path);
+    struct rb_journal *j = rb_xcalloc(1, sizeof *j);
+    j->lock_fd = -1;
+    const bool ok = take_lock(path, &j->lock_fd, err) && make_file(rb_buf_str(&fresh), meta, err) &&
+                    put_in_place(rb_buf_str(&fresh), path, err) && open_to_write(path, j, err);
     if (!ok) {
         rb_journal_close(j);
         return false;
@@ -182,15 +209,13 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
     *out = j;
     return true;
 }
-
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     if (access(path, F_OK) != 0)
         return rb_err_set(err, RB_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
-    struct rb_journal *j;
-    if (!open_for_writing(path, 0, &j, err))
-        return false;
-    if (!check_schema(j, path, err)) {
+    struct rb_journal *j = rb_xcalloc(1, sizeof *j);
+    j->lock_fd = -1;
+    if (!take_lock(path, &j->lock_fd, err) || !open_to_write(path, j, err) || !check_schema(j, path, err)) {
         rb_journal_close(j);
         return false;
     }
