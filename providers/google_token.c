@@ -7,6 +7,7 @@
 #include "providers/api_call.h"
 #include "providers/google_credentials.h"
 #include "providers/google_jwt.h"
+#include "providers/http.h"
 #include "providers/private_file.h"
 #include "providers/sigv4.h"
 
@@ -17,6 +18,7 @@
 static const char scope[] = "https://www.googleapis.com/auth/compute "
                             "https://www.googleapis.com/auth/cloud-billing.readonly";
 static const int64_t refresh_before_us = 225 * RB_US_PER_S; // as Google's libraries: 3 min 45 s
+#define MIN_SKEW_US (60 * RB_US_PER_S)                      // less is not what an assertion is refused for
 enum { TRIES = 3, MAX_TOKEN_LEN = 16384, MAX_LIFETIME_S = 86400 };
 
 struct waiter {
@@ -28,16 +30,17 @@ struct rb_google_tokens {
     const struct rb_loop *loop;
     const struct rb_google_credentials *credentials;
     struct rb_api *api;
-    char *token; // NULL: none
-    int64_t refresh_at_us, expires_at_us;
-    bool fetching;
+    char *token;                          // NULL: none
+    int64_t refresh_at_us, expires_at_us; // by the monotonic clock: the wall clock may be set meanwhile
+    int64_t skew_us;                      // Google's clock minus ours, once it complained
+    bool skew_learnt, fetching;           // skew_learnt: from the refusal of this very question
     struct waiter *waiters;
     int n_waiters;
 };
 
 static int64_t now_us(const struct rb_google_tokens *t)
 {
-    return t->loop->unix_us(t->loop->ctx);
+    return t->loop->now_us(t->loop->ctx);
 }
 
 void rb_google_token_forget(struct rb_google_tokens *t)
@@ -119,7 +122,23 @@ static enum rb_api_reaction judge_refusal(long status, const char *body, size_t 
                              : RB_ERR_DENIED,
                "status %ld: %s%s%s", status, error[0] ? error : "no reason given", description[0] ? ": " : "",
                description);
+    if (strcmp(error, "invalid_grant") == 0)
+        return RB_API_REFRESH; // among other things: the assertion's time is not theirs
     return status == 429 ? RB_API_SLOW_DOWN : transient ? RB_API_RETRY : RB_API_FAIL;
+}
+
+// An assertion says what time it is. If our clock is off, the next question is another one: this one has no better try.
+static bool learn_skew(void *authority, const struct rb_http_response *response, struct rb_err *err)
+{
+    struct rb_google_tokens *t = authority;
+    const int64_t peer_us = rb_http_date_us(response);
+    (void)err;
+    if (peer_us < 0 || t->credentials->identity != RB_GOOGLE_SERVICE_ACCOUNT)
+        return false;
+    const int64_t skew_us = peer_us - t->loop->unix_us(t->loop->ctx), change_us = skew_us - t->skew_us;
+    t->skew_learnt = change_us > MIN_SKEW_US || change_us < -MIN_SKEW_US;
+    t->skew_us = skew_us;
+    return false;
 }
 
 // --- the question ---
@@ -138,7 +157,7 @@ static bool put_assertion(const struct rb_google_tokens *t, struct rb_buf *out, 
         .key_id = c->key_id,
         .email = c->email,
         .scope = scope,
-        .unix_us = now_us(t),
+        .unix_us = t->loop->unix_us(t->loop->ctx) + t->skew_us,
     };
     RB_AUTO(rb_buf_finish) struct rb_buf assertion = RB_BUF_INIT;
     if (!rb_google_jwt_sign(&jwt, &assertion, err))
@@ -200,10 +219,17 @@ static void answer_all(struct rb_google_tokens *t, const struct rb_err *err)
     free(waiters);
 }
 
+static void fetch(struct rb_google_tokens *t);
+
 // A token that is about to expire serves to its last minute while there is no other.
 static void fetched(void *arg, const struct rb_err *err)
 {
     struct rb_google_tokens *t = arg;
+    if (err && t->skew_learnt) {
+        t->skew_learnt = false;
+        fetch(t);
+        return;
+    }
     if (err && t->token && now_us(t) >= t->expires_at_us)
         rb_google_token_forget(t);
     answer_all(t, err);
@@ -257,6 +283,7 @@ struct rb_google_tokens *rb_google_tokens_create(const struct rb_loop *loop, str
         .judge = judge_refusal,
         .authority = t,
         .authorise = authorise,
+        .renew = learn_skew,
     };
     t->api = rb_api_create(&api);
     return t;
