@@ -6,6 +6,7 @@
 #include "providers/gcp_encode.h"
 #include "providers/gcp_errors.h"
 #include "providers/gcp_launch.h"
+#include "providers/gcp_look.h"
 #include "providers/gcp_names.h"
 #include "providers/gcp_offers.h"
 #include "providers/gcp_preflight.h"
@@ -131,6 +132,14 @@ static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
     l->fn = fn;
     l->arg = arg;
     ask_page(l, NULL);
+}
+
+// --- look ---
+
+static void gcp_look(struct rb_provider *p, const char *id, rb_launch_fn *fn, void *arg)
+{
+    const struct gcp *gcp = p->state;
+    rb_gcp_look(gcp->client, gcp->region, id, fn, NULL, arg);
 }
 
 // --- terminate ---
@@ -278,6 +287,7 @@ const struct rb_provider_ops rb_provider_gcp = {
     .destroy = gcp_destroy,
     .launch = gcp_launch,
     .list = gcp_list,
+    .look = gcp_look,
     .preflight = gcp_preflight,
     .quotas = gcp_quotas,
     .terminate = gcp_terminate,

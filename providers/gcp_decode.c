@@ -127,8 +127,8 @@ static bool read_times(const struct rb_node *item, struct rb_instance *out, stru
         !read_instant(item, "lastStartTimestamp", &started_us, err) ||
         !read_instant(item, "lastStopTimestamp", &stopped_us, err))
         return false;
-    const bool ran = out->state != RB_INSTANCE_PENDING;
-    out->running_at_us = !ran ? -1 : started_us >= 0 ? started_us : created_us;
+    const bool runs = out->state == RB_INSTANCE_RUNNING; // one that ends may have been deleted before it ever ran
+    out->running_at_us = out->state == RB_INSTANCE_PENDING ? -1 : started_us < 0 && runs ? created_us : started_us;
     out->terminated_at_us = out->state == RB_INSTANCE_STOPPED ? stopped_us : -1;
     return true;
 }
@@ -205,6 +205,55 @@ bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, stru
         return false;
     const bool ok = read_instance(doc.root, region, arena, out, err);
     rb_doc_finish(&doc);
+    return ok;
+}
+
+// --- what was done to one ---
+
+// Source: "Operations": those of users are verbs, those of the system are named after what happened.
+static bool ends_instance(const char *type)
+{
+    static const char *const ends[] = {"delete", "stop", "compute.instances.preempted",
+                                       "compute.instances.deleteByMaxRunDuration",
+                                       "compute.instances.stopByMaxRunDuration"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (strcmp(type, ends[i]) == 0)
+            return true;
+    return false;
+}
+
+// It is billed from the end of its insert to the beginning of the first operation that ends it.
+static bool read_deed(const struct rb_node *item, struct rb_gcp_history *h, struct rb_err *err)
+{
+    const char *type = text(item, "operationType"), *status = text(item, "status");
+    int64_t inserted_us, ended_us;
+    if (!type || !status)
+        return missing(type ? "status" : "operationType", "a text", err);
+    if (!read_instant(item, "insertTime", &inserted_us, err) || !read_instant(item, "endTime", &ended_us, err))
+        return false;
+    h->is_known = true;
+    if (strcmp(type, "insert") == 0 && strcmp(status, "DONE") == 0 && !rb_node_member(item, "httpErrorStatusCode"))
+        h->running_at_us = ended_us;
+    h->preempted = h->preempted || strcmp(type, "compute.instances.preempted") == 0;
+    if (ends_instance(type) && inserted_us >= 0 && (h->ended_at_us < 0 || inserted_us < h->ended_at_us))
+        h->ended_at_us = inserted_us;
+    return true;
+}
+
+bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_history *inout,
+                           struct rb_err *err)
+{
+    struct rb_doc doc;
+    struct rb_gcp_history h = *inout;
+    if (!open_answer(body, n, "compute#operationList", &doc, err))
+        return false;
+    bool ok = true;
+    for (const struct rb_node *item = first_of(rb_node_member(doc.root, "items")); ok && item; item = item->next)
+        ok = read_deed(item, &h, err);
+    h.next_page = copy(arena, text(doc.root, "nextPageToken"));
+    rb_doc_finish(&doc);
+    if (ok)
+        *inout = h;
     return ok;
 }
 

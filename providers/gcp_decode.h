@@ -20,6 +20,15 @@ struct rb_gcp_operation {
 // Decoded values live in the arena. Errors of all of these: IO, naming the field.
 bool rb_gcp_decode_operation(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_operation *out,
                              struct rb_err *err);
+// When an instance ran, as the operations on it tell; gathered over the pages of their list.
+struct rb_gcp_history {
+    bool is_known;                      // there was an operation
+    bool preempted;                     // it was Spot; else nobody says what it was
+    int64_t running_at_us, ended_at_us; // -1: it never ran, nobody ended it. To begin with
+    const char *next_page;              // NULL: this was the last
+};
+bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_history *inout,
+                           struct rb_err *err);
 bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, struct rb_arena *arena,
                             struct rb_instance *out, struct rb_err *err);
 

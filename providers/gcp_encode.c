@@ -181,6 +181,22 @@ void rb_gcp_target_look(const char *project, const char *zone, const char *name,
     put_query(out, '?', "fields", "kind," INSTANCE_FIELDS);
 }
 
+// Operations name what they are about by the full URL, whatever endpoint was asked.
+void rb_gcp_target_history(const char *project, const char *zone, const char *name, const char *page,
+                           struct rb_buf *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf filter = RB_BUF_INIT;
+    rb_buf_printf(&filter, "targetLink=\"https://www.googleapis.com/compute/v1/projects/%s/zones/%s/instances/%s\"",
+                  project, zone, name);
+    put_zone(out, project, zone);
+    rb_buf_puts(out, "/operations");
+    put_query(out, '?', "filter", rb_buf_str(&filter));
+    put_query(out, '&', "fields",
+              "kind,items(operationType,status,insertTime,endTime,httpErrorStatusCode),nextPageToken");
+    if (page)
+        put_query(out, '&', "pageToken", page);
+}
+
 static void put_instances(const char *project, const char *filter, const char *page, struct rb_buf *out)
 {
     put_aggregated(project, "instances", filter, page, out);

@@ -19,6 +19,9 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
 // Every part of a path is percent-encoded.
 void rb_gcp_target_instance(const char *project, const char *zone, const char *name, struct rb_buf *out);
 void rb_gcp_target_look(const char *project, const char *zone, const char *name, struct rb_buf *out);
+// The operations on the instance of that name. page NULL: the first.
+void rb_gcp_target_history(const char *project, const char *zone, const char *name, const char *page,
+                           struct rb_buf *out);
 void rb_gcp_target_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
 void rb_gcp_target_wait(const char *project, const char *zone, const char *operation, struct rb_buf *out);
 // All zones of the project at once; run_id NULL: of any run. page NULL: the first.

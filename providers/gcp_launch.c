@@ -6,6 +6,7 @@
 #include "providers/digest.h"
 #include "providers/gcp_decode.h"
 #include "providers/gcp_encode.h"
+#include "providers/gcp_look.h"
 #include "providers/gcp_names.h"
 
 #include <stdlib.h>
@@ -120,17 +121,34 @@ static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *er
     return rb_gcp_decode_instance(body, n, l->region, &l->arena, &l->instance, err);
 }
 
+// Not there, and it never will be: did it never come, or has it ended? Spot is preempted within seconds, another process
+// may have asked for it first, our own caller may have seen it in a listing and ended it. What was made and ended was
+// launched, and has a bill: no reason to make another one.
+static void history_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+{
+    struct launch *l = arg;
+    struct rb_err refusal = l->doubt;
+    if (err && err->code != RB_ERR_NOT_FOUND) {
+        unknown(l, err);
+    } else if (!err && instance->terminated_at_us >= 0) {
+        l->fn(l->arg, NULL, instance);
+        destroy(l);
+    } else if (refusal.code == RB_ERR_NONE) {
+        rb_err_set(&refusal, RB_ERR_IO, "it was made and is not there, and nobody says that it ended");
+        unknown(l, &refusal);
+    } else {
+        refusal.code = RB_ERR_CAPACITY;
+        leave_zone(l, &refusal);
+    }
+}
+
 static void not_there(struct launch *l, const struct rb_err *look_err)
 {
-    struct rb_err err = l->doubt.code ? l->doubt : *look_err;
-    if (!l->over) {
-        unknown(l, &err);
-        return;
-    }
-    if (l->doubt.code == RB_ERR_NONE) // Spot: preempted within seconds; to the caller as if there had been no room
-        rb_err_set(&err, RB_ERR_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
-    err.code = RB_ERR_CAPACITY;
-    leave_zone(l, &err);
+    if (l->over)
+        rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->name, zone(l)), history_known, destroy,
+                         l);
+    else
+        unknown(l, l->doubt.code ? &l->doubt : look_err);
 }
 
 static void looked(void *arg, const struct rb_err *err)

@@ -54,6 +54,7 @@ struct rb_instance {
     const char *private_address;  // what other nodes see
     const char *instance_type, *zone, *region;
     enum rb_market market;
+    bool market_unknown;          // ended, and nobody says any more
     const char *token;            // NULL if the cloud does not say
     const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL if faded
     int64_t running_at_us;        // unix; billing start as the cloud says; -1 unknown

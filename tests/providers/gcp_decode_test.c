@@ -70,7 +70,7 @@ static void states(void **state)
         snprintf(body, sizeof body, AT("%s", ", \"creationTimestamp\": \"2026-01-01T12:00:00Z\""), cases[c].status);
         assert_true(rb_gcp_decode_instance(body, strlen(body), "us-central1", &arena, &i, NULL));
         assert_int_equal(i.state, cases[c].state);
-        assert_true(i.running_at_us == (i.state == RB_INSTANCE_PENDING ? -1 : NOON_US));
+        assert_true(i.running_at_us == (i.state == RB_INSTANCE_RUNNING ? NOON_US : -1)); // the others may never have run
         if (i.state == RB_INSTANCE_STOPPED)
             assert_string_equal(i.state_reason, cases[c].status);
         assert_null(i.address);

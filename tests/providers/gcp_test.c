@@ -57,6 +57,13 @@
         .status = 200, .body = INSTANCE_IN("us-central1-a", "rb-x", "RUNNING", "\"rb-launch\": \"l2\"") \
     }
 #define NOT_THERE ERROR(404, "notFound")
+#define DEED(type, rest) \
+    "{\"operationType\":\"" type "\",\"status\":\"DONE\",\"insertTime\":\"2026-01-01T12:00:00.000Z\"" rest "}"
+#define INSERT_DEED DEED("insert", ",\"endTime\":\"2026-01-01T11:00:00.000Z\"")
+#define HISTORY(items)                                                                      \
+    {                                                                                       \
+        .status = 200, .body = "{\"kind\":\"compute#operationList\",\"items\":[" items "]}" \
+    }
 #define LISTED(items, rest)                                                                                     \
     {                                                                                                           \
         .status = 200, .body = "{\"kind\": \"compute#instanceAggregatedList\", \"items\": {" items "}" rest "}" \
@@ -88,7 +95,7 @@ struct told {
     struct rb_err err;
     char ids[256], type[64];
     enum rb_instance_state state;
-    int64_t uusd_per_hour;
+    int64_t uusd_per_hour, running_at_us, terminated_at_us;
 };
 
 struct world {
@@ -116,6 +123,8 @@ static void on_launch(void *arg, const struct rb_err *err, const struct rb_insta
     snprintf(t->ids, sizeof t->ids, "%s", i->id);
     snprintf(t->type, sizeof t->type, "%s", i->instance_type);
     t->state = i->state;
+    t->running_at_us = i->running_at_us;
+    t->terminated_at_us = i->terminated_at_us;
 }
 
 static void on_list(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
@@ -404,13 +413,32 @@ static void an_operation_that_never_ends_is_undecided(void **state)
     finish(&w);
 }
 
-static void what_was_made_and_is_gone_again_is_no_capacity(void **state)
+// It has a bill, and another one would be a second one.
+static void what_was_made_and_is_gone_again_was_launched(void **state)
+{
+    (void)state;
+    static const struct step ends[] = {HISTORY(INSERT_DEED "," DEED("delete", "")),
+                                       HISTORY(DEED("compute.instances.preempted", "") "," INSERT_DEED)};
+    for (size_t i = 0; i < N_OF(ends); i++) {
+        struct world w;
+        const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE, ends[i]};
+        launch(&w, steps, 5, &in_zone);
+        assert_false(w.told.failed);
+        assert_int_equal(w.told.state, RB_INSTANCE_TERMINATED);
+        assert_int_equal(w.told.terminated_at_us - w.told.running_at_us, INT64_C(3600000000));
+        expect_line(&w, 4,
+                    "GET /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations?filter=targetLink");
+        finish(&w);
+    }
+}
+
+static void what_was_made_and_is_not_there_without_an_end_is_undecided(void **state)
 {
     (void)state;
     struct world w;
-    const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE};
-    launch(&w, steps, 4, &in_zone);
-    expect_refused(&w, RB_ERR_CAPACITY, "is gone again");
+    const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE, HISTORY(INSERT_DEED)};
+    launch(&w, steps, 5, &in_zone);
+    expect_refused(&w, RB_ERR_UNKNOWN_OUTCOME, "nobody says that it ended");
     finish(&w);
 }
 
@@ -453,11 +481,12 @@ static void operations_that_leave_it_open_are_settled_by_looking(void **state)
     const struct step ends[] = {FAILED("INTERNAL_ERROR"), FAILED("RESOURCE_ALREADY_EXISTS"), FAILED("NEVER_HEARD_OF")};
     for (size_t i = 0; i < N_OF(ends); i++) {
         struct world w;
-        const struct step there[] = {TOKEN, INSERTED, ends[i], THERE}, gone[] = {TOKEN, INSERTED, ends[i], NOT_THERE};
+        const struct step there[] = {TOKEN, INSERTED, ends[i], THERE},
+                          gone[] = {TOKEN, INSERTED, ends[i], NOT_THERE, HISTORY("")};
         launch(&w, there, 4, &in_zone);
         expect_launched(&w, "rb-x.us-central1-a");
         finish(&w);
-        launch(&w, gone, 4, &in_zone);
+        launch(&w, gone, 5, &in_zone);
         expect_refused(&w, RB_ERR_CAPACITY, "");
         finish(&w);
     }
@@ -974,7 +1003,8 @@ int main(void)
         cmocka_unit_test(waiting_may_fail_while_the_machine_comes),
         cmocka_unit_test(waiting_that_fails_leaves_the_zone_undecided),
         cmocka_unit_test(an_operation_that_never_ends_is_undecided),
-        cmocka_unit_test(what_was_made_and_is_gone_again_is_no_capacity),
+        cmocka_unit_test(what_was_made_and_is_gone_again_was_launched),
+        cmocka_unit_test(what_was_made_and_is_not_there_without_an_end_is_undecided),
         cmocka_unit_test(operations_that_failed),
         cmocka_unit_test(operations_that_leave_it_open_are_settled_by_looking),
         cmocka_unit_test(inserts_that_are_refused),
