@@ -230,7 +230,6 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     struct rb_controller *c = call->c;
     struct rb_controller_node *n = call->node;
     const bool ours = n->has_row && n->row.attempt == call->attempt;
-    const int infra = call->infra;
     rb_controller_end_call(call);
     if (c->dead || !ours)
         return;
@@ -238,9 +237,9 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     const bool open = n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS;
     if (!err && open) {
         rb_controller_settle_launch(n, instance);
-    } else if (!err) { // a listing was faster; the same token can only give the same instance
+    } else if (!err) { // a listing was faster, and may have shown another one
         if (strcmp(instance->id, n->row.instance_id) != 0)
-            rb_controller_add_orphan(c, infra, instance->id);
+            rb_controller_adopt_stray(n, instance);
     } else if (open) {
         switch (err->code) {
         case RB_ERR_CAPACITY:
@@ -369,6 +368,35 @@ void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_i
     else
         rb_controller_end_node(n);
     rb_controller_observe(n, instance);
+}
+
+static int lowest_attempt(const struct rb_controller *c, int node)
+{
+    int lowest = 0;
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *n = rb_controller_launch_at(c, i);
+        if (n->has_row && n->id == node && n->row.attempt < lowest)
+            lowest = n->row.attempt;
+    }
+    return lowest;
+}
+
+void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    struct rb_launch_row row = n->row;
+    for (int i = 0; i < rb_controller_n_launches(c); i++)
+        if (strcmp(rb_controller_launch_at(c, i)->row.instance_id, instance->id) == 0)
+            return; // listed before, and known by now
+    rb_controller_note(c, "fault", "node %d: its launch made a second instance, %s; ending it", n->id, instance->id);
+    row.attempt = lowest_attempt(c, n->id) - 1;
+    row.state = RB_LAUNCH_SENT;
+    row.token[0] = row.instance_id[0] = row.address[0] = row.private_address[0] = '\0';
+    row.running_us = row.ready_us = row.terminate_us = row.gone_us = -1;
+    row.running_unix_us = row.terminated_unix_us = -1;
+    row.cost_uusd = 0;
+    rb_controller_supersede(c, &row, &n->billing);
+    rb_controller_settle_launch(c->superseded[c->n_superseded - 1], instance);
 }
 
 static void tell_refused(void *arg)

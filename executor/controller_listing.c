@@ -58,11 +58,15 @@ static struct rb_controller_node *node_of(struct rb_controller *c, const struct 
 {
     for (int k = 0; k < rb_controller_n_launches(c); k++) {
         struct rb_controller_node *n = rb_controller_launch_at(c, k);
-        if (!n->has_row)
+        if (n->has_row && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
+            return n;
+    }
+    for (int k = 0; k < rb_controller_n_launches(c); k++) {
+        struct rb_controller_node *n = rb_controller_launch_at(c, k);
+        if (!n->has_row || n->row.attempt < 0) // a stray's launch is another's
             continue;
         if ((i->launch_id && strcmp(i->launch_id, n->row.launch_id) == 0) ||
-            (i->token && strcmp(i->token, n->row.token) == 0) ||
-            (n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0))
+            (i->token && strcmp(i->token, n->row.token) == 0))
             return n;
     }
     return NULL;
@@ -118,7 +122,7 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
     struct rb_err err;
-    if (n->other_market || strcmp(market, n->row.market) == 0)
+    if (n->other_market || instance->market_unknown || strcmp(market, n->row.market) == 0)
         return true;
     n->other_market = true; // said once
     const int offer = offer_on(n, instance->market);
@@ -238,6 +242,8 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
         n->listing = number;
         n->absent = 0;
         rb_controller_observe(n, instance);
+    } else if (n && strcmp(n->row.instance_id, instance->id) != 0) {
+        rb_controller_adopt_stray(n, instance);
     } else if (alive && ours && instance->state != RB_INSTANCE_STOPPING) {
         rb_controller_add_orphan(c, infra, instance->id);
     }

@@ -360,7 +360,8 @@ bool rb_controller_nodes_settled(const struct rb_controller *c)
 {
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
+        if (n->launching || // a listing was faster; what its call is still about to do must be seen
+            (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED))
             return false;
     }
     return true;

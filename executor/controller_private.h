@@ -168,6 +168,9 @@ void rb_controller_send_launch(struct rb_controller_node *n); // INTENT, SENT or
 void rb_controller_settle_launch(struct rb_controller_node *n,
                                  const struct rb_instance *instance); // it exists
 void rb_controller_refused(struct rb_controller_node *n);             // REFUSED: tell the engine after a while
+// One launch may make two instances where it is tried in zone after zone, and a copy of a request that was refused in one
+// arrives after all. The other one gets a row of its own, numbered below zero: it is ended, and billed.
+void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance);
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_nodes.c

@@ -36,7 +36,7 @@ enum rb_launch_state {
 };
 const char *rb_launch_state_name(enum rb_launch_state s);
 
-// One request for one node. The key is (node, attempt).
+// One request for one node. The key is (node, attempt); attempt below zero: an instance beside the one that was asked for.
 struct rb_launch_row {
     int node, attempt, offer;
     enum rb_launch_state state;

@@ -59,7 +59,7 @@ void virtual_loop_finish(struct virtual_loop *v)
     v->n = v->cap = 0;
 }
 
-bool virtual_loop_step(struct virtual_loop *v)
+static int earliest(const struct virtual_loop *v)
 {
     int first = -1;
     for (int i = 0; i < v->n; i++) {
@@ -68,6 +68,12 @@ bool virtual_loop_step(struct virtual_loop *v)
             (t->at_us == v->timers[first].at_us && t->id < v->timers[first].id))
             first = i;
     }
+    return first;
+}
+
+bool virtual_loop_step(struct virtual_loop *v)
+{
+    const int first = earliest(v);
     if (first < 0)
         return false;
     const struct virtual_timer fired = v->timers[first];
@@ -75,4 +81,13 @@ bool virtual_loop_step(struct virtual_loop *v)
     v->now_us = fired.at_us;
     fired.fn(fired.arg);
     return true;
+}
+
+bool virtual_loop_step_until(struct virtual_loop *v, int64_t at_us)
+{
+    const int first = earliest(v);
+    if (first >= 0 && v->timers[first].at_us <= at_us)
+        return virtual_loop_step(v);
+    v->now_us = at_us > v->now_us ? at_us : v->now_us;
+    return false;
 }

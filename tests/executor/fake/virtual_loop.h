@@ -24,6 +24,8 @@ void virtual_loop_init(struct virtual_loop *v);
 void virtual_loop_finish(struct virtual_loop *v);
 // Fires the earliest timer, ties by order of registration. false: there is none.
 bool virtual_loop_step(struct virtual_loop *v);
+// Likewise, if it is due by then; false: it is not, and it is that late now.
+bool virtual_loop_step_until(struct virtual_loop *v, int64_t at_us);
 int64_t virtual_loop_unix_us(const struct virtual_loop *v);
 
 #endif
