@@ -9,6 +9,7 @@ failed may need its command more than once. It is printed, and its folder kept.
 """
 import argparse
 import concurrent.futures
+import glob
 import json
 import os
 import random
@@ -107,7 +108,7 @@ class Soak(kill9.Crash):
                 ended_well = self.controller(argv, kills.pop(0) if kills else None)
                 if ended_well and not kills:
                     return True
-                if os.path.isdir(state) and os.listdir(state):
+                if self.journals():  # else it ended before anything was launched
                     argv = ["resume", "--state-dir", state]
                 if ended_well:
                     return True
@@ -117,12 +118,17 @@ class Soak(kill9.Crash):
                         return False
                 time.sleep(self.draw.choice((0, 0.5, 3)))
 
+    def journals(self):
+        return glob.glob(os.path.join(self.folder, "state", "*", "journal.db"))
+
     def report(self):
+        if not self.journals():
+            return {"run": "", "nodes": [], "cost_uusd": {"actual": 0}, "leak_check": {}}
         done = self.run(["rbrun", "report", "--json", "--state-dir", os.path.join(self.folder, "state")])
         return json.loads(done.stdout)
 
     def check_money(self, report):
-        mine = [i for i in self.cloud.ledger()["instances"] if i["tags"].get("rb:run-id") == report["run"]]
+        mine = self.cloud.ledger()["instances"]  # nobody else has launched anything here
         left = [i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")]
         known = {n["id"]: n["cost_uusd"] for n in report["nodes"]}
         unknown = [i["id"] for i in mine if i["id"] not in known]
@@ -135,6 +141,8 @@ class Soak(kill9.Crash):
 
     def count_lost_reports(self, run):
         """Epochs of trials whose checkpoint was saved that do not stand in the journal, with what was measured."""
+        if not run:
+            return 0
         db = sqlite3.connect(os.path.join(self.folder, "state", run, "journal.db"))
         events = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
         reported = {(e["trial"], e["attempt"], e["resource"]): e["metric"] for e in events if e["event"] == "report"}

@@ -180,7 +180,7 @@ static void close_controller(struct run *r)
 
 static void step_until(struct run *r, int64_t at_us, bool even_if_finished)
 {
-    while (r->cloud.v.now_us < at_us && (even_if_finished || !r->finished) && virtual_loop_step(&r->cloud.v))
+    while ((even_if_finished || !r->finished) && virtual_loop_step_until(&r->cloud.v, at_us))
         ;
 }
 
@@ -292,7 +292,8 @@ static void check_money(struct run *r)
     for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
         r->out->cloud_uusd += rb_cloud_bill(i, soak_cloud_now_us(&r->cloud)).total_uusd;
-        r->out->launched_twice += !is_answered_for(r, i, rows, n);
+        if (i->cause != RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone may have been tried
+            r->out->launched_twice += !is_answered_for(r, i, rows, n);
     }
 }
 
