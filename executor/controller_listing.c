@@ -121,17 +121,18 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
 {
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
-    struct rb_err err;
+    struct rb_err err = {0};
     if (n->other_market || instance->market_unknown || strcmp(market, n->row.market) == 0)
         return true;
     n->other_market = true; // said once
     const int offer = offer_on(n, instance->market);
-    rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s%s", n->id, n->row.instance_id, n->row.market,
-                       market,
-                       offer < 0 ? ", whose price the plan does not name: it is ended, and billed as asked" : "");
-    if (offer < 0) {
+    rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s", n->id, n->row.instance_id, n->row.market,
+                       market);
+    if (offer < 0) { // billed as asked
+        rb_err_set(&err, RB_ERR_PRICE, "the cloud gave %s instead of %s, at a price that the plan does not name",
+                   market, n->row.market);
         if (rb_controller_node_exists(n))
-            rb_controller_lose(n, "it is not what was asked for");
+            rb_controller_never_ready(n, &err);
         return false;
     }
     n->row.offer = offer;

@@ -360,6 +360,63 @@ static void says_so_when_the_last_listing_is_partial(void **state)
     fake_run_finish(&r);
 }
 
+static void a_market_without_a_price_is_given_up(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.other_market = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_PRICE);
+    assert_true(talked_of(&r, "asked for on_demand, got spot"));
+    assert_true(r.cloud.n_instances <= 6);
+    fake_run_finish(&r);
+}
+
+static void another_market_is_billed_as_what_it_is(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    struct rb_offer offers[2] = {r.plan->offers[0], r.plan->offers[0]};
+    offers[1].market = RB_MARKET_SPOT;
+    offers[1].rate.uusd_per_hour = 1000000;
+    r.plan->offers = offers;
+    r.plan->n_offers = 2;
+    r.cloud.faults.other_market = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    r.billing.rate.uusd_per_hour = 1000000;
+    const struct rb_report report = report_of(&r);
+    assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    assert_string_equal(report.nodes[0].market, "spot");
+    fake_run_finish(&r);
+}
+
+// Machines that die while nobody is there, without a word: the launcher would knock for ever.
+static void gives_up_ready_nodes_that_do_not_answer_any_more(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    fake_run_step_until(&r, 40 * 1000000);
+    fake_run_close(&r);
+    const int n_instances = r.cloud.n_instances;
+    r.cloud.faults.silent = true;
+    fake_run_open(&r);
+    fake_run_step_until(&r, r.v.now_us + 3 * MINUTE_US);
+    assert_true(talked_of(&r, "cannot be reached again"));
+    r.cloud.faults.silent = false;
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_true(r.cloud.n_instances >= n_instances + 3);
+    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    fake_run_finish(&r);
+}
+
 // --- trials that fail
 
 static void kills_and_restarts_what_hangs(void **state)
@@ -440,6 +497,9 @@ int main(void)
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),
         cmocka_unit_test(says_loudly_that_it_may_not_end_a_node_and_asks_on),
         cmocka_unit_test(says_so_when_the_last_listing_is_partial),
+        cmocka_unit_test(a_market_without_a_price_is_given_up),
+        cmocka_unit_test(another_market_is_billed_as_what_it_is),
+        cmocka_unit_test(gives_up_ready_nodes_that_do_not_answer_any_more),
         cmocka_unit_test(kills_and_restarts_what_hangs),
         cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),
         cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),

@@ -121,6 +121,7 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
         .address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .private_address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .instance_type = i->type,
+        .market = i->cloud->faults.other_market ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND,
         .token = i->token,
         .run_id = i->run_id,
         .launch_id = i->launch_id,
@@ -148,6 +149,8 @@ static int find(void *cloud, const char *address, const char **out_id)
 static enum fake_ground ground(void *cloud, int instance)
 {
     const struct fake_cloud *c = cloud;
+    if (c->faults.silent)
+        return FAKE_GROUND_SILENT;
     return c->instances[instance]->state == RB_INSTANCE_RUNNING ? FAKE_GROUND_UP : FAKE_GROUND_GONE;
 }
 

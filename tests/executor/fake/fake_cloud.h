@@ -19,6 +19,8 @@ struct fake_faults {
     int refused_ends;            // so many terminations, as not permitted
     bool never_boots;            // instances stay pending
     bool vanishing;              // terminated instances are listed no more
+    bool other_market;           // gives spot whatever was asked for
+    bool silent;                 // machines do not answer logins, and nobody says that they are gone
 };
 
 struct fake_instance {
