@@ -190,7 +190,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     n->looking = false;
     if (!err)
         rb_controller_observe(n, instance);
-    else if (err->code == RB_ERR_NOT_FOUND)
+    else if (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)
         n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
     rb_controller_check_over(c);
 }

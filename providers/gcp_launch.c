@@ -128,7 +128,10 @@ static void history_known(void *arg, const struct rb_err *err, const struct rb_i
 {
     struct launch *l = arg;
     struct rb_err refusal = l->doubt;
-    if (err && err->code != RB_ERR_NOT_FOUND) {
+    if (err && err->code == RB_ERR_DENIED && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
+        rb_err_set(&refusal, RB_ERR_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
+        leave_zone(l, &refusal);
+    } else if (err && err->code != RB_ERR_NOT_FOUND && err->code != RB_ERR_DENIED) {
         unknown(l, err);
     } else if (!err && instance->terminated_at_us >= 0) {
         l->fn(l->arg, NULL, instance);

@@ -426,8 +426,8 @@ static void what_was_made_and_is_gone_again_was_launched(void **state)
         assert_false(w.told.failed);
         assert_int_equal(w.told.state, RB_INSTANCE_TERMINATED);
         assert_int_equal(w.told.terminated_at_us - w.told.running_at_us, INT64_C(3600000000));
-        expect_line(&w, 4,
-                    "GET /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations?filter=targetLink");
+        scripted_expect_begin(
+            &w.s, 4, "GET /compute/v1/projects/" GOOGLE_PROJECT "/zones/us-central1-a/operations?filter=targetLink");
         finish(&w);
     }
 }
