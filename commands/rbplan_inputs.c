@@ -24,9 +24,9 @@ bool rb_plan_on_average(const struct rb_args *args)
 }
 
 // --deadline and friends are --set of the same keys; they come last and win.
-static int collect_overrides(const struct rb_args *args, struct rb_arena *arena, const char ***out)
+static int collect_overrides(const struct rb_args *args, int n_more, struct rb_arena *arena, const char ***out)
 {
-    const char **list = rb_arena_array(arena, (size_t)args->n_given + 1, sizeof *list), *text;
+    const char **list = rb_arena_array(arena, (size_t)(args->n_given + n_more) + 1, sizeof *list), *text;
     int n = 0;
     while ((text = rb_args_nth(args, "set", n)))
         list[n++] = text;
@@ -55,13 +55,27 @@ static bool deadline_from_now(struct rb_job *job, struct rb_err *err)
                          rb_format_instant(job->deadline_at_us, text));
 }
 
+static bool load_job(const char *path, const struct rb_args *args, const char *const *more, int n_more,
+                     struct rb_arena *arena, struct rb_job *out, struct rb_err *err)
+{
+    const char **overrides;
+    int n = collect_overrides(args, n_more, arena, &overrides);
+    for (int i = 0; i < n_more; i++)
+        overrides[n++] = more[i];
+    return rb_job_load(path, overrides, n, arena, out, err) && deadline_from_now(out, err);
+}
+
 bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err)
 {
+    return rb_plan_inputs_job_with(out, args, NULL, 0, err);
+}
+
+bool rb_plan_inputs_job_with(struct rb_plan_inputs *out, const struct rb_args *args, const char *const *more,
+                             int n_more, struct rb_err *err)
+{
     struct rb_plan_inputs in = {.job_path = args->args[0]};
-    const char **overrides;
     rb_arena_init(&in.arena);
-    int n = collect_overrides(args, &in.arena, &overrides);
-    if (!rb_job_load(in.job_path, overrides, n, &in.arena, &in.job, err) || !deadline_from_now(&in.job, err)) {
+    if (!load_job(in.job_path, args, more, n_more, &in.arena, &in.job, err)) {
         rb_arena_finish(&in.arena);
         return false;
     }
@@ -79,6 +93,18 @@ void rb_plan_inputs_finish(struct rb_plan_inputs *in)
     *in = (struct rb_plan_inputs){0};
 }
 
+bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const struct rb_args *args, const char *const *more,
+                              int n_more, struct rb_job *out, struct rb_err *err)
+{
+    struct rb_job job;
+    if (strcmp(in->job_path, "-") == 0)
+        return rb_err_set(err, RB_ERR_INVALID, "the job is read more than once: write it to a file, not to stdin");
+    if (!load_job(in->job_path, args, more, n_more, &in->arena, &job, err))
+        return false;
+    *out = job;
+    return true;
+}
+
 // --- files
 
 static const char *beside(struct rb_plan_inputs *in, const char *name)
@@ -89,8 +115,8 @@ static const char *beside(struct rb_plan_inputs *in, const char *name)
     return rb_arena_printf(&in->arena, "%.*s/%s", (int)(slash - in->job_path), in->job_path, name);
 }
 
-static bool read_file(struct rb_plan_inputs *in, const char *path, enum rb_import_format format,
-                      struct rb_import **out, struct rb_err *err)
+static bool read_file(struct rb_plan_inputs *in, const char *path, enum rb_import_format format, struct rb_import **out,
+                      struct rb_err *err)
 {
     struct rb_import_options options = {.format = format};
     if (in->n_imports > RB_PLAN_INPUTS_FILES)

@@ -26,6 +26,12 @@ struct rb_plan_inputs {
 bool rb_plan_on_average(const struct rb_args *args);
 // The job alone, with the command line's overrides. Owns: finish *out with rb_plan_inputs_finish.
 bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err);
+// The same, with overrides that come after those of the command line.
+bool rb_plan_inputs_job_with(struct rb_plan_inputs *out, const struct rb_args *args, const char *const *more, int n_more,
+                             struct rb_err *err);
+// The job once more, with overrides that come after those of the command line; it lives as long as *in. Not of stdin.
+bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const struct rb_args *args, const char *const *more, int n_more,
+                              struct rb_job *out, struct rb_err *err);
 // Then the profile and the prices; says on stderr which files were used.
 bool rb_plan_inputs_find(struct rb_plan_inputs *in, const struct rb_args *args, struct rb_err *err);
 void rb_plan_inputs_finish(struct rb_plan_inputs *in); // accepts a zeroed one

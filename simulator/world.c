@@ -29,7 +29,7 @@ struct world {
     int64_t now_us;
     int64_t n_events;
     int64_t first_full_us; // -1: no trial has reported R yet
-    bool advice_pending; // asked for in this instant
+    bool advice_pending;   // asked for in this instant
     bool done, failed;
     struct rb_err *err;
 };

@@ -88,6 +88,8 @@ def planned(p):
     yield "what-if", "scenarios", p.json("rbplan %s %s --json" % (bert, scenarios))
     yield "what-if", "an infeasible base", p.json("rbplan %s --deadline 10m %s --json" % (bert, scenarios))
     yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
+    yield "sim-compare", "rbsim", p.json("rbsim $ROOT/examples/resnet50-cifar10/job.yaml --nodes 2 --replicates 4 "
+                                         "--compare asha:static,asha:hypersched --json")
     *events, last = p.lines("rbrun plan.json --dry-run --json")
     yield from (("event", "dry run", e) for e in events)
     yield "dry-run", "rbrun", last
