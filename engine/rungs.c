@@ -162,3 +162,10 @@ bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct
                           s->type);
     return true;
 }
+
+bool rb_job_is_asynchronous(const struct rb_job *job)
+{
+    const struct rb_scheduler *s = &job->scheduler;
+    return strcmp(s->type, "asha") == 0 ||
+           (strcmp(s->type, "hyperband") == 0 && s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE);
+}

@@ -28,4 +28,8 @@ void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs con
 // Errors: sha with several brackets; more stages or trials than there can be.
 bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
 
+// Do its stages overlap? asha, hyperband side by side: several levels train at once, and who goes on depends on results, so
+// that only runs of the engine itself say what a plan takes (simulator/world_evaluate.h).
+bool rb_job_is_asynchronous(const struct rb_job *job);
+
 #endif

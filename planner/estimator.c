@@ -1,5 +1,6 @@
 #include "planner/estimator.h"
 
+#include "planner/async_runs.h"
 #include "planner/early.h"
 #include "planner/stage_samples.h"
 #include "simulator/sampler.h"
@@ -252,6 +253,8 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err)
 {
+    if (search->asynchronous)
+        return rb_async_estimate(search, candidate, out_stages, err);
     struct rb_stage_times *lent = search->times;
     struct rb_stage_times *own = lent || search->req->times ? NULL : rb_stage_times_create(RB_PILOT_SAMPLES);
     if (!lent)

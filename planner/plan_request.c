@@ -308,6 +308,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     fill_request(search, planner->name, &plan);
     if (!fill_stages(&a, result, &plan, err) || !fill_baselines(&a, &plan, err))
         return false;
+    plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, planner->name, arena);
     fill_fallbacks(&a);
     fill_images(&a, &plan);
@@ -383,7 +384,8 @@ static bool plan_in_phases(struct rb_search *search, const struct rb_planner *pl
         return false;
     *out = *result;
     phase->until = EARLY_UNTIL;
-    const bool ok = !search->req->early || planner != &rb_planner_optimal || rb_early_improve(search, out, err);
+    const bool ok = !search->req->early || search->asynchronous || planner != &rb_planner_optimal ||
+                    rb_early_improve(search, out, err);
     phase->until = 1;
     return ok;
 }

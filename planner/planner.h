@@ -50,6 +50,7 @@ struct rb_choice {
 struct rb_candidate {
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
+    int64_t admit_until_us; // of an asynchronous job: no configuration is started after; 0: as long as there are any
     struct rb_estimate estimate;
 };
 

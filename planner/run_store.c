@@ -9,6 +9,7 @@ struct entry {
     enum rb_run_kind kind;
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
+    int64_t admit_until_us;
     int64_t *values; // [2 n]: times, costs
     struct rb_runs runs;
     struct entry *next; // kept after it
@@ -48,7 +49,7 @@ static bool same_choice(const struct rb_choice *a, const struct rb_choice *b)
 
 static bool is_of(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan, int n)
 {
-    if (e->kind != kind || e->runs.n != n || e->n_stages != plan->n_stages)
+    if (e->kind != kind || e->runs.n != n || e->n_stages != plan->n_stages || e->admit_until_us != plan->admit_until_us)
         return false;
     for (int i = 0; i < plan->n_stages; i++) {
         if (!same_choice(&e->stages[i], &plan->stages[i]))
@@ -77,6 +78,7 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
         forget_first(store);
     e->kind = kind;
     e->n_stages = plan->n_stages;
+    e->admit_until_us = plan->admit_until_us;
     memcpy(e->stages, plan->stages, (size_t)plan->n_stages * sizeof *e->stages);
     e->values = rb_xcalloc(2 * (size_t)n, sizeof *e->values);
     memcpy(e->values, time_us, size);

@@ -7,6 +7,8 @@
 enum rb_run_kind {
     RB_RUN_REPLICATES, // every latency drawn
     RB_RUN_TABLES,     // one draw a trial
+    RB_RUN_WORLDS,     // of an asynchronous job: what its plans are compared by (planner/async_runs.h)
+    RB_RUN_UNSEEN,     // likewise, and what they are told by
 };
 
 struct rb_runs {

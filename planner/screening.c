@@ -1,5 +1,6 @@
 // The best of a list of candidates without scoring every one in full: a lower bound of their cost, or a first few
 // replicates, show which ones cannot win.
+#include "planner/async_runs.h"
 #include "planner/candidate_floor.h"
 
 #include <math.h>
@@ -7,6 +8,10 @@
 
 #define SCREEN_SAMPLES 256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
 #define SCREEN_SIGMA   4.0 // a candidate dropped wrongly once in 30000
+// Runs of asynchronous jobs are dear and differ much by who is promoted, which shared runs have in common: differences between
+// plans are far surer than either plan.
+#define ASYNC_SIGMA_P    2.5
+#define ASYNC_SIGMA_MEAN 0.5
 
 static double objective_stderr(const struct rb_search *search, const struct rb_estimate *estimate)
 {
@@ -18,7 +23,7 @@ static double objective_stderr(const struct rb_search *search, const struct rb_e
 static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
 {
     double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
-    return screened->p_both >= c - SCREEN_SIGMA * se;
+    return screened->p_both >= c - (search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA) * se;
 }
 
 // Both were screened on the same replicates, so their errors go together, and the sum of the two standard errors is a
@@ -26,7 +31,8 @@ static bool may_be_feasible(const struct rb_search *search, const struct rb_esti
 static bool may_be_better(const struct rb_search *search, const struct rb_estimate *screened,
                           const struct rb_estimate *best_screened)
 {
-    double margin = SCREEN_SIGMA * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
+    const double sigma = search->asynchronous ? ASYNC_SIGMA_MEAN : SCREEN_SIGMA;
+    double margin = sigma * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
     return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;
 }
 
@@ -53,6 +59,8 @@ bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate 
 
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
+    if (search->asynchronous)
+        return rb_search_score(search, candidate, RB_ASYNC_SCREENED, err);
     int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
     return rb_search_score(search, candidate, samples, err);
 }

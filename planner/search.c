@@ -1,5 +1,6 @@
 #include "planner/search.h"
 
+#include "planner/async_runs.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
 #include "planner/on_time.h"
@@ -59,8 +60,11 @@ static int count_planners(void)
 static bool set_up_laws(struct rb_search *s, struct rb_err *err)
 {
     double deviation_s;
-    s->by_laws = s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
-    if (s->req->objective != RB_OBJECTIVE_MIN_COST)
+    s->by_laws =
+        !s->asynchronous && s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
+    if (s->asynchronous)
+        s->why_not_by_laws = RB_ASYNC_WHY;
+    else if (s->req->objective != RB_OBJECTIVE_MIN_COST)
         s->why_not_by_laws = "the objective is min_time: no bound is computed for it";
     if (!s->by_laws)
         return true;
@@ -93,8 +97,8 @@ static void leave_out_lawless(struct rb_search *s)
         n_with_laws += s->sizes[i].n > 0 && rb_stage_times_apply(scenario, i, &why);
     }
     const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
-    if (n_with_laws == 0 || s->req->time_limit_us <= 0 || s->req->objective != RB_OBJECTIVE_MIN_COST ||
-        trials < (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+    if (s->asynchronous || n_with_laws == 0 || s->req->time_limit_us <= 0 ||
+        s->req->objective != RB_OBJECTIVE_MIN_COST || trials < (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
         return;
     for (int i = 0; i < scenario->n_offers; i++) {
         s->left_out[i] = s->sizes[i].n > 0 && !rb_stage_times_apply(scenario, i, &why);
@@ -107,7 +111,7 @@ static void leave_out_lawless(struct rb_search *s)
 bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
                     struct rb_err *err)
 {
-    struct rb_search s = {.req = req, .scenario = scenario};
+    struct rb_search s = {.req = req, .scenario = scenario, .asynchronous = rb_job_is_asynchronous(scenario->job)};
     s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
     for (int i = 0; i < scenario->n_offers; i++)
         s.sizes[i].n = rb_planner_sizes(scenario, i, s.sizes[i].gpus);
@@ -147,6 +151,43 @@ void rb_search_finish(struct rb_search *search)
     *search = (struct rb_search){0};
 }
 
+#define GUARDS 4 // steps from the confidence asked to certainty
+
+// A plan of an asynchronous job is found on some runs and told by others. Where these say that it keeps less than was asked,
+// the planner is asked for a surer one; runs are kept, so this costs little.
+static bool plan_asynchronous(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                              struct rb_err *err)
+{
+    const double asked = search->req->confidence;
+    bool ok = true, stands = false;
+    for (int step = 0; ok && !stands && step <= GUARDS; step++) {
+        search->guard = (1 - asked) * step / GUARDS;
+        for (int i = 0; i < search->scenario->n_offers; i++)
+            search->static_best[i].known = false;
+        ok = planner->plan(search, result, err) &&
+             (result->best.n_stages == 0 || rb_async_estimate(search, &result->best, NULL, err));
+        stands = !result->feasible || result->best.estimate.p_both >= asked;
+    }
+    search->guard = 0;
+    if (ok && result->best.n_stages > 0 && !(result->feasible && stands)) {
+        const double told = floor(1000 * result->best.estimate.p_both) / 1000;
+        result->feasible = false;
+        result->nearest_confidence = fmin(told, isnan(result->nearest_confidence) ? told : result->nearest_confidence);
+    }
+    return ok;
+}
+
+static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                struct rb_err *err)
+{
+    if (search->asynchronous)
+        return plan_asynchronous(search, planner, result, err);
+    if (!planner->plan(search, result, err))
+        return false;
+    // What was compared by means and probabilities is told with its quantiles.
+    return !search->by_laws || result->best.n_stages == 0 || rb_estimate_candidate(search, &result->best, NULL, err);
+}
+
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err)
 {
@@ -154,12 +195,8 @@ bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, 
     while (rb_planners[index] != planner)
         index++;
     if (!search->has_result[index]) {
-        struct rb_plan_result *result = &search->results[index];
-        if (!planner->plan(search, result, err))
+        if (!ask(search, planner, &search->results[index], err))
             return rb_err_prefix(err, "planner %s", planner->name);
-        // What was compared by means and probabilities is told with its quantiles.
-        if (search->by_laws && result->best.n_stages > 0 && !rb_estimate_candidate(search, &result->best, NULL, err))
-            return false;
         search->has_result[index] = true;
     }
     *out = &search->results[index];
@@ -259,6 +296,8 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    if (search->asynchronous)
+        return rb_async_compared(search, candidate, samples, out, err);
     *out = rb_run_store_find(search->runs, RB_RUN_REPLICATES, candidate, samples);
     if (*out)
         return true;
@@ -294,6 +333,8 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
+    if (search->asynchronous)
+        return rb_async_score(search, candidate, samples, err);
     search->n_evaluated++;
     if (req->out_of_time)
         return replicates_in_time(search, candidate, samples, err);
@@ -305,7 +346,7 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
 
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)
 {
-    return estimate->p_both >= search->req->confidence;
+    return estimate->p_both >= fmin(1, search->req->confidence + search->guard);
 }
 
 double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate)

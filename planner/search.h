@@ -18,6 +18,9 @@ struct rb_search {
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
     bool *left_out;                   // [n_offers]; it could, but only with replicates that the time limit leaves no room for
     int n_left_out;
+    bool asynchronous;                // candidates are played by the engine (planner/async_runs.h)
+    double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
+                                      // the last one found was told to keep less than that; see rb_search_plan
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
     const char *why_not_by_laws;      // else; NULL
     struct rb_stage_times *times;     // the request's, or own; by_laws only

@@ -3,6 +3,7 @@
 // shortest paths give good plans at once, exchanges improve them, branch and bound looks for what they missed; every
 // plan that becomes the best was scored by the exact evaluator, and the published planners' results are where it starts.
 // Method: planning study, section 5 (Lagrangian shortest paths, exchange, branch and bound on a separable objective).
+#include "planner/async_search.h"
 #include "planner/branch.h"
 #include "planner/exact.h"
 #include "planner/exchange.h"
@@ -170,6 +171,8 @@ static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out,
 
 static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
+    if (search->asynchronous)
+        return rb_async_plan(search, out, err);
     if (search->by_laws) {
         struct rb_exact_options opt = rb_exact_defaults();
         if (!rb_exact_plan(search, &opt, out, err))

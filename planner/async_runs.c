@@ -1,0 +1,117 @@
+#include "planner/async_runs.h"
+
+#include <stdlib.h>
+
+#define FIRST_UNSEEN (UINT32_C(1) << 22) // beyond the runs that plans are compared by
+
+// ---- a candidate as a plan
+
+static struct rb_plan plan_of(const struct rb_search *search, const struct rb_candidate *candidate,
+                              const struct rb_plan_stage *stages)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_scenario *s = search->scenario;
+    return (struct rb_plan){
+        .seed = req->seed,
+        .job = req->job,
+        .profile = req->profile,
+        .policy = req->job->policy,
+        .deadline_us = req->deadline_us,
+        .deadline_at_us = -1,
+        .budget_uusd = req->budget_uusd,
+        .admit_until_us = candidate->admit_until_us,
+        .confidence = req->confidence,
+        .stages = stages,
+        .n_stages = candidate->n_stages,
+        .offers = s->offers,
+        .n_offers = s->n_offers,
+        .catalog = req->catalog,
+    };
+}
+
+static struct rb_world_runs runs_asked(const struct rb_search *search, uint32_t first, int n)
+{
+    return (struct rb_world_runs){
+        .samples = n,
+        .first = first,
+        .threads = search->req->threads,
+        .deadline_us = search->req->deadline_us,
+        .budget_uusd = search->req->budget_uusd,
+    };
+}
+
+bool rb_async_play(const struct rb_search *search, const struct rb_candidate *candidate, uint32_t first, int n,
+                   struct rb_world_result *out, struct rb_world_phase *out_phases, struct rb_err *err)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    const struct rb_plan plan = plan_of(search, candidate, stages);
+    const struct rb_world_runs runs = runs_asked(search, first, n);
+    return rb_world_replicates(search->scenario, &plan, &runs, out, out_phases, err);
+}
+
+// ---- kept runs
+
+static bool find_runs(struct rb_search *search, const struct rb_candidate *candidate, enum rb_run_kind kind,
+                      uint32_t first, int n, const struct rb_runs **out, struct rb_err *err)
+{
+    *out = rb_run_store_find(search->runs, kind, candidate, n);
+    if (*out)
+        return true;
+    RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc((size_t)n, sizeof *results);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
+    if (!rb_async_play(search, candidate, first, n, results, NULL, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        values[i] = results[i].time_us;
+        values[n + i] = results[i].cost_uusd;
+    }
+    *out = rb_run_store_keep(search->runs, kind, candidate, n, values, values + n);
+    return true;
+}
+
+bool rb_async_compared(struct rb_search *search, const struct rb_candidate *candidate, int n,
+                       const struct rb_runs **out, struct rb_err *err)
+{
+    return find_runs(search, candidate, RB_RUN_WORLDS, 0, n < RB_ASYNC_COMPARED ? n : RB_ASYNC_COMPARED, out, err);
+}
+
+bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candidate, int n, const struct rb_runs **out,
+                     struct rb_err *err)
+{
+    return find_runs(search, candidate, RB_RUN_UNSEEN, FIRST_UNSEEN, n, out, err);
+}
+
+// ---- estimates
+
+bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    search->n_evaluated++;
+    if (!rb_async_compared(search, candidate, n, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
+}
+
+bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
+                       struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    if (!out_stages) {
+        if (!rb_async_unseen(search, candidate, req->samples, &runs, err))
+            return false;
+        candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+        return true;
+    }
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    const struct rb_plan plan = plan_of(search, candidate, stages);
+    const struct rb_world_runs asked = runs_asked(search, FIRST_UNSEEN, req->samples);
+    rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
+    return rb_world_evaluate(search->scenario, &plan, &asked, &candidate->estimate, out_stages, err);
+}

@@ -1,0 +1,33 @@
+// Plans of asynchronous jobs (rb_job_is_asynchronous), run by the engine in the virtual world. Plans are compared on a few
+// hundred runs and told by others, which no choice has seen: who is promoted makes runs differ so much that the best of many
+// plans looks better than it is on the runs it was chosen by.
+#ifndef RB_PLANNER_ASYNC_RUNS_H
+#define RB_PLANNER_ASYNC_RUNS_H
+
+#include "planner/search.h"
+#include "simulator/world_evaluate.h"
+
+#define RB_ASYNC_SCREENED 32  // runs that show most plans not to be worth more
+#define RB_ASYNC_COMPARED 256 // P within 0.028 at 0.95, two standard errors; the told runs settle it
+#define RB_ASYNC_WHY "asynchronous: promotions depend on results"
+
+// Runs first..first+n-1 of a candidate under the job's policy; common random numbers: each draw and each learning curve
+// depends on the run's number and not on the plan. out [n]; out_phases NULL or [n x n_stages].
+bool rb_async_play(const struct rb_search *search, const struct rb_candidate *candidate, uint32_t first, int n,
+                   struct rb_world_result *out, struct rb_world_phase *out_phases, struct rb_err *err);
+
+// Times and costs of the first n of the runs that plans are compared by (at most RB_ASYNC_COMPARED), or are told by; kept
+// with the search, and borrowed until the next call.
+bool rb_async_compared(struct rb_search *search, const struct rb_candidate *candidate, int n,
+                       const struct rb_runs **out, struct rb_err *err);
+bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candidate, int n, const struct rb_runs **out,
+                     struct rb_err *err);
+
+// How the candidate compares, into candidate->estimate: from the first n of those runs, at most RB_ASYNC_COMPARED.
+bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
+// As it is told: from the request's number of unseen runs; quantiles of the phases into out_stages if it is not NULL
+// ([n_stages]).
+bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
+                       struct rb_err *err);
+
+#endif

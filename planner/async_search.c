@@ -1,0 +1,385 @@
+#include "planner/async_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORTH       1e-3 // of the objective: what an exchange must gain
+#define SLACK_SIGMA 2.5  // a neighbour that keeps the constraints is dropped by the first few runs once in 160
+
+// ---- what a candidate is compared by
+
+// On common random numbers, so that the difference between two neighbours is far less uncertain than either.
+struct look {
+    double objective;
+    double p;      // of keeping both constraints
+    double surety; // by how many deviations of time or cost they are kept: tells plans apart that no run keeps
+};
+
+static double deviation(const int64_t *values, int n, double mean)
+{
+    double squares = 0;
+    for (int i = 0; i < n; i++)
+        squares += ((double)values[i] - mean) * ((double)values[i] - mean);
+    return n > 1 ? sqrt(squares / (n - 1)) : 0;
+}
+
+static double surety_of(const int64_t *values, int n, int64_t mean, int64_t limit)
+{
+    if (limit < 0)
+        return INFINITY;
+    return (double)(limit - mean) / fmax(1, deviation(values, n, (double)mean));
+}
+
+static bool look_at(struct rb_search *search, const struct rb_candidate *candidate, int n, struct look *out,
+                    struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    search->n_evaluated++;
+    if (!rb_async_compared(search, candidate, n, &runs, err))
+        return false;
+    const struct rb_estimate e = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    *out = (struct look){
+        .objective = rb_search_objective(search, &e),
+        .p = e.p_both,
+        .surety = fmin(surety_of(runs->time_us, runs->n, e.time_us.mean, req->deadline_us),
+                       surety_of(runs->cost_uusd, runs->n, e.cost_uusd.mean, req->budget_uusd)),
+    };
+    return true;
+}
+
+// ---- neighbours
+
+struct neighbours {
+    const struct rb_search *search;
+    const struct rb_candidate *from;
+    struct rb_candidate *items;
+    int n, cap;
+};
+
+static bool has_size(const struct rb_sizes *sizes, int gpus)
+{
+    for (int i = 0; i < sizes->n; i++) {
+        if (sizes->gpus[i] == gpus)
+            return true;
+    }
+    return false;
+}
+
+bool rb_async_fits(const struct rb_search *search, const struct rb_candidate *c)
+{
+    for (int i = 0; i < c->n_stages; i++) {
+        const struct rb_choice *choice = &c->stages[i];
+        const int per_node = rb_search_gpus_per_node(search, choice->offer);
+        const int most = rb_planner_max_nodes(search->req->job, &search->scenario->offers[choice->offer]);
+        if (choice->nodes < rb_nodes_per_trial(per_node, choice->gpus) || choice->nodes > most ||
+            !has_size(&search->sizes[choice->offer], choice->gpus))
+            return false;
+    }
+    return true;
+}
+
+static void add(struct neighbours *list, const struct rb_candidate *c)
+{
+    if (!rb_async_fits(list->search, c) ||
+        memcmp(c->stages, list->from->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0)
+        return;
+    if (list->n == list->cap) {
+        list->cap = list->cap ? 2 * list->cap : 64;
+        list->items = rb_xrealloc(list->items, (size_t)list->cap, sizeof *list->items);
+    }
+    list->items[list->n++] = *c;
+}
+
+static int moved_count(int nodes, int move)
+{
+    switch (move) {
+    case 0:
+        return nodes / 2;
+    case 1:
+        return nodes - 1;
+    case 2:
+        return nodes + 1;
+    default:
+        return 2 * nodes;
+    }
+}
+
+// Phases first..last own another number of nodes.
+static void add_counts(struct neighbours *list, int first, int last)
+{
+    for (int move = 0; move < 4; move++) {
+        struct rb_candidate c = *list->from;
+        for (int i = first; i <= last; i++) {
+            const struct rb_choice *choice = &c.stages[i];
+            const int least = rb_nodes_per_trial(rb_search_gpus_per_node(list->search, choice->offer), choice->gpus);
+            const int nodes = moved_count(choice->nodes, move);
+            c.stages[i].nodes = nodes > least ? nodes : least;
+        }
+        add(list, &c);
+    }
+}
+
+// The next smaller or larger size; the same where there is none.
+static int next_size(const struct rb_sizes *sizes, int gpus, int step)
+{
+    for (int i = 0; i < sizes->n; i++) {
+        if (sizes->gpus[i] == gpus && i + step >= 0 && i + step < sizes->n)
+            return sizes->gpus[i + step];
+    }
+    return gpus;
+}
+
+// Trials of levels first..last get the next size; a phase that could not hold one owns what one needs.
+static void add_sizes(struct neighbours *list, int first, int last)
+{
+    for (int step = -1; step <= 1; step += 2) {
+        struct rb_candidate c = *list->from;
+        for (int i = first; i <= last; i++) {
+            struct rb_choice *choice = &c.stages[i];
+            choice->gpus = next_size(&list->search->sizes[choice->offer], choice->gpus, step);
+            const int least = rb_nodes_per_trial(rb_search_gpus_per_node(list->search, choice->offer), choice->gpus);
+            choice->nodes = choice->nodes > least ? choice->nodes : least;
+        }
+        add(list, &c);
+    }
+}
+
+// Phases from `first` on own as many GPUs of another offer.
+static void add_offers(struct neighbours *list, int first)
+{
+    const struct rb_search *search = list->search;
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        struct rb_candidate c = *list->from;
+        if (search->sizes[offer].n == 0 || rb_search_is_outbid(search, offer))
+            continue;
+        const int per_node = rb_search_gpus_per_node(search, offer);
+        for (int i = first; i < c.n_stages; i++) {
+            const struct rb_choice *old = &list->from->stages[i];
+            const int gpus = old->nodes * rb_search_gpus_per_node(search, old->offer);
+            c.stages[i] = (struct rb_choice){offer, old->gpus, (gpus + per_node - 1) / per_node};
+        }
+        add(list, &c);
+    }
+}
+
+// The whole tail of phases changes before single ones do: what remains to be done falls with every phase.
+static void list_neighbours(struct neighbours *list)
+{
+    const int last = list->from->n_stages - 1;
+    for (int i = last; i >= 0; i--)
+        add_counts(list, i, last);
+    for (int i = last; i >= 0; i--)
+        add_sizes(list, i, last);
+    for (int i = 0; i < last; i++) {
+        add_counts(list, i, i);
+        add_sizes(list, i, i);
+    }
+    for (int i = 0; i <= last; i++)
+        add_offers(list, i);
+}
+
+// ---- exchanges
+
+static bool keeps(const struct rb_search *search, const struct look *l)
+{
+    const struct rb_estimate e = {.p_both = l->p};
+    return rb_search_feasible(search, &e);
+}
+
+static bool is_better(const struct rb_search *search, const struct look *a, const struct look *b)
+{
+    const bool a_keeps = keeps(search, a), b_keeps = keeps(search, b);
+    if (a_keeps != b_keeps)
+        return a_keeps;
+    if (!a_keeps)
+        return a->surety > b->surety + WORTH;
+    return a->objective < b->objective * (1 - WORTH);
+}
+
+// Could it be better on more runs than these few?
+static bool may_be_better(const struct rb_search *search, const struct look *few, const struct look *best_few,
+                          bool best_keeps)
+{
+    const double c = search->req->confidence;
+    if (!best_keeps)
+        return few->surety > best_few->surety;
+    return few->objective < best_few->objective && few->p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / RB_ASYNC_SCREENED);
+}
+
+struct position {
+    struct rb_candidate at;
+    struct look few, look;
+};
+
+static bool stand_at(struct rb_search *search, const struct rb_candidate *c, struct position *out, struct rb_err *err)
+{
+    out->at = *c;
+    return look_at(search, c, RB_ASYNC_SCREENED, &out->few, err) &&
+           look_at(search, c, RB_ASYNC_COMPARED, &out->look, err);
+}
+
+// The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
+static bool step(struct rb_search *search, const struct neighbours *list, int start, const struct position *now,
+                 struct position *out, int *out_found, struct rb_err *err)
+{
+    *out_found = -1;
+    for (int k = 0; k < list->n && !rb_search_out_of_time(search); k++) {
+        const int i = (start + k) % list->n;
+        struct position next = {.at = list->items[i]};
+        if (!look_at(search, &next.at, RB_ASYNC_SCREENED, &next.few, err))
+            return false;
+        if (!may_be_better(search, &next.few, &now->few, keeps(search, &now->look)))
+            continue;
+        if (!look_at(search, &next.at, RB_ASYNC_COMPARED, &next.look, err))
+            return false;
+        if (!is_better(search, &next.look, &now->look))
+            continue;
+        *out = next;
+        *out_found = i;
+        return true;
+    }
+    return true;
+}
+
+static void append(struct rb_candidate *path, int *n, const struct rb_candidate *c)
+{
+    if (*n == RB_ASYNC_PATH)
+        memmove(path, path + 1, (size_t)-- * n * sizeof *path);
+    path[(*n)++] = *c;
+}
+
+bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, struct rb_candidate *out_path,
+                       int *out_n, struct rb_err *err)
+{
+    struct position now, next;
+    int start = 0, found = 0;
+    if (!stand_at(search, from, &now, err))
+        return false;
+    *out_n = 0;
+    append(out_path, out_n, from);
+    while (found >= 0 && !rb_search_out_of_time(search)) {
+        struct neighbours list = {.search = search, .from = &now.at};
+        list_neighbours(&list);
+        const bool ok = list.n == 0 || step(search, &list, start % list.n, &now, &next, &found, err);
+        found = list.n == 0 ? -1 : found;
+        free(list.items);
+        if (!ok)
+            return false;
+        if (found < 0)
+            break;
+        start = found; // what helped once may help again
+        now = next;
+        append(out_path, out_n, &now.at);
+    }
+    return true;
+}
+
+// ---- the whole
+
+struct best {
+    bool exists;
+    struct rb_candidate candidate; // told, and as told it keeps the constraints
+};
+
+static bool offer(struct rb_search *search, struct best *best, const struct rb_candidate *c, bool *out_better,
+                  struct rb_err *err)
+{
+    struct rb_candidate told = *c;
+    *out_better = false;
+    if (!rb_async_estimate(search, &told, NULL, err))
+        return false;
+    if (told.estimate.p_both < search->req->confidence) {
+        rb_search_explain(search, "optimal", &told, "P=%.3f in runs that it was not chosen by", told.estimate.p_both);
+        return true;
+    }
+    *out_better = !best->exists || rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0;
+    if (!*out_better)
+        return true;
+    if (best->exists)
+        rb_search_explain_loss(search, "optimal", &best->candidate, &told);
+    *best = (struct best){true, told};
+    return true;
+}
+
+static bool offer_baselines(struct rb_search *search, struct best *best, struct rb_err *err)
+{
+    static const struct rb_planner *const baselines[] = {&rb_planner_static, &rb_planner_naive, &rb_planner_greedy};
+    bool better;
+    for (size_t i = 0; i < sizeof baselines / sizeof baselines[0]; i++) {
+        const struct rb_plan_result *result;
+        if (!rb_search_plan(search, baselines[i], &result, err) ||
+            (result->feasible && !offer(search, best, &result->best, &better, err)))
+            return false;
+    }
+    return true;
+}
+
+// The last one that keeps what it promises.
+static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
+                       struct rb_err *err)
+{
+    bool better = false;
+    for (int i = n - 1; i >= 0 && !better; i--) {
+        if (!offer(search, best, &path[i], &better, err))
+            return false;
+    }
+    return true;
+}
+
+// What the end of the path would need counts as well.
+static bool merge_nearest(struct rb_search *search, const struct rb_candidate *end, struct rb_plan_result *io,
+                          struct rb_err *err)
+{
+    struct rb_needs needs;
+    struct rb_plan_result own;
+    if (!rb_search_needs(search, end, &needs, err))
+        return false;
+    rb_needs_round(&needs, search->req, &own);
+    if (own.nearest_deadline_us >= 0 &&
+        (io->nearest_deadline_us < 0 || own.nearest_deadline_us < io->nearest_deadline_us))
+        io->nearest_deadline_us = own.nearest_deadline_us;
+    if (own.nearest_budget_uusd >= 0 &&
+        (io->nearest_budget_uusd < 0 || own.nearest_budget_uusd < io->nearest_budget_uusd))
+        io->nearest_budget_uusd = own.nearest_budget_uusd;
+    if (!isnan(own.nearest_confidence) && !(io->nearest_confidence >= own.nearest_confidence)) {
+        io->nearest_confidence = own.nearest_confidence;
+        io->best = *end;
+    }
+    return true;
+}
+
+static bool exchange_from(struct rb_search *search, const struct rb_candidate *start, struct best *best,
+                          struct rb_candidate *out_end, struct rb_err *err)
+{
+    struct rb_candidate path[RB_ASYNC_PATH];
+    int n;
+    if (!rb_async_exchange(search, start, path, &n, err))
+        return false;
+    *out_end = path[n - 1];
+    return offer_path(search, best, path, n, err);
+}
+
+bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct best best = {.exists = false};
+    struct rb_plan_result infeasible;
+    struct rb_candidate end;
+    if (!offer_baselines(search, &best, err))
+        return false;
+    const bool from_best = best.exists;
+    if (!from_best && !rb_static_nearest(search, &infeasible, err))
+        return false;
+    const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
+    if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
+        return false;
+    if (best.exists)
+        *out = rb_search_found(search, &best.candidate);
+    else if (start.n_stages > 0 && !merge_nearest(search, &end, &infeasible, err))
+        return false;
+    else
+        *out = infeasible;
+    out->bound = (struct rb_plan_bound){.why_not = RB_ASYNC_WHY};
+    return true;
+}
