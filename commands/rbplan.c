@@ -200,22 +200,25 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
     return true;
 }
 
-static const char *planner_asked(const struct rb_args *args)
-{
-    return rb_args_string(args, "planner", rb_plan_on_average(args) ? "mean" : "optimal");
-}
-
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
     if (pareto && what_if)
         return rb_err_set(err, RB_ERR_INVALID, "--pareto and --what-if answer different questions: run rbplan twice");
-    if (rb_plan_on_average(args) && (pareto || what_if || is_given(args, "planner")))
-        return rb_err_set(err, RB_ERR_INVALID, "--confidence mean has a planner of its own, which plans once: leave out "
-                                               "--planner, --pareto and --what-if");
     if (pareto && is_given(args, "planner"))
         return rb_err_set(err, RB_ERR_INVALID, "--pareto shows every planner: leave --planner out");
     return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
+}
+
+// Whether the flag or the job file says it: `mean` is no probability that another planner could work with.
+static bool check_on_average(const struct rb_args *args, const struct rb_job *job, struct rb_err *err)
+{
+    const bool elsewhere = is_given(args, "pareto") || is_given(args, "what-if") ||
+                           strcmp(rb_args_string(args, "planner", "mean"), "mean") != 0;
+    if (!job->on_average || !elsewhere)
+        return true;
+    return rb_err_set(err, RB_ERR_INVALID, "--confidence mean has a planner of its own, which plans once: leave out "
+                                           "--planner, --pareto and --what-if, or give a probability: --confidence 0.95");
 }
 
 // Without a single request there is no nearest one either: infeasible is an error like any other.
@@ -234,14 +237,15 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct stopwatch watch;
     struct rb_plan plan;
     struct rb_plan_result result;
-    if (!rb_job_check_supported(&in->job, err) || !rb_plan_inputs_find(in, args, err))
+    if (!check_on_average(args, &in->job, err) || !rb_job_check_supported(&in->job, err) ||
+        !rb_plan_inputs_find(in, args, err))
         return false;
     struct rb_plan_request req = request(args, in, &watch);
     if (rb_args_string(args, "pareto", NULL))
         return compare(rb_plan_pareto, args, &req, err);
     if (rb_args_nth(args, "what-if", 0))
         return compare(rb_plan_what_if, args, &req, err);
-    if (!rb_make_plan(&req, planner_asked(args), &in->arena, &plan, &result, err)) {
+    if (!rb_make_plan(&req, rb_args_string(args, "planner", rb_planner_default(&in->job)), &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))
             *err = io;

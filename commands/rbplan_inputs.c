@@ -18,11 +18,6 @@
 static const char *const override_flags[][2] = {
     {"deadline", "deadline"}, {"budget", "budget"}, {"confidence", "confidence"}, {"seed", "seed"}};
 
-bool rb_plan_on_average(const struct rb_args *args)
-{
-    return strcmp(rb_args_string(args, "confidence", ""), "mean") == 0;
-}
-
 // --deadline and friends are --set of the same keys; they come last and win.
 static int collect_overrides(const struct rb_args *args, int n_more, struct rb_arena *arena, const char ***out)
 {
@@ -34,8 +29,6 @@ static int collect_overrides(const struct rb_args *args, int n_more, struct rb_a
         text = rb_args_string(args, override_flags[i][0], NULL);
         if (text && strcmp(override_flags[i][0], "budget") == 0 && text[0] == '$')
             text++; // YAML wants the bare number
-        if (strcmp(override_flags[i][0], "confidence") == 0 && rb_plan_on_average(args))
-            continue;
         if (text)
             list[n++] = rb_arena_printf(arena, "%s=%s", override_flags[i][1], text);
     }

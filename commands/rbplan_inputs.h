@@ -22,8 +22,6 @@ struct rb_plan_inputs {
     int n_imports;
 };
 
-// --confidence mean: the deadline is to be kept on average. Then the job's own confidence stays as it is.
-bool rb_plan_on_average(const struct rb_args *args);
 // The job alone, with the command line's overrides. Owns: finish *out with rb_plan_inputs_finish.
 bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err);
 // The same, with overrides that come after those of the command line.

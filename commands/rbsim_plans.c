@@ -106,6 +106,7 @@ static void warn_if_changed(const struct rb_simulation *sim, const struct rb_pla
     job.deadline_at_us = plan->job->deadline_at_us;
     job.budget_uusd = plan->job->budget_uusd;
     job.confidence = plan->job->confidence;
+    job.on_average = plan->job->on_average;
     write_config(&job, &file);
     write_config(plan->job, &planned);
     if (strcmp(rb_buf_str(&file), rb_buf_str(&planned)) != 0)
@@ -235,7 +236,7 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
             err, RB_ERR_INVALID,
             "scheduler.type: %s: say which cluster: --nodes N, or a plan that rbplan made with --plan FILE",
             tuner->name);
-    if (rb_make_plan(&request, "optimal", &sim->in.arena, out, &result, err))
+    if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
         return true;
     struct rb_err io;
     if (err->code != RB_ERR_INFEASIBLE || !sim->json)

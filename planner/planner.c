@@ -15,6 +15,11 @@ const struct rb_planner *rb_planner_find(const char *name)
     return NULL;
 }
 
+const char *rb_planner_default(const struct rb_job *job)
+{
+    return job->on_average ? rb_planner_mean.name : rb_planner_optimal.name;
+}
+
 static int compare_int64(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);

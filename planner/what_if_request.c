@@ -184,6 +184,9 @@ static bool read_job(const struct rb_plan_request *base, const char *const *over
     rb_doc_finish(&doc);
     if (ok && out->deadline_at_us >= 0)
         return rb_err_set(err, RB_ERR_INVALID, "deadline: expected a duration such as 3h, got an instant");
+    if (ok && out->on_average)
+        return rb_err_set(err, RB_ERR_INVALID, "confidence: expected a probability above 0 and below 1, got mean, which "
+                                               "has a planner of its own: run rbplan --confidence mean");
     return ok;
 }
 

@@ -119,7 +119,8 @@ struct rb_job {
     int64_t deadline_us;     // duration from the start of rbrun; -1: none
     int64_t deadline_at_us;  // unix microseconds if an instant was given; else -1 (deadline_us is then filled by the main)
     int64_t budget_uusd;     // -1: none
-    double confidence;
+    double confidence;       // of `confidence: mean`: the default, which counts for nothing
+    bool on_average;         // `confidence: mean`: the mean time is to keep the deadline
     enum rb_objective objective;
     enum rb_drift on_drift;
 };

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_CONFIDENCE 0.95
+
 #define MAX_SEED     (INT64_C(1) << 53) // kept by every reader of JSON
 #define MAX_NAME_LEN 40                 // goes into tags and host names
 
@@ -213,14 +215,20 @@ static bool read_deadline(struct rb_map *m, struct rb_job *job, struct rb_err *e
     return rb_parse_instant(node->text, &job->deadline_at_us, &why) || rb_node_error(node, err, "%s", why.message);
 }
 
-static bool read_confidence(struct rb_map *m, double *out, struct rb_err *err)
+// A probability, or the word `mean`.
+static bool read_confidence(struct rb_map *m, struct rb_job *job, struct rb_err *err)
 {
-    double confidence;
-    if (!rb_keys_double(m, "confidence", 0, 1, 0.95, &confidence, err))
+    const struct rb_node *node = rb_map_get(m, "confidence");
+    const bool word = node && node->kind == RB_NODE_STRING;
+    double confidence = DEFAULT_CONFIDENCE;
+    if (word && strcmp(node->text, "mean") != 0)
+        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean, got \"%s\"", node->text);
+    if (!word && !rb_keys_double(m, "confidence", 0, 1, DEFAULT_CONFIDENCE, &confidence, err))
         return false;
     if (!(confidence > 0 && confidence < 1))
-        return rb_node_error(rb_map_get(m, "confidence"), err, "expected a probability above 0 and below 1");
-    *out = confidence;
+        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean");
+    job->confidence = confidence;
+    job->on_average = word;
     return true;
 }
 
@@ -228,7 +236,7 @@ static bool read_constraints(struct rb_map *m, struct rb_job *job, struct rb_err
 {
     int objective, on_drift;
     if (!read_deadline(m, job, err) || !rb_keys_money(m, "budget", -1, &job->budget_uusd, err) ||
-        !read_confidence(m, &job->confidence, err) ||
+        !read_confidence(m, job, err) ||
         !rb_keys_choice(m, "objective", rb_objective_names, rb_names_count(rb_objective_names), RB_OBJECTIVE_MIN_COST,
                         &objective, err) ||
         !rb_keys_choice(m, "on_drift", rb_drift_names, rb_names_count(rb_drift_names), RB_DRIFT_WARN, &on_drift, err))

@@ -91,7 +91,10 @@ static void write_constraints(const struct rb_job *job, struct rb_json *j)
     char budget[32];
     write_deadline(job, j);
     rb_json_kstring(j, "budget", job->budget_uusd >= 0 ? rb_format_money_exact(job->budget_uusd, budget) : NULL);
-    rb_json_kdouble(j, "confidence", job->confidence);
+    if (job->on_average)
+        rb_json_kstring(j, "confidence", "mean");
+    else
+        rb_json_kdouble(j, "confidence", job->confidence);
     rb_json_kstring(j, "objective", rb_objective_names[job->objective]);
     rb_json_kstring(j, "on_drift", rb_drift_names[job->on_drift]);
 }

@@ -267,6 +267,9 @@ static struct rb_job any_job(struct maker *m)
         j.policy_options = any_options(m);
     else
         rb_policy_options_read(NULL, j.policy, &j.policy_options, NULL);
+    j.on_average = coin(m);
+    if (j.on_average)
+        j.confidence = 0.95;
     j.envs = some_pairs(m, envs, (int)N_OF(envs), true, &j.n_envs);
     j.target = j.has_target ? any_double(m) : 0;
     j.data_uusd_per_gb = j.data_bytes ? between(m, 0, 1000000) : 0;
@@ -408,6 +411,7 @@ static void same_job(const struct rb_job *a, const struct rb_job *b)
     assert_true(a->deadline_us == b->deadline_us && a->deadline_at_us == b->deadline_at_us &&
                 a->budget_uusd == b->budget_uusd && a->objective == b->objective && a->on_drift == b->on_drift);
     same_double(a->confidence, b->confidence);
+    assert_true(a->on_average == b->on_average);
 }
 
 // --- properties ---
