@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ABSENT_LISTED_US    (10 * RB_US_PER_S)  // a node that was listed is missed for this long: lost
-#define ABSENT_NEW_US       (60 * RB_US_PER_S)  // clouds show a new instance late: tens of seconds were seen
+#define ABSENT_NEW_US       (300 * RB_US_PER_S) // clouds show a new instance late: minutes, on a bad day
 #define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
 
 static void copy(char *out, size_t size, const char *text)

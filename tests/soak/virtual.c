@@ -8,6 +8,7 @@
 #include "soak_run.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,16 @@ static void print_failure(const struct soak_options *options, const struct soak_
     fflush(stdout);
 }
 
+// The launcher of the test asserts what must never happen on a machine. Whoever aborts still says how to see it again.
+static char again[256];
+
+static void on_abort(int signal)
+{
+    (void)signal;
+    if (write(STDOUT_FILENO, again, strlen(again)) < 0)
+        _exit(1);
+}
+
 static void run_all(const struct arguments *a, bool is_gcp, const struct rb_mock_gcp_account *account,
                     const char *program, struct totals *t)
 {
@@ -106,6 +117,8 @@ static void run_all(const struct arguments *a, bool is_gcp, const struct rb_mock
         const struct soak_options options = {
             .seed = (uint64_t)(a->seed + k), .is_gcp = is_gcp, .account = account, .verbose = a->verbose};
         struct soak_outcome o;
+        snprintf(again, sizeof again, "FAILED: aborted\n  again: %s --runs 1 --cloud %s --seed %" PRIu64 " --verbose\n",
+                 program, is_gcp ? "gcp" : "ec2", options.seed);
         soak_run(&options, &o);
         if (!soak_outcome_is_good(&o))
             print_failure(&options, &o, program);
@@ -165,6 +178,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s [--runs N] [--seed S] [--cloud ec2|gcp] [--verbose]\n", argv[0]);
         return 2;
     }
+    signal(SIGABRT, on_abort);
     soak_random_seed(0);
     if (!rb_mock_gcp_account_generate(&account, &err)) {
         fprintf(stderr, "%s\n", err.message);
