@@ -23,6 +23,7 @@ struct drawing {
     int *lost; // numbers of nodes that were taken back
     int n_lost;
     const struct rb_plan *plan;
+    bool on_demand; // asynchronous: a start may pass several levels
 };
 
 static void finish(struct drawing *d)
@@ -44,26 +45,32 @@ static void know_trial(struct drawing *d, int trial)
 
 // ---- while it runs
 
+static void add_bar(struct drawing *d, const struct rb_gantt_bar *bar)
+{
+    if (d->n_bars == MOST_BARS)
+        return;
+    if (d->n_bars == d->bars_cap) {
+        d->bars_cap = d->bars_cap ? 2 * d->bars_cap : 256;
+        d->bars = rb_xrealloc(d->bars, (size_t)d->bars_cap, sizeof *d->bars);
+    }
+    d->bars[d->n_bars++] = *bar;
+}
+
 static void start(struct drawing *d, const struct rb_action *a, int64_t now_us)
 {
     know_trial(d, a->trial);
     d->open[a->trial] = d->n_bars;
-    for (int i = 0; i < a->n_slots && d->n_bars < MOST_BARS; i++) {
-        if (d->n_bars == d->bars_cap) {
-            d->bars_cap = d->bars_cap ? 2 * d->bars_cap : 256;
-            d->bars = rb_xrealloc(d->bars, (size_t)d->bars_cap, sizeof *d->bars);
-        }
-        d->bars[d->n_bars++] = (struct rb_gantt_bar){
-            .node = a->slots[i].node,
-            .gpus = a->slots[i].gpus,
-            .trial = a->trial,
-            .level = a->stage,
-            .start_us = now_us,
-            .end_us = -1,
-            .resource_start = a->resource_start,
-            .resource_end = a->resource_start,
-        };
-    }
+    for (int i = 0; i < a->n_slots; i++)
+        add_bar(d, &(struct rb_gantt_bar){
+                       .node = a->slots[i].node,
+                       .gpus = a->slots[i].gpus,
+                       .trial = a->trial,
+                       .level = a->stage,
+                       .start_us = now_us,
+                       .end_us = -1,
+                       .resource_start = a->resource_start,
+                       .resource_end = a->resource_start,
+                   });
 }
 
 static void end(struct drawing *d, int trial, int64_t resource, int64_t now_us, enum rb_gantt_end how)
@@ -77,6 +84,29 @@ static void end(struct drawing *d, int trial, int64_t resource, int64_t now_us, 
             d->bars[i].resource_end = resource;
     }
     d->open[trial] = -1;
+}
+
+// A trial that trains on has reached the next level: another shade.
+static void pass_level(struct drawing *d, int trial, int64_t resource, int64_t now_us)
+{
+    const int first = trial < d->n_trials ? d->open[trial] : -1;
+    if (first < 0 || d->bars[first].level + 1 >= d->plan->n_stages ||
+        resource != d->plan->stages[d->bars[first].level].resource_end)
+        return;
+    int n = 0;
+    while (first + n < d->n_bars && d->bars[first + n].trial == trial && d->bars[first + n].end_us < 0)
+        n++;
+    const int at = d->n_bars;
+    end(d, trial, resource, now_us, RB_GANTT_DONE);
+    for (int i = 0; i < n; i++) {
+        struct rb_gantt_bar next = d->bars[first + i];
+        next.level++;
+        next.start_us = now_us;
+        next.end_us = -1;
+        next.resource_start = next.resource_end = resource;
+        add_bar(d, &next);
+    }
+    d->open[trial] = d->n_bars > at ? at : -1;
 }
 
 static bool is_on(const struct drawing *d, int trial, int node)
@@ -130,6 +160,8 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
     if (event->kind == RB_EVENT_TRIAL_ENDED)
         end(d, event->trial, rb_engine_trial(e, event->trial)->resource, event->time_us,
             event->outcome == RB_OUTCOME_YIELDED ? RB_GANTT_GAVE_WAY : RB_GANTT_DONE);
+    if (event->kind == RB_EVENT_REPORT && d->on_demand)
+        pass_level(d, event->trial, event->resource, event->time_us);
     if (event->kind == RB_EVENT_NODE_LOST)
         lose_node(d, event->node, event->time_us);
     for (int i = 0; i < actions->n; i++) {
@@ -225,7 +257,9 @@ bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {
         struct rb_world_result r;
-        drawings[i] = (struct drawing){.phase = -1, .plan = &sim->variants[i].plan};
+        const struct rb_plan *plan = &sim->variants[i].plan;
+        const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+        drawings[i] = (struct drawing){.phase = -1, .plan = plan, .on_demand = tuner && tuner->on_demand};
         ok = watch(sim, &sim->variants[i], &drawings[i], &r, err);
         if (ok)
             describe(sim, &sim->variants[i], &drawings[i], &r, &sim->in.arena, &pictures[i]);

@@ -1,0 +1,63 @@
+// Means and paired differences against numbers worked out by hand and from tables of Student's distribution.
+#include "simulator/compare.h"
+
+#include "check.h"
+
+#include <math.h>
+
+static void near(double got, double expected, double tolerance)
+{
+    if (!(fabs(got - expected) <= tolerance))
+        fail_msg("got %.9g, expected %.9g", got, expected);
+}
+
+static void a_mean_has_students_interval(void **state)
+{
+    (void)state;
+    const double values[] = {1, 2, 3, 4, 5};
+    const struct rb_mean m = rb_mean_of(values, 5);
+    near(m.mean, 3, 1e-12);
+    near(m.sd, sqrt(2.5), 1e-12);
+    near(m.high - m.mean, 2.7764451 * sqrt(2.5 / 5), 1e-6); // t(0.975, 4)
+    near(m.mean - m.low, m.high - m.mean, 1e-12);
+    const struct rb_mean one = rb_mean_of(values, 1);
+    assert_true(one.n == 1);
+    near(one.low, 1, 0);
+    near(one.high, 1, 0);
+}
+
+static void pairs_are_compared_with_each_other(void **state)
+{
+    (void)state;
+    const double a[] = {2, 4, 6, 8, 10, 12}, b[] = {1, 2, 5, 6, 10, 13};
+    const struct rb_paired p = rb_paired_of(a, b, 6); // 1 2 1 2 0 -1
+    near(p.difference.mean, 5.0 / 6, 1e-12);
+    near(p.difference.sd, 1.1690452, 1e-6);
+    assert_int_equal(p.n_above, 4);
+    assert_int_equal(p.n_below, 1);
+    near(p.p_sign, 0.375, 1e-9); // 2 (1 + 5) / 2^5
+    near(p.p_t, 0.1411, 5e-4);   // t = 1.746 with 5 degrees of freedom
+}
+
+static void no_difference_is_certain(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3}, more[] = {2, 3, 4};
+    const struct rb_paired none = rb_paired_of(a, a, 3), always = rb_paired_of(more, a, 3),
+                           single = rb_paired_of(more, a, 1);
+    near(none.p_t, 1, 0);
+    near(none.p_sign, 1, 0);
+    near(always.p_t, 0, 0); // the same difference every time
+    near(always.p_sign, 0.25, 1e-12);
+    near(single.p_t, 1, 0); // one pair says nothing of its spread
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mean_has_students_interval),
+        cmocka_unit_test(pairs_are_compared_with_each_other),
+        cmocka_unit_test(no_difference_is_certain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
