@@ -294,6 +294,7 @@ static const struct rb_command replay_command = {
 };
 
 struct replay {
+    const struct rb_plan *plan;
     struct rb_engine *engine;
     struct rb_actions actions;
     struct rb_launch_row *launches;
@@ -304,11 +305,20 @@ struct replay {
     int n_events, n_orders, n_missing;
 };
 
+// What runs may be a stand-in, or on another market than was asked for: the engine need not know.
+static bool same_work(const struct rb_plan *plan, int offer, int launched)
+{
+    if (launched < 0 || launched >= plan->n_offers)
+        return false;
+    const struct rb_offer *a = &plan->offers[offer], *b = &plan->offers[launched];
+    return a->gpus == b->gpus && strcmp(a->accelerator, b->accelerator) == 0;
+}
+
 static bool launch_recorded(const struct replay *r, const struct rb_action *a)
 {
     for (int i = 0; i < r->n_launches; i++) {
         if (r->launches[i].node == a->node && r->launches[i].attempt == a->attempt)
-            return r->launches[i].offer == a->offer;
+            return same_work(r->plan, a->offer, r->launches[i].offer);
     }
     return false;
 }
@@ -382,7 +392,7 @@ static bool replay_all(struct look *l, struct replay *r, struct rb_err *err)
 static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(look_finish) struct look l = {0};
-    struct replay r = {0};
+    struct replay r = {.plan = &l.f.plan};
     (void)out_code;
     if (!look_open(&l, args, first_arg(args), err) || !rb_engine_create(&l.f.plan, &r.engine, err))
         return false;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "executor/run_dir.h"
 #include "executor/spend.h"
+#include "executor/stand_in.h"
 #include "providers/digest.h"
 
 #include <stdio.h>
@@ -55,6 +56,25 @@ static int most_nodes(const struct rb_plan *plan)
     return most;
 }
 
+// The dearest that may run for it, to its own end.
+static bool most_of_node(const struct rb_plan *plan, int offer, int64_t *out_uusd, struct rb_err *err)
+{
+    int64_t most_uusd = 0;
+    for (int k = 0, other; (other = rb_stand_in(plan, offer, k)) >= 0; k++) {
+        struct rb_billing billing;
+        if (!rb_spend_billing(plan, other, &billing, err)) {
+            if (k == 0)
+                return false;
+            continue; // what has no price is not launched
+        }
+        billing.data_uusd = 0; // read once, with or without us
+        const int64_t uusd = rb_bill_node(&billing, 0, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S).total_uusd;
+        most_uusd = uusd > most_uusd ? uusd : most_uusd;
+    }
+    *out_uusd = most_uusd;
+    return true;
+}
+
 // If this process and this machine never came back: the most that nodes can still cost before their own timers end them.
 static bool most_without_us(const struct rb_plan *plan, int64_t *out_uusd, struct rb_err *err)
 {
@@ -63,12 +83,10 @@ static bool most_without_us(const struct rb_plan *plan, int64_t *out_uusd, struc
         int64_t stage_uusd = 0;
         for (int k = 0; k < plan->stages[i].n_nodes; k++) {
             const struct rb_plan_nodes *nodes = &plan->stages[i].nodes[k];
-            struct rb_billing billing;
-            if (!rb_spend_billing(plan, nodes->offer, &billing, err))
+            int64_t node_uusd;
+            if (!most_of_node(plan, nodes->offer, &node_uusd, err))
                 return false;
-            billing.data_uusd = 0; // read once, with or without us
-            stage_uusd +=
-                nodes->count * rb_bill_node(&billing, 0, RB_SESSION_HARD_LIMIT_MIN * 60 * RB_US_PER_S).total_uusd;
+            stage_uusd += nodes->count * node_uusd;
         }
         most_uusd = stage_uusd > most_uusd ? stage_uusd : most_uusd;
     }

@@ -297,6 +297,9 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);
     c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
+    c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
+    for (int i = 0; i < config->plan->n_offers; i++)
+        c->offers[i].sold_out_us = -1;
     rb_arena_init(&c->arena);
     if (!rb_journal_meta(c->journal, &c->arena, &c->meta, err) || !rb_engine_create(config->plan, &c->engine, err) ||
         !rb_controller_replay(c, err)) {
@@ -358,6 +361,7 @@ void rb_controller_destroy(struct rb_controller *c)
     free(c->superseded);
     free(c->trials);
     free(c->orphans);
+    free(c->offers);
     free(c->listing);
     free(c->listed);
     free(c->left);

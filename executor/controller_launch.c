@@ -90,13 +90,13 @@ bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd)
     return c->meta.budget_uusd < 0 || spent + reserved + reserve_uusd <= c->meta.budget_uusd;
 }
 
-static void fill_row(struct rb_controller_node *n, const struct rb_action *a)
+static void fill_row(struct rb_controller_node *n, const struct rb_action *a, int chosen)
 {
-    const struct rb_offer *offer = &n->c->config.plan->offers[a->offer];
+    const struct rb_offer *offer = &n->c->config.plan->offers[chosen];
     n->row = (struct rb_launch_row){
         .node = a->node,
         .attempt = a->attempt,
-        .offer = a->offer,
+        .offer = chosen,
         .state = RB_LAUNCH_INTENT,
         .intent_us = rb_controller_now_us(n->c),
         .running_us = -1,
@@ -138,7 +138,8 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
     if (n->has_row)
         rb_controller_supersede(c, &n->row, &n->billing);
     n->has_row = false;
-    if (!rb_spend_billing(c->config.plan, a->offer, &n->billing, &err)) {
+    const int offer = rb_controller_choose_offer(n);
+    if (!rb_spend_billing(c->config.plan, offer, &n->billing, &err)) {
         rb_controller_fail(c, &err);
         return false;
     }
@@ -147,7 +148,8 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
         c->stop_reason = RB_STOP_BUDGET;
         return false;
     }
-    fill_row(n, a);
+    fill_row(n, a, offer);
+    rb_controller_say_stand_in(n);
     RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
     const bool born = !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
                                            keep_user_data(n, &user_data, &err));
@@ -186,16 +188,19 @@ static void not_launched(struct rb_controller_node *n, const struct rb_err *err)
     if (n->row.state != RB_LAUNCH_INTENT) // something was sent
         linger(n);
     n->row.state = RB_LAUNCH_REFUSED;
-    n->refusals++;
     if (!rb_controller_write_node(n))
         return;
     drop_user_data(n);
     rb_controller_note(c, "fault", "node %d: %s refused %s: %s", n->id, n->row.infra, n->row.instance_type,
                        err->message);
-    if (err->code == RB_ERR_CAPACITY)
+    if (err->code == RB_ERR_CAPACITY) {
+        rb_controller_sold_out(c, n->row.offer, rb_controller_now_us(c));
         rb_controller_refused(n);
-    else if (rb_controller_node_wanted(n))
+    } else if (err->code != RB_ERR_IO && rb_controller_is_stand_in(n)) {
+        rb_controller_set_aside(n, err);
+    } else if (rb_controller_node_wanted(n)) {
         rb_controller_fail(c, err);
+    }
 }
 
 // Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
@@ -211,16 +216,16 @@ static void unanswered(struct rb_controller_node *n, const struct rb_err *err)
     rb_controller_arm(n->c, &n->retry_timer, rb_controller_backoff_us(n->tries++), retry_launch, n);
 }
 
-// A refusal of a request that went out once is definite: the engine may ask for another node. If an earlier
-// copy may still arrive, only the same token is safe: two requests with it can never make two instances.
+// A refusal of a request that went out once is definite: the next offer may be asked. If an earlier copy may still
+// arrive, only the same token is safe: two requests with it can never make two instances.
 static void refused_now(struct rb_controller_node *n, const struct rb_err *err)
 {
-    const bool give_up = !rb_controller_node_wanted(n) || n->refusals + 1 >= n->c->config.capacity_retries;
+    const bool give_up = !rb_controller_node_wanted(n) || n->retries + 1 >= n->c->config.capacity_retries;
     if (!n->repeated || give_up) {
         not_launched(n, err);
         return;
     }
-    n->refusals++;
+    n->retries++;
     unanswered(n, err);
 }
 
@@ -397,30 +402,4 @@ void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_ins
     row.cost_uusd = 0;
     rb_controller_supersede(c, &row, &n->billing);
     rb_controller_settle_launch(c->superseded[c->n_superseded - 1], instance);
-}
-
-static void tell_refused(void *arg)
-{
-    struct rb_controller_node *n = arg;
-    n->retry_timer = 0;
-    if (rb_controller_node_wanted(n))
-        rb_controller_turn(n->c,
-                           (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
-}
-
-void rb_controller_refused(struct rb_controller_node *n)
-{
-    struct rb_controller *c = n->c;
-    if (!rb_controller_node_wanted(n))
-        return;
-    if (n->refusals >= c->config.capacity_retries) {
-        struct rb_err err = {0};
-        rb_err_set(&err, RB_ERR_CAPACITY,
-                   "%s has no %s (%s) after %d tries; resume later, or plan with other "
-                   "resources.instance_types or resources.infra",
-                   n->row.infra, n->row.instance_type, n->row.market, n->refusals);
-        rb_controller_fail(c, &err);
-        return;
-    }
-    rb_controller_arm(c, &n->retry_timer, rb_controller_backoff_us(n->refusals - 1), tell_refused, n);
 }

@@ -2,6 +2,7 @@
 //   controller.c          turns and the end of a run
 //   controller_timers.c   wake-ups, deadline, heartbeats
 //   controller_launch.c   from the intent to the instance
+//   controller_fallback.c which offer is asked for it
 //   controller_nodes.c    boot and end of a node
 //   controller_listing.c  what the clouds say exists
 //   controller_tasks.c    processes that may exist
@@ -18,6 +19,7 @@ enum {
     RB_CONTROLLER_ABSENT_LISTINGS = 3, // complete listings without an instance before its absence is believed
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that came up but could not be set up: the job's fault
     RB_CONTROLLER_SAVE_TRIES = 3,
+    RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is asked last by other nodes
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 10,       // copies of one request arrive this close to each other
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
@@ -46,9 +48,10 @@ struct rb_controller_node {
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
     int tries;                         // repeats of the launch or of the termination
-    int refusals;                      // launches the provider had no capacity for, this one included
+    int retries;                       // pauses because every offer was sold out, or of a launch that may not move on
     int absent;                        // complete listings in a row without it
     int64_t absent_since_us, acked_us; // this controller's time
+    int64_t exhausted_us;              // when the last pause began, -1: none yet
     uint64_t listing;                  // number of the listing that showed it last
     uint64_t retry_timer, boot_timer;
 };
@@ -91,6 +94,13 @@ struct rb_controller_orphan {
     bool ended;
 };
 
+// What launches learned about one of the plan's offers.
+struct rb_controller_offer {
+    int64_t sold_out_us; // when that was said last, -1: never
+    bool aside;          // cannot stand in at all: refused for another reason, or without a price
+    bool too_dear;       // the budget did not pay for it, and that was said
+};
+
 struct rb_controller {
     struct rb_controller_config config;
     struct rb_journal *journal;
@@ -112,6 +122,7 @@ struct rb_controller {
     int n_nodes;
     struct rb_controller_node **superseded; // [n_superseded]
     int n_superseded;
+    struct rb_controller_offer *offers; // [plan->n_offers]
     struct rb_controller_task **tasks; // open ones, in order of their start, [n_tasks]
     int n_tasks;
     struct rb_controller_trial *trials; // [n_trials]
@@ -167,11 +178,21 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
 void rb_controller_send_launch(struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS: the identical request
 void rb_controller_settle_launch(struct rb_controller_node *n,
                                  const struct rb_instance *instance); // it exists
-void rb_controller_refused(struct rb_controller_node *n);             // REFUSED: tell the engine after a while
 // One launch may make two instances where it is tried in zone after zone, and a copy of a request that was refused in one
 // arrives after all. The other one gets a row of its own, numbered below zero: it is ended, and billed.
 void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance);
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
+
+// controller_fallback.c
+int rb_controller_choose_offer(struct rb_controller_node *n);        // the offer to ask for it now
+void rb_controller_say_stand_in(struct rb_controller_node *n);       // if its launch asks for another than the plan
+bool rb_controller_is_stand_in(const struct rb_controller_node *n);  // its launch does, and it is still wanted
+void rb_controller_sold_out(struct rb_controller *c, int offer, int64_t at_us);
+void rb_controller_refused(struct rb_controller_node *n); // REFUSED: the next offer, at once or after a pause
+// Likewise, where what stood in was refused for good: it is not asked again in this run.
+void rb_controller_set_aside(struct rb_controller_node *n, const struct rb_err *err);
+// Pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.
+int rb_controller_rounds_before(const struct rb_controller_node *n);
 
 // controller_nodes.c
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new

@@ -32,7 +32,8 @@ static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row
         rb_controller_supersede(c, &n->row, &n->billing);
     n->row = *row;
     n->has_row = true;
-    n->refusals += n->row.state == RB_LAUNCH_REFUSED;
+    if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
+        rb_controller_sold_out(c, n->row.offer, n->row.intent_us);
     n->end_accepted = n->row.state == RB_LAUNCH_TERMINATING && n->row.terminated_unix_us >= 0;
     return rb_spend_billing(c->config.plan, n->row.offer, &n->billing, err);
 }
@@ -58,6 +59,9 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
             rb_controller_supersede(c, &c->nodes[i]->row, &c->nodes[i]->billing);
             c->nodes[i]->has_row = false; // the budget said no; it may say yes now
         }
+    for (int i = 0; i < c->n_nodes; i++)
+        if (rb_controller_node_wanted(c->nodes[i]))
+            c->nodes[i]->retries = rb_controller_rounds_before(c->nodes[i]);
     return true;
 }
 
