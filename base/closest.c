@@ -37,12 +37,25 @@ static int edit_distance(const char *a, int n, const char *b, int m)
     return rows[n % 3][m];
 }
 
+// "dead" is the beginning of "deadline" rather than a misspelt "seed".
+static const char *shortest_beginning_with(const char *word, size_t len, const char *const *names, int n)
+{
+    const char *best = NULL;
+    for (int i = 0; i < n && len >= 3; i++) {
+        if (names[i] && strncmp(names[i], word, len) == 0 && (!best || strlen(names[i]) < strlen(best)))
+            best = names[i];
+    }
+    return best;
+}
+
 const char *rb_closest(const char *word, const char *const *names, int n)
 {
     const size_t len = strlen(word);
     if (len == 0 || len > MAX_LEN)
         return NULL;
-    const char *best = NULL;
+    const char *best = shortest_beginning_with(word, len, names, n);
+    if (best)
+        return best;
     int best_distance = (int)(len + 2) / 3 + 1; // one edit for every three letters begun
     for (int i = 0; i < n; i++) {
         const size_t name_len = names[i] ? strlen(names[i]) : 0;

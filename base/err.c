@@ -138,6 +138,14 @@ static void print_json(const struct rb_err *err)
     rb_buf_finish(&out);
 }
 
+// "--deadline" and "--set scheduler.eta" have said the key already.
+static bool is_flag_of_key(const char *file, const char *key)
+{
+    const size_t n_file = strlen(file), n_key = strlen(key);
+    return strncmp(file, "--", 2) == 0 && n_file > n_key && strcmp(file + n_file - n_key, key) == 0 &&
+           strchr("- ", file[n_file - n_key - 1]) != NULL;
+}
+
 void rb_err_print(const struct rb_err *err, const char *tool, bool json)
 {
     if (json) {
@@ -155,7 +163,7 @@ void rb_err_print(const struct rb_err *err, const char *tool, bool json)
             rb_buf_printf(&line, ":%d", err->column);
         rb_buf_puts(&line, ": ");
     }
-    if (err->key[0])
+    if (err->key[0] && !is_flag_of_key(err->file, err->key))
         rb_buf_printf(&line, "%s: ", err->key);
     rb_buf_printf(&line, "%s\n", err->message);
     fwrite(line.data, 1, line.len, stderr);

@@ -106,14 +106,11 @@ static void sync_directory_of(const char *path)
         (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete all the same
 }
 
-static bool write_temporary(const char *tmp, const char *bytes, size_t n, struct rb_err *err)
+// Errors name the file that was asked for.
+static bool write_temporary(const char *tmp, const char *path, const char *bytes, size_t n, struct rb_err *err)
 {
     RB_AUTO(auto_close) int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return cannot_write(tmp, err);
-    if (!write_all(fd, bytes, n) || fsync(fd) != 0)
-        return cannot_write(tmp, err);
-    return true;
+    return (fd >= 0 && write_all(fd, bytes, n) && fsync(fd) == 0) || cannot_write(path, err);
 }
 
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err)
@@ -130,7 +127,7 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
     }
     RB_AUTO(rb_buf_finish) struct rb_buf tmp = RB_BUF_INIT;
     rb_buf_printf(&tmp, "%s.tmp", path);
-    if (!write_temporary(tmp.data, bytes, n, err)) {
+    if (!write_temporary(tmp.data, path, bytes, n, err)) {
         (void)unlink(tmp.data);
         return false;
     }

@@ -203,6 +203,8 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
+    if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
+        return rb_err_set(err, RB_ERR_INVALID, "--time-limit: expected a duration above 0, such as 10s");
     if (pareto && what_if)
         return rb_err_set(err, RB_ERR_INVALID, "--pareto and --what-if answer different questions: run rbplan twice");
     if (pareto && is_given(args, "planner"))

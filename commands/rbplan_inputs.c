@@ -15,8 +15,7 @@
 
 // --- the job
 
-static const char *const override_flags[][2] = {
-    {"deadline", "deadline"}, {"budget", "budget"}, {"confidence", "confidence"}, {"seed", "seed"}};
+static const char *const key_flags[] = {"deadline", "budget", "confidence", "seed"}; // named like the keys that they set
 
 // --deadline and friends are --set of the same keys; they come last and win.
 static int collect_overrides(const struct rb_args *args, int n_more, struct rb_arena *arena, const char ***out)
@@ -25,12 +24,12 @@ static int collect_overrides(const struct rb_args *args, int n_more, struct rb_a
     int n = 0;
     while ((text = rb_args_nth(args, "set", n)))
         list[n++] = text;
-    for (size_t i = 0; i < sizeof override_flags / sizeof override_flags[0]; i++) {
-        text = rb_args_string(args, override_flags[i][0], NULL);
-        if (text && strcmp(override_flags[i][0], "budget") == 0 && text[0] == '$')
+    for (size_t i = 0; i < sizeof key_flags / sizeof key_flags[0]; i++) {
+        text = rb_args_string(args, key_flags[i], NULL);
+        if (text && strcmp(key_flags[i], "budget") == 0 && text[0] == '$')
             text++; // YAML wants the bare number
         if (text)
-            list[n++] = rb_arena_printf(arena, "%s=%s", override_flags[i][1], text);
+            list[n++] = rb_arena_printf(arena, "--%s=%s", key_flags[i], text);
     }
     *out = list;
     return n;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool check_offer(const struct rb_offer *offer, int64_t now_us, const char *max_text, int64_t max_us,
@@ -15,10 +16,10 @@ static bool check_offer(const struct rb_offer *offer, int64_t now_us, const char
     return rb_err_set(
         err, RB_ERR_PRICE,
         "the price of %s %s (%s) is %s%s, and --max-price-age is %s: fetch it again with `rbprofile prices "
-        "update`, or allow more",
+        "update --infra %s`, or allow more",
         offer->infra, offer->instance_type, rb_market_name(offer->market),
         offer->fetched_at_us < 0 ? "of unknown age" : "of ",
-        offer->fetched_at_us < 0 ? "" : rb_format_instant(offer->fetched_at_us, fetched), max_text);
+        offer->fetched_at_us < 0 ? "" : rb_format_instant(offer->fetched_at_us, fetched), max_text, offer->infra);
 }
 
 static void warn_old(const struct rb_plan *plan, int64_t now_us)
@@ -32,13 +33,17 @@ static void warn_old(const struct rb_plan *plan, int64_t now_us)
         n_old++;
         oldest = !oldest || o->fetched_at_us < oldest->fetched_at_us ? o : oldest;
     }
-    char fetched[32];
-    if (oldest)
-        rb_warn(
-            "%d of %d prices behind this plan are old (over 30 days on demand, 1 day spot), the oldest, of %s %s (%s), "
-            "is of %s: fetch them again with `rbprofile prices update`",
-            n_old, plan->n_offers, oldest->infra, oldest->instance_type, rb_market_name(oldest->market),
-            rb_format_instant(oldest->fetched_at_us, fetched));
+    char fetched[32], which[64] = "the price behind this plan is old";
+    if (!oldest)
+        return;
+    rb_format_instant(oldest->fetched_at_us, fetched);
+    fetched[strcspn(fetched, "T")] = '\0'; // the day is enough
+    if (plan->n_offers > 1)
+        snprintf(which, sizeof which, "%d of %d prices behind this plan are old", n_old, plan->n_offers);
+    rb_warn("%s (over %d days on demand, %d day spot): %s %s, %s, of %s; fetch again with `rbprofile prices update "
+            "--infra %s`",
+            which, RB_OLD_ON_DEMAND_DAYS, RB_OLD_SPOT_DAYS, oldest->instance_type, rb_market_name(oldest->market),
+            oldest->infra, fetched, oldest->infra);
 }
 
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err)

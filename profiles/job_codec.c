@@ -223,10 +223,10 @@ static bool read_confidence(struct rb_map *m, struct rb_job *job, struct rb_err 
     double confidence = DEFAULT_CONFIDENCE;
     if (word && strcmp(node->text, "mean") != 0)
         return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean, got \"%s\"", node->text);
-    if (!word && !rb_keys_double(m, "confidence", 0, 1, DEFAULT_CONFIDENCE, &confidence, err))
+    if (!word && !rb_keys_double(m, "confidence", -DBL_MAX, DBL_MAX, DEFAULT_CONFIDENCE, &confidence, err))
         return false;
     if (!(confidence > 0 && confidence < 1))
-        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean");
+        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean, got %g", confidence);
     job->confidence = confidence;
     job->on_average = word;
     return true;

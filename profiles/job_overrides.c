@@ -156,12 +156,14 @@ static bool apply(struct rb_node *root, const char *override, struct rb_arena *a
 {
     const char *equals = strchr(override, '=');
     struct rb_doc *doc = rb_arena_alloc(arena, sizeof *doc);
-    doc->file =
-        rb_arena_printf(arena, "--set %.*s", equals ? (int)(equals - override) : (int)strlen(override), override);
+    const bool own_flag = strncmp(override, "--", 2) == 0;
+    doc->file = rb_arena_printf(arena, "%s%.*s", own_flag ? "" : "--set ",
+                                equals ? (int)(equals - override) : (int)strlen(override), override);
     struct patch p = {.arena = arena, .doc = doc, .err = err};
     if (!equals)
         return flag_error(&p, "expected key=value, for example --set scheduler.eta=4");
-    p.path = rb_arena_strndup(arena, override, (size_t)(equals - override));
+    const char *path = override + (own_flag ? 2 : 0);
+    p.path = rb_arena_strndup(arena, path, (size_t)(equals - path));
     return put(&p, root, equals + 1);
 }
 

@@ -22,6 +22,9 @@ static void offers_the_closest_name(void **state)
         {"eat", "eta"},
         {"mod", "mode"},
         {"metrics", "metric"},
+        {"dead", "deadline"}, // a beginning, although "seed" would be as close
+        {"sch", "scheduler"},
+        {"se", NULL},
         {"zzz", NULL},
         {"", NULL},
         {"x", NULL},

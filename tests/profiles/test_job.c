@@ -430,7 +430,7 @@ static void test_bad_resources_and_constraints(void **state)
         {0, "budget: [1]", 7, "budget", "dollars"},
         {0, "confidence: 1", 7, "confidence", "above 0 and below 1"},
         {0, "confidence: 0.0", 7, "confidence", "above 0 and below 1"},
-        {0, "confidence: 95", 7, "confidence", "in 0..1"},
+        {0, "confidence: 95", 7, "confidence", "above 0 and below 1, or mean, got 95"},
         {0, "confidence: median", 7, "confidence", "or mean, got \"median\""},
         {0, "confidence: .nan", 7, "confidence", "NaN and infinity"},
         {0, "objective: min_costs", 7, "objective", "did you mean \"min_cost\""},
