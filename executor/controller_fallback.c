@@ -183,7 +183,7 @@ void rb_controller_refused(struct rb_controller_node *n)
     struct rb_controller *c = n->c;
     if (!rb_controller_node_wanted(n))
         return;
-    if (!n->repeated && offer_on_sale(n) >= 0) { // a copy of a repeated request may still arrive
+    if (offer_on_sale(n) >= 0) {
         rb_controller_arm(c, &n->retry_timer, 0, tell_refused, n);
         return;
     }

@@ -115,7 +115,7 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
     rb_digest_hex(bytes, sizeof bytes, n->row.launch_id);
     n->tries = n->absent = 0;
     n->end_known = n->other_market = n->looking = n->forgotten = false;
-    n->absent_since_us = n->acked_us = -1;
+    n->absent_since_us = n->acked_us = n->unanswered_us = -1;
 }
 
 // What an earlier controller saw when it closed the run is no longer true.
@@ -174,10 +174,16 @@ static void retry_launch(void *arg)
         rb_controller_send_launch(n);
 }
 
+// Until then a request that nobody answered may still arrive. 0: all were answered.
+static int64_t late_until(const struct rb_controller_node *n)
+{
+    return n->unanswered_us < 0 ? 0 : n->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
+}
+
 static void linger(struct rb_controller_node *n)
 {
-    const int64_t us = (n->repeated ? RB_CONTROLLER_LATE_S : RB_CONTROLLER_COPY_S) * RB_US_PER_S;
-    const int64_t until_us = rb_controller_now_us(n->c) + us;
+    const int64_t copies_us = rb_controller_now_us(n->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
+    const int64_t until_us = late_until(n) > copies_us ? late_until(n) : copies_us;
     if (until_us > n->c->linger_until_us)
         n->c->linger_until_us = until_us;
 }
@@ -213,20 +219,19 @@ static void unanswered(struct rb_controller_node *n, const struct rb_err *err)
         rb_controller_note(n->c, "warning", "node %d: its launch is undecided (%s); asking again with the same token",
                            n->id, err->message);
     }
+    if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED) // these are answers
+        n->unanswered_us = rb_controller_now_us(n->c);
     rb_controller_arm(n->c, &n->retry_timer, rb_controller_backoff_us(n->tries++), retry_launch, n);
 }
 
-// A refusal of a request that went out once is definite: the next offer may be asked. If an earlier copy may still
+// A refusal is definite if every request was answered: the next offer may be asked. While an earlier one may still
 // arrive, only the same token is safe: two requests with it can never make two instances.
 static void refused_now(struct rb_controller_node *n, const struct rb_err *err)
 {
-    const bool give_up = !rb_controller_node_wanted(n) || n->retries + 1 >= n->c->config.capacity_retries;
-    if (!n->repeated || give_up) {
+    if (rb_controller_node_wanted(n) && rb_controller_now_us(n->c) < late_until(n))
+        unanswered(n, err);
+    else
         not_launched(n, err);
-        return;
-    }
-    n->retries++;
-    unanswered(n, err);
 }
 
 static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -334,7 +339,6 @@ void rb_controller_send_launch(struct rb_controller_node *n)
             unanswered(n, &err);
         return;
     }
-    n->repeated = n->row.state != RB_LAUNCH_INTENT;
     if (n->row.state == RB_LAUNCH_INTENT) {
         n->row.state = RB_LAUNCH_SENT;
         if (!rb_controller_write_node(n))

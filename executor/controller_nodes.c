@@ -13,7 +13,7 @@ struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int no
         struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
         n->c = c;
         n->id = c->n_nodes;
-        n->absent_since_us = n->acked_us = n->exhausted_us = -1;
+        n->absent_since_us = n->acked_us = n->exhausted_us = n->unanswered_us = -1;
         c->nodes[c->n_nodes++] = n;
     }
     return c->nodes[node];
@@ -40,7 +40,8 @@ void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row
                                      .billing = *billing,
                                      .absent_since_us = -1,
                                      .acked_us = -1,
-                                     .exhausted_us = -1};
+                                     .exhausted_us = -1,
+                                     .unanswered_us = -1};
     c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_controller_node *));
     c->superseded[c->n_superseded++] = n;
 }

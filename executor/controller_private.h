@@ -40,7 +40,6 @@ struct rb_controller_node {
     struct rb_launch_row row; // as journalled
     struct rb_billing billing;
     bool launching, ending;            // a call of the provider has not answered yet
-    bool repeated;                     // the request went out more than once: an earlier copy may still arrive
     bool end_accepted, end_not_found;  // what terminate answered last
     bool end_denied;                   // it was refused for good, and that was said
     bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
@@ -48,10 +47,11 @@ struct rb_controller_node {
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
     int tries;                         // repeats of the launch or of the termination
-    int retries;                       // pauses because every offer was sold out, or of a launch that may not move on
+    int retries;                       // pauses because every offer was sold out
     int absent;                        // complete listings in a row without it
     int64_t absent_since_us, acked_us; // this controller's time
     int64_t exhausted_us;              // when the last pause began, -1: none yet
+    int64_t unanswered_us;             // a request of its launch was on its way then, and never answered; -1: none
     uint64_t listing;                  // number of the listing that showed it last
     uint64_t retry_timer, boot_timer;
 };

@@ -137,9 +137,12 @@ static void repeat_node(struct rb_controller_node *n)
     if (!wanted && !rb_controller_record_end(c, n)) // an order to end it that found nothing to end yet
         return;
     switch (n->row.state) {
-    case RB_LAUNCH_INTENT:
     case RB_LAUNCH_SENT:
     case RB_LAUNCH_AMBIGUOUS:
+        n->unanswered_us = rb_controller_now_us(c); // of who was here before us
+        rb_controller_send_launch(n);
+        break;
+    case RB_LAUNCH_INTENT:
         rb_controller_send_launch(n);
         break;
     case RB_LAUNCH_REFUSED:

@@ -121,7 +121,7 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
         .address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .private_address = i->state == RB_INSTANCE_RUNNING ? address : NULL,
         .instance_type = i->type,
-        .market = i->cloud->faults.other_market ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND,
+        .market = i->cloud->faults.other_market ? RB_MARKET_SPOT : i->market,
         .token = i->token,
         .run_id = i->run_id,
         .launch_id = i->launch_id,
@@ -189,10 +189,14 @@ static void launch_arrives(void *arg)
     struct fake_cloud *c = l->cloud;
     c->n_launch_calls++;
     l->instance = by_token(c, l->copy.token);
+    if (l->instance < 0 && c->judge)
+        c->judge(c->judge_ctx, c, &l->copy, &l->err);
     if (l->instance >= 0) {
         const struct fake_instance *same = c->instances[l->instance];
         assert(strcmp(same->launch_id, l->copy.launch_id) == 0 && strcmp(same->type, l->copy.type) == 0 &&
                strcmp(same->owner, l->copy.owner) == 0 && strcmp(same->name, l->copy.name) == 0);
+    } else if (l->err.code) {
+        ; // judged
     } else if (c->faults.refuse_all != RB_ERR_NONE) {
         rb_err_set(&l->err, c->faults.refuse_all, "refused by the test");
     } else if (chance(c) < c->faults.capacity) {
@@ -218,11 +222,20 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
+    copy(l->copy.zone, sizeof l->copy.zone, wanted->zone);
+    l->copy.market = wanted->market;
     copy(l->copy.name, sizeof l->copy.name, tag(wanted, "Name"));
     copy(l->copy.run_id, sizeof l->copy.run_id, tag(wanted, "rb:run-id"));
     copy(l->copy.launch_id, sizeof l->copy.launch_id, tag(wanted, "rb:launch-id"));
     copy(l->copy.owner, sizeof l->copy.owner, tag(wanted, "rb:owner"));
-    if (chance(c) < c->faults.lost_request) {
+    const bool late = c->faults.late_request > 0 && chance(c) < c->faults.late_request;
+    if (late) {
+        struct later *same = rb_xcalloc(1, sizeof *same);
+        *same = *l;
+        same->session = UINT64_MAX; // nobody hears its answer
+        after(c, (int64_t)(60e6 * chance(c)), launch_arrives, same);
+    }
+    if (late || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
         after(c, 2000000, answer_launch, l);
     } else {

@@ -11,6 +11,7 @@
 
 struct fake_faults {
     double lost_request, lost_answer; // of launches and terminations
+    double late_request; // of launches: arrives within a minute, when its answer is waited for no more
     double capacity;                  // launches refused
     double partial_listing;
     double preemption_per_hour;
@@ -24,7 +25,8 @@ struct fake_faults {
 };
 
 struct fake_instance {
-    char id[32], token[65], launch_id[40], run_id[96], owner[96], name[64], type[64];
+    char id[32], token[65], launch_id[40], run_id[96], owner[96], name[64], type[64], zone[64];
+    enum rb_market market;
     enum rb_instance_state state;
     int64_t created_us, visible_us;              // loop time
     int64_t running_unix_us, terminated_unix_us; // -1: not
@@ -40,6 +42,9 @@ struct fake_cloud {
     struct fake_instance **instances; // [n_instances], never removed
     int n_instances;
     int n_launch_calls; // requests that arrived
+    // Asked about every new instance that is wanted; err set: it is refused. NULL: none is.
+    void (*judge)(void *ctx, const struct fake_cloud *c, const struct fake_instance *wanted, struct rb_err *err);
+    void *judge_ctx;
     uint64_t session;   // answers to earlier sessions are dropped
     uint64_t n_draws;
     int64_t queue_mean_us;

@@ -1,0 +1,385 @@
+// Offers that are sold out: who stands in, in which order, what it costs, and that nothing is ever launched twice.
+#include "fake_run.h"
+
+#include "executor/report.h"
+#include "executor/stand_in.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#define SECOND_US INT64_C(1000000)
+#define FAR_US    (600 * 60 * SECOND_US)
+
+// The plan's own, and what can stand in: listed in this order.
+enum { OWN, CRATE, ZONE_B, SPOT, N_OFFERS, OTHER_GPU = N_OFFERS, BIGGER, N_PRICES };
+
+static const struct rb_offer prices[N_PRICES] = {
+    [OWN] = {"mock/here/a", "box", "A", .gpus = 4, .rate = {3600000}, .source = "test"},
+    [CRATE] = {"mock/here/b", "crate", "A", .gpus = 4, .rate = {3000000}, .source = "test"},
+    [ZONE_B] = {"mock/here/b", "box", "A", .gpus = 4, .rate = {4100000}, .source = "test"},
+    [SPOT] = {"mock/here/a", "box", "A", .gpus = 4, .market = RB_MARKET_SPOT, .rate = {1234567}, .source = "test"},
+    [OTHER_GPU] = {"mock/here/a", "tin", "B", .gpus = 4, .rate = {100}, .source = "test"},
+    [BIGGER] = {"mock/here/a", "chest", "A", .gpus = 8, .rate = {100}, .source = "test"},
+};
+static const int fallbacks[] = {OTHER_GPU, CRATE, BIGGER, ZONE_B, SPOT};
+static const int in_turn[N_OFFERS] = {OWN, ZONE_B, SPOT, CRATE}; // the same type first
+
+// A market where some offers are sold out for a while.
+struct market {
+    struct fake_run r;
+    struct rb_offer offers[N_PRICES];
+    int64_t until_us[N_PRICES];         // sold out before; 0: on sale
+    enum rb_err_code refuses[N_PRICES]; // with this, always
+    int asked[4096], n_asked;           // offers of the launches that arrived, in order
+    int n_twins;                        // launches of a node that had an instance already
+};
+
+static int offer_of(const struct market *m, const struct fake_instance *i)
+{
+    for (int k = 0; k < N_PRICES; k++)
+        if (strcmp(m->offers[k].instance_type, i->type) == 0 && strcmp(m->offers[k].infra + 10, i->zone) == 0 &&
+            m->offers[k].market == i->market)
+            return k;
+    fail_msg("nobody offers %s in %s", i->type, i->zone);
+    return -1;
+}
+
+static void judge(void *ctx, const struct fake_cloud *c, const struct fake_instance *wanted, struct rb_err *err)
+{
+    struct market *m = ctx;
+    const int offer = offer_of(m, wanted);
+    assert_true(m->n_asked < (int)(sizeof m->asked / sizeof *m->asked));
+    m->asked[m->n_asked++] = offer;
+    for (int i = 0; i < c->n_instances; i++)
+        m->n_twins += strcmp(c->instances[i]->name, wanted->name) == 0 &&
+                      (c->instances[i]->state == RB_INSTANCE_PENDING || c->instances[i]->state == RB_INSTANCE_RUNNING);
+    if (m->refuses[offer])
+        rb_err_set(err, m->refuses[offer], "refused by the test");
+    else if (c->v->now_us < m->until_us[offer])
+        rb_err_set(err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
+}
+
+static void open_market(struct market *m, uint64_t seed)
+{
+    *m = (struct market){0};
+    fake_run_init(&m->r, seed);
+    memcpy(m->offers, prices, sizeof prices);
+    m->r.plan->offers = m->offers;
+    m->r.plan->n_offers = N_PRICES;
+    m->r.plan->fallbacks = fallbacks;
+    m->r.plan->n_fallbacks = (int)(sizeof fallbacks / sizeof *fallbacks);
+    m->r.cloud.judge = judge;
+    m->r.cloud.judge_ctx = m;
+}
+
+static void finish_run(struct market *m)
+{
+    const int64_t limit_us = m->r.v.now_us + FAR_US;
+    while (!m->r.finished && m->r.v.now_us < limit_us && virtual_loop_step(&m->r.v))
+        ;
+    if (!m->r.finished)
+        fail_msg("the run does not end; it said:\n%s", m->r.talk);
+    assert_int_equal(fake_cloud_alive(&m->r.cloud), 0);
+}
+
+static int64_t bill_of_cloud(const struct market *m)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < m->r.cloud.n_instances; i++) {
+        const struct fake_instance *k = m->r.cloud.instances[i];
+        const struct rb_billing billing = {.rate = m->offers[offer_of(m, k)].rate};
+        if (k->running_unix_us >= 0)
+            sum += rb_bill_node(&billing, k->running_unix_us, k->terminated_unix_us).total_uusd;
+    }
+    return sum;
+}
+
+// It completes, and its bill is the cloud's.
+static void completes(struct market *m)
+{
+    struct rb_report report;
+    struct rb_err err;
+    finish_run(m);
+    if (m->r.outcome != RB_JOB_COMPLETE)
+        fail_msg("%s; it said:\n%s", m->r.err.message, m->r.talk);
+    if (!rb_report_make(m->r.journal, m->r.plan, &m->r.arena, &report, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(report.cost_uusd, bill_of_cloud(m));
+    assert_int_equal(m->n_twins, 0);
+}
+
+static int count_asked(const struct market *m, int offer)
+{
+    int n = 0;
+    for (int i = 0; i < m->n_asked; i++)
+        n += m->asked[i] == offer;
+    return n;
+}
+
+static int first_asked(const struct market *m, int offer)
+{
+    int i = 0;
+    while (i < m->n_asked && m->asked[i] != offer)
+        i++;
+    assert_true(i < m->n_asked);
+    return i;
+}
+
+static void sell_out(struct market *m, int offer, int64_t until_us)
+{
+    m->until_us[offer] = until_us;
+}
+
+// --- who stands in
+
+static void the_same_type_elsewhere_comes_first(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    for (int k = 0; k < N_OFFERS; k++)
+        assert_int_equal(rb_stand_in(m.r.plan, OWN, k), in_turn[k]);
+    assert_int_equal(rb_stand_in(m.r.plan, OWN, N_OFFERS), -1);
+    assert_int_equal(rb_stand_in(m.r.plan, BIGGER, 0), BIGGER);
+    assert_int_equal(rb_stand_in(m.r.plan, BIGGER, 1), -1);
+    m.r.plan->n_fallbacks = 0;
+    assert_int_equal(rb_stand_in(m.r.plan, OWN, 1), -1);
+    fake_run_finish(&m.r);
+}
+
+static void a_gang_stays_in_its_placement_group(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    fake_run_make_gangs(&m.r);
+    assert_int_equal(rb_stand_in(m.r.plan, OWN, 1), SPOT);
+    assert_int_equal(rb_stand_in(m.r.plan, OWN, 2), -1);
+    fake_run_finish(&m.r);
+}
+
+// --- runs
+
+static void moves_on_at_once(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    sell_out(&m, OWN, FAR_US);
+    m.r.capacity_retries = 1; // moving on is no retry
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 3); // three nodes asked at the same time
+    assert_int_equal(count_asked(&m, ZONE_B), 3);
+    assert_int_equal(m.n_asked, 6);
+    assert_non_null(strstr(m.r.talk, "mock/here/b box (on_demand) stands in for mock/here/a box (on_demand)"));
+    fake_run_finish(&m.r);
+}
+
+static void asks_every_offer_in_turn(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    for (int k = 0; k < N_OFFERS - 1; k++)
+        sell_out(&m, in_turn[k], FAR_US);
+    m.r.capacity_retries = 1;
+    fake_run_open(&m.r);
+    completes(&m);
+    for (int k = 1; k < N_OFFERS; k++)
+        assert_true(first_asked(&m, in_turn[k - 1]) < first_asked(&m, in_turn[k]));
+    assert_int_equal(count_asked(&m, CRATE), 3);
+    assert_int_equal(count_asked(&m, OTHER_GPU) + count_asked(&m, BIGGER), 0);
+    fake_run_finish(&m.r);
+}
+
+static void the_next_node_does_not_ask_what_was_sold_out(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    sell_out(&m, OWN, FAR_US);
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 30 * SECOND_US);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
+    fake_run_step_until(&m.r, 60 * SECOND_US);
+    assert_int_equal(m.r.cloud.n_instances, 4); // its replacement
+    assert_int_equal(count_asked(&m, OWN), 3);
+    completes(&m);
+    fake_run_finish(&m.r);
+}
+
+static void what_was_sold_out_is_asked_again_after_a_while(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    m.r.machines.training.unit_us = 120 * SECOND_US;
+    sell_out(&m, OWN, 100 * SECOND_US);
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 240 * SECOND_US);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 4);
+    fake_run_finish(&m.r);
+}
+
+static void gives_up_when_all_are_sold_out_and_names_them(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    for (int k = 0; k < N_OFFERS; k++)
+        sell_out(&m, k, FAR_US);
+    m.r.capacity_retries = 4;
+    fake_run_open(&m.r);
+    finish_run(&m);
+    assert_int_equal(rb_err_exit_code(&m.r.err), 6);
+    const char *const names[] = {"mock/here/a box (on_demand)", "mock/here/b box (on_demand)", "mock/here/a box (spot)",
+                                 "mock/here/b crate (on_demand)", "resume later"};
+    for (int i = 0; i < 5; i++)
+        assert_non_null(strstr(m.r.err.message, names[i]));
+    assert_int_equal(m.r.cloud.n_instances, 0);
+    assert_true(count_asked(&m, OWN) >= 4); // a round begins with it
+    for (int k = 0; k < N_OFFERS; k++)
+        assert_in_range(count_asked(&m, k), 3, 3 * 4);
+    fake_run_finish(&m.r);
+}
+
+static void waits_until_something_is_on_sale_again(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_OFFERS; k++) {
+        struct market m;
+        open_market(&m, (uint64_t)k);
+        for (int i = 0; i < N_OFFERS; i++)
+            sell_out(&m, i, i == k ? 45 * SECOND_US : FAR_US);
+        fake_run_open(&m.r);
+        completes(&m);
+        fake_run_finish(&m.r);
+    }
+}
+
+static void passes_over_what_the_budget_does_not_pay(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    for (int k = 1; k < N_OFFERS; k++)
+        m.offers[in_turn[k]].rate.uusd_per_hour = INT64_C(900000000); // 15 dollars for the first minute
+    sell_out(&m, OWN, 20 * SECOND_US);
+    m.r.budget_uusd = 5000000;
+    fake_run_open(&m.r);
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), m.n_asked);
+    assert_non_null(strstr(m.r.talk, "mock/here/b box (on_demand) is passed over"));
+    fake_run_finish(&m.r);
+}
+
+static void what_is_refused_for_good_does_not_stand_in(void **state)
+{
+    (void)state;
+    const enum rb_err_code codes[] = {RB_ERR_DENIED, RB_ERR_INVALID};
+    for (int i = 0; i < 2; i++) {
+        struct market m;
+        open_market(&m, 1);
+        sell_out(&m, OWN, FAR_US);
+        m.refuses[ZONE_B] = codes[i];
+        fake_run_open(&m.r);
+        completes(&m);
+        assert_int_equal(count_asked(&m, SPOT), 3);
+        assert_non_null(strstr(m.r.talk, "mock/here/b box (on_demand) does not stand in"));
+        fake_run_finish(&m.r);
+    }
+}
+
+// --- clouds and controllers that fail
+
+static void an_undecided_launch_never_moves_on(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct market m;
+        open_market(&m, seed);
+        for (int k = 0; k < N_OFFERS; k++)
+            sell_out(&m, k, (int64_t)((seed + (uint64_t)k) % 4) * 20 * SECOND_US);
+        m.r.cloud.faults.lost_answer = 0.4;
+        m.r.cloud.faults.lost_request = 0.1;
+        m.r.cloud.faults.late_request = 0.3;
+        m.r.cloud.faults.visible_after_us = 20 * SECOND_US;
+        m.r.cloud.faults.partial_listing = 0.3;
+        fake_run_open(&m.r);
+        completes(&m);
+        fake_run_finish(&m.r);
+    }
+}
+
+// Dead after each of its writes, then carried on by another controller: between a refusal and the next attempt as well.
+static void a_crash_between_two_offers_launches_nothing_twice(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 60; n++)
+        for (int at = 0; at < 2; at++) {
+            struct market m;
+            open_market(&m, (uint64_t)n);
+            sell_out(&m, OWN, FAR_US);
+            sell_out(&m, SPOT, FAR_US);
+            sell_out(&m, ZONE_B, 15 * SECOND_US);
+            sell_out(&m, CRATE, 10 * SECOND_US);
+            fake_run_open_dying(&m.r, n, at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
+            fake_run_step_until(&m.r, FAR_US);
+            fake_run_close(&m.r);
+            m.r.go_on = true;
+            fake_run_open(&m.r);
+            completes(&m);
+            fake_run_finish(&m.r);
+        }
+}
+
+// What it learned is in the journal: who comes back asks what is on sale.
+static void a_controller_that_comes_back_remembers(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    sell_out(&m, OWN, FAR_US);
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 30 * SECOND_US);
+    fake_run_close(&m.r);
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.SpotInstanceTermination");
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 80 * SECOND_US);
+    assert_int_equal(m.r.cloud.n_instances, 4);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    completes(&m);
+    fake_run_finish(&m.r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_type_elsewhere_comes_first),
+        cmocka_unit_test(a_gang_stays_in_its_placement_group),
+        cmocka_unit_test(moves_on_at_once),
+        cmocka_unit_test(asks_every_offer_in_turn),
+        cmocka_unit_test(the_next_node_does_not_ask_what_was_sold_out),
+        cmocka_unit_test(what_was_sold_out_is_asked_again_after_a_while),
+        cmocka_unit_test(gives_up_when_all_are_sold_out_and_names_them),
+        cmocka_unit_test(waits_until_something_is_on_sale_again),
+        cmocka_unit_test(passes_over_what_the_budget_does_not_pay),
+        cmocka_unit_test(what_is_refused_for_good_does_not_stand_in),
+        cmocka_unit_test(an_undecided_launch_never_moves_on),
+        cmocka_unit_test(a_crash_between_two_offers_launches_nothing_twice),
+        cmocka_unit_test(a_controller_that_comes_back_remembers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
