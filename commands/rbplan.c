@@ -212,15 +212,26 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
 }
 
-// Whether the flag or the job file says it: `mean` is no probability that another planner could work with.
-static bool check_on_average(const struct rb_args *args, const struct rb_job *job, struct rb_err *err)
+// `confidence: mean` is no probability that another planner could work with, and `policy: static` carries out nothing but a
+// static plan.
+static bool check_planner(const struct rb_args *args, const struct rb_job *job, struct rb_err *err)
 {
-    const bool elsewhere = is_given(args, "pareto") || is_given(args, "what-if") ||
-                           strcmp(rb_args_string(args, "planner", "mean"), "mean") != 0;
-    if (!job->on_average || !elsewhere)
-        return true;
-    return rb_err_set(err, RB_ERR_INVALID, "--confidence mean has a planner of its own, which plans once: leave out "
-                                           "--planner, --pareto and --what-if, or give a probability: --confidence 0.95");
+    const char *own = rb_planner_default(job);
+    const bool is_static = strcmp(job->policy, "static") == 0, pareto = is_given(args, "pareto");
+    const bool other = strcmp(rb_args_string(args, "planner", own), own) != 0;
+    if (job->on_average && is_static)
+        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: static another: "
+                                               "give a probability, or leave policy out");
+    if (job->on_average && (other || pareto || is_given(args, "what-if")))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
+                          "and --what-if, or give a probability: --confidence 0.95");
+    if (is_static && (other || pareto))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "policy: static keeps the nodes of the first stage throughout, so only static plans are what "
+                          "it will carry out: leave out --%s, or add --set policy=elastic",
+                          pareto ? "pareto" : "planner");
+    return true;
 }
 
 // Without a single request there is no nearest one either: infeasible is an error like any other.
@@ -239,7 +250,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct stopwatch watch;
     struct rb_plan plan;
     struct rb_plan_result result;
-    if (!check_on_average(args, &in->job, err) || !rb_job_check_supported(&in->job, err) ||
+    if (!check_planner(args, &in->job, err) || !rb_job_check_supported(&in->job, err) ||
         !rb_plan_inputs_find(in, args, err))
         return false;
     struct rb_plan_request req = request(args, in, &watch);

@@ -116,7 +116,7 @@ static void write_json(const struct rb_what_if_table *table, struct rb_buf *out)
 
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
-    const char *planner = rb_args_string(args, "planner", "optimal");
+    const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_what_if_table table;
     int n = 0;

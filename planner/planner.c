@@ -17,7 +17,9 @@ const struct rb_planner *rb_planner_find(const char *name)
 
 const char *rb_planner_default(const struct rb_job *job)
 {
-    return job->on_average ? rb_planner_mean.name : rb_planner_optimal.name;
+    if (job->on_average)
+        return rb_planner_mean.name;
+    return strcmp(job->policy, "static") == 0 ? rb_planner_static.name : rb_planner_optimal.name;
 }
 
 static int compare_int64(int64_t a, int64_t b)

@@ -86,7 +86,8 @@ struct rb_planner {
 
 extern const struct rb_planner *const rb_planners[]; // sorted by name, NULL-terminated
 const struct rb_planner *rb_planner_find(const char *name);
-// The planner of a job for which none was named: mean where its confidence is `mean`, else optimal.
+// The planner of a job for which none was named: mean where its confidence is `mean`, static where its policy is (which
+// would keep the first stage's nodes whatever was planned), else optimal.
 const char *rb_planner_default(const struct rb_job *job);
 
 // Offers of the catalogue that the job allows (infra, types, accelerators, spot), in canonical order; errors:
