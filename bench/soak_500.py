@@ -46,8 +46,9 @@ class Many(kill9.Crash):
 def job_of(nodes):
     job = kill9.JOB.replace("{type: sha, num_trials: 6, min_resource: 1, max_resource: 4, eta: 2}",
                             "{type: random, num_trials: %d, max_resource: 4}" % nodes)
-    return job.replace("trial: {gpus: 1, timeout: 20s}", "trial: {gpus: 2, timeout: 10m}").replace(
+    job = job.replace("trial: {gpus: 1, timeout: 20s}", "trial: {gpus: 2, timeout: 10m}").replace(
         "max_nodes: 2", "max_nodes: %d" % nodes).replace("deadline: 10m", "deadline: 2h")
+    return job + "envs: {EPOCH_S: \"15\"}\n"  # long enough that the last node is still needed
 
 
 def sample(pid):
