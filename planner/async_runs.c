@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#define FIRST_UNSEEN (UINT32_C(1) << 22) // beyond the runs that plans are compared by
-
 // ---- a candidate as a plan
 
 static struct rb_plan plan_of(const struct rb_search *search, const struct rb_candidate *candidate,
@@ -80,7 +78,7 @@ bool rb_async_compared(struct rb_search *search, const struct rb_candidate *cand
 bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candidate, int n, const struct rb_runs **out,
                      struct rb_err *err)
 {
-    return find_runs(search, candidate, RB_RUN_UNSEEN, FIRST_UNSEEN, n, out, err);
+    return find_runs(search, candidate, RB_RUN_UNSEEN, RB_ASYNC_FIRST_UNSEEN, n, out, err);
 }
 
 // ---- estimates
@@ -111,7 +109,7 @@ bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate,
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     const struct rb_plan plan = plan_of(search, candidate, stages);
-    const struct rb_world_runs asked = runs_asked(search, FIRST_UNSEEN, req->samples);
+    const struct rb_world_runs asked = runs_asked(search, RB_ASYNC_FIRST_UNSEEN, req->samples);
     rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
     return rb_world_evaluate(search->scenario, &plan, &asked, &candidate->estimate, out_stages, err);
 }

@@ -9,6 +9,7 @@
 
 #define RB_ASYNC_SCREENED 32  // runs that show most plans not to be worth more
 #define RB_ASYNC_COMPARED 256 // P within 0.028 at 0.95, two standard errors; the told runs settle it
+#define RB_ASYNC_FIRST_UNSEEN (UINT32_C(1) << 22)
 #define RB_ASYNC_WHY "asynchronous: promotions depend on results"
 
 // Runs first..first+n-1 of a candidate under the job's policy; common random numbers: each draw and each learning curve

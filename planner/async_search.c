@@ -1,4 +1,4 @@
-#include "planner/async_search.h"
+#include "planner/async_admission.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 // On common random numbers, so that the difference between two neighbours is far less uncertain than either.
 struct look {
     double objective;
+    double tried;  // configurations, mean; only of candidates that stop starting them
     double p;      // of keeping both constraints
     double surety; // by how many deviations of time or cost they are kept: tells plans apart that no run keeps
 };
@@ -31,17 +32,34 @@ static double surety_of(const int64_t *values, int n, int64_t mean, int64_t limi
     return (double)(limit - mean) / fmax(1, deviation(values, n, (double)mean));
 }
 
+static bool count_tried(const struct rb_search *search, const struct rb_candidate *candidate, int n, double *out,
+                        struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
+    double sum = 0;
+    if (!rb_async_play(search, candidate, 0, n, runs, NULL, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        sum += runs[i].n_trained;
+    *out = sum / n;
+    return true;
+}
+
 static bool look_at(struct rb_search *search, const struct rb_candidate *candidate, int n, struct look *out,
                     struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
+    double tried = 0;
     search->n_evaluated++;
+    if (candidate->admit_until_us > 0 && !count_tried(search, candidate, n, &tried, err))
+        return false;
     if (!rb_async_compared(search, candidate, n, &runs, err))
         return false;
     const struct rb_estimate e = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
     *out = (struct look){
         .objective = rb_search_objective(search, &e),
+        .tried = tried,
         .p = e.p_both,
         .surety = fmin(surety_of(runs->time_us, runs->n, e.time_us.mean, req->deadline_us),
                        surety_of(runs->cost_uusd, runs->n, e.cost_uusd.mean, req->budget_uusd)),
@@ -182,15 +200,19 @@ static void list_neighbours(struct neighbours *list)
 
 // ---- exchanges
 
-static bool keeps(const struct rb_search *search, const struct look *l)
+struct walk {
+    struct rb_search *search;
+    double least_tried;
+};
+
+static bool keeps(const struct walk *w, const struct look *l)
 {
-    const struct rb_estimate e = {.p_both = l->p};
-    return rb_search_feasible(search, &e);
+    return l->p >= w->search->req->confidence && l->tried >= w->least_tried;
 }
 
-static bool is_better(const struct rb_search *search, const struct look *a, const struct look *b)
+static bool is_better(const struct walk *w, const struct look *a, const struct look *b)
 {
-    const bool a_keeps = keeps(search, a), b_keeps = keeps(search, b);
+    const bool a_keeps = keeps(w, a), b_keeps = keeps(w, b);
     if (a_keeps != b_keeps)
         return a_keeps;
     if (!a_keeps)
@@ -199,10 +221,9 @@ static bool is_better(const struct rb_search *search, const struct look *a, cons
 }
 
 // Could it be better on more runs than these few?
-static bool may_be_better(const struct rb_search *search, const struct look *few, const struct look *best_few,
-                          bool best_keeps)
+static bool may_be_better(const struct walk *w, const struct look *few, const struct look *best_few, bool best_keeps)
 {
-    const double c = search->req->confidence;
+    const double c = w->search->req->confidence;
     if (!best_keeps)
         return few->surety > best_few->surety;
     return few->objective < best_few->objective && few->p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / RB_ASYNC_SCREENED);
@@ -221,20 +242,21 @@ static bool stand_at(struct rb_search *search, const struct rb_candidate *c, str
 }
 
 // The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
-static bool step(struct rb_search *search, const struct neighbours *list, int start, const struct position *now,
+static bool step(const struct walk *w, const struct neighbours *list, int start, const struct position *now,
                  struct position *out, int *out_found, struct rb_err *err)
 {
+    struct rb_search *search = w->search;
     *out_found = -1;
     for (int k = 0; k < list->n && !rb_search_out_of_time(search); k++) {
         const int i = (start + k) % list->n;
         struct position next = {.at = list->items[i]};
         if (!look_at(search, &next.at, RB_ASYNC_SCREENED, &next.few, err))
             return false;
-        if (!may_be_better(search, &next.few, &now->few, keeps(search, &now->look)))
+        if (!may_be_better(w, &next.few, &now->few, keeps(w, &now->look)))
             continue;
         if (!look_at(search, &next.at, RB_ASYNC_COMPARED, &next.look, err))
             return false;
-        if (!is_better(search, &next.look, &now->look))
+        if (!is_better(w, &next.look, &now->look))
             continue;
         *out = next;
         *out_found = i;
@@ -250,9 +272,10 @@ static void append(struct rb_candidate *path, int *n, const struct rb_candidate 
     path[(*n)++] = *c;
 }
 
-bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, struct rb_candidate *out_path,
-                       int *out_n, struct rb_err *err)
+bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, double least_tried,
+                       struct rb_candidate *out_path, int *out_n, struct rb_err *err)
 {
+    const struct walk w = {search, least_tried};
     struct position now, next;
     int start = 0, found = 0;
     if (!stand_at(search, from, &now, err))
@@ -262,7 +285,7 @@ bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from
     while (found >= 0 && !rb_search_out_of_time(search)) {
         struct neighbours list = {.search = search, .from = &now.at};
         list_neighbours(&list);
-        const bool ok = list.n == 0 || step(search, &list, start % list.n, &now, &next, &found, err);
+        const bool ok = list.n == 0 || step(&w, &list, start % list.n, &now, &next, &found, err);
         found = list.n == 0 ? -1 : found;
         free(list.items);
         if (!ok)
@@ -328,25 +351,27 @@ static bool offer_path(struct rb_search *search, struct best *best, const struct
     return true;
 }
 
-// What the end of the path would need counts as well.
+static int64_t nearer(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+// What the end of the path would need counts as well, and what would do for a part of the configurations.
 static bool merge_nearest(struct rb_search *search, const struct rb_candidate *end, struct rb_plan_result *io,
                           struct rb_err *err)
 {
-    struct rb_needs needs;
+    struct rb_needs needs, part = rb_needs_none();
     struct rb_plan_result own;
-    if (!rb_search_needs(search, end, &needs, err))
+    if (!rb_search_needs(search, end, &needs, err) || !rb_async_admission_nearest(search, &part, err))
         return false;
-    rb_needs_round(&needs, search->req, &own);
-    if (own.nearest_deadline_us >= 0 &&
-        (io->nearest_deadline_us < 0 || own.nearest_deadline_us < io->nearest_deadline_us))
-        io->nearest_deadline_us = own.nearest_deadline_us;
-    if (own.nearest_budget_uusd >= 0 &&
-        (io->nearest_budget_uusd < 0 || own.nearest_budget_uusd < io->nearest_budget_uusd))
-        io->nearest_budget_uusd = own.nearest_budget_uusd;
-    if (!isnan(own.nearest_confidence) && !(io->nearest_confidence >= own.nearest_confidence)) {
+    rb_needs_merge(&part, &needs);
+    rb_needs_round(&part, search->req, &own);
+    io->nearest_deadline_us = nearer(io->nearest_deadline_us, own.nearest_deadline_us);
+    io->nearest_budget_uusd = nearer(io->nearest_budget_uusd, own.nearest_budget_uusd);
+    if (!isnan(own.nearest_confidence) && !(io->nearest_confidence >= own.nearest_confidence))
         io->nearest_confidence = own.nearest_confidence;
+    if (needs.confidence > io->best.estimate.p_both)
         io->best = *end;
-    }
     return true;
 }
 
@@ -355,7 +380,7 @@ static bool exchange_from(struct rb_search *search, const struct rb_candidate *s
 {
     struct rb_candidate path[RB_ASYNC_PATH];
     int n;
-    if (!rb_async_exchange(search, start, path, &n, err))
+    if (!rb_async_exchange(search, start, 0, path, &n, err))
         return false;
     *out_end = path[n - 1];
     return offer_path(search, best, path, n, err);
@@ -373,6 +398,8 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
         return false;
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
+        return false;
+    if (!best.exists && !rb_async_admission(search, &best.candidate, &best.exists, err))
         return false;
     if (best.exists)
         *out = rb_search_found(search, &best.candidate);

@@ -9,11 +9,11 @@
 bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
 // Exchanges from a candidate until none helps or the time is up: towards feasibility first, then towards the objective.
-// Where configurations are cut off, none is given up. Trace of the candidates it went through into out_path, first to last,
-// [RB_ASYNC_PATH]: the last ones where there were more.
+// `least_tried`: configurations that must be started on average, for candidates that stop starting them; else 0. What it went
+// through into out_path [RB_ASYNC_PATH], first to last; the last ones where there were more.
 #define RB_ASYNC_PATH 16
-bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, struct rb_candidate *out_path,
-                       int *out_n, struct rb_err *err);
+bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, double least_tried,
+                       struct rb_candidate *out_path, int *out_n, struct rb_err *err);
 
 // Does every phase hold a trial of its level, within resources.max_nodes and the sizes that fit the offer?
 bool rb_async_fits(const struct rb_search *search, const struct rb_candidate *candidate);

@@ -24,8 +24,11 @@ static void stage_text(const struct rb_scenario *s, const struct rb_candidate *c
 
 void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *candidate, struct rb_buf *out)
 {
+    char text[32];
     for (int i = 0; i < candidate->n_stages; i++)
         stage_text(s, candidate, i, out);
+    if (candidate->admit_until_us > 0)
+        rb_buf_printf(out, ", no configuration started after %s", rb_format_duration(candidate->admit_until_us, text));
 }
 
 static bool is_capped(struct rb_search *search, const char *planner)

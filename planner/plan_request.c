@@ -1,5 +1,7 @@
 // From a request to a plan ready to write: offers, scenario, the chosen planner, the baselines beside it, fallbacks,
 // pinned images, and the warnings a reader of the plan must see.
+#include "planner/async_admission.h"
+#include "planner/async_pool.h"
 #include "planner/early.h"
 #include "planner/estimator.h"
 #include "planner/time_share.h"
@@ -193,6 +195,28 @@ static void warn_left_out(struct assembly *a)
                                 a->search->n_left_out));
 }
 
+// What an asynchronous job does depends on its results, which nobody knows yet.
+static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
+{
+    struct rb_async_tried tried;
+    char text[32];
+    if (!a->search->asynchronous)
+        return true;
+    warn(a,
+         "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
+         "others, sooner or later");
+    if (result->best.admit_until_us == 0)
+        return true;
+    if (!rb_async_tried(a->search, &result->best, &tried, err))
+        return false;
+    warn(a, rb_arena_printf(a->arena,
+                            "the whole job does not fit: no configuration is started after %s; %.1f of %d are expected "
+                            "to be tried, at least %d in 95 %% of the runs",
+                            rb_format_duration(result->best.admit_until_us, text), tried.mean,
+                            a->search->req->job->scheduler.num_trials, tried.p5));
+    return true;
+}
+
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,
                           bool on_average)
 {
@@ -231,9 +255,12 @@ static bool fill_baselines(struct assembly *a, struct rb_plan *plan, struct rb_e
     struct rb_plan_baseline *baselines = rb_arena_array(a->arena, (size_t)n, sizeof *baselines);
     for (int i = 0; i < n; i++) {
         const struct rb_plan_result *result;
+        baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i]};
+        if (rb_async_is_anytime(search)) // what they would save is training
+            continue;
         if (!rb_search_plan(search, rb_planner_find(baseline_names[i]), &result, err))
             return false;
-        baselines[i] = (struct rb_plan_baseline){.name = baseline_names[i], .exists = result->feasible};
+        baselines[i].exists = result->feasible;
         struct rb_candidate best = result->best;
         if (result->feasible && !rb_estimate_candidate(search, &best, NULL, err))
             return false;
@@ -315,6 +342,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
+    if (!warn_asynchronous(&a, result, err))
+        return false;
     plan.offers = a.offers;
     plan.n_offers = a.n_offers;
     plan.fallbacks = a.fallbacks;

@@ -1,6 +1,6 @@
 #include "planner/search.h"
 
-#include "planner/async_runs.h"
+#include "planner/async_pool.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
 #include "planner/on_time.h"
@@ -173,6 +173,8 @@ static bool plan_asynchronous(struct rb_search *search, const struct rb_planner 
         const double told = floor(1000 * result->best.estimate.p_both) / 1000;
         result->feasible = false;
         result->nearest_confidence = fmin(told, isnan(result->nearest_confidence) ? told : result->nearest_confidence);
+        if (!(result->nearest_confidence > 0))
+            result->nearest_confidence = NAN;
     }
     return ok;
 }
@@ -180,6 +182,8 @@ static bool plan_asynchronous(struct rb_search *search, const struct rb_planner 
 static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                 struct rb_err *err)
 {
+    if (rb_async_is_anytime(search)) // whoever plans
+        return rb_async_pool_plan(search, result, err);
     if (search->asynchronous)
         return plan_asynchronous(search, planner, result, err);
     if (!planner->plan(search, result, err))

@@ -1,5 +1,7 @@
 #include "views/plan_table.h"
 
+#include "engine/policy.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -76,20 +78,36 @@ static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
         rb_buf_printf(out, ", P(in budget) %.3f", plan->estimate.p_both);
 }
 
+// Works until the deadline, whatever it costs by then.
+static bool is_anytime(const struct rb_plan *plan)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    return policy && policy->anytime;
+}
+
+// What the plan is the best at.
+static const char *superlative(const struct rb_plan *plan)
+{
+    if (is_anytime(plan))
+        return "largest pool";
+    if (plan->admit_until_us > 0)
+        return "most configurations";
+    return plan->job->objective == RB_OBJECTIVE_MIN_TIME ? "fastest plan" : "cheapest plan";
+}
+
 void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
     const struct rb_estimate *e = &plan->estimate;
-    bool optimal = is_searched(plan);
     bool by_time = plan->job->objective == RB_OBJECTIVE_MIN_TIME;
-    rb_buf_printf(out, "%s plan: %s", optimal ? (by_time ? "fastest" : "cheapest") : plan->planner,
-                  rb_format_money(e->cost_uusd.mean, text));
+    rb_buf_printf(out, "%s%s: %s", is_searched(plan) ? superlative(plan) : plan->planner,
+                  is_searched(plan) ? "" : " plan", rb_format_money(e->cost_uusd.mean, text));
     rb_buf_printf(out, " (95 %% <= %s)", rb_format_money(e->cost_uusd.p95, text));
     rb_buf_printf(out, ", %s", rb_format_duration(e->time_us.mean, text));
     rb_buf_printf(out, " (95 %% <= %s)", rb_format_duration(e->time_us.p95, text));
     probability_text(plan, out);
     const struct rb_plan_baseline *fixed = find_baseline(plan, "static");
-    if (fixed && strcmp(plan->planner, "static") != 0) {
+    if (fixed && strcmp(plan->planner, "static") != 0 && !is_anytime(plan)) {
         rb_buf_puts(out, "; static ");
         if (!fixed->exists)
             rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"

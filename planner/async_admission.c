@@ -1,0 +1,329 @@
+#include "planner/async_admission.h"
+
+#include "engine/tuner.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BISECTIONS 7     // the instant to within a hundredth of what there is
+#define FEW_RUNS   64    // while looking for it
+#define MORE       1.005 // configurations: an exchange must start so many times as many
+#define STEP_DOWN  0.97  // of the instant, where more runs say that it is too late
+#define STEPS_DOWN 12
+#define MOST_POOLS 4 // fixed clusters to start from, of each offer
+
+// ---- one candidate and its instant
+
+struct admission {
+    struct rb_candidate candidate; // with its instant
+    double tried;                  // configurations, mean
+    double p;                      // of keeping the constraints with one configuration trained to the end
+};
+
+static bool within(const struct rb_plan_request *req, const struct rb_world_result *r)
+{
+    return (req->deadline_us < 0 || r->time_us <= req->deadline_us) &&
+           (req->budget_uusd < 0 || r->cost_uusd <= req->budget_uusd);
+}
+
+static void sum_up(const struct rb_plan_request *req, const struct rb_world_result *runs, int n, struct admission *a,
+                   double *out_in_limits)
+{
+    int kept = 0, full = 0;
+    double tried = 0;
+    for (int i = 0; i < n; i++) {
+        const bool in_limits = within(req, &runs[i]);
+        kept += in_limits;
+        full += in_limits && runs[i].n_full > 0;
+        tried += runs[i].n_trained;
+    }
+    a->tried = tried / n;
+    a->p = (double)full / n;
+    *out_in_limits = (double)kept / n;
+}
+
+static bool play(const struct rb_search *search, struct admission *a, int n, double *out_in_limits, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
+    if (!rb_async_play(search, &a->candidate, 0, n, runs, NULL, err))
+        return false;
+    sum_up(search->req, runs, n, a, out_in_limits);
+    return true;
+}
+
+// Hardly a run of the whole job takes longer.
+static bool longest_run(const struct rb_search *search, const struct rb_candidate *c, int64_t *out_us,
+                        struct rb_err *err)
+{
+    struct rb_world_result runs[8];
+    const int n = sizeof runs / sizeof runs[0];
+    *out_us = 0;
+    if (!rb_async_play(search, c, 0, n, runs, NULL, err))
+        return false;
+    for (int i = 0; i < n; i++)
+        *out_us = runs[i].time_us > *out_us ? runs[i].time_us : *out_us;
+    return true;
+}
+
+// The latest instant that keeps the constraints in the first few runs. out->p < confidence: none does.
+static bool settle(struct rb_search *search, const struct rb_candidate *c, struct admission *out, struct rb_err *err)
+{
+    struct admission best = {.candidate = *c};
+    int64_t early_us = 0, late_us = search->req->deadline_us;
+    if (late_us < 0 && !longest_run(search, c, &late_us, err))
+        return false;
+    for (int i = 0; i < BISECTIONS && !rb_search_out_of_time(search); i++) {
+        struct admission a = {.candidate = *c};
+        double in_limits;
+        a.candidate.admit_until_us = early_us + (late_us - early_us) / 2;
+        if (a.candidate.admit_until_us < 1 || !play(search, &a, FEW_RUNS, &in_limits, err))
+            return a.candidate.admit_until_us < 1;
+        search->n_evaluated++;
+        if (in_limits < search->req->confidence) {
+            late_us = a.candidate.admit_until_us;
+            continue;
+        }
+        early_us = a.candidate.admit_until_us;
+        best = a;
+    }
+    *out = best;
+    return true;
+}
+
+static bool can_close(const struct rb_search *search)
+{
+    return rb_tuner_find(search->req->job->scheduler.type)->close != NULL;
+}
+
+static bool stands(const struct rb_search *search, const struct admission *a)
+{
+    return a->candidate.admit_until_us > 0 && a->p >= search->req->confidence;
+}
+
+// ---- which cluster
+
+static bool take_better(struct rb_search *search, const struct rb_candidate *c, struct admission *best,
+                        bool *out_better, struct rb_err *err)
+{
+    struct admission a;
+    *out_better = false;
+    if (!settle(search, c, &a, err))
+        return false;
+    *out_better = stands(search, &a) && (!stands(search, best) || a.tried > best->tried * MORE);
+    if (*out_better)
+        *best = a;
+    return true;
+}
+
+// One offer, the same nodes throughout; at level i and above trials get `wide` GPUs, below it the smallest size.
+static struct rb_candidate pool(const struct rb_search *search, int offer, int nodes, int level, int wide)
+{
+    struct rb_candidate c = {.n_stages = search->scenario->stages.n};
+    for (int i = 0; i < c.n_stages; i++)
+        c.stages[i] = (struct rb_choice){offer, i < level ? search->sizes[offer].gpus[0] : wide, nodes};
+    return c;
+}
+
+// With most nodes most is tried; a budget may ask for fewer.
+static bool try_offer(struct rb_search *search, int offer, struct admission *best, struct rb_err *err)
+{
+    const struct rb_sizes *sizes = &search->sizes[offer];
+    int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
+    const int last = search->scenario->stages.n - 1;
+    const int n_pools = search->req->budget_uusd < 0 ? 1 : MOST_POOLS;
+    for (int k = 0; k < n_pools && nodes >= 1; k++, nodes /= 2) {
+        bool better;
+        const struct rb_candidate narrow = pool(search, offer, nodes, 0, sizes->gpus[0]);
+        const struct rb_candidate wide = pool(search, offer, nodes, last, sizes->gpus[sizes->n - 1]);
+        if ((rb_async_fits(search, &narrow) && !take_better(search, &narrow, best, &better, err)) ||
+            (rb_async_fits(search, &wide) && !take_better(search, &wide, best, &better, err)))
+            return false;
+    }
+    return true;
+}
+
+// Another size from some level on, or another number of nodes: until none of them starts more.
+static bool climb(struct rb_search *search, struct admission *best, struct rb_err *err)
+{
+    bool better = true;
+    while (better && !rb_search_out_of_time(search)) {
+        const struct rb_candidate from = best->candidate;
+        const struct rb_sizes *sizes = &search->sizes[from.stages[0].offer];
+        better = false;
+        for (int level = from.n_stages - 1; level >= 0 && !better; level--) {
+            for (int i = 0; i < sizes->n && !better; i++) {
+                struct rb_candidate c = from;
+                for (int k = level; k < c.n_stages; k++)
+                    c.stages[k].gpus = sizes->gpus[i];
+                if (sizes->gpus[i] != from.stages[level].gpus && rb_async_fits(search, &c) &&
+                    !take_better(search, &c, best, &better, err))
+                    return false;
+            }
+        }
+        for (int step = -1; step <= 1 && !better; step += 2) {
+            struct rb_candidate c = from;
+            for (int k = 0; k < c.n_stages; k++)
+                c.stages[k].nodes += step;
+            if (rb_async_fits(search, &c) && !take_better(search, &c, best, &better, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+// Few runs choose, more say whether it stands. *out_stands false: not even much earlier.
+static bool settle_on_more(struct rb_search *search, struct admission *io, bool *out_stands, struct rb_err *err)
+{
+    *out_stands = false;
+    for (int i = 0; i < STEPS_DOWN; i++) {
+        double in_limits;
+        if (!play(search, io, RB_ASYNC_COMPARED, &in_limits, err))
+            return false;
+        *out_stands = stands(search, io);
+        if (*out_stands)
+            return true;
+        io->candidate.admit_until_us = (int64_t)((double)io->candidate.admit_until_us * STEP_DOWN);
+    }
+    return true;
+}
+
+// ---- telling
+
+bool rb_async_tried(const struct rb_search *search, const struct rb_candidate *candidate, struct rb_async_tried *out,
+                    struct rb_err *err)
+{
+    const int n = search->req->samples;
+    RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
+    RB_AUTO(rb_auto_free) int64_t *tried = rb_xcalloc((size_t)n, sizeof *tried);
+    double sum = 0;
+    if (!rb_async_play(search, candidate, RB_ASYNC_FIRST_UNSEEN, n, runs, NULL, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        tried[i] = runs[i].n_trained;
+        sum += (double)tried[i];
+    }
+    *out = (struct rb_async_tried){.mean = sum / n, .p5 = (int)rb_quantiles_of(tried, n).p5};
+    return true;
+}
+
+// Does it keep its promise in runs that it was not chosen by?
+static bool confirm(struct rb_search *search, struct rb_candidate *c, bool *out_stands, struct rb_err *err)
+{
+    const int n = search->req->samples;
+    RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
+    struct admission a = {.candidate = *c};
+    double in_limits;
+    if (!rb_async_play(search, c, RB_ASYNC_FIRST_UNSEEN, n, runs, NULL, err))
+        return false;
+    sum_up(search->req, runs, n, &a, &in_limits);
+    *out_stands = a.p >= search->req->confidence;
+    return !*out_stands || rb_async_estimate(search, c, NULL, err);
+}
+
+// The cheapest of the path that still keeps its promise; where none does, configurations are cut off earlier.
+static bool confirm_path(struct rb_search *search, const struct rb_candidate *path, int n, struct rb_candidate *out,
+                         bool *out_stands, struct rb_err *err)
+{
+    *out_stands = false;
+    for (int i = n - 1; i >= 0 && !*out_stands; i--) {
+        *out = path[i];
+        if (!confirm(search, out, out_stands, err))
+            return false;
+    }
+    for (int i = 0; i < STEPS_DOWN && !*out_stands; i++) {
+        out->admit_until_us = (int64_t)((double)out->admit_until_us * STEP_DOWN);
+        if (out->admit_until_us < 1)
+            return true;
+        if (!confirm(search, out, out_stands, err))
+            return false;
+    }
+    return true;
+}
+
+// ---- the nearest constraints that would leave time for one configuration
+
+// Of all the runs, so few: some to spare for those that a plan is told by.
+static void needs_of_all(const struct rb_search *search, const struct rb_world_result *runs, int n,
+                         struct rb_needs *out)
+{
+    const struct rb_plan_request *req = search->req;
+    int64_t time_us[FEW_RUNS], cost_uusd[FEW_RUNS], scratch[FEW_RUNS];
+    for (int i = 0; i < n; i++) {
+        time_us[i] = runs[i].time_us;
+        cost_uusd[i] = runs[i].cost_uusd;
+    }
+    *out = rb_needs_of(time_us, cost_uusd, n, req->deadline_us, req->budget_uusd, 1, scratch);
+}
+
+// The earliest instant at which a configuration has come to its end in every one of the first few runs.
+static bool need_of(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *nearest,
+                    struct rb_err *err)
+{
+    struct rb_world_result runs[FEW_RUNS];
+    int64_t early_us = 0, late_us;
+    if (!longest_run(search, c, &late_us, err))
+        return false;
+    for (int i = 0; i < BISECTIONS && !rb_search_out_of_time(search); i++) {
+        struct rb_candidate at = *c;
+        struct rb_needs needs;
+        int n_full = 0;
+        at.admit_until_us = early_us + (late_us - early_us) / 2 + 1;
+        if (!rb_async_play(search, &at, 0, FEW_RUNS, runs, NULL, err))
+            return false;
+        for (int k = 0; k < FEW_RUNS; k++)
+            n_full += runs[k].n_full > 0;
+        if (n_full < FEW_RUNS) {
+            early_us = at.admit_until_us;
+            continue;
+        }
+        late_us = at.admit_until_us;
+        needs_of_all(search, runs, FEW_RUNS, &needs);
+        rb_needs_merge(nearest, &needs);
+    }
+    return true;
+}
+
+bool rb_async_admission_nearest(struct rb_search *search, struct rb_needs *io, struct rb_err *err)
+{
+    if (!can_close(search))
+        return true;
+    for (int offer = 0; offer < search->scenario->n_offers && !rb_search_out_of_time(search); offer++) {
+        const struct rb_sizes *sizes = &search->sizes[offer];
+        if (sizes->n == 0 || rb_search_is_outbid(search, offer))
+            continue;
+        int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
+        for (int k = 0; k < MOST_POOLS && nodes >= 1; k++, nodes /= 2) {
+            for (int level = 0; level < search->scenario->stages.n; level++) {
+                const struct rb_candidate c = pool(search, offer, nodes, level, sizes->gpus[sizes->n - 1]);
+                if (rb_async_fits(search, &c) && !need_of(search, &c, io, err))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+// ---- the whole
+
+bool rb_async_admission(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_err *err)
+{
+    struct admission best = {.tried = 0};
+    struct rb_candidate path[RB_ASYNC_PATH];
+    int n;
+    *out_found = false;
+    if (!can_close(search))
+        return true;
+    for (int offer = 0; offer < search->scenario->n_offers && !rb_search_out_of_time(search); offer++) {
+        if (search->sizes[offer].n > 0 && !rb_search_is_outbid(search, offer) && !try_offer(search, offer, &best, err))
+            return false;
+    }
+    if (!stands(search, &best))
+        return true;
+    if (!climb(search, &best, err) || !settle_on_more(search, &best, out_found, err))
+        return false;
+    if (!*out_found)
+        return true;
+    if (!rb_async_exchange(search, &best.candidate, best.tried / MORE, path, &n, err))
+        return false;
+    return confirm_path(search, path, n, out, out_found, err);
+}
