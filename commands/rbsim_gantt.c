@@ -56,6 +56,15 @@ static void add_bar(struct drawing *d, const struct rb_gantt_bar *bar)
     d->bars[d->n_bars++] = *bar;
 }
 
+// Where an asynchronous trial stands after so much; it keeps the level it was handed out at when it is resized.
+static int level_after(const struct drawing *d, const struct rb_action *a)
+{
+    int level = a->stage;
+    while (d->on_demand && level + 1 < d->plan->n_stages && d->plan->stages[level].resource_end <= a->resource_start)
+        level++;
+    return level;
+}
+
 static void start(struct drawing *d, const struct rb_action *a, int64_t now_us)
 {
     know_trial(d, a->trial);
@@ -65,7 +74,7 @@ static void start(struct drawing *d, const struct rb_action *a, int64_t now_us)
                        .node = a->slots[i].node,
                        .gpus = a->slots[i].gpus,
                        .trial = a->trial,
-                       .level = a->stage,
+                       .level = level_after(d, a),
                        .start_us = now_us,
                        .end_us = -1,
                        .resource_start = a->resource_start,

@@ -96,6 +96,7 @@ void rb_engine_destroy(struct rb_engine *e)
     for (int i = 0; i < e->n_trials; i++)
         free(e->trials[i].pub.slots);
     free(e->trials);
+    rb_standings_finish(&e->standings);
     rb_places_finish(&e->places);
     free(e->slots);
     free(e->queue);
@@ -208,6 +209,26 @@ const int *rb_engine_waiting(const struct rb_engine *e, int *out_n)
 {
     *out_n = e->n_waiting;
     return e->queue;
+}
+
+int rb_engine_n_standing(const struct rb_engine *e)
+{
+    return rb_standings_count(&e->standings);
+}
+
+int rb_engine_standing(const struct rb_engine *e, int place)
+{
+    return rb_standings_at(&e->standings, place);
+}
+
+int rb_engine_place(const struct rb_engine *e, int trial)
+{
+    return rb_standings_has(&e->standings, trial) ? rb_standings_place(&e->standings, trial) : -1;
+}
+
+int rb_engine_claimed_gpus(const struct rb_engine *e)
+{
+    return e->claimed_gpus;
 }
 
 int rb_engine_n_gpus(const struct rb_engine *e)

@@ -56,6 +56,11 @@ const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node);
 int64_t rb_engine_now_us(const struct rb_engine *e);            // of the last event
 const int *rb_engine_running(const struct rb_engine *e, int *out_n); // ids of running trials, in no order
 const int *rb_engine_waiting(const struct rb_engine *e, int *out_n); // ids, the first in the queue first, else in no order
+// For policies that watch: running trials that are not to pause, by score, the best first, ties by id.
+int rb_engine_n_standing(const struct rb_engine *e);
+int rb_engine_standing(const struct rb_engine *e, int place);   // the trial there
+int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does not run, or is to pause
+int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials have or wait for, the larger of both
 int rb_engine_n_gpus(const struct rb_engine *e);                // of the nodes trials may be placed on now, busy or free
 // Could the trial, waiting or running, have so many GPUs now, its own given back?
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);

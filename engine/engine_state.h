@@ -12,6 +12,7 @@
 #include "engine/action_list.h"
 #include "engine/engine.h"
 #include "engine/policy.h"
+#include "engine/standings.h"
 #include "engine/tuner.h"
 
 // Why a running trial was asked to checkpoint and give way.
@@ -69,6 +70,8 @@ struct rb_engine {
     int n_waiting, queue_cap;
     int *running;            // ids, in no order
     int n_running, running_cap;
+    struct rb_standings standings; // running trials that are not to pause, where a policy watches
+    int claimed_gpus;        // of running trials and of those that wait, the larger where one is to be resized
 
     struct node *nodes;      // by number
     int n_nodes, nodes_cap;
@@ -115,6 +118,8 @@ void rb_engine_dequeue_first(struct rb_engine *e);
 // trials.c
 void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus);
 void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus); // of one that does not run
+void rb_engine_change_waiting(struct rb_engine *e, int trial, int gpus); // of one in the queue
+void rb_engine_plan_resize(struct rb_engine *e, int trial, int next_gpus); // of one that runs; 0: it is to pause
 void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
 void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
 void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint

@@ -21,12 +21,12 @@ static void resize(struct rb_engine *e, const struct rb_resize *r, const char *r
     if (!t || r->gpus < 0 || t->giving_way == GIVES_WAY_TO_PAUSE)
         return;
     if (t->pub.state == RB_TRIAL_WAITING && r->gpus > 0) {
-        rb_engine_want_gpus(e, r->trial, r->gpus);
+        rb_engine_change_waiting(e, r->trial, r->gpus);
         e->places_changed = true;
     } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus == 0) {
         rb_engine_give_way(e, r->trial, GIVES_WAY_TO_PAUSE, reason);
     } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus != t->pub.gpus) {
-        t->pub.next_gpus = r->gpus;
+        rb_engine_plan_resize(e, r->trial, r->gpus);
         rb_engine_give_way(e, r->trial, GIVES_WAY_TO_RESIZE, reason);
     }
 }
@@ -127,6 +127,10 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
     t->pub.resource = event->resource;
     t->pub.metric = event->metric;
     t->pub.score = rb_score(e->plan->job->goal, event->metric);
+    if (rb_standings_has(&e->standings, event->trial)) {
+        rb_standings_remove(&e->standings, event->trial);
+        rb_standings_add(&e->standings, event->trial, t->pub.score);
+    }
     if (target_reached(e->plan->job, event->metric)) {
         finish_at_target(e, event->trial);
         return;

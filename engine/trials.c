@@ -57,10 +57,29 @@ void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus)
     t->pub.gpus = t->pub.next_gpus = fitting_gpus(e, gpus);
 }
 
+static int claim_of(const struct trial *t)
+{
+    return t->pub.gpus > t->pub.next_gpus ? t->pub.gpus : t->pub.next_gpus;
+}
+
+void rb_engine_change_waiting(struct rb_engine *e, int trial, int gpus)
+{
+    e->claimed_gpus -= e->trials[trial].pub.gpus;
+    rb_engine_want_gpus(e, trial, gpus);
+    e->claimed_gpus += e->trials[trial].pub.gpus;
+}
+
+void rb_engine_plan_resize(struct rb_engine *e, int trial, int next_gpus)
+{
+    e->claimed_gpus -= claim_of(&e->trials[trial]);
+    e->trials[trial].pub.next_gpus = next_gpus;
+    e->claimed_gpus += claim_of(&e->trials[trial]);
+}
+
 void rb_engine_refit_waiting(struct rb_engine *e)
 {
     for (int i = 0; i < e->n_waiting; i++)
-        rb_engine_want_gpus(e, e->queue[i], e->trials[e->queue[i]].wanted_gpus);
+        rb_engine_change_waiting(e, e->queue[i], e->trials[e->queue[i]].wanted_gpus);
 }
 
 // Asynchronous tuners hand trials out in an order that depends on the run: their draws are keyed by the trial instead, so
@@ -105,12 +124,17 @@ static void add_running(struct rb_engine *e, int trial)
     }
     e->trials[trial].running_at = e->n_running;
     e->running[e->n_running++] = trial;
+    e->claimed_gpus += e->trials[trial].pub.gpus;
+    if (e->policy->decide)
+        rb_standings_add(&e->standings, trial, e->trials[trial].pub.score);
 }
 
 static void remove_running(struct rb_engine *e, int trial)
 {
     const int at = e->trials[trial].running_at;
     const int last = e->running[--e->n_running];
+    e->claimed_gpus -= claim_of(&e->trials[trial]);
+    rb_standings_remove(&e->standings, trial);
     e->running[at] = last;
     e->trials[last].running_at = at;
     e->trials[trial].running_at = -1;
@@ -209,8 +233,10 @@ void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, con
     assert(t->pub.state == RB_TRIAL_RUNNING);
     const bool asked = t->giving_way != GIVES_NO_WAY;
     t->giving_way = why;
-    if (why == GIVES_WAY_TO_PAUSE)
-        t->pub.next_gpus = 0;
+    if (why == GIVES_WAY_TO_PAUSE) {
+        rb_engine_plan_resize(e, trial, 0);
+        rb_standings_remove(&e->standings, trial);
+    }
     if (asked)
         return;
     rb_actions_add(e->out, &(struct rb_action){
@@ -244,7 +270,9 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
         if (t->pub.state == RB_TRIAL_RUNNING) {
             rb_engine_kill_trial(e, i, reason);
             rb_engine_vacate(e, i);
-        } else if (t->pub.state != RB_TRIAL_WAITING) {
+        } else if (t->pub.state == RB_TRIAL_WAITING) {
+            e->claimed_gpus -= t->pub.gpus;
+        } else {
             continue;
         }
         t->pub.state = then;

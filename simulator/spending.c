@@ -18,7 +18,7 @@ int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, i
     return total;
 }
 
-static bool pays(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us)
+bool rb_spending_is_paid(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us)
 {
     const int64_t spent = rb_spending_at(s, e, at_us);
     return spent >= 0 && spent <= budget_uusd;
@@ -27,12 +27,12 @@ static bool pays(const struct rb_scenario *s, const struct rb_engine *e, int64_t
 bool rb_spending_exceeds(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t now_us,
                          int64_t next_us, int64_t *out_us)
 {
-    if (pays(s, e, budget_uusd, next_us))
+    if (rb_spending_is_paid(s, e, budget_uusd, next_us))
         return false;
     int64_t paid_us = now_us, unpaid_us = next_us; // spending never falls
     while (unpaid_us - paid_us > 1) {
         const int64_t middle_us = paid_us + (unpaid_us - paid_us) / 2;
-        if (pays(s, e, budget_uusd, middle_us))
+        if (rb_spending_is_paid(s, e, budget_uusd, middle_us))
             paid_us = middle_us;
         else
             unpaid_us = middle_us;

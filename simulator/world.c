@@ -28,6 +28,8 @@ struct world {
     int trials_cap;
     int64_t now_us;
     int64_t n_events;
+    int64_t paid_until_us; // the budget pays for all nodes owned or asked for until then; -1: not known
+    int64_t look_ahead_us; // how far that is looked for
     int64_t first_full_us; // -1: no trial has reported R yet
     bool advice_pending;   // asked for in this instant
     bool done, failed;
@@ -145,6 +147,7 @@ static void carry_out(struct world *w, const struct rb_action *a)
 {
     switch (a->kind) {
     case RB_ACTION_PROVISION:
+        w->paid_until_us = -1;
         provision(w, a);
         break;
     case RB_ACTION_START_TRIAL:
@@ -183,6 +186,7 @@ static void step(struct world *w, const struct rb_event *event)
 
 static void node_running(struct world *w, const struct rb_sim_event *e)
 {
+    w->paid_until_us = -1;
     const struct rb_owned_node n = *rb_engine_node(w->engine, e->index);
     const uint32_t replicate = w->opt->replicate;
     struct rb_event event = {.kind = e->refused ? RB_EVENT_NODE_REFUSED : RB_EVENT_NODE_RUNNING,
@@ -308,16 +312,31 @@ static void stop_for_budget(struct world *w, int64_t at_us)
     step(w, &(struct rb_event){.kind = RB_EVENT_STOP, .time_us = at_us, .reason = RB_STOP_BUDGET});
 }
 
+// Every look sums over all nodes: so it goes as far ahead as the last ones promise. Until another node runs or is asked for,
+// what happens only makes nodes cheaper.
+static void look_ahead(struct world *w, int64_t paid_us)
+{
+    const int64_t at_us = paid_us + w->look_ahead_us;
+    const bool paid = rb_spending_is_paid(w->scenario, w->engine, w->opt->budget_uusd, at_us);
+    w->paid_until_us = paid ? at_us : paid_us;
+    if (paid && w->look_ahead_us < RB_SIM_HORIZON_US)
+        w->look_ahead_us *= 2;
+    else if (!paid && w->look_ahead_us > 1)
+        w->look_ahead_us /= 2;
+}
+
 // Stops the run at the last instant that the budget pays for, if that is before the next event.
 static bool budget_ends_before(struct world *w, int64_t next_us)
 {
-    if (w->opt->budget_uusd < 0)
-        return false;
     int64_t at_us;
-    if (!rb_spending_exceeds(w->scenario, w->engine, w->opt->budget_uusd, w->now_us, next_us, &at_us))
+    if (w->opt->budget_uusd < 0 || next_us <= w->paid_until_us)
         return false;
-    stop_for_budget(w, at_us);
-    return true;
+    if (rb_spending_exceeds(w->scenario, w->engine, w->opt->budget_uusd, w->now_us, next_us, &at_us)) {
+        stop_for_budget(w, at_us);
+        return true;
+    }
+    look_ahead(w, next_us);
+    return false;
 }
 
 // ---- the run
@@ -375,7 +394,8 @@ bool rb_world_run(const struct rb_scenario *s, const struct rb_plan *plan, const
                   struct rb_world_result *out, struct rb_err *err)
 {
     struct rb_program program;
-    struct world w = {.scenario = s, .opt = opt, .first_full_us = -1, .err = err};
+    struct world w = {
+        .scenario = s, .opt = opt, .paid_until_us = -1, .look_ahead_us = RB_US_PER_S, .first_full_us = -1, .err = err};
     if (!rb_program_compile(s, plan->stages, plan->n_stages, &program, err) || !rb_engine_create(plan, &w.engine, err))
         return false;
     const bool ok = play(&w) && sum_up(&w, out);

@@ -19,8 +19,6 @@ struct hypersched {
     struct rb_timing timing;
     bool closed;          // too late for new trials
     uint32_t n_decisions; // names the random ones
-    int *ranked;          // trials that train, best first; [ranked_cap]
-    int ranked_cap;
 };
 
 static int atom(const struct rb_plan *plan)
@@ -65,7 +63,6 @@ static void destroy(void *state)
     if (!h)
         return;
     rb_timing_finish(&h->timing);
-    free(h->ranked);
     free(h);
 }
 
@@ -114,44 +111,22 @@ static bool admits(void *state, const struct rb_engine *e)
 
 // ---- who gets how much
 
-static int rank_trials(struct hypersched *h, const struct rb_engine *e)
-{
-    int n, n_ranked = 0;
-    const int *running = rb_engine_running(e, &n);
-    if (n > h->ranked_cap) {
-        h->ranked = rb_xrealloc(h->ranked, (size_t)n, sizeof *h->ranked);
-        h->ranked_cap = n;
-    }
-    for (int i = 0; i < n; i++) {
-        const double score = rb_engine_trial(e, running[i])->score;
-        if (rb_engine_trial(e, running[i])->next_gpus == 0)
-            continue; // it pauses
-        int at = n_ranked++;
-        for (; at > 0 &&
-               rb_score_compare(score, running[i], rb_engine_trial(e, h->ranked[at - 1])->score, h->ranked[at - 1]) < 0;
-             at--)
-            h->ranked[at] = h->ranked[at - 1];
-        h->ranked[at] = running[i];
-    }
-    return n_ranked;
-}
-
 // Before anybody has reported all weigh the same.
 static double softmax_weight(double score, double best)
 {
     return best > -INFINITY ? exp(score - best) : 1;
 }
 
-static int softmax_share(const struct hypersched *h, const struct rb_engine *e, int n, int at, int n_extra)
+static int softmax_share(const struct rb_engine *e, int n, int at, int n_extra)
 {
-    const double best = rb_engine_trial(e, h->ranked[0])->score;
+    const double best = rb_engine_trial(e, rb_engine_standing(e, 0))->score;
     double sum = 0, before = 0;
     for (int i = 0; i < n; i++) {
-        const double weight = softmax_weight(rb_engine_trial(e, h->ranked[i])->score, best);
+        const double weight = softmax_weight(rb_engine_trial(e, rb_engine_standing(e, i))->score, best);
         before += i < at ? weight : 0;
         sum += weight;
     }
-    const double own = softmax_weight(rb_engine_trial(e, h->ranked[at])->score, best);
+    const double own = softmax_weight(rb_engine_trial(e, rb_engine_standing(e, at))->score, best);
     // Cut points rounded down share the whole without a remainder.
     return (int)floor(n_extra * (before + own) / sum) - (int)floor(n_extra * before / sum);
 }
@@ -176,7 +151,7 @@ static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, i
     case RB_SHARING_BEST:
         return at == 0 ? n_extra : 0;
     case RB_SHARING_SOFTMAX:
-        return softmax_share(h, e, n, at, n_extra);
+        return softmax_share(e, n, at, n_extra);
     case RB_SHARING_RANDOM:
         return random_share(h, n, at, n_extra);
     case RB_SHARING_NONE:
@@ -188,11 +163,9 @@ static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, i
 // GPUs the trial should have now that all is shared out again; 0: it does not train.
 static int fair_gpus(struct hypersched *h, const struct rb_engine *e, int trial)
 {
-    const int n = rank_trials(h, e), n_atoms = rb_engine_n_gpus(e) / atom(h->plan);
-    int at = 0;
-    while (at < n && h->ranked[at] != trial)
-        at++;
-    if (at == n)
+    const int n = rb_engine_n_standing(e), n_atoms = rb_engine_n_gpus(e) / atom(h->plan);
+    const int at = rb_engine_place(e, trial);
+    if (at < 0)
         return 0;
     return atom(h->plan) * (1 + extra_atoms(h, e, n, at, n_atoms > n ? n_atoms - n : 0));
 }
@@ -202,15 +175,7 @@ static int fair_gpus(struct hypersched *h, const struct rb_engine *e, int trial)
 // GPUs that nobody has and nobody was promised.
 static int unclaimed_gpus(const struct rb_engine *e)
 {
-    int n_running, n_waiting, left = rb_engine_n_gpus(e);
-    const int *running = rb_engine_running(e, &n_running), *waiting = rb_engine_waiting(e, &n_waiting);
-    for (int i = 0; i < n_running; i++) {
-        const struct rb_trial *t = rb_engine_trial(e, running[i]);
-        left -= t->gpus > t->next_gpus ? t->gpus : t->next_gpus;
-    }
-    for (int i = 0; i < n_waiting; i++)
-        left -= rb_engine_trial(e, waiting[i])->gpus;
-    return left;
+    return rb_engine_n_gpus(e) - rb_engine_claimed_gpus(e);
 }
 
 // The largest allowed size up to `gpus` that could be had now; 0: none.
