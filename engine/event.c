@@ -43,6 +43,8 @@ const char *rb_outcome_name(enum rb_outcome o)
         return "failed";
     case RB_OUTCOME_HUNG:
         return "hung";
+    case RB_OUTCOME_EVICTED:
+        return "evicted";
     }
     return "unknown";
 }

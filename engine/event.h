@@ -35,6 +35,8 @@ enum rb_outcome {
                               // start it counts as failed
     RB_OUTCOME_FAILED,        // any other exit, or the gang broke
     RB_OUTCOME_HUNG,          // no report for trial.timeout; killed
+    RB_OUTCOME_EVICTED,       // asked to give way, it did not in time; killed. What it did since its last checkpoint is
+                              // lost, but not held against it
 };
 
 enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT };

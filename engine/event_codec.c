@@ -109,9 +109,9 @@ static bool read_trial_event(struct rb_map *m, struct rb_event *e, struct rb_err
 
 static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    static const char *const names[] = {"reached", "yielded", "failed", "hung"};
+    static const char *const names[] = {"reached", "yielded", "failed", "hung", "evicted"};
     int which;
-    if (!read_choice(m, "outcome", names, 4, &which, err))
+    if (!read_choice(m, "outcome", names, 5, &which, err))
         return false;
     e->outcome = (enum rb_outcome)which;
     return true;

@@ -193,6 +193,21 @@ static void on_yielded(struct rb_engine *e, int trial)
         rb_engine_wait_again(e, trial);
 }
 
+static void on_evicted(struct rb_engine *e, int trial)
+{
+    switch (e->trials[trial].giving_way) {
+    case GIVES_NO_WAY: // it was not asked
+        charge_failure(e, trial);
+        break;
+    case GIVES_WAY_TO_RESIZE:
+        rb_engine_wait_again(e, trial);
+        break;
+    case GIVES_WAY_TO_PAUSE:
+        rb_engine_end_paused(e, trial);
+        break;
+    }
+}
+
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
 {
     struct trial *t = current(e, event);
@@ -213,6 +228,9 @@ void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
     case RB_OUTCOME_FAILED:
     case RB_OUTCOME_HUNG:
         charge_failure(e, event->trial);
+        break;
+    case RB_OUTCOME_EVICTED:
+        on_evicted(e, event->trial);
         break;
     }
     if (!e->trials[event->trial].handed_out)

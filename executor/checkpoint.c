@@ -125,7 +125,7 @@ void rb_launcher_save(struct rb_launcher *base, int trial, int attempt, const ch
         return; // the node went away, or said twice
     struct rb_buf to = RB_BUF_INIT;
     if (t->uri)
-        rb_buf_printf(&to, "%s/trial-%04d/stage-%d", t->uri, trial, t->stage);
+        rb_buf_printf(&to, "%s/trial-%04d/%s", t->uri, trial, strrchr(dest, '/') + 1);
     else
         rb_buf_printf(&to, "%s.tar", dest);
     t->save_to = to.data;

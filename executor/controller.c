@@ -41,6 +41,7 @@ static void finish(struct rb_controller *c)
     c->over = true;
     rb_controller_disarm(c, &c->poll_timer);
     rb_controller_disarm(c, &c->deadline_timer);
+    rb_controller_disarm(c, &c->last_stretch_timer);
     rb_controller_disarm(c, &c->wake_timer);
     rb_controller_disarm(c, &c->heartbeat_timer);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
@@ -164,9 +165,11 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
         if (t)
             rb_controller_record_kill(c, t);
         break;
+    case RB_ACTION_YIELD_TRIAL: // the event that led to it is its record
+        rb_controller_trial_at(c, a->trial)->asked = true;
+        break;
     case RB_ACTION_WAKE:
-    case RB_ACTION_YIELD_TRIAL: // no supported job asks for it yet
-    case RB_ACTION_ADVISE:      // no adviser: the plan is carried out as it is
+    case RB_ACTION_ADVISE:
     case RB_ACTION_DONE:
         break;
     }
@@ -176,6 +179,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
 static void carry_out(struct rb_controller *c, const struct rb_action *a)
 {
     struct rb_controller_node *n;
+    struct rb_controller_task *t;
     switch (a->kind) {
     case RB_ACTION_PROVISION:
         n = rb_controller_node_at(c, a->node);
@@ -196,9 +200,15 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a)
         rb_controller_add_wake(c, a->at_us);
         rb_controller_arm_wake(c);
         break;
-    case RB_ACTION_START_TRIAL: // rb_controller_pump
     case RB_ACTION_YIELD_TRIAL:
+        t = rb_controller_running_task(c, a->trial);
+        if (t)
+            rb_controller_yield(t);
+        break;
     case RB_ACTION_ADVISE:
+        c->advice_wanted = c->config.advise != NULL;
+        break;
+    case RB_ACTION_START_TRIAL: // rb_controller_pump
     case RB_ACTION_DONE:
         break;
     }
@@ -211,6 +221,19 @@ static void stop_if_wanted(struct rb_controller *c)
     c->stop_wanted = false;
     if (rb_controller_running(c))
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_STOP, .reason = c->stop_reason});
+}
+
+// The answer is an event like any other: a replay needs nobody who can forecast.
+void rb_controller_give_advice(struct rb_controller *c)
+{
+    if (!c->advice_wanted || c->in_transaction || c->dead)
+        return;
+    c->advice_wanted = false;
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_advice advice;
+    rb_arena_init(&arena);
+    if (rb_controller_running(c) && c->config.advise(c->config.advise_ctx, c->engine, &arena, &advice))
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_FORECAST, .advice = &advice});
 }
 
 void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
@@ -244,6 +267,7 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event)
     for (int i = 0; i < c->actions.n && !c->dead; i++)
         carry_out(c, &c->actions.items[i]);
     rb_controller_pump(c);
+    rb_controller_give_advice(c);
     stop_if_wanted(c);
     rb_controller_check_over(c);
 }
@@ -343,8 +367,8 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer, &c->poll_timer, &c->deadline_timer, &c->heartbeat_timer,
-                                &c->finish_timer};
+    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
+                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     if (c->launcher)

@@ -6,6 +6,7 @@
 #define RB_EXECUTOR_CONTROLLER_H
 
 #include "base/buf.h"
+#include "engine/advice.h"
 #include "engine/engine.h"
 #include "executor/journal.h"
 #include "executor/launcher.h"
@@ -33,6 +34,9 @@ struct rb_controller_config {
     int64_t boot_timeout_us; // not ready for this long after the request: lost
     int capacity_retries;    // refusals per node before the run stops with CAPACITY
     bool go_on;              // a run that was stopped goes on (`rbrun resume`) instead of just being cleaned up
+    // Asked for a forecast when a policy wants one; may be NULL: the policy then goes without.
+    rb_adviser_fn *advise;
+    void *advise_ctx;
     // Called after every turn, for progress and events.jsonl; may be NULL.
     void (*observe)(void *ctx, const struct rb_event *event, const struct rb_actions *actions);
     // One line for the user about what went wrong or is waited for; journalled as a note of that kind. May be

@@ -8,6 +8,7 @@
 //   controller_tasks.c    processes that may exist
 //   controller_starts.c   handing trials to the launcher
 //   controller_trials.c   lines, exits, checkpoints
+//   controller_yields.c   trials that are asked to give way
 //   controller_recover.c  coming back from the journal
 #ifndef RB_EXECUTOR_CONTROLLER_PRIVATE_H
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
@@ -20,6 +21,8 @@ enum {
     RB_CONTROLLER_BOOT_FAILURES = 3,   // nodes in a row that came up but could not be set up: the job's fault
     RB_CONTROLLER_SAVE_TRIES = 3,
     RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is asked last by other nodes
+    RB_CONTROLLER_YIELD_S = 60,          // to checkpoint and give way, beside the time that units take
+    RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout says what is too long
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 10,       // copies of one request arrive this close to each other
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
@@ -67,12 +70,17 @@ struct rb_controller_task {
     int save_tries;
     int64_t last_resource;         // reported by this start, -1: nothing yet
     uint64_t timer;                // hung, or the next try to save
+    bool yield_told;               // the launcher was told to ask it
+    uint64_t yield_timer;          // it was asked by the engine: patience ends
+    int64_t last_report_us;        // or when the launcher was told of it
+    int64_t longest_unit_us;       // between two reports, the start counting as one; -1: none seen
     char tail[RB_CONTROLLER_TAIL]; // the last bytes of its output, sanitised
 };
 
 struct rb_controller_trial {
     int n_starts;
     int64_t last_resource; // of the last start; for the recovery
+    bool asked;            // by the engine, to give way, since its last start
     char checkpoint[512];  // of the last save, as in the row
 };
 
@@ -115,6 +123,10 @@ struct rb_controller {
     bool in_transaction;
     bool dead;             // the journal failed: nothing may be done any more
     struct rb_err failure; // why the run cannot go on; code NONE: it can
+    bool told_how_to_yield;   // what a script must do to give way
+    bool last_stretch;        // of an anytime job: nothing is started any more
+    bool advice_wanted;       // the engine has asked for a forecast, and nobody has answered
+    int64_t longest_unit_us, longest_save_us; // of any trial so far
     bool stop_wanted;      // decided inside a turn, carried out after it
     enum rb_stop_reason stop_reason;
 
@@ -146,7 +158,7 @@ struct rb_controller {
     bool paced;        // noted
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
-    uint64_t wake_timer, poll_timer, deadline_timer, heartbeat_timer, finish_timer;
+    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
 };
 
 // controller.c
@@ -157,6 +169,7 @@ bool rb_controller_commit(struct rb_controller *c);
 // The event is journalled together with what was written since begin, stepped, and its orders are carried
 // out.
 void rb_controller_turn(struct rb_controller *c, struct rb_event event);
+void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void rb_controller_fail(struct rb_controller *c,
@@ -235,6 +248,7 @@ bool rb_controller_orphans_settled(const struct rb_controller *c);
 
 // controller_tasks.c
 struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial);            // made if new
+void rb_controller_begin_start(struct rb_controller *c, int trial); // what was true of the start before is over
 struct rb_controller_task *rb_controller_find_task(struct rb_controller *c, int trial, int start); // NULL: not open
 struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, int trial); // not being killed; NULL
 bool rb_controller_task_is_live(const struct rb_controller_task *t); // neither over nor being killed
@@ -261,6 +275,12 @@ void rb_controller_expect_report(struct rb_controller_task *t); // hung unless o
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
+
+// controller_yields.c
+void rb_controller_yield(struct rb_controller_task *t); // asks it to give way if that is wanted and it can be reached
+void rb_controller_saw_report(struct rb_controller_task *t);
+void rb_controller_saw_save(struct rb_controller_task *t);
+void rb_controller_arm_last_stretch(struct rb_controller *c); // before the deadline of an anytime job
 
 // controller_recover.c
 bool rb_controller_replay(struct rb_controller *c, struct rb_err *err);

@@ -9,6 +9,8 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
     struct rb_controller *c = ctx;
     (void)err;
     c->last_event_us = e->time_us;
+    if (e->kind == RB_EVENT_FORECAST)
+        c->advice_wanted = false;
     if (e->kind == RB_EVENT_REPORT)
         rb_controller_trial_at(c, e->trial)->last_resource = e->resource;
     rb_engine_step(c->engine, e, &c->actions);
@@ -17,7 +19,11 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
         if (a->kind == RB_ACTION_PROVISION)
             rb_controller_node_at(c, a->node);
         else if (a->kind == RB_ACTION_START_TRIAL)
-            rb_controller_trial_at(c, a->trial)->last_resource = -1;
+            rb_controller_begin_start(c, a->trial);
+        else if (a->kind == RB_ACTION_YIELD_TRIAL)
+            rb_controller_trial_at(c, a->trial)->asked = true;
+        else if (a->kind == RB_ACTION_ADVISE)
+            c->advice_wanted = c->config.advise != NULL;
         else if (a->kind == RB_ACTION_WAKE)
             rb_controller_add_wake(c, a->at_us);
     }
@@ -202,6 +208,7 @@ void rb_controller_repeat_orders(struct rb_controller *c)
         rb_controller_end_node(c->superseded[i]);
     rb_controller_arm_wake(c);
     rb_controller_pump(c);
+    rb_controller_give_advice(c);
     if (c->config.go_on)
         go_on(c);
     rb_controller_check_over(c);

@@ -102,6 +102,7 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
     t->told = true;
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
+    t->last_report_us = rb_controller_now_us(c);
     rb_controller_expect_report(t);
 }
 
@@ -112,11 +113,15 @@ static void tell_if_possible(struct rb_controller_task *t)
     RB_AUTO(rb_auto_free) struct rb_slot *slots = rb_xcalloc((size_t)t->row.n_slots, sizeof *slots);
     const int n_slots = living_slots(t, slots);
     const bool kill = t->row.state == RB_TASK_KILLING;
+    if (t->c->last_stretch && t->ordered_here && !kill)
+        return; // there is no time left to come to anything
     if (t->told || !nodes_prepared(t, slots, n_slots) || (t->row.state == RB_TASK_INTENT && in_the_way(t)))
         return;
     tell_start(t, slots, n_slots);
     if (kill)
         rb_controller_kill(t);
+    else
+        rb_controller_yield(t); // it may have been asked while it could not be reached
 }
 
 void rb_controller_pump(struct rb_controller *c)

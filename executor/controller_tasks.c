@@ -13,6 +13,13 @@ struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int 
     return &c->trials[trial];
 }
 
+void rb_controller_begin_start(struct rb_controller *c, int trial)
+{
+    struct rb_controller_trial *t = rb_controller_trial_at(c, trial);
+    t->last_resource = -1;
+    t->asked = false;
+}
+
 bool rb_controller_task_is_live(const struct rb_controller_task *t)
 {
     return t->row.state == RB_TASK_INTENT || t->row.state == RB_TASK_EXITED;
@@ -78,6 +85,7 @@ struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, cons
     t->row = *row;
     t->row.slots = slots;
     t->last_resource = -1;
+    t->longest_unit_us = -1;
     c->tasks = rb_xrealloc(c->tasks, (size_t)c->n_tasks + 1, sizeof(struct rb_controller_task *));
     c->tasks[c->n_tasks++] = t;
     return t;
@@ -87,6 +95,7 @@ void rb_controller_close_task(struct rb_controller_task *t)
 {
     struct rb_controller *c = t->c;
     rb_controller_disarm(c, &t->timer);
+    rb_controller_disarm(c, &t->yield_timer);
     int at = 0;
     while (c->tasks[at] != t)
         at++;
@@ -120,7 +129,7 @@ void rb_controller_record_start(struct rb_controller *c, const struct rb_action 
         .slots = a->slots,
         .n_slots = a->n_slots,
     };
-    rb_controller_trial_at(c, a->trial)->last_resource = -1;
+    rb_controller_begin_start(c, a->trial);
     struct rb_controller_task *t = rb_controller_open_task(c, &row);
     t->ordered_here = true;
     rb_controller_write_task(t);
@@ -131,6 +140,7 @@ void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_tas
     t->row.state = RB_TASK_KILLING;
     t->row.ended_us = rb_controller_now_us(c);
     rb_controller_disarm(c, &t->timer);
+    rb_controller_disarm(c, &t->yield_timer);
     rb_controller_write_task(t);
 }
 

@@ -64,6 +64,7 @@ void rb_controller_arm_deadline(struct rb_controller *c)
 {
     if (c->meta.deadline_us >= 0)
         rb_controller_arm(c, &c->deadline_timer, c->meta.deadline_us - rb_controller_now_us(c), deadline, c);
+    rb_controller_arm_last_stretch(c);
 }
 
 void rb_controller_beat(void *arg)

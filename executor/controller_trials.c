@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define MIDWAY ".at-" // in the name of a checkpoint
 
 enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scripts
 
@@ -67,6 +70,7 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
         return;
     t->last_resource = line.resource;
     rb_controller_trial_at(c, trial)->last_resource = line.resource;
+    rb_controller_saw_report(t);
     rb_controller_expect_report(t);
     rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_REPORT,
                                             .trial = trial,
@@ -104,6 +108,15 @@ static void failed(struct rb_controller_task *t, const char *why)
     trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED);
 }
 
+// Checkpoints of trials that gave way midway are worth nothing once there is a later one.
+static void drop_midway(const struct rb_controller *c, const char *checkpoint)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    rb_buf_printf(&path, "%s/%s", c->config.run_dir, checkpoint);
+    if (strstr(checkpoint, MIDWAY) && !strstr(checkpoint, "://"))
+        unlink(rb_buf_str(&path));
+}
+
 static void save(void *arg)
 {
     struct rb_controller_task *t = arg;
@@ -112,6 +125,9 @@ static void save(void *arg)
     t->timer = 0;
     t->saving = true;
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
+    // Beside the one it started from, never over it: that one counts until the new one stands in the journal.
+    if (t->row.exit_code == EXIT_YIELDED)
+        rb_buf_printf(&dest, MIDWAY "%" PRId64, t->last_resource);
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
 }
 
@@ -129,6 +145,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
         return;
     char why[160];
     rb_controller_disarm(c, &t->timer);
+    rb_controller_disarm(c, &t->yield_timer);
     t->row.exit_code = exit_code;
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);
@@ -136,6 +153,8 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
         snprintf(why, sizeof why, "ended with 0 but never reported %s=%" PRId64 " with %s",
                  c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
         failed(t, why);
+    } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         t->row.state = RB_TASK_EXITED;
@@ -170,6 +189,11 @@ void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint
         checkpoint += root + 1;
     snprintf(t->row.checkpoint, sizeof t->row.checkpoint, "%s", checkpoint);
     struct rb_controller_trial *record = rb_controller_trial_at(c, trial);
+    char before[sizeof record->checkpoint];
+    memcpy(before, record->checkpoint, sizeof before);
     memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
+    rb_controller_saw_save(t);
     trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED);
+    if (!c->dead)
+        drop_midway(c, before);
 }

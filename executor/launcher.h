@@ -38,7 +38,7 @@ struct rb_launcher_events {
     void (*prepared)(void *ctx, int node, const struct rb_err *err);   // err NULL: reachable, work directory there, set up
     void (*line)(void *ctx, int trial, int attempt, const char *bytes, size_t n); // rank 0: stdout or RB_METRICS_FILE; cut at
                                                                         // RB_LIMIT_METRIC_LINE; replayed from the first after a reconnect
-    void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins;
+    void (*exited)(void *ctx, int trial, int attempt, int exit_code);  // whole gang has ended; first non-zero code wins, 75 only over 0;
                                                                         // comes after its last line, once per start call
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
@@ -62,6 +62,8 @@ struct rb_launcher_ops {
     // After exited: the checkpoint directory becomes the archive <dest>.tar on the controller (tmp, fsync, rename), or goes
     // to checkpoint.uri. An archive is untrusted: rb_checkpoint_extract looks at every name in it first.
     void (*save)(struct rb_launcher *l, int trial, int attempt, const char *dest);
+    // Its RB_PREEMPT_FILE appears on every node of the gang, and nothing else: whether and when it gives way is the script's.
+    void (*yield)(struct rb_launcher *l, int trial, int attempt);
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
     // The node is going or gone: close its connection, drop its tasks; what a gang has elsewhere is killed.
     void (*forget)(struct rb_launcher *l, int node);

@@ -1,5 +1,5 @@
 // Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
-// follows and ends tasks; checkpoint.c moves checkpoints.
+// follows and ends tasks; launcher_yield.c asks them to give way; checkpoint.c moves checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
@@ -11,6 +11,7 @@
 
 enum {
     RB_RECONNECTS = 8,             // tries to reach a node again before it is given up: some 30 s
+    RB_EXIT_YIELDED = 75,          // the contract with training scripts: checkpointed and gave way
     RB_EXIT_VANISHED = 137,        // the supervisor itself was killed: no exit line will ever come
     RB_LOG_LIMIT_BYTES = 64 << 20, // per attempt; more is dropped with a note
 };
@@ -37,6 +38,9 @@ struct rb_rank {
     int exit_code;
     int tries;
     uint64_t timer;
+    struct rb_process *asking;     // to give way; beside `process`, which follows on
+    int ask_tries;
+    uint64_t ask_timer;
     int log_fd;
     size_t logged_bytes;
 };
@@ -106,6 +110,8 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
+void rb_launcher_yield(struct rb_launcher *base, int trial, int attempt);
+void rb_launcher_stop_asking(struct rb_rank *r);
 void rb_launcher_kill(struct rb_launcher *base, int trial, int attempt);
 void rb_launcher_drop_tasks_on(struct rb_launcher_impl *l, struct rb_launcher_node *node);
 // Ends everything of the task at once; its memory goes when no callback of its own can be on the stack.

@@ -23,6 +23,7 @@ static void close_rank(struct rb_rank *r)
     r->process = NULL;
     loop->timer_cancel(loop->ctx, r->timer);
     r->timer = 0;
+    rb_launcher_stop_asking(r);
     if (r->log_fd >= 0)
         close(r->log_fd);
     r->log_fd = -1;
@@ -91,8 +92,8 @@ static void open_log(struct rb_rank *r)
     char path[4096];
     snprintf(path, sizeof path, "%s/logs", t->l->config.run_dir);
     mkdir(path, 0700);
-    int n = snprintf(path, sizeof path, "%s/logs/trial-%04d.stage-%d.attempt-%d", t->l->config.run_dir, t->trial, t->stage,
-                     t->attempt);
+    int n = snprintf(path, sizeof path, "%s/logs/trial-%04d.stage-%d.attempt-%d", t->l->config.run_dir, t->trial,
+                     t->stage, t->attempt);
     snprintf(path + n, sizeof path - (size_t)n, r->index ? ".rank-%d.log" : ".log", r->index);
     // Everything is told again from the first line after a reconnect, so the file starts again too.
     r->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -209,10 +210,11 @@ static void rank_ended(struct rb_rank *r, int code)
     struct rb_launcher_task *t = r->task;
     r->ended = true;
     r->exit_code = code;
-    if (code != 0 && t->first_failure == 0)
+    if (code != 0 && (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED))
         t->first_failure = code;
-    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it.
-    if (code != 0 && !t->breaking)
+    // The follower on the node ends by itself once its supervisor is gone; nothing more is wanted from it. A gang gives way
+    // together, and its checkpoint is the first rank's: the others wait for that one.
+    if (code != 0 && !t->breaking && (code != RB_EXIT_YIELDED || r->index == 0))
         break_gang(t);
     end_task_if_done(t);
 }
@@ -286,7 +288,8 @@ static void follow_rank(void *arg)
     bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
     explicit_bzero(input.data, input.len);
     if (!ok)
-        r->timer = t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
+        r->timer =
+            t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
 }
 
 static void follow_all(struct rb_launcher_task *t)
@@ -331,7 +334,8 @@ void rb_launcher_start(struct rb_launcher *base, const struct rb_task *spec)
     }
     t->env = rb_xcalloc((size_t)spec->n_env + 1, sizeof *t->env);
     for (t->n_env = 0; t->n_env < spec->n_env; t->n_env++)
-        t->env[t->n_env] = (struct rb_key_value){rb_xstrdup(spec->env[t->n_env].key), rb_xstrdup(spec->env[t->n_env].value)};
+        t->env[t->n_env] =
+            (struct rb_key_value){rb_xstrdup(spec->env[t->n_env].key), rb_xstrdup(spec->env[t->n_env].value)};
     t->command = rb_xstrdup(spec->command);
     t->resume_from = strdup_or_null(spec->resume_from);
     t->uri = strdup_or_null(spec->checkpoint_uri);

@@ -2,6 +2,7 @@
 # What runs on a node, for rbrun. POSIX sh, coreutils, util-linux's flock and setsid. Every verb may be said again.
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
+#   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
 #   kill TRIAL ATTEMPT       ends the process group
 #   save TRIAL ATTEMPT DIR   tar of the checkpoint directory on stdout
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
@@ -61,7 +62,8 @@ supervise)
     . ./env
     rm -f env
     CUDA_VISIBLE_DEVICES=$(lent_devices "${CUDA_VISIBLE_DEVICES:-}")
-    RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$base/preempt RB_PARAMS_FILE=$dir/params.json
+    RB_METRICS_FILE=$dir/metrics RB_PREEMPT_FILE=$dir/preempt RB_PARAMS_FILE=$dir/params.json
+    [ ! -e "$base/preempt" ] || touch "$RB_PREEMPT_FILE" # the node itself is about to go
     RB_CHECKPOINT_DIR=$dir/$rb_checkpoint_dir RB_RESUME_FROM=
     [ "$rb_resume" = 0 ] || RB_RESUME_FROM=$base/trials/$2/resume
     export RB_METRICS_FILE RB_PREEMPT_FILE RB_PARAMS_FILE RB_CHECKPOINT_DIR RB_RESUME_FROM
@@ -76,6 +78,11 @@ supervise)
     echo $code >exit.new
     mv exit.new exit
     printf '\n@rb-exit %s %s\n' "$4" $code >>out
+    ;;
+yield)
+    task "$2" "$3"
+    mkdir -p "$dir" # it may not have started yet
+    touch "$dir/preempt"
     ;;
 kill)
     task "$2" "$3"

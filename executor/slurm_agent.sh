@@ -25,6 +25,8 @@ end_trial() { kill -s KILL -- "-$(cat "$1/pid")" 2>/dev/null || :; }
 
 note_trial() { trials_run=1; }
 
+ask_trial() { touch "$1/preempt"; }
+
 leave() { # a process in a session of its own may escape Slurm
     trap '' TERM
     for_each_trial end_trial
@@ -90,8 +92,9 @@ serve() {
 on_term() {
     preempted=1
     for run in "$home"/rb/*/; do
-        [ ! -d "$run" ] || touch "${run}preempt"
+        [ ! -d "$run" ] || touch "${run}preempt" # for those that start from now on
     done
+    for_each_trial ask_trial
 }
 
 trap leave EXIT

@@ -11,10 +11,6 @@
 // the seed, the replicate and the trial. Depends on its arguments alone: runs that are compared share their curves.
 typedef double rb_curve_fn(void *ctx, uint32_t replicate, int trial, int64_t resource);
 
-// Who forecasts when a policy asks (RB_ACTION_ADVISE); the answer is an event of the same instant. `arena` holds what
-// *out points to. false: no answer. The same function serves rbrun.
-typedef bool rb_adviser_fn(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out);
-
 struct rb_world_options {
     uint32_t replicate;
     rb_curve_fn *curve;
@@ -22,7 +18,7 @@ struct rb_world_options {
     // Called after every event with what it led to; for traces, Gantt charts, events.jsonl. May be NULL.
     void (*observe)(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions);
     void *observe_ctx;
-    rb_adviser_fn *advise;            // NULL: nobody
+    rb_adviser_fn *advise;            // answers in the same instant; NULL: nobody
     void *advise_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
 };

@@ -66,7 +66,7 @@ static void names_go_both_ways(void **state)
     (void)state;
     struct rb_buf text = RB_BUF_INIT;
     struct rb_event back;
-    for (int outcome = RB_OUTCOME_REACHED; outcome <= RB_OUTCOME_HUNG; outcome++) {
+    for (int outcome = RB_OUTCOME_REACHED; outcome <= RB_OUTCOME_EVICTED; outcome++) {
         write_event(&(struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .outcome = (enum rb_outcome)outcome}, &text);
         assert_true(read_event(rb_buf_str(&text), &back, NULL));
         assert_int_equal(back.outcome, outcome);

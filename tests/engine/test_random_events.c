@@ -64,14 +64,15 @@ static double some_metric(struct rb_stream *s)
 static void trial_event(struct rb_stream *s, const struct rb_engine *e, struct rb_event *event, int64_t max_resource)
 {
     static const enum rb_outcome outcomes[] = {RB_OUTCOME_REACHED, RB_OUTCOME_REACHED, RB_OUTCOME_REACHED,
-                                               RB_OUTCOME_FAILED,  RB_OUTCOME_HUNG,    RB_OUTCOME_YIELDED};
+                                               RB_OUTCOME_FAILED,  RB_OUTCOME_HUNG,    RB_OUTCOME_YIELDED,
+                                               RB_OUTCOME_EVICTED};
     event->trial = some_trial(s, e);
     event->attempt =
         some_attempt(s, event->trial < rb_engine_n_trials(e) ? rb_engine_trial(e, event->trial)->attempt : 0);
     event->kind = below(s, 2) ? RB_EVENT_REPORT : RB_EVENT_TRIAL_ENDED;
     event->resource = 1 + below(s, (int)max_resource);
     event->metric = some_metric(s);
-    event->outcome = outcomes[below(s, 6)];
+    event->outcome = outcomes[below(s, 7)];
 }
 
 static struct rb_event any_event(struct rb_stream *s, const struct rb_engine *e, int64_t now_us, int64_t max_resource)

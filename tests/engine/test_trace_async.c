@@ -105,6 +105,26 @@ static void a_trial_below_the_cut_gives_way_and_may_come_back(void **state)
     end(&t);
 }
 
+static void who_does_not_give_way_in_time_is_set_back(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    make_asha(&p, 5, RB_RULE_SPECULATE);
+    begin(&t, &p.plan);
+    expect(&t, 0, started, "request 0.0 large");
+    expect(&t, 20, ready(0), "start 0.0 on 0:1; start 1.0 on 0:2; start 2.0 on 0:4; start 3.0 on 0:8");
+    expect(&t, 30, report(0, 0, 1, 0.3), "");
+    expect(&t, 31, report(1, 0, 1, 0.2), "yield 1.0");
+    expect(&t, 91, ended(1, 0, RB_OUTCOME_EVICTED), "start 4.0 on 0:2");
+    assert_int_equal(state_of(&t, 1), RB_TRIAL_PAUSED);
+    assert_int_equal(rb_engine_trial(t.engine, 1)->resource, 0); // its last checkpoint: none
+    assert_int_equal(rb_engine_trial(t.engine, 1)->failures, 0);
+    expect(&t, 92, ended(0, 0, RB_OUTCOME_EVICTED), "start 0.1 on 0:1"); // nobody had asked it
+    assert_int_equal(rb_engine_trial(t.engine, 0)->failures, 1);
+    end(&t);
+}
+
 static void a_resized_trial_starts_again_from_its_checkpoint(void **state)
 {
     (void)state;
@@ -161,6 +181,7 @@ int main(void)
         cmocka_unit_test(trials_are_handed_out_as_places_come_free),
         cmocka_unit_test(no_configuration_is_started_after_the_plan_says_so),
         cmocka_unit_test(a_trial_below_the_cut_gives_way_and_may_come_back),
+        cmocka_unit_test(who_does_not_give_way_in_time_is_set_back),
         cmocka_unit_test(a_resized_trial_starts_again_from_its_checkpoint),
         cmocka_unit_test(rung_by_rung_is_not_for_policies_that_admit),
     };

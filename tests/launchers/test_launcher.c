@@ -422,6 +422,25 @@ static void checkpoint_goes_round(void **state)
     assert_true(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
 }
 
+// The file appears beside the one that is asked, and beside nobody else.
+static void who_is_asked_gives_way(void **state)
+{
+    struct fixture *f = *state;
+    static const char looks[] = "echo started; while [ ! -e \"$RB_PREEMPT_FILE\" ]; do sleep 0.05; done; exit 75";
+    start(f, 1, looks);
+    start(f, 0, looks);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->yield(f->launcher, 0, 0);
+    f->launcher->ops->yield(f->launcher, 0, 0); // said twice
+    f->launcher->ops->yield(f->launcher, 7, 0); // nobody
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 75);
+    assert_false(f->seen[1].exited);
+    f->launcher->ops->yield(f->launcher, 1, 0);
+    wait_until(f, one_exited);
+    assert_int_equal(f->seen[1].exit_code, 75);
+}
+
 static void hostile_archives_stay_packed(void **state)
 {
     struct fixture *f = *state;
@@ -586,6 +605,7 @@ int main(void)
         BOTH(exit_is_seen_at_once),
         BOTH(environment_contract),
         BOTH(checkpoint_goes_round),
+        BOTH(who_is_asked_gives_way),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(node_forgotten_while_its_trials_are_killed),

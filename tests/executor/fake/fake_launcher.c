@@ -189,6 +189,16 @@ static void deliver(struct fake_process *p)
     }
 }
 
+// It was asked to, and looks after every unit.
+static void give_way(struct fake_process *p)
+{
+    if (!p->asked || p->deaf || p->n_lines >= p->resource_end - p->resource_start)
+        return;
+    p->hangs = false;
+    p->exit_code = 75;
+    p->stops_after = p->n_lines;
+}
+
 static void step(void *arg)
 {
     struct fake_process *p = arg;
@@ -201,6 +211,7 @@ static void step(void *arg)
         p->state = FAKE_EXITED;
     } else {
         p->n_lines++;
+        give_way(p);
         v->loop.timer_start(v, p->unit_us, step, p);
     }
     deliver(p);
@@ -278,6 +289,7 @@ static void draw_fate(struct fake_process *p, const struct fake_training *traini
     } else if (p->hangs) {
         p->stops_after = (int)rb_stream_below(&s, (uint64_t)units);
     }
+    p->deaf = rb_stream_uniform(&s) < training->deaf;
 }
 
 static struct fake_process *create(struct fake_machines *m, const struct rb_task *task)
@@ -340,6 +352,23 @@ static void kill_task(struct rb_launcher *base, int trial, int start_number)
     l->start = start_number;
 }
 
+static void yield(void *arg)
+{
+    struct later *l = arg;
+    struct fake_process *p = find(l->m, l->trial, l->start);
+    if (p) // the file is there, whoever still listens
+        p->asked = true;
+    free(l);
+}
+
+static void yield_task(struct rb_launcher *base, int trial, int start_number)
+{
+    struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
+    struct later *l = later(m, 10000, yield);
+    l->trial = trial;
+    l->start = start_number;
+}
+
 static void saved(void *arg)
 {
     struct later *l = arg;
@@ -388,6 +417,7 @@ static const struct rb_launcher_ops ops = {.name = "fake",
                                            .prepare = prepare,
                                            .start = start,
                                            .save = save,
+                                           .yield = yield_task,
                                            .kill = kill_task,
                                            .forget = forget,
                                            .heartbeat = heartbeat,

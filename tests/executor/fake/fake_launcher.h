@@ -23,6 +23,7 @@ struct fake_site {
 
 struct fake_training {
     double fails, yields, hangs; // per start
+    double deaf;                 // starts that do not look for RB_PREEMPT_FILE
     bool silent;                 // ends with 0 without a report
     bool set_up_fails;           // every node
     double save_fails;           // per save
@@ -42,7 +43,7 @@ struct fake_process {
     } slots[16];
     enum fake_process_state state;
     int n_lines, stops_after, exit_code; // stops_after: lines before it ends
-    bool hangs;
+    bool hangs, asked, deaf;
     int64_t unit_us;
     bool saved;
     uint64_t followed; // by the launcher of this session
