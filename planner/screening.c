@@ -8,6 +8,7 @@
 
 #define SCREEN_SAMPLES 256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
 #define SCREEN_SIGMA   4.0 // a candidate dropped wrongly once in 30000
+#define LAST_LOOKS     4   // when the time is up and nothing is found
 // Runs of asynchronous jobs are dear and differ much by who is promoted, which shared runs have in common: differences between
 // plans are far surer than either plan.
 #define ASYNC_SIGMA_P    2.5
@@ -86,13 +87,13 @@ static void explain_bound(struct rb_search *search, const char *planner, const s
     rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
 }
 
-// What can be neither in time nor cheap is not scored. Candidates are listed from few nodes to many: the last are in time, if
-// any, and when the time is up no more than these are looked at. Returns how many are left, the cheapest first.
+// What cannot be in time is not scored. Candidates are listed from few nodes to many: the last are in time, if any, and when
+// the time is up no more than a few of these are looked at. *out_n are left, the cheapest first.
 static bool sort_out(struct rb_search *search, const char *planner, const struct rb_candidate *candidates, int n,
                      struct by_objective *order, int *out_n, struct rb_err *err)
 {
     int left = 0;
-    for (int i = n - 1; i >= 0 && !(i < n - 1 && rb_search_out_of_time(search)); i--) {
+    for (int i = n - 1; i >= 0 && !(left >= LAST_LOOKS && rb_search_out_of_time(search)); i--) {
         struct rb_candidate_floor floor;
         if (!rb_candidate_floor(search, &candidates[i], false, &floor, err))
             return false;
@@ -107,15 +108,25 @@ static bool sort_out(struct rb_search *search, const char *planner, const struct
     return true;
 }
 
+// The next to be scored: the cheapest; when the time is up and nothing is found the dearest, a few of them. -1: none.
+static int next_of(const struct rb_search *search, int n_scored, int left, bool found, int *late_looks)
+{
+    if (n_scored == left)
+        return -1;
+    if (!rb_search_out_of_time(search))
+        return n_scored;
+    return found || *late_looks == LAST_LOOKS ? -1 : left - ++*late_looks;
+}
+
 // From laws a score is exact: in order of a lower bound of their cost, until the bound passes the best.
 static bool best_by_laws(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                          int *out_best, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
-    int best = -1, left;
+    int best = -1, left, late_looks = 0;
     if (!sort_out(search, planner, candidates, n, order, &left, err))
         return false;
-    for (int i = 0; i < left && !(i > 0 && rb_search_out_of_time(search)); i++) {
+    for (int scored = 0, i; (i = next_of(search, scored, left, best >= 0, &late_looks)) >= 0; scored++) {
         struct rb_candidate *c = &candidates[order[i].index];
         if (best >= 0 && order[i].objective > (double)candidates[best].estimate.cost_uusd.mean + 1) {
             explain_bound(search, planner, c, order[i].objective, &candidates[best]);

@@ -17,6 +17,8 @@
 #define FINER        0.7 // of the spread of a fast plan: some plans are surer
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
+#define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
+
 #define TABLE_COUNTS       20  // node counts of an offer that tables look at, roughly
 #define TABLE_TRIALS_PER_S 5e6 // played event by event
 
@@ -314,7 +316,7 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-// Where time is limited it may end in the middle, and what was made by then is not kept.
+// Where time is limited they may end in the middle if they take long, and what was made by then is not kept.
 static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
                                struct rb_err *err)
 {
@@ -328,7 +330,7 @@ static bool replicates_in_time(struct rb_search *search, struct rb_candidate *ca
     opt.deadline_us = search->req->deadline_us;
     opt.budget_uusd = search->req->budget_uusd;
     opt.threads = search->req->threads;
-    opt.stop = search->req->out_of_time;
+    opt.stop = samples * trials_in_all(search) > UNINTERRUPTED ? search->req->out_of_time : NULL;
     opt.stop_ctx = search->req->out_of_time_ctx;
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
 }

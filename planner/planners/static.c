@@ -74,7 +74,8 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     RB_AUTO(rb_auto_free) double *floors_uusd = rb_xcalloc(most, sizeof *floors_uusd);
     const int n = rb_offers_by_floor(search, offers, floors_uusd);
     const struct rb_candidate *best = NULL;
-    for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
+    // Until there is a plan no offer is left out for want of time.
+    for (int i = 0; i < n && !(best && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *c;
         if (search->by_laws && best && floors_uusd[i] > (double)best->estimate.cost_uusd.mean + 1)
             break;

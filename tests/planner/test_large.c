@@ -9,6 +9,7 @@
 #define FACTOR  2 // times the limit: with sanitizers, and what is not interrupted
 #define TYPES   8
 #define SAMPLES 4096
+#define TIGHT_S 2500 // seconds that only the fastest types keep
 
 static double time_used(void *ctx)
 {
@@ -132,6 +133,73 @@ static void spot_that_cannot_be_replayed_is_left_out_aloud(void **state)
     case_finish(&c);
 }
 
+// --- a clock that has run out before anything is looked at
+
+static double all_used(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static bool plan_without_time(struct rb_case *c, struct rb_plan *plan, struct rb_plan_result *result)
+{
+    struct rb_err err = {0};
+    c->req.time_limit_us = 1000;
+    c->req.out_of_time = always;
+    c->req.time_used = all_used;
+    return rb_make_plan(&c->req, "optimal", &c->arena, plan, result, &err);
+}
+
+// The static planner with all the time in the world, at a deadline a tenth later than the tightest it says it keeps: without
+// time a probability is that of few replicates.
+static bool static_near_its_tightest(struct rb_case *c)
+{
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    struct rb_err err = {0};
+    c->req.deadline_us = 0;
+    if (rb_make_plan(&c->req, "static", &c->arena, &plan, &result, &err) || result.nearest_deadline_us < 0)
+        return false;
+    c->req.deadline_us = result.nearest_deadline_us + result.nearest_deadline_us / 10;
+    return rb_make_plan(&c->req, "static", &c->arena, &plan, &result, &err);
+}
+
+static void what_static_can_plan_needs_no_time(void **state)
+{
+    (void)state;
+    int n_planned = 0;
+    for (uint32_t number = 0; number < 60; number++) {
+        struct rb_case c;
+        struct rb_plan plan;
+        struct rb_plan_result result;
+        case_random(&c, number);
+        if (static_near_its_tightest(&c)) {
+            n_planned++;
+            if (!plan_without_time(&c, &plan, &result))
+                fail_msg("case %u: static has a plan, and optimal without time has none", number);
+            assert_true(result.best.estimate.p_both >= plan.confidence);
+            assert_non_null(plan.bound.why_not);
+        }
+        case_finish(&c);
+    }
+    assert_true(n_planned >= 30);
+}
+
+// The type that is cheapest for the work is too slow, and so are some more: the first that static looks at.
+static void dear_and_fast_offers_are_looked_at_without_time(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    struct rb_plan_result result;
+    large_case(&c, 0);
+    c.req.deadline_us = TIGHT_S * RB_US_PER_S;
+    if (!plan_without_time(&c, &plan, &result))
+        fail_msg("no plan, nearest deadline %.0f s", (double)result.nearest_deadline_us / 1e6);
+    assert_true(result.cut);
+    case_finish(&c);
+}
+
 // Stopped at once, an evaluation is that of the fewest replicates; with two threads, of as many.
 static void evaluation_stops_between_replicates(void **state)
 {
@@ -168,6 +236,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_within_the_limit),
+        cmocka_unit_test(what_static_can_plan_needs_no_time),
+        cmocka_unit_test(dear_and_fast_offers_are_looked_at_without_time),
         cmocka_unit_test(spot_that_cannot_be_replayed_is_left_out_aloud),
         cmocka_unit_test(evaluation_stops_between_replicates),
     };
