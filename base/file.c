@@ -139,3 +139,12 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
     sync_directory_of(path);
     return true;
 }
+
+void rb_keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        // Opened the wrong way round on purpose: EBADF, as if it were still closed.
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+    }
+}

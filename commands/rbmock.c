@@ -1,4 +1,5 @@
 // rbmock: a cloud on loopback.
+#include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "providers/mock/server.h"
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
     struct rb_arena arena;
     struct rb_mock_server_config config = {0};
     struct rb_err err = {0};
+    rb_keep_standard_streams();
     if (!rb_args_parse(&args, &command, argc, argv, &err)) {
         rb_err_print(&err, "rbmock", false);
         return rb_err_exit_code(&err);

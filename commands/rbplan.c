@@ -3,6 +3,7 @@
 #include "commands/rbplan_infeasible.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "planner/planner.h"
 
@@ -49,7 +50,8 @@ static const struct rb_command plan_command = {
                 "  rbplan --pareto frontier.json job.yaml\n"
                 "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
                 "  rbplan --check job.yaml\n"
-                "  rbplan explain plan.json\n",
+                "  rbplan explain plan.json\n"
+                "  rbplan init train.py > job.yaml\n",
     .options = plan_options,
     .min_args = 1,
     .max_args = 1,
@@ -284,20 +286,13 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     return plan_job(args, &in, err);
 }
 
-static int init_job(int argc, char **argv)
-{
-    struct rb_err err = {0};
-    rb_err_set(&err, RB_ERR_INVALID, "not supported yet: init; start from examples/bert/job.yaml");
-    rb_err_print(&err, "rbplan", asks_for_json(argc, argv));
-    return rb_err_exit_code(&err);
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } subcommands[] = {{"diff", rb_plan_diff}, {"explain", rb_plan_explain}, {"init", init_job}};
+    } subcommands[] = {{"diff", rb_plan_diff}, {"explain", rb_plan_explain}, {"init", rb_plan_init}};
+    rb_keep_standard_streams();
     for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof subcommands[0]; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);

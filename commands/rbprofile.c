@@ -4,6 +4,7 @@
 #include "commands/rbprofile_show.h"
 
 #include "base/doc.h"
+#include "base/file.h"
 #include "base/json.h"
 
 #include <stdio.h>
@@ -171,5 +172,6 @@ int main(int argc, char **argv)
         {"show", "say what is known about a profile and how well", show},
         {"train", "measure the training command at several sizes", rb_profile_train},
         {NULL, NULL, NULL}};
+    rb_keep_standard_streams();
     return rb_profile_dispatch(&rbprofile_command, subcommands, argc, argv);
 }

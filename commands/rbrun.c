@@ -1,6 +1,8 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun.h"
 
+#include "base/file.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +30,7 @@ int main(int argc, char **argv)
         {"logs", rb_run_logs},     {"replay", rb_run_replay}, {"report", rb_run_report}, {"resume", rb_run_resume},
         {"status", rb_run_status}, {"stop", rb_run_stop},
     };
+    rb_keep_standard_streams();
     keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
     for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof *subcommands; i++) {

@@ -2,6 +2,7 @@
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim.h"
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/policy.h"
@@ -212,6 +213,7 @@ int main(int argc, char **argv)
 {
     struct rb_args args = {0};
     struct rb_err err = {0};
+    rb_keep_standard_streams();
     bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
         rb_command_help(&command);

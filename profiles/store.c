@@ -79,7 +79,7 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
         rb_buf_printf(&path, "%s/.local/share/rubberband/profiles.db", home);
         *out_ours = true;
     } else {
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_ERR_NOT_FOUND,
                           "no place for the profile store: set HOME or XDG_DATA_HOME, or give --db FILE");
     }
     *out = path.data;

@@ -1,5 +1,6 @@
 // Files: bounded reading, atomic writing, and what is said when either fails.
 #include "base/doc.h"
+#include "base/file.h"
 
 #include "check.h"
 
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -132,6 +134,25 @@ static void the_name_chooses_the_format(void **state)
     rb_doc_finish(&doc);
 }
 
+// In a child: which number does the next file get when all three came closed, and is a write still refused?
+static void a_closed_standard_stream_is_nobody_elses_number(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(STDIN_FILENO);
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+        rb_keep_standard_streams();
+        const bool refused = write(STDOUT_FILENO, "x", 1) < 0, above = open(in_dir("a.yaml"), O_RDONLY) > STDERR_FILENO;
+        _exit(refused && above ? 0 : 1);
+    }
+    int status;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +162,7 @@ int main(void)
         cmocka_unit_test(failures_say_what_the_system_said),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
         cmocka_unit_test(the_name_chooses_the_format),
+        cmocka_unit_test(a_closed_standard_stream_is_nobody_elses_number),
     };
     return cmocka_run_group_tests_name("file", tests, make_dir, remove_dir);
 }
