@@ -1,6 +1,7 @@
 #include "commands/rbrun_dry_run.h"
 
 #include "base/log.h"
+#include "simulator/forecast.h"
 #include "simulator/world.h"
 #include "views/progress.h"
 
@@ -68,6 +69,7 @@ bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct r
 {
     struct dry_run d = {.plan = plan, .json = rb_args_flag(args, "json")};
     struct rb_scenario scenario;
+    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     struct rb_world_result result;
     const struct rb_world_options options = {
         .replicate = (uint32_t)rb_args_int(args, "replicate", 0),
@@ -75,6 +77,8 @@ bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct r
         .observe_ctx = &d,
         .deadline_us = plan->deadline_us,
         .budget_uusd = plan->budget_uusd,
+        .advise = rb_forecast,
+        .advise_ctx = &forecaster,
     };
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
                           plan->seed, err))

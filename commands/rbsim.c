@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/policy.h"
+#include "simulator/forecast.h"
 
 #include <errno.h>
 #include <math.h>
@@ -63,6 +64,8 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
 {
     const struct rb_plan *plan = &v->plan;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct rb_scenario scenario;
+    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     const struct rb_world_runs runs = {
         .samples = sim->n,
         .threads = cores > 0 ? (int)cores : 1,
@@ -71,8 +74,9 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
         .budget_uusd = plan->budget_uusd,
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
+        .advise = rb_forecast,
+        .advise_ctx = &forecaster,
     };
-    struct rb_scenario scenario;
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
         return false;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "engine/policy.h"
+#include "simulator/forecast.h"
 #include "views/gantt.h"
 
 #include <stdlib.h>
@@ -191,6 +192,8 @@ static bool watch(struct rb_simulation *sim, const struct rb_sim_variant *v, str
     const struct rb_plan *plan = &v->plan;
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     const bool stops = sim->stop_at_deadline || (policy && policy->anytime);
+    struct rb_scenario scenario;
+    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     const struct rb_world_options opt = {
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
@@ -198,8 +201,9 @@ static bool watch(struct rb_simulation *sim, const struct rb_sim_variant *v, str
         .observe_ctx = d,
         .deadline_us = stops ? plan->deadline_us : -1,
         .budget_uusd = -1,
+        .advise = rb_forecast,
+        .advise_ctx = &forecaster,
     };
-    struct rb_scenario scenario;
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
         return false;

@@ -231,6 +231,11 @@ int rb_engine_claimed_gpus(const struct rb_engine *e)
     return e->claimed_gpus;
 }
 
+const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy)
+{
+    return e->policy == policy ? e->policy_state : NULL;
+}
+
 int rb_engine_n_gpus(const struct rb_engine *e)
 {
     return e->places.n_held * e->places.gpus_per_node;

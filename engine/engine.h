@@ -7,6 +7,8 @@
 #include "engine/event.h"
 #include "engine/plan.h"
 
+struct rb_policy;
+
 enum rb_trial_state { RB_TRIAL_WAITING, RB_TRIAL_RUNNING, RB_TRIAL_PAUSED, RB_TRIAL_STOPPED, RB_TRIAL_FAILED, RB_TRIAL_COMPLETED };
 enum rb_owned_state { RB_OWNED_REQUESTED, RB_OWNED_RUNNING, RB_OWNED_READY, RB_OWNED_ENDED };
 
@@ -61,6 +63,8 @@ int rb_engine_n_standing(const struct rb_engine *e);
 int rb_engine_standing(const struct rb_engine *e, int place);   // the trial there
 int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does not run, or is to pause
 int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials have or wait for, the larger of both
+// What the policy keeps of the run, for the adviser it asks; NULL: the engine follows another one.
+const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy);
 int rb_engine_n_gpus(const struct rb_engine *e);                // of the nodes trials may be placed on now, busy or free
 // Could the trial, waiting or running, have so many GPUs now, its own given back?
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);

@@ -75,6 +75,7 @@ void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event)
     struct rb_decisions *d = no_decisions(e);
     e->policy->on_advice(e->policy_state, e, event->advice, d);
     carry_out(e, d);
+    e->places_changed = true; // whom it did not admit before it may admit now
 }
 
 // ---- reports

@@ -1,0 +1,21 @@
+// What the policy lookahead has seen of a run, for whoever forecasts for it (simulator/forecast.h).
+#ifndef RB_ENGINE_POLICIES_LOOKAHEAD_H
+#define RB_ENGINE_POLICIES_LOOKAHEAD_H
+
+#include "engine/engine.h"
+#include "engine/policies/lookahead_curves.h"
+#include "engine/policies/timing.h"
+
+struct rb_lookahead_seen {
+    const struct rb_timing *timing;
+    const struct rb_seen_curves *curves;
+    const int *wanted_gpus;  // by trial, [n_wanted]: what it is to have from its next report on, -1: what it has
+    int n_wanted;
+    int atom_gpus;           // what a trial starts with
+    bool admits;             // what was advised last
+};
+
+// false: the engine follows another policy. Borrowed until the next step.
+bool rb_lookahead_seen(const struct rb_engine *e, struct rb_lookahead_seen *out);
+
+#endif
