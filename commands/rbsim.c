@@ -29,6 +29,8 @@ static const struct rb_option options[] = {
     {"curves", 0, RB_OPT_STRING, false, "FILE", "learning curves: CSV, events.jsonl, a directory, synthetic[:b0=B]", 0,
      0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the plan's, else the job's)", 0, 0},
+    {"stop-at-deadline", 0, RB_OPT_FLAG, false, NULL, "end every run there (default: if a policy works towards it)", 0,
+     0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE", "draw the first run: FILE.svg or FILE.html", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print one rb-sim/1 or rb-sim-compare/1 document", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job; not with --plan", 0, 0},
@@ -86,8 +88,8 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
     return ok;
 }
 
-// A deadline is the end of a run only where a policy works towards one: then for all that are compared with it. Else the
-// whole distribution is shown.
+// A deadline is the end of a run only where a policy works towards one, and then for all that are compared with it, or
+// where that is asked for. Else the whole distribution is shown.
 static bool run_all(struct rb_simulation *sim, struct rb_err *err)
 {
     for (int i = 0; i < sim->n_variants; i++) {
@@ -198,6 +200,7 @@ static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
         .args = args,
         .n = (int)rb_args_int(args, "replicates", DEFAULT_REPLICATES),
         .json = rb_args_flag(args, "json"),
+        .stop_at_deadline = rb_args_flag(args, "stop-at-deadline"),
         .out_told = out_told,
     };
     return load_job(&sim, err) && rb_sim_name_variants(&sim, err) && rb_sim_make_plans(&sim, err) &&

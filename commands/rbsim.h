@@ -29,7 +29,7 @@ struct rb_simulation {
     struct rb_curves curves;
     uint64_t seed;
     int n;                           // replicates, keys 0..n-1
-    bool stop_at_deadline;           // every run, whatever its policy: one of those compared works towards it
+    bool stop_at_deadline;           // every run, whatever its policy
     bool json;
     bool *out_told;                  // an infeasible request with --json has printed its own document
 };
@@ -47,7 +47,7 @@ void rb_sim_show_comparison(const struct rb_simulation *sim, struct rb_buf *out)
 bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err);
 
 // What is told of each run, and its mean over the runs that have it.
-enum rb_sim_measure { RB_SIM_TIME, RB_SIM_COST, RB_SIM_METRIC, RB_SIM_TRAINED, RB_SIM_FULL, RB_SIM_FIRST_FULL, RB_SIM_MEASURES };
+enum rb_sim_measure { RB_SIM_TIME, RB_SIM_COST, RB_SIM_METRIC, RB_SIM_TRAINED, RB_SIM_FULL, RB_SIM_FIRST_FULL, RB_SIM_UNITS, RB_SIM_MEASURES };
 // NaN: it has none (no finite metric; no trial at R).
 double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure);
 // Over the runs that have it; n = 0: none.

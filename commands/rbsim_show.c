@@ -13,13 +13,10 @@
 
 // ---- measures
 
-static const struct measure {
-    const char *key;
-    const char *name; // for people; NULL: the job's metric
-} measures[RB_SIM_MEASURES] = {
-    [RB_SIM_TIME] = {"time_us", "time"},     [RB_SIM_COST] = {"cost_uusd", "cost"},
-    [RB_SIM_METRIC] = {"best_metric", NULL}, [RB_SIM_TRAINED] = {"trials_trained", "trials"},
-    [RB_SIM_FULL] = {"trials_full", "to R"}, [RB_SIM_FIRST_FULL] = {"first_full_us", "first at R"},
+static const char *const measure_keys[RB_SIM_MEASURES] = {
+    [RB_SIM_TIME] = "time_us",           [RB_SIM_COST] = "cost_uusd",   [RB_SIM_METRIC] = "best_metric",
+    [RB_SIM_TRAINED] = "trials_trained", [RB_SIM_FULL] = "trials_full", [RB_SIM_FIRST_FULL] = "first_full_us",
+    [RB_SIM_UNITS] = "units_trained",
 };
 
 double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measure)
@@ -37,6 +34,8 @@ double rb_sim_measure(const struct rb_world_result *r, enum rb_sim_measure measu
         return r->n_full;
     case RB_SIM_FIRST_FULL:
         return r->first_full_us >= 0 ? (double)r->first_full_us : NAN;
+    case RB_SIM_UNITS:
+        return (double)r->n_units;
     case RB_SIM_MEASURES:
         break;
     }
@@ -122,7 +121,7 @@ static void write_means(const struct rb_simulation *sim, const struct rb_sim_var
     rb_json_begin_object(j);
     for (int i = 0; i < RB_SIM_MEASURES; i++) {
         const struct rb_mean m = rb_sim_mean(sim, v, (enum rb_sim_measure)i);
-        rb_json_key(j, measures[i].key);
+        rb_json_key(j, measure_keys[i]);
         if (m.n == 0) {
             rb_json_null(j);
             continue;
@@ -218,12 +217,14 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
     rb_text_table_write(&table, &text_style, out);
     rb_text_table_finish(&table);
     rb_buf_putc(out, '\n');
-    if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
+    if (sim->stop_at_deadline && plan->deadline_us >= 0)
+        rb_buf_puts(out, "every run was stopped at the deadline\n");
+    else if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
         rb_buf_printf(out, "within deadline and budget: %d of %d\n", d->n_kept, sim->n);
     if (metric.n > 0)
         rb_buf_printf(out, "best %s: %.4f (sd %.4f), mean within [%.4f, %.4f] at 95 %%\n", plan->job->metric_name,
                       metric.mean, metric.sd, metric.low, metric.high);
-    for (int i = RB_SIM_TRAINED; i < RB_SIM_MEASURES; i++) {
+    for (int i = RB_SIM_TRAINED; i <= RB_SIM_FIRST_FULL; i++) {
         char text[128];
         const struct rb_mean m = rb_sim_mean(sim, &sim->variants[0], (enum rb_sim_measure)i);
         format_mean(&m, (enum rb_sim_measure)i, text, sizeof text);
@@ -265,7 +266,7 @@ static void write_difference(const struct rb_simulation *sim, int of, enum rb_si
     rb_json_begin_object(j);
     rb_json_kstring(j, "of", sim->variants[of].label);
     rb_json_kstring(j, "less", sim->variants[0].label);
-    rb_json_kstring(j, "measure", measures[measure].key);
+    rb_json_kstring(j, "measure", measure_keys[measure]);
     rb_json_kint(j, "pairs", p.difference.n);
     write_mean_members(j, &p.difference);
     rb_json_kint(j, "above", p.n_above);

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define CHILDREN 4 // two cache lines of events are compared at once, and the heap is half as deep as with two
+
 static bool before(const struct rb_sim_event *a, const struct rb_sim_event *b)
 {
     if (a->time_us != b->time_us)
@@ -27,9 +29,21 @@ void rb_event_heap_push(struct rb_event_heap *h, const struct rb_sim_event *even
         h->items = rb_xrealloc(h->items, (size_t)h->cap, sizeof *h->items);
     }
     int at = h->n++;
-    for (; at > 0 && before(event, &h->items[(at - 1) / 2]); at = (at - 1) / 2)
-        h->items[at] = h->items[(at - 1) / 2];
+    for (; at > 0 && before(event, &h->items[(at - 1) / CHILDREN]); at = (at - 1) / CHILDREN)
+        h->items[at] = h->items[(at - 1) / CHILDREN];
     h->items[at] = *event;
+}
+
+// The first of a node's children.
+static int first_child(const struct rb_event_heap *h, int at)
+{
+    const int begin = CHILDREN * at + 1, end = begin + CHILDREN < h->n ? begin + CHILDREN : h->n;
+    int first = begin;
+    for (int i = begin + 1; i < end; i++) {
+        if (before(&h->items[i], &h->items[first]))
+            first = i;
+    }
+    return first;
 }
 
 struct rb_sim_event rb_event_heap_pop(struct rb_event_heap *h)
@@ -37,9 +51,8 @@ struct rb_sim_event rb_event_heap_pop(struct rb_event_heap *h)
     assert(h->n > 0);
     const struct rb_sim_event first = h->items[0], last = h->items[--h->n];
     int at = 0;
-    for (int child = 1; child < h->n; child = 2 * at + 1) {
-        if (child + 1 < h->n && before(&h->items[child + 1], &h->items[child]))
-            child++;
+    while (CHILDREN * at + 1 < h->n) {
+        const int child = first_child(h, at);
         if (!before(&h->items[child], &last))
             break;
         h->items[at] = h->items[child];

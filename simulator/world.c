@@ -27,7 +27,7 @@ struct world {
     struct running_trial *trials; // by id
     int trials_cap;
     int64_t now_us;
-    int64_t n_events;
+    int64_t n_events, n_units;
     int64_t paid_until_us; // the budget pays for all nodes owned or asked for until then; -1: not known
     int64_t look_ahead_us; // how far that is looked for
     int64_t first_full_us; // -1: no trial has reported R yet
@@ -225,6 +225,7 @@ static void report(struct world *w, const struct rb_sim_event *e)
 {
     struct running_trial *t = &w->trials[e->index];
     t->resource++;
+    w->n_units++;
     if (t->resource == w->scenario->job->scheduler.max_resource && w->first_full_us < 0)
         w->first_full_us = e->time_us;
     step(w, &(struct rb_event){.kind = RB_EVENT_REPORT,
@@ -374,6 +375,7 @@ static bool sum_up(struct world *w, struct rb_world_result *out)
                                 .best_trial = rb_engine_best(w->engine),
                                 .best_metric = NAN,
                                 .n_events = w->n_events,
+                                .n_units = w->n_units,
                                 .n_nodes = rb_engine_n_nodes(w->engine),
                                 .first_full_us = w->first_full_us};
     count_trials(w, &r);

@@ -31,6 +31,7 @@ struct rb_world_result {
     enum rb_stop_reason stop_reason;
     int64_t n_events;
     int n_nodes;
+    int64_t n_units;         // of resource that were trained and reported, lost ones included
     int n_trained;           // trials that have reported
     int n_full;              // of these, to R
     int64_t first_full_us;   // when the first did, -1: none
