@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define DEFAULT_SAMPLES 4096
+#define ENGINE_SAMPLES  1024 // of an asynchronous job: every one is a run of the engine
 
 static const struct rb_option plan_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
@@ -31,7 +32,7 @@ static const struct rb_option plan_options[] = {
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
     {"max-price-age", 0, RB_OPT_STRING, false, "D", "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
-    {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096)", 32, 1000000},
+    {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096; 1024 of asynchronous jobs)", 32, 1000000},
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
     {"time-limit", 0, RB_OPT_DURATION, false, "T", "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
@@ -173,7 +174,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
         .confidence = in->job.confidence,
         .objective = in->job.objective,
         .seed = in->job.seed,
-        .samples = (int)rb_args_int(args, "samples", DEFAULT_SAMPLES),
+        .samples = (int)rb_args_int(args, "samples", rb_job_is_asynchronous(&in->job) ? ENGINE_SAMPLES : DEFAULT_SAMPLES),
         .threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1),
         .early = true,
         .node_limit = rb_args_int(args, "node-limit", 0),

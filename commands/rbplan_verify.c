@@ -99,22 +99,35 @@ static void write_worlds(const struct worlds *w, const struct rb_estimate *e, st
                   mean_z((double)e->cost_uusd.mean, (double)e->error.cost_mean_uusd, w->cost, w->cost_squares, w->n));
 }
 
-bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err)
+static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int n, struct rb_buf *out,
+                   struct rb_err *err)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct rb_scenario scenario;
+    const int threads = cores > 0 ? (int)cores : 1;
     struct rb_verification verification;
     struct worlds worlds;
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
-                          err))
-        return false;
-    const bool ok = rb_verify(&scenario, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us,
-                              plan->budget_uusd, n, cores > 0 ? (int)cores : 1, &verification, err) &&
-                    run_worlds(&scenario, plan, n < MOST_WORLDS ? n : MOST_WORLDS, &worlds, err);
-    rb_scenario_finish(&scenario);
-    if (!ok)
+    if (rb_job_is_asynchronous(plan->job)) { // these are runs of the engine
+        if (!rb_verify_asynchronous(s, plan, n, threads, &verification, err))
+            return false;
+        write_verification(&verification, plan, out);
+        return true;
+    }
+    if (!rb_verify(s, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us, plan->budget_uusd, n, threads,
+                   &verification, err) ||
+        !run_worlds(s, plan, n < MOST_WORLDS ? n : MOST_WORLDS, &worlds, err))
         return false;
     write_verification(&verification, plan, out);
     write_worlds(&worlds, &plan->estimate, out);
     return true;
+}
+
+bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err)
+{
+    struct rb_scenario scenario;
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
+                          err))
+        return false;
+    const bool ok = verify(&scenario, plan, n, out, err);
+    rb_scenario_finish(&scenario);
+    return ok;
 }

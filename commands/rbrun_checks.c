@@ -7,6 +7,7 @@
 #include "providers/aws_identity.h"
 #include "providers/digest.h"
 #include "simulator/evaluate.h"
+#include "simulator/world_evaluate.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ASYNC_RUNS 1024 // of the engine: some tenths of a second
 
 // --- places
 
@@ -152,19 +154,34 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
 
 // --- limits
 
+static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *plan, int64_t deadline_us,
+                          int64_t budget_uusd, struct rb_estimate *out, struct rb_err *err)
+{
+    struct rb_evaluate_options options = rb_evaluate_defaults();
+    options.deadline_us = deadline_us;
+    options.budget_uusd = budget_uusd;
+    if (!rb_job_is_asynchronous(plan->job))
+        return rb_evaluate(s, plan->stages, plan->n_stages, &options, out, NULL, err);
+    struct rb_plan limited = *plan; // policies read the deadline they work towards
+    limited.deadline_us = deadline_us;
+    limited.budget_uusd = budget_uusd;
+    const struct rb_world_runs runs = {.samples = ASYNC_RUNS,
+                                       .threads = 1,
+                                       .deadline_us = deadline_us,
+                                       .budget_uusd = budget_uusd};
+    return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
+}
+
 static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd,
                        struct rb_err *err)
 {
     struct rb_scenario scenario;
     struct rb_estimate estimate;
-    struct rb_evaluate_options options = rb_evaluate_defaults();
     char remaining[32], p95[32];
-    options.deadline_us = deadline_us;
-    options.budget_uusd = budget_uusd;
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
                           plan->seed, err))
         return false;
-    const bool ok = rb_evaluate(&scenario, plan->stages, plan->n_stages, &options, &estimate, NULL, err);
+    const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
     rb_scenario_finish(&scenario);
     if (!ok || estimate.p_both >= plan->confidence)
         return ok;

@@ -177,7 +177,7 @@ static bool settle_on_more(struct rb_search *search, struct admission *io, bool 
     *out_stands = false;
     for (int i = 0; i < STEPS_DOWN; i++) {
         double in_limits;
-        if (!play(search, io, RB_ASYNC_COMPARED, &in_limits, err))
+        if (!play(search, io, rb_async_n_compared(search), &in_limits, err))
             return false;
         *out_stands = stands(search, io);
         if (*out_stands)

@@ -38,7 +38,7 @@ static int least_nodes(const struct rb_search *search, int offer)
 
 static bool keeps(struct rb_search *search, struct rb_candidate *c, bool told, bool *out, struct rb_err *err)
 {
-    if (told ? !rb_async_estimate(search, c, NULL, err) : !rb_async_score(search, c, RB_ASYNC_SCREENED, err))
+    if (told ? !rb_async_estimate(search, c, NULL, err) : !rb_async_score(search, c, rb_async_n_screened(search), err))
         return false;
     *out = c->estimate.p_both >= search->req->confidence;
     return true;

@@ -2,6 +2,34 @@
 
 #include <stdlib.h>
 
+#define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
+#define SCREENED_PART   8
+
+// ---- how many
+
+double rb_async_events(const struct rb_scenario *s)
+{
+    double events = 0;
+    for (int i = 0; i < s->stages.n; i++) {
+        const struct rb_rung *rung = &s->stages.rungs[i];
+        events += rung->trials * ((double)(rung->resource_end - rung->resource_start) + 2); // reports, start and end
+    }
+    return events;
+}
+
+int rb_async_n_compared(const struct rb_search *search)
+{
+    const double runs = COMPARED_EVENTS / rb_async_events(search->scenario);
+    return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
+           : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
+                                          : RB_ASYNC_COMPARED / 4;
+}
+
+int rb_async_n_screened(const struct rb_search *search)
+{
+    return rb_async_n_compared(search) / SCREENED_PART;
+}
+
 // ---- a candidate as a plan
 
 static struct rb_plan plan_of(const struct rb_search *search, const struct rb_candidate *candidate,
@@ -72,7 +100,8 @@ static bool find_runs(struct rb_search *search, const struct rb_candidate *candi
 bool rb_async_compared(struct rb_search *search, const struct rb_candidate *candidate, int n,
                        const struct rb_runs **out, struct rb_err *err)
 {
-    return find_runs(search, candidate, RB_RUN_WORLDS, 0, n < RB_ASYNC_COMPARED ? n : RB_ASYNC_COMPARED, out, err);
+    const int most = rb_async_n_compared(search);
+    return find_runs(search, candidate, RB_RUN_WORLDS, 0, n < most ? n : most, out, err);
 }
 
 bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candidate, int n, const struct rb_runs **out,

@@ -7,24 +7,30 @@
 #include "planner/search.h"
 #include "simulator/world_evaluate.h"
 
-#define RB_ASYNC_SCREENED 32  // runs that show most plans not to be worth more
-#define RB_ASYNC_COMPARED 256 // P within 0.028 at 0.95, two standard errors; the told runs settle it
+#define RB_ASYNC_COMPARED 256 // at most: P within 0.028 at 0.95, two standard errors; the told runs settle it
 #define RB_ASYNC_FIRST_UNSEEN (UINT32_C(1) << 22)
 #define RB_ASYNC_WHY "asynchronous: promotions depend on results"
+
+// About how many events one run has.
+double rb_async_events(const struct rb_scenario *s);
+// Runs that plans are compared by, fewer where each has very many events; and the first of them, which show most plans not
+// to be worth the others.
+int rb_async_n_compared(const struct rb_search *search);
+int rb_async_n_screened(const struct rb_search *search);
 
 // Runs first..first+n-1 of a candidate under the job's policy; common random numbers: each draw and each learning curve
 // depends on the run's number and not on the plan. out [n]; out_phases NULL or [n x n_stages].
 bool rb_async_play(const struct rb_search *search, const struct rb_candidate *candidate, uint32_t first, int n,
                    struct rb_world_result *out, struct rb_world_phase *out_phases, struct rb_err *err);
 
-// Times and costs of the first n of the runs that plans are compared by (at most RB_ASYNC_COMPARED), or are told by; kept
+// Times and costs of the first n of the runs that plans are compared by (at most rb_async_n_compared), or are told by; kept
 // with the search, and borrowed until the next call.
 bool rb_async_compared(struct rb_search *search, const struct rb_candidate *candidate, int n,
                        const struct rb_runs **out, struct rb_err *err);
 bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candidate, int n, const struct rb_runs **out,
                      struct rb_err *err);
 
-// How the candidate compares, into candidate->estimate: from the first n of those runs, at most RB_ASYNC_COMPARED.
+// How the candidate compares, into candidate->estimate: from the first n of those runs, at most rb_async_n_compared.
 bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
 // As it is told: from the request's number of unseen runs; quantiles of the phases into out_stages if it is not NULL
 // ([n_stages]).

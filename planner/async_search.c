@@ -226,7 +226,8 @@ static bool may_be_better(const struct walk *w, const struct look *few, const st
     const double c = w->search->req->confidence;
     if (!best_keeps)
         return few->surety > best_few->surety;
-    return few->objective < best_few->objective && few->p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / RB_ASYNC_SCREENED);
+    return few->objective < best_few->objective &&
+           few->p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / rb_async_n_screened(w->search));
 }
 
 struct position {
@@ -237,8 +238,8 @@ struct position {
 static bool stand_at(struct rb_search *search, const struct rb_candidate *c, struct position *out, struct rb_err *err)
 {
     out->at = *c;
-    return look_at(search, c, RB_ASYNC_SCREENED, &out->few, err) &&
-           look_at(search, c, RB_ASYNC_COMPARED, &out->look, err);
+    return look_at(search, c, rb_async_n_screened(search), &out->few, err) &&
+           look_at(search, c, rb_async_n_compared(search), &out->look, err);
 }
 
 // The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
@@ -250,11 +251,11 @@ static bool step(const struct walk *w, const struct neighbours *list, int start,
     for (int k = 0; k < list->n && !rb_search_out_of_time(search); k++) {
         const int i = (start + k) % list->n;
         struct position next = {.at = list->items[i]};
-        if (!look_at(search, &next.at, RB_ASYNC_SCREENED, &next.few, err))
+        if (!look_at(search, &next.at, rb_async_n_screened(search), &next.few, err))
             return false;
         if (!may_be_better(w, &next.few, &now->few, keeps(w, &now->look)))
             continue;
-        if (!look_at(search, &next.at, RB_ASYNC_COMPARED, &next.look, err))
+        if (!look_at(search, &next.at, rb_async_n_compared(search), &next.look, err))
             return false;
         if (!is_better(w, &next.look, &now->look))
             continue;
@@ -339,6 +340,17 @@ static bool offer_baselines(struct rb_search *search, struct best *best, struct 
     return true;
 }
 
+// Plans of neighbouring requests.
+static bool offer_hints(struct rb_search *search, struct best *best, struct rb_err *err)
+{
+    bool better;
+    for (int i = 0; i < search->req->n_hints; i++) {
+        if (rb_async_fits(search, &search->req->hints[i]) && !offer(search, best, &search->req->hints[i], &better, err))
+            return false;
+    }
+    return true;
+}
+
 // The last one that keeps what it promises.
 static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
                        struct rb_err *err)
@@ -391,7 +403,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     struct best best = {.exists = false};
     struct rb_plan_result infeasible;
     struct rb_candidate end;
-    if (!offer_baselines(search, &best, err))
+    if (!offer_baselines(search, &best, err) || !offer_hints(search, &best, err))
         return false;
     const bool from_best = best.exists;
     if (!from_best && !rb_static_nearest(search, &infeasible, err))

@@ -14,6 +14,8 @@
 
 #define MOST_TRIALS    2.5e8 // drawn for one estimate: some tens of seconds of replicates
 #define TRIALS_PER_S   2e6   // with a time limit, for each of its seconds: some tens of estimates fit into it
+#define MOST_EVENTS    1e8   // of asynchronous jobs, played for one estimate: likewise
+#define EVENTS_PER_S   1.5e5 // likewise
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
 
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
@@ -463,15 +465,29 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
     return ok;
 }
 
+static int fewer_samples(const struct rb_plan_request *req, double most, double for_each)
+{
+    const double samples = fmax(most / for_each, FEWEST_SAMPLES);
+    return samples < req->samples ? (int)samples : req->samples;
+}
+
+// Runs of the engine, event by event.
+static int engine_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
+{
+    const double limit = req->time_limit_us > 0 ? (double)req->time_limit_us / 1e6 * EVENTS_PER_S : INFINITY;
+    return fewer_samples(req, fmin(MOST_EVENTS, limit), rb_async_events(s));
+}
+
 int rb_planner_samples(const struct rb_plan_request *req, const struct rb_scenario *s)
 {
+    if (rb_job_is_asynchronous(s->job))
+        return engine_samples(req, s);
     double trials = 0, most = MOST_TRIALS;
     for (int i = 0; i < s->stages.n; i++)
         trials += s->stages.rungs[i].trials;
     if (req->time_limit_us > 0)
         most = fmin(most, (double)req->time_limit_us / 1e6 * TRIALS_PER_S);
-    const double samples = fmax(most / trials, FEWEST_SAMPLES);
-    return samples < req->samples ? (int)samples : req->samples;
+    return fewer_samples(req, most, trials);
 }
 
 bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct rb_arena *arena,

@@ -61,7 +61,7 @@ bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate 
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
     if (search->asynchronous)
-        return rb_search_score(search, candidate, RB_ASYNC_SCREENED, err);
+        return rb_search_score(search, candidate, rb_async_n_screened(search), err);
     int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
     return rb_search_score(search, candidate, samples, err);
 }

@@ -1,5 +1,7 @@
 #include "planner/verification.h"
 
+#include "simulator/world_evaluate.h"
+
 #include <math.h>
 
 #define FIRST_UNSEEN (UINT32_C(1) << 24) // beyond the replicates of any estimate, 1,000,000 at most
@@ -98,6 +100,20 @@ static void fill(const struct rb_estimate *e, const struct figure *time, const s
     v->p_both_z = share_z(e->p_both, seen->p_both, n, e->error.p_both);
 }
 
+// Sorts the runs.
+static void verify_by(int64_t *time_us, int64_t *cost_uusd, int n, const struct rb_plan_stage *stages, int n_stages,
+                      const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd,
+                      struct rb_verification *out)
+{
+    const bool by_laws = estimate->time_method == RB_ESTIMATE_LAWS;
+    const struct figure time = {time_us, n, 1, by_laws ? fmax(estimate->error.p_deadline, 1e-9) : 0, estimate->samples};
+    const struct figure cost = {cost_uusd, n, bills(stages, n_stages), 0, estimate->samples};
+    struct rb_verification v = {.samples = n};
+    v.simulated = rb_estimate_of_runs(time_us, cost_uusd, n, deadline_us, budget_uusd);
+    fill(estimate, &time, &cost, &v);
+    *out = v;
+}
+
 bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd, int samples, int threads,
                struct rb_verification *out, struct rb_err *err)
@@ -108,13 +124,29 @@ bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, 
     int64_t *cost_uusd = time_us + n;
     if (!rb_evaluate_runs(s, stages, n_stages, &opt, time_us, cost_uusd, err))
         return false;
-    const bool by_laws = estimate->time_method == RB_ESTIMATE_LAWS;
-    const struct figure time = {time_us, samples, 1, by_laws ? fmax(estimate->error.p_deadline, 1e-9) : 0,
-                                estimate->samples};
-    const struct figure cost = {cost_uusd, samples, bills(stages, n_stages), 0, estimate->samples};
-    struct rb_verification v = {.samples = samples};
-    v.simulated = rb_estimate_of_runs(time_us, cost_uusd, samples, deadline_us, budget_uusd); // only sorts the runs
-    fill(estimate, &time, &cost, &v);
-    *out = v;
+    verify_by(time_us, cost_uusd, samples, stages, n_stages, estimate, deadline_us, budget_uusd, out);
+    return true;
+}
+
+bool rb_verify_asynchronous(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
+                            struct rb_verification *out, struct rb_err *err)
+{
+    const size_t n = (size_t)samples;
+    const struct rb_world_runs runs = {.samples = samples,
+                                       .first = FIRST_UNSEEN,
+                                       .threads = threads,
+                                       .deadline_us = plan->deadline_us,
+                                       .budget_uusd = plan->budget_uusd};
+    RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc(n, sizeof *results);
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(2 * n, sizeof *time_us);
+    int64_t *cost_uusd = time_us + n;
+    if (!rb_world_replicates(s, plan, &runs, results, NULL, err))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        time_us[i] = results[i].time_us;
+        cost_uusd[i] = results[i].cost_uusd;
+    }
+    verify_by(time_us, cost_uusd, samples, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us,
+              plan->budget_uusd, out);
     return true;
 }

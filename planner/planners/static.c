@@ -3,6 +3,7 @@
 #include "planner/candidate_floor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // GPUs per trial of a stage on a cluster of `total` GPUs; 0: not even one trial fits.
 static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int per_node)
@@ -19,8 +20,11 @@ static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, 
 {
     int per_node = rb_search_gpus_per_node(search, offer);
     *out = (struct rb_candidate){.n_stages = search->scenario->stages.n};
+    // Of an asynchronous job the policy `static` sizes every trial as the first level's (engine/policies/static.c).
+    const bool one_size = search->asynchronous && strcmp(search->req->job->policy, "static") == 0;
     for (int i = 0; i < out->n_stages; i++) {
-        int size = size_for(&search->sizes[offer], rb_search_n_trials(search, i), nodes * per_node, per_node);
+        const int n_trials = rb_search_n_trials(search, one_size ? 0 : i);
+        int size = size_for(&search->sizes[offer], n_trials, nodes * per_node, per_node);
         if (size == 0)
             return false;
         out->stages[i] = (struct rb_choice){offer, size, nodes};
