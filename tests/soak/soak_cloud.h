@@ -12,8 +12,10 @@
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_gcp.h"
 
-#define SOAK_EC2_URL "http://127.0.0.1:1001"
-#define SOAK_GCP_URL "http://127.0.0.1:1002"
+#define SOAK_EC2_HOST "127.0.0.1:1001"
+#define SOAK_GCP_HOST "127.0.0.1:1002"
+#define SOAK_EC2_URL  "http://" SOAK_EC2_HOST
+#define SOAK_GCP_URL  "http://" SOAK_GCP_HOST
 
 // Probabilities per request, of what chaos files cannot say because it happens before or behind the cloud.
 struct soak_wire_faults {

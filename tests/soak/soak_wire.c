@@ -222,8 +222,8 @@ static void copy_request(struct transfer *t, const struct rb_http_request *r)
     char *query = strchr(t->path, '?');
     if (query)
         *query++ = '\0';
-    t->to_gcp = strcmp(host, SOAK_GCP_URL + strlen("http://")) == 0;
-    assert(t->to_gcp || strcmp(host, SOAK_EC2_URL + strlen("http://")) == 0);
+    t->to_gcp = strcmp(host, SOAK_GCP_HOST) == 0;
+    assert(t->to_gcp || strcmp(host, SOAK_EC2_HOST) == 0);
     t->request = (struct rb_exchange_request){
         .method = rb_arena_strdup(&t->arena, r->method),
         .path = t->path,
