@@ -28,7 +28,10 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
 {
     (void)err;
     struct maker *m = ctx;
+    const bool ran = rb_engine_outcome(m->engine, NULL) == RB_JOB_RUNNING;
     rb_engine_step(m->engine, e, &m->actions);
+    if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
+        m->r->ended_at_deadline = rb_engine_outcome(m->engine, NULL) == RB_JOB_COMPLETE;
     m->last_us = e->time_us;
     if (e->kind == RB_EVENT_RESUME)
         m->over_us = -1;
@@ -38,7 +41,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     return true;
 }
 
-static const char *trial_state(enum rb_trial_state s)
+const char *rb_report_trial_state(enum rb_trial_state s)
 {
     static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
     return names[s];
@@ -53,7 +56,7 @@ static void take_trials(struct maker *m)
         const struct rb_trial *t = rb_engine_trial(m->engine, i);
         r->trials[i] = (struct rb_report_trial){.trial = i,
                                                 .restarts = t->failures,
-                                                .state = trial_state(t->state),
+                                                .state = rb_report_trial_state(t->state),
                                                 .resource = t->resource,
                                                 .metric = t->metric};
     }
@@ -345,6 +348,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_kstring(j, "run", r->run_id);
     rb_json_kstring(j, "plan_sha256", r->plan_sha256);
     rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, outcome));
+    rb_json_kbool(j, "ended_at_deadline", r->ended_at_deadline);
     rb_json_kint(j, "started_at_us", r->started_unix_us);
     rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);
     write_best(r, j);

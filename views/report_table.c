@@ -42,7 +42,9 @@ static void heading(const struct rb_node *r, struct rb_buf *out)
     char time[32];
     rb_buf_printf(out, "%s: %s after %s\n", text(r, "run"), text(r, "outcome"),
                   rb_format_duration(integer(child(r, "time_us"), "actual"), time));
-    const struct rb_node *paced = child(r, "paced_accelerator");
+    const struct rb_node *late = child(r, "ended_at_deadline"), *paced = child(r, "paced_accelerator");
+    if (late && late->kind == RB_NODE_BOOL && late->boolean)
+        rb_buf_puts(out, "its policy works until the deadline: the best trial by then is the result\n");
     if (paced && paced->kind == RB_NODE_BOOL && paced->boolean)
         rb_buf_puts(out, "paced accelerator: the training is real, its speed is emulated\n");
 }

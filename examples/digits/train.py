@@ -217,7 +217,7 @@ def main():
     resume, directory = env.get("RB_RESUME_FROM", ""), env.get("RB_CHECKPOINT_DIR", "")
     pace = Pace(args, gpus, seed, env.get("RB_RUNG", "0"), env.get("RB_ATTEMPT", "0"))
 
-    yielding = []
+    yielding, preempt = [], env.get("RB_PREEMPT_FILE", "")  # that file appears when others shall have the GPUs
     signal.signal(signal.SIGTERM, lambda *_: yielding.append(True))
 
     x, y, x_val, y_val = load_digits()
@@ -241,6 +241,8 @@ def main():
         accuracy = model.accuracy(x_val, y_val) if np.all(np.isfinite(theta)) else float("nan")
         pace.epoch(epoch)
         print("epoch=%d val_acc=%.4f" % (epoch, accuracy), flush=True)
+        if preempt and os.path.exists(preempt):
+            yielding.append(True)
 
     if directory:
         save(directory, epoch, theta, velocity)

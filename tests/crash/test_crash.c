@@ -1,6 +1,7 @@
 // Kills the controller at every write of its journal, lets another one take over, and compares the end with
 // that of a run nobody killed: the same best trial, no report lost, no launch made twice, no instance left,
-// the cloud's own bill. Two deaths: the process got as far as it could without another write; or not one side
+// the cloud's own bill. Of asynchronous tuners, whose decisions depend on who reports first, the ending is its own: all of it
+// is replayed from the journal. Two deaths: the process got as far as it could without another write; or not one side
 // effect further.
 //
 // RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
@@ -8,6 +9,7 @@
 #include "fake_run.h"
 
 #include "base/number.h"
+#include "executor/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,7 +27,9 @@ struct world {
     struct fake_training training; // only probabilities; times stay
     bool same_launches;            // nothing but deaths can change how many nodes are asked for
     bool gangs;                    // trials over two nodes
-    int64_t stopped_at_us;         // by the user, once, and resumed at once; 0: never
+    bool asynchronous;             // asha, whose trials are asked to give way
+    enum rb_rule rule;
+    int64_t stopped_at_us; // by the user, once, and resumed at once; 0: never
 };
 
 static const struct world worlds[] = {
@@ -43,6 +47,17 @@ static const struct world worlds[] = {
     {.name = "stopped and resumed",
      .faults = {.lost_answer = 0.1, .visible_after_us = 3000000},
      .stopped_at_us = 45000000},
+    {.name = "asha, promoting", .asynchronous = true, .rule = RB_RULE_PROMOTE, .faults = {.visible_after_us = 3000000}},
+    {.name = "asha, giving way, some deaf",
+     .asynchronous = true,
+     .rule = RB_RULE_SPECULATE,
+     .faults = {.preemption_per_hour = 5, .visible_after_us = 3000000},
+     .training = {.fails = 0.05, .deaf = 0.3, .save_fails = 0.1}},
+    {.name = "asha, stopped and resumed",
+     .asynchronous = true,
+     .rule = RB_RULE_SPECULATE,
+     .faults = {.lost_answer = 0.1},
+     .stopped_at_us = 60000000},
 };
 enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 9, LIMIT_US = 2000000000 };
 
@@ -71,6 +86,8 @@ static void init(struct fake_run *r, const struct world *w, uint64_t seed)
     r->go_on = w->stopped_at_us > 0;
     if (w->gangs)
         fake_run_make_gangs(r);
+    if (w->asynchronous)
+        fake_run_make_asynchronous(r, w->rule);
 }
 
 // Steps to the end of this controller, which stays open for questions.
@@ -129,6 +146,25 @@ static bool same_ending(const struct ending *a, const struct ending *b)
     return true;
 }
 
+// The journal alone leads to the same end.
+static bool replays(struct fake_run *r, const struct ending *end)
+{
+    struct rb_report report;
+    struct rb_err err;
+    struct ending again = {.n_trials = N_TRIALS};
+    if (!rb_report_make(r->journal, r->plan, &r->arena, &report, &err))
+        fail_msg("%s", err.message);
+    again.best = report.best_trial;
+    for (int i = 0; i < N_TRIALS; i++) {
+        again.trials[i].state = end->trials[i].state; // the report has its name
+        assert_string_equal(report.trials[i].state, rb_report_trial_state(end->trials[i].state));
+        assert_true(end->trials[i].state != RB_TRIAL_RUNNING && end->trials[i].state != RB_TRIAL_WAITING);
+        again.trials[i].resource = report.trials[i].resource;
+        again.trials[i].metric = report.trials[i].metric;
+    }
+    return same_ending(&again, end);
+}
+
 // One instance for every launch that was answered, one token for every launch, and the bill is the cloud's.
 static int check_launches(struct fake_run *r)
 {
@@ -164,6 +200,8 @@ static bool check_end(struct fake_run *r, const struct ending *expected, bool sa
     assert_int_equal(launched_twice, 0);
     assert_int_equal(fake_reports_lost(&r->machines, r->journal), 0);
     assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+    if (worlds[world].asynchronous)
+        return replays(r, &end);
     if (same_launches)
         assert_int_equal(end.n_launches, expected->n_launches);
     return same_ending(&end, expected);
@@ -258,6 +296,24 @@ static void stopped_and_resumed(void **state)
     every_seed(5);
 }
 
+static void asynchronous_promoting(void **state)
+{
+    (void)state;
+    every_seed(6);
+}
+
+static void asynchronous_giving_way(void **state)
+{
+    (void)state;
+    every_seed(7);
+}
+
+static void asynchronous_stopped(void **state)
+{
+    (void)state;
+    every_seed(8);
+}
+
 static int print_table(void **state)
 {
     (void)state;
@@ -272,8 +328,15 @@ static int print_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_behaved), cmocka_unit_test(lost_answers), cmocka_unit_test(refusals_and_failures),
-        cmocka_unit_test(preemptions),  cmocka_unit_test(gangs),        cmocka_unit_test(stopped_and_resumed),
+        cmocka_unit_test(well_behaved),
+        cmocka_unit_test(lost_answers),
+        cmocka_unit_test(refusals_and_failures),
+        cmocka_unit_test(preemptions),
+        cmocka_unit_test(gangs),
+        cmocka_unit_test(stopped_and_resumed),
+        cmocka_unit_test(asynchronous_promoting),
+        cmocka_unit_test(asynchronous_giving_way),
+        cmocka_unit_test(asynchronous_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, print_table);
 }

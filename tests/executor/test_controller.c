@@ -479,6 +479,108 @@ static void a_second_controller_is_refused(void **state)
     fake_run_finish(&r);
 }
 
+// --- giving way
+
+static int count_tasks(struct fake_run *r, enum rb_task_state state, int exit_code)
+{
+    struct rb_task_row *rows;
+    struct rb_err err;
+    int n, found = 0;
+    assert_true(rb_journal_tasks(r->journal, &r->arena, &rows, &n, &err));
+    for (int i = 0; i < n; i++)
+        found += rows[i].state == state && rows[i].exit_code == exit_code;
+    return found;
+}
+
+static int failures(const struct fake_run *r)
+{
+    const struct rb_engine *e = rb_controller_engine(r->controller);
+    int n = 0;
+    for (int i = 0; i < rb_engine_n_trials(e); i++)
+        n += rb_engine_trial(e, i)->failures;
+    return n;
+}
+
+static void who_is_asked_is_saved_and_goes_on_from_there(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_make_asynchronous(&r, RB_RULE_SPECULATE);
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_string_equal(r.talk, "");
+    assert_true(count_tasks(&r, RB_TASK_SAVED, 75) >= 2);
+    assert_int_equal(failures(&r), 0);
+    fake_run_finish(&r);
+}
+
+static void who_does_not_hear_is_killed_and_the_user_told_what_to_add(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    fake_run_make_asynchronous(&r, RB_RULE_SPECULATE);
+    r.machines.training.deaf = 1;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(count_tasks(&r, RB_TASK_SAVED, 75), 0);
+    assert_true(count_tasks(&r, RB_TASK_KILLED, -1) >= 1);
+    assert_true(talked_of(&r, "did not give way within"));
+    const char *told = strstr(r.talk, "$RB_PREEMPT_FILE");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "$RB_PREEMPT_FILE")); // once is enough
+    assert_int_equal(failures(&r), 0);                 // it was our wish, not its fault
+    fake_run_finish(&r);
+}
+
+// --- until the deadline
+
+static const struct rb_layout layouts[] = {{2, 1, 1.0}, {4, 1, 1.8}};
+static const struct rb_training training = {
+    .accelerator = "A", .base_s = 20, .layouts = layouts, .n_layouts = 2, .max_gpus = 4, .max_nodes = 1};
+static const struct rb_profile profile = {
+    .name = "fake", .unit = "epoch", .source = "", .training = &training, .n_training = 1};
+
+static void make_anytime(struct fake_run *r)
+{
+    r->plan->profile = &profile;
+    fake_run_make_asynchronous(r, RB_RULE_SPECULATE);
+    struct rb_job *job = (struct rb_job *)r->plan->job;
+    job->scheduler.min_resource = 100; // nobody is paused, and nobody gets to the end
+    job->scheduler.max_resource = 900;
+    job->policy_options = (struct rb_policy_options){
+        .speculation = true, .overhead = true, .admission = true, .resize_interval = 2, .atom_gpus = 2};
+    r->plan->policy = "hypersched";
+    struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
+    for (int i = 0; i < r->plan->n_stages; i++)
+        stages[i].resource_end *= 100;
+    r->plan->deadline_us = r->deadline_us = 15 * MINUTE_US;
+}
+
+static void at_the_deadline_the_best_wins_and_its_checkpoint_is_there(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    make_anytime(&r);
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    const struct rb_report report = report_of(&r);
+    const struct rb_trial *best = rb_engine_trial(rb_controller_engine(r.controller), report.best_trial);
+    char name[32];
+    snprintf(name, sizeof name, ".at-%d.tar", (int)best->resource); // of its last report
+    assert_non_null(report.best_checkpoint);
+    assert_non_null(strstr(report.best_checkpoint, name));
+    assert_true(report.ended_at_deadline);
+    assert_int_equal(report.time_us / MINUTE_US, 15);
+    fake_run_finish(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +606,9 @@ int main(void)
         cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),
         cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),
         cmocka_unit_test(a_second_controller_is_refused),
+        cmocka_unit_test(who_is_asked_is_saved_and_goes_on_from_there),
+        cmocka_unit_test(who_does_not_hear_is_killed_and_the_user_told_what_to_add),
+        cmocka_unit_test(at_the_deadline_the_best_wins_and_its_checkpoint_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

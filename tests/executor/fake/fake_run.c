@@ -91,6 +91,24 @@ void fake_run_make_gangs(struct fake_run *r)
     r->plan->stages = stages;
 }
 
+void fake_run_make_asynchronous(struct fake_run *r, enum rb_rule rule)
+{
+    struct rb_job *job = rb_arena_alloc(&r->arena, sizeof *job);
+    *job = *r->plan->job;
+    job->scheduler.type = "asha";
+    job->scheduler.brackets = 1;
+    job->scheduler.rule = rule;
+    struct rb_plan_nodes *nodes = rb_arena_alloc(&r->arena, sizeof *nodes);
+    *nodes = (struct rb_plan_nodes){.offer = 0, .count = 2};
+    struct rb_plan_stage *stages = rb_arena_array(&r->arena, (size_t)r->plan->n_stages, sizeof *stages);
+    for (int i = 0; i < r->plan->n_stages; i++) {
+        stages[i] = r->plan->stages[i];
+        stages[i].nodes = nodes;
+    }
+    r->plan->job = job;
+    r->plan->stages = stages;
+}
+
 void fake_run_init(struct fake_run *r, uint64_t seed)
 {
     *r = (struct fake_run){.deadline_us = -1,
