@@ -217,7 +217,6 @@ static bool fixed_plan(struct rb_simulation *sim, const struct rb_job *job, stru
 static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct rb_plan *out, struct rb_err *err)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const struct rb_tuner *tuner = rb_tuner_find(job->scheduler.type);
     struct rb_plan_result result;
     const struct rb_plan_request request = {
         .job = job,
@@ -231,11 +230,6 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
         .samples = PLAN_SAMPLES,
         .threads = cores > 0 ? (int)cores : 1,
     };
-    if (tuner && tuner->on_demand)
-        return rb_err_set(
-            err, RB_ERR_INVALID,
-            "scheduler.type: %s: say which cluster: --nodes N, or a plan that rbplan made with --plan FILE",
-            tuner->name);
     if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
         return true;
     struct rb_err io;
