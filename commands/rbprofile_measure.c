@@ -3,9 +3,9 @@
 #include "commands/rbprofile_measure.h"
 
 #include "commands/rbprofile_command.h"
+#include "commands/rbprofile_measurement.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "executor/campaign.h"
@@ -16,7 +16,6 @@
 #include "profiles/billing.h"
 #include "profiles/infra.h"
 #include "profiles/job.h"
-#include "providers/child.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 
@@ -27,50 +26,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
-    MAX_GPU_COUNTS = 16,
     MAX_SETS = 32,
-    HARD_LIMIT_MIN = 120,   // a node ends itself after that, whatever became of us
+    HARD_LIMIT_MIN = 120, // a node ends itself after that, whatever became of us
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing
 };
 
-// Everything one campaign needs, from the command line to the store.
-struct measurement {
-    const struct rb_args *args;
-    struct rb_arena arena;
-    struct rb_store *store;
-    struct rb_job job;
-    struct rb_catalog catalog;
-    const struct rb_offer *offer;
-    const struct rb_provider_ops *ops;
-    const char *infra;
-    bool local, loopback, slurm;
-    char region[64];
-    char run_id[128], run_dir[4096], workdir[4096], public_key[256], owner[160];
-    int gpus[MAX_GPU_COUNTS];
-    struct rb_loop_uv *uv;
-    struct rb_http *http;
-    struct rb_provider provider;
-    struct rb_buf script; // slurm: what an allocation runs
-    struct rb_campaign *campaign;
-    struct rb_err outcome;
-    bool finished, interrupted;
-};
-
 // --- what to measure ----------------------------------------------------------------------------------------------------
 
-static bool parse_gpus(const char *text, int out[static MAX_GPU_COUNTS], int *out_n, struct rb_err *err)
+static bool parse_gpus(const char *text, int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
 {
     int n = 0;
     for (const char *p = text; *p;) {
         char *end;
         long v = strtol(p, &end, 10);
-        if (end == p || v < 1 || v > RB_LIMIT_GPUS_PER_NODE || (*end && *end != ',') || n == MAX_GPU_COUNTS ||
+        if (end == p || v < 1 || v > RB_LIMIT_GPUS_PER_NODE || (*end && *end != ',') || n == RB_GPU_COUNTS_MAX ||
             (n > 0 && v <= out[n - 1]))
             return rb_err_set(err, RB_ERR_INVALID, "--gpus %s: expected ascending GPU counts such as 1,2,4", text);
         out[n++] = (int)v;
@@ -101,7 +75,7 @@ static const struct rb_offer *find_offer(const struct rb_catalog *c, const char 
     return own || !rb_infra_within(infra, "slurm") ? own : offer_at(c, "slurm", type);
 }
 
-static bool choose_place(struct measurement *m, struct rb_err *err)
+static bool choose_place(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_string_list *infra = &m->job.resources.infra;
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
@@ -109,16 +83,17 @@ static bool choose_place(struct measurement *m, struct rb_err *err)
         return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
     m->slurm = rb_infra_within(m->infra, "slurm");
     if (m->slurm && !m->job.resources.slurm.shared_dir)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "--infra %s: the nodes are reached through a directory that they share with this machine: give "
-                          "resources.slurm.shared_dir in the job (provision: --shared-dir)",
-                          m->infra);
+        return rb_err_set(
+            err, RB_ERR_INVALID,
+            "--infra %s: the nodes are reached through a directory that they share with this machine: give "
+            "resources.slurm.shared_dir in the job (provision: --shared-dir)",
+            m->infra);
     m->local = strcmp(m->infra, "local") == 0;
     return rb_provider_find(m->infra, &m->ops, m->region, err);
 }
 
 // No store yet: no prices. It is made only when there is something to write.
-static bool read_prices(struct measurement *m, struct rb_err *err)
+static bool read_prices(struct rb_measurement *m, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
     struct rb_err why;
@@ -130,7 +105,7 @@ static bool read_prices(struct measurement *m, struct rb_err *err)
     return false;
 }
 
-static bool choose_offer(struct measurement *m, struct rb_err *err)
+static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_resources *r = &m->job.resources;
     if (!read_prices(m, err))
@@ -141,16 +116,19 @@ static bool choose_offer(struct measurement *m, struct rb_err *err)
         rb_catalog_add_local(&m->catalog, &m->arena, accelerator, slots);
     }
     const char *type = m->local ? "local"
-                                : rb_args_string(m->args, "instance-type", r->instance_types.n > 0 ? r->instance_types.items[0] : NULL);
+                                : rb_args_string(m->args, "instance-type",
+                                                 r->instance_types.n > 0 ? r->instance_types.items[0] : NULL);
     if (!type)
-        return rb_err_set(err, RB_ERR_INVALID, "which machine? give --instance-type, or resources.instance_types in the job");
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "which machine? give --instance-type, or resources.instance_types in the job");
     m->offer = find_offer(&m->catalog, m->infra, type);
-    return m->offer || rb_err_set(err, RB_ERR_PRICE,
-                                  "no price for %s on demand in %s: import one with `rbprofile prices update --from FILE.csv`", type,
-                                  m->infra);
+    return m->offer ||
+           rb_err_set(err, RB_ERR_PRICE,
+                      "no price for %s on demand in %s: import one with `rbprofile prices update --from FILE.csv`",
+                      type, m->infra);
 }
 
-static bool choose_gpus(struct measurement *m, int *out_n, struct rb_err *err)
+static bool choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err)
 {
     const char *text = rb_args_string(m->args, "gpus", NULL);
     int n = 0;
@@ -158,23 +136,24 @@ static bool choose_gpus(struct measurement *m, int *out_n, struct rb_err *err)
         if (!parse_gpus(text, m->gpus, &n, err))
             return false;
     } else {
-        for (int i = 0; i < m->job.trial.n_sizes && n < MAX_GPU_COUNTS; i++)
+        for (int i = 0; i < m->job.trial.n_sizes && n < RB_GPU_COUNTS_MAX; i++)
             if (m->job.trial.sizes[i] <= m->offer->gpus)
                 m->gpus[n++] = m->job.trial.sizes[i];
         if (n == 0 || m->gpus[0] != 1) { // speed-ups are over one GPU
-            memmove(m->gpus + 1, m->gpus, sizeof *m->gpus * (size_t)(n < MAX_GPU_COUNTS ? n : n - 1));
+            memmove(m->gpus + 1, m->gpus, sizeof *m->gpus * (size_t)(n < RB_GPU_COUNTS_MAX ? n : n - 1));
             m->gpus[0] = 1;
-            n += n < MAX_GPU_COUNTS;
+            n += n < RB_GPU_COUNTS_MAX;
         }
     }
     if (m->gpus[n - 1] > m->offer->gpus)
-        return rb_err_set(err, RB_ERR_INVALID, "--gpus %d: a %s has %d", m->gpus[n - 1], m->offer->instance_type, m->offer->gpus);
+        return rb_err_set(err, RB_ERR_INVALID, "--gpus %d: a %s has %d", m->gpus[n - 1], m->offer->instance_type,
+                          m->offer->gpus);
     *out_n = n;
     return true;
 }
 
 // Real machines are bought only after a look at what it costs at most.
-static bool may_buy(const struct measurement *m, int n_nodes, int64_t limit_us, struct rb_err *err)
+static bool may_buy(const struct rb_measurement *m, int n_nodes, int64_t limit_us, struct rb_err *err)
 {
     if (m->local || m->loopback)
         return true;
@@ -182,7 +161,8 @@ static bool may_buy(const struct measurement *m, int n_nodes, int64_t limit_us, 
     char cost[32], time[32];
     rb_format_money(n_nodes * rb_bill_node(&billing, 0, limit_us).total_uusd, cost);
     rb_format_duration(limit_us, time);
-    rb_info("%d x %s in %s: at most %s, if every node lived the whole %s", n_nodes, m->offer->instance_type, m->infra, cost, time);
+    rb_info("%d x %s in %s: at most %s, if every node lived the whole %s", n_nodes, m->offer->instance_type, m->infra,
+            cost, time);
     if (rb_args_flag(m->args, "yes"))
         return true;
     if (!isatty(STDIN_FILENO))
@@ -204,14 +184,14 @@ static void describe_owner(char *out, size_t size)
     snprintf(out, size, "%s@%s", pw ? pw->pw_name : "unknown", host);
 }
 
-static bool make_mailbox(struct measurement *m, struct rb_err *err)
+static bool make_mailbox(struct rb_measurement *m, struct rb_err *err)
 {
     const char *shared_dir = m->job.resources.slurm.shared_dir;
     rb_slurm_mailbox_script(shared_dir, m->run_id, HARD_LIMIT_MIN * 60, &m->script);
     return rb_slurm_mailbox_make(shared_dir, m->run_id, err);
 }
 
-static bool make_run_dir(struct measurement *m, struct rb_err *err)
+static bool make_run_dir(struct rb_measurement *m, struct rb_err *err)
 {
     char root[3072], campaigns[3200];
     if (!rb_run_dir_root(rb_args_string(m->args, "state-dir", NULL), root, sizeof root, err))
@@ -222,7 +202,7 @@ static bool make_run_dir(struct measurement *m, struct rb_err *err)
            (m->slurm ? make_mailbox(m, err) : rb_bootstrap_run_key(m->run_dir, m->public_key, err));
 }
 
-static bool open_provider(struct measurement *m, struct rb_err *err)
+static bool open_provider(struct rb_measurement *m, struct rb_err *err)
 {
     m->uv = rb_loop_uv_create();
     if (!m->local && !rb_http_create(rb_loop_uv_loop(m->uv), &m->http, err))
@@ -240,7 +220,7 @@ static bool open_provider(struct measurement *m, struct rb_err *err)
 }
 
 // The job's workdir is relative to the job file.
-static bool find_workdir(struct measurement *m, const char *job_path, struct rb_err *err)
+static bool find_workdir(struct rb_measurement *m, const char *job_path, struct rb_err *err)
 {
     char path[4096];
     const char *slash = job_path ? strrchr(job_path, '/') : NULL;
@@ -264,7 +244,7 @@ static void on_talk(void *ctx, const char *text)
 
 static void on_finished(void *ctx, const struct rb_err *err)
 {
-    struct measurement *m = ctx;
+    struct rb_measurement *m = ctx;
     m->finished = true;
     if (err)
         m->outcome = *err;
@@ -273,7 +253,7 @@ static void on_finished(void *ctx, const struct rb_err *err)
 
 static void on_interrupt(void *ctx)
 {
-    struct measurement *m = ctx;
+    struct rb_measurement *m = ctx;
     if (m->interrupted) {
         rb_warn("nodes of %s may be left: `rbrun gc` finds them", m->run_id);
         rb_loop_uv_stop(m->uv);
@@ -286,7 +266,7 @@ static void on_interrupt(void *ctx)
 
 // Everything is checked and agreed to: from here on there is something on disk, and Ctrl-C cleans up. The store is opened
 // before a node is bought: what cannot be kept need not be measured.
-static bool begin(struct measurement *m, struct rb_err *err)
+static bool begin(struct rb_measurement *m, struct rb_err *err)
 {
     if (!rb_profile_open_store(m->args, false, &m->store, err) || !make_run_dir(m, err))
         return false;
@@ -295,31 +275,32 @@ static bool begin(struct measurement *m, struct rb_err *err)
     return true;
 }
 
-static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
+static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct rb_err *err)
 {
     const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
     bool paced_cloud = m->local || m->loopback;
     struct rb_campaign_config config = {
-        .pool = {
-            .loop = rb_loop_uv_loop(m->uv),
-            .provider = &m->provider,
-            .infra = m->infra,
-            .offer = m->offer,
-            .job = &m->job,
-            .run_id = m->run_id,
-            .run_public_key = m->public_key,
-            .owner = m->owner,
-            .user = rb_args_string(m->args, "user", user ? user : m->job.resources.ssh_user),
-            .port = (int)rb_args_int(m->args, "port", port ? atoi(port) : m->job.resources.ssh_port),
-            .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
-            .boot_timeout_us = (m->slurm      ? QUEUE_BOOT_S
-                                : paced_cloud ? NEAR_BOOT_S
-                                              : FAR_BOOT_S) *
-                               RB_US_PER_S,
-            .hard_limit_min = HARD_LIMIT_MIN,
-            .script = m->slurm ? rb_buf_str(&m->script) : NULL,
-            .n_nodes = n_nodes,
-        },
+        .pool =
+            {
+                .loop = rb_loop_uv_loop(m->uv),
+                .provider = &m->provider,
+                .infra = m->infra,
+                .offer = m->offer,
+                .job = &m->job,
+                .run_id = m->run_id,
+                .run_public_key = m->public_key,
+                .owner = m->owner,
+                .user = rb_args_string(m->args, "user", user ? user : m->job.resources.ssh_user),
+                .port = (int)rb_args_int(m->args, "port", port ? atoi(port) : m->job.resources.ssh_port),
+                .poll_us = paced_cloud ? 250000 : 5 * RB_US_PER_S,
+                .boot_timeout_us = (m->slurm      ? QUEUE_BOOT_S
+                                    : paced_cloud ? NEAR_BOOT_S
+                                                  : FAR_BOOT_S) *
+                                   RB_US_PER_S,
+                .hard_limit_min = HARD_LIMIT_MIN,
+                .script = m->slurm ? rb_buf_str(&m->script) : NULL,
+                .n_nodes = n_nodes,
+            },
         .launcher = m->local   ? rb_launcher_local_create
                     : m->slurm ? rb_launcher_slurm_create
                                : rb_launcher_ssh_create,
@@ -344,212 +325,7 @@ static bool carry_out(struct measurement *m, int n_nodes, int n_gpus, struct rb_
     return m->finished || rb_err_set(err, RB_ERR_IO, "left before the nodes were seen gone: run `rbrun gc`");
 }
 
-// --- the store ------------------------------------------------------------------------------------------------------------
-
-static void describe_commit(const char *workdir, char *out, size_t size)
-{
-    const char *const argv[] = {"git", "-C", workdir, "describe", "--always", "--dirty", "--abbrev=12", NULL};
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    const struct rb_child_options options = {.out = &name, .max_output_bytes = 4096, .quiet = true};
-    const bool known = rb_child_run(argv, &options, NULL);
-    snprintf(out, size, "%s", known ? rb_buf_str(&name) : "");
-    out[strcspn(out, "\n")] = '\0';
-}
-
-static bool store_nodes(struct measurement *m, int n_nodes, int64_t now, struct rb_err *err)
-{
-    for (int i = 0; i < n_nodes; i++) {
-        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
-        if (m->local || (n->outcome != RB_POOL_READY && n->outcome != RB_POOL_CAPACITY && n->outcome != RB_POOL_TIMEOUT))
-            continue; // nothing is learnt about the cloud from our own mistakes
-        bool ok = n->outcome == RB_POOL_READY;
-        struct rb_provision_sample p = {
-            .infra = m->infra,
-            .instance_type = m->offer->instance_type,
-            .market = rb_market_name(m->offer->market),
-            .queue_s = ok ? (double)(n->running_us - n->requested_us) / 1e6 : -1,
-            .init_s = ok ? (double)(n->prepared_us - n->running_us) / 1e6 : -1,
-            .outcome = ok ? "ok" : n->outcome == RB_POOL_CAPACITY ? "capacity" : "timeout",
-            .measured_at_us = now,
-        };
-        if (!rb_store_add_provision(m->store, &p, err))
-            return false;
-    }
-    return true;
-}
-
-static bool store_runs(struct measurement *m, const char *profile, int64_t now, struct rb_err *err)
-{
-    char commit[80], machine[400];
-    struct utsname u;
-    describe_commit(m->workdir, commit, sizeof commit);
-    uname(&u);
-    snprintf(machine, sizeof machine, "%s in %s (controller %s, %s %s)", m->offer->instance_type, m->infra, u.nodename, u.sysname, u.machine);
-    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++) {
-        const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
-        if (!r->ok)
-            continue;
-        struct rb_value values[RB_LIMIT_PARAMETERS];
-        struct rb_buf params RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-        struct rb_json j;
-        rb_space_sample(&m->job.space, m->job.seed, (uint32_t)r->config, values);
-        rb_json_init(&j, &params, false);
-        rb_space_json(&m->job.space, values, &j);
-        struct rb_run_sample sample = {
-            .accelerator = m->offer->accelerator,
-            .infra = m->infra,
-            .instance_type = m->offer->instance_type,
-            .gpus = r->gpus,
-            .nodes = 1,
-            .config_json = params.data,
-            .command = m->job.run,
-            .commit = commit,
-            .machine = machine,
-            .measured_at_us = now,
-            .startup_s = r->startup_s,
-            .checkpoint_s = r->checkpoint_s,
-            .unit_s = r->unit_s,
-            .n_units = r->n_units,
-        };
-        if (!rb_store_add_run(m->store, profile, &sample, err))
-            return false;
-    }
-    return true;
-}
-
-static bool store_all(struct measurement *m, const char *profile, int n_nodes, struct rb_err *err)
-{
-    int64_t now = rb_clock_unix_us();
-    if (!rb_store_begin(m->store, err))
-        return false;
-    if (store_nodes(m, n_nodes, now, err) && (!profile || store_runs(m, profile, now, err)) && rb_store_commit(m->store, err))
-        return true;
-    rb_store_rollback(m->store);
-    return false;
-}
-
-// --- what was found -------------------------------------------------------------------------------------------------------
-
-static const char *outcome_name(enum rb_pool_outcome outcome)
-{
-    static const char *const names[] = {"interrupted", "ok", "capacity", "timeout", "failed"};
-    return names[outcome];
-}
-
-static double mean_of(const struct rb_campaign_run *r)
-{
-    double sum = 0;
-    for (int i = 0; i < r->n_units; i++)
-        sum += r->unit_s[i];
-    return sum / r->n_units;
-}
-
-static void print_runs(const struct measurement *m, struct rb_buf *out)
-{
-    rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", "GPUs", "runs", m->job.scheduler.unit, "speed-up", "start-up", "checkpoint");
-    double one = 0;
-    for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
-        int gpus = rb_campaign_run(m->campaign, i)->gpus, n = 0;
-        double unit = 0, startup = 0, checkpoint = 0;
-        for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus; i++) {
-            const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
-            if (!r->ok)
-                continue;
-            n++;
-            unit += mean_of(r);
-            startup += r->startup_s;
-            checkpoint += r->checkpoint_s > 0 ? r->checkpoint_s : 0;
-        }
-        if (n == 0)
-            continue;
-        one = gpus == 1 ? unit / n : one;
-        rb_buf_printf(out, "%4d  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", gpus, n, unit / n, one > 0 ? one * n / unit : 0.0,
-                      startup / n, checkpoint / n);
-    }
-}
-
-static void print_nodes(const struct measurement *m, int n_nodes, struct rb_buf *out)
-{
-    rb_buf_printf(out, "%4s  %-11s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
-    for (int i = 0; i < n_nodes; i++) {
-        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
-        rb_buf_printf(out, "%4d  %-11s", i, outcome_name(n->outcome));
-        if (n->outcome == RB_POOL_READY)
-            rb_buf_printf(out, "  %8.2f s  %12.2f s", (double)(n->running_us - n->requested_us) / 1e6,
-                          (double)(n->prepared_us - n->running_us) / 1e6);
-        rb_buf_putc(out, '\n');
-    }
-}
-
-static void write_seconds(struct rb_json *j, const char *key, bool known, double s)
-{
-    rb_json_key(j, key);
-    if (known)
-        rb_json_double(j, s);
-    else
-        rb_json_null(j);
-}
-
-static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
-{
-    rb_json_begin_object(j);
-    rb_json_kint(j, "gpus", r->gpus);
-    rb_json_kint(j, "config", r->config);
-    rb_json_kbool(j, "ok", r->ok);
-    rb_json_kstring(j, "error", r->ok ? NULL : r->error);
-    write_seconds(j, "startup_s", r->ok, r->startup_s);
-    write_seconds(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
-    rb_json_key(j, "unit_s");
-    rb_json_begin_array(j);
-    for (int k = 0; k < r->n_units; k++)
-        rb_json_double(j, r->unit_s[k]);
-    rb_json_end_array(j);
-    rb_json_end_object(j);
-}
-
-static void write_instant(struct rb_json *j, const char *key, int64_t us)
-{
-    rb_json_key(j, key);
-    if (us >= 0)
-        rb_json_int(j, us);
-    else
-        rb_json_null(j);
-}
-
-static void write_node(struct rb_json *j, const struct rb_pool_node *n)
-{
-    rb_json_begin_object(j);
-    rb_json_kstring(j, "instance", n->instance_id[0] ? n->instance_id : NULL);
-    rb_json_kstring(j, "outcome", outcome_name(n->outcome));
-    write_instant(j, "requested_us", n->requested_us);
-    write_instant(j, "running_us", n->running_us);
-    write_instant(j, "ready_us", n->prepared_us);
-    rb_json_end_object(j);
-}
-
-static void write_json(const struct measurement *m, int n_nodes, struct rb_buf *out)
-{
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-campaign/1");
-    rb_json_kstring(&j, "infra", m->infra);
-    rb_json_kstring(&j, "instance_type", m->offer->instance_type);
-    rb_json_key(&j, "runs");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
-        write_run(&j, rb_campaign_run(m->campaign, i));
-    rb_json_end_array(&j);
-    rb_json_key(&j, "nodes");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < n_nodes; i++)
-        write_node(&j, rb_campaign_node(m->campaign, i));
-    rb_json_end_array(&j);
-    rb_json_end_object(&j);
-    rb_buf_putc(out, '\n');
-}
-
-static void finish(struct measurement *m)
+static void finish(struct rb_measurement *m)
 {
     rb_campaign_destroy(m->campaign);
     if (m->provider.ops)
@@ -565,7 +341,7 @@ static void finish(struct measurement *m)
 
 // --- the two commands -----------------------------------------------------------------------------------------------------
 
-static int count_ok(const struct measurement *m)
+static int count_ok(const struct rb_measurement *m)
 {
     int n = 0;
     for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
@@ -573,7 +349,7 @@ static int count_ok(const struct measurement *m)
     return n;
 }
 
-static int count_nodes(const struct measurement *m, int n_nodes, enum rb_pool_outcome outcome)
+static int count_nodes(const struct rb_measurement *m, int n_nodes, enum rb_pool_outcome outcome)
 {
     int n = 0;
     for (int i = 0; i < n_nodes; i++)
@@ -582,7 +358,7 @@ static int count_nodes(const struct measurement *m, int n_nodes, enum rb_pool_ou
 }
 
 // Without a single node the cloud's own answer tells more than that of the runs, and decides the exit code.
-static bool nothing_measured(const struct measurement *m, int n_nodes, struct rb_err *err)
+static bool nothing_measured(const struct rb_measurement *m, int n_nodes, struct rb_err *err)
 {
     const struct rb_err *why = rb_campaign_failure(m->campaign);
     if (why && count_nodes(m, n_nodes, RB_POOL_READY) == 0) {
@@ -593,7 +369,7 @@ static bool nothing_measured(const struct measurement *m, int n_nodes, struct rb
                       rb_campaign_run(m->campaign, 0)->error, m->run_dir);
 }
 
-static bool train_with(struct measurement *m, struct rb_err *err)
+static bool train_with(struct rb_measurement *m, struct rb_err *err)
 {
     const char *sets[MAX_SETS];
     int n_sets = 0, n_gpus = 0;
@@ -606,18 +382,19 @@ static bool train_with(struct measurement *m, struct rb_err *err)
     int n_nodes = m->local ? 1 : (int)rb_args_int(m->args, "nodes", 1);
     if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) || !begin(m, err))
         return false;
-    rb_info("measuring `%s` with %d configurations on %d node%s of %s (%s)", m->job.name, (int)rb_args_int(m->args, "configs", 3),
-            n_nodes, n_nodes == 1 ? "" : "s", m->offer->instance_type, m->infra);
+    rb_info("measuring `%s` with %d configurations on %d node%s of %s (%s)", m->job.name,
+            (int)rb_args_int(m->args, "configs", 3), n_nodes, n_nodes == 1 ? "" : "s", m->offer->instance_type,
+            m->infra);
     const char *profile = rb_args_string(m->args, "name", m->job.profile);
-    if (!carry_out(m, n_nodes, n_gpus, err) || !store_all(m, profile, n_nodes, err))
+    if (!carry_out(m, n_nodes, n_gpus, err) || !rb_measurement_store(m, profile, n_nodes, err))
         return false;
     if (count_ok(m) == 0)
         return nothing_measured(m, n_nodes, err);
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(m->args, "json")) {
-        write_json(m, n_nodes, &out);
+        rb_measurement_write(m, n_nodes, &out);
     } else {
-        print_runs(m, &out);
+        rb_measurement_print_runs(m, &out);
         rb_buf_printf(&out, "%d of %d runs kept in profile %s; look at the fit with `rbprofile show %s`\n", count_ok(m),
                       rb_campaign_n_runs(m->campaign), profile, profile);
     }
@@ -625,14 +402,14 @@ static bool train_with(struct measurement *m, struct rb_err *err)
 }
 
 // No job, no work directory: an empty bundle.
-static bool make_empty_workdir(struct measurement *m, struct rb_err *err)
+static bool make_empty_workdir(struct rb_measurement *m, struct rb_err *err)
 {
     return (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) < (int)sizeof m->workdir &&
             mkdir(m->workdir, 0700) == 0) ||
            rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
 }
 
-static bool provision_with(struct measurement *m, struct rb_err *err)
+static bool provision_with(struct rb_measurement *m, struct rb_err *err)
 {
     static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
                                   "scheduler: {type: random, num_trials: 1, max_resource: 1}\nrun: \"true\"\n";
@@ -652,7 +429,7 @@ static bool provision_with(struct measurement *m, struct rb_err *err)
         !begin(m, err) || !make_empty_workdir(m, err))
         return false;
     rb_info("launching %d x %s in %s", n_nodes, m->offer->instance_type, m->infra);
-    if (!carry_out(m, n_nodes, 0, err) || !store_all(m, NULL, n_nodes, err))
+    if (!carry_out(m, n_nodes, 0, err) || !rb_measurement_store(m, NULL, n_nodes, err))
         return false;
     if (count_nodes(m, n_nodes, RB_POOL_FAILED) == n_nodes) { // a refusal or a time-out would have been a measurement
         *err = *rb_campaign_failure(m->campaign);
@@ -660,15 +437,16 @@ static bool provision_with(struct measurement *m, struct rb_err *err)
     }
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(m->args, "json"))
-        write_json(m, n_nodes, &out);
+        rb_measurement_write(m, n_nodes, &out);
     else
-        print_nodes(m, n_nodes, &out);
+        rb_measurement_print_nodes(m, n_nodes, &out);
     return rb_profile_print(&out, err);
 }
 
-static bool measure(const struct rb_args *args, bool (*with)(struct measurement *m, struct rb_err *err), struct rb_err *err)
+static bool measure(const struct rb_args *args, bool (*with)(struct rb_measurement *m, struct rb_err *err),
+                    struct rb_err *err)
 {
-    struct measurement *m = rb_xcalloc(1, sizeof *m);
+    struct rb_measurement *m = rb_xcalloc(1, sizeof *m);
     m->args = args;
     rb_arena_init(&m->arena);
     describe_owner(m->owner, sizeof m->owner);
@@ -693,13 +471,15 @@ static bool run_provision(const struct rb_args *args, struct rb_err *err)
     return measure(args, provision_with, err);
 }
 
-#define WHERE_OPTIONS                                                                                                       \
-    {"infra", 0, RB_OPT_STRING, false, "I", "provider/region, or local (train: default the job's first)", 0, 0},             \
-    {"instance-type", 0, RB_OPT_STRING, false, "T", "machine type (train: default the job's first)", 0, 0},                  \
-    {"user", 0, RB_OPT_STRING, false, "U", "login on the nodes (default: RB_SSH_USER, else the job's)", 0, 0},               \
-    {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535},           \
-    {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},                 \
-    {"yes", 0, RB_OPT_FLAG, false, NULL, "buy real machines without asking", 0, 0}
+#define WHERE_OPTIONS                                                                                                  \
+    {"infra", 0, RB_OPT_STRING, false, "I", "provider/region, or local (train: default the job's first)", 0, 0},       \
+        {"instance-type", 0, RB_OPT_STRING, false, "T", "machine type (train: default the job's first)", 0, 0},        \
+        {"user", 0, RB_OPT_STRING, false, "U", "login on the nodes (default: RB_SSH_USER, else the job's)", 0, 0},     \
+        {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535}, \
+        {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},       \
+    {                                                                                                                  \
+        "yes", 0, RB_OPT_FLAG, false, NULL, "buy real machines without asking", 0, 0                                   \
+    }
 
 int rb_profile_train(int argc, char **argv)
 {
@@ -711,12 +491,19 @@ int rb_profile_train(int argc, char **argv)
         {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},
         {"exclusive", 0, RB_OPT_FLAG, false, NULL, "one run per node at a time (always so on real machines)", 0, 0},
         {"set", 0, RB_OPT_STRING, true, "K=V", "change a key of the job", 0, 0},
-        WHERE_OPTIONS, RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS,
+        WHERE_OPTIONS,
+        RB_DB_OPTION,
+        RB_JSON_OPTION,
+        RB_END_OPTIONS,
     };
     static const struct rb_command command = {
-        "rbprofile train", "[options] JOB.yaml", "Run the job's real command at several sizes and record each unit's time.",
+        "rbprofile train",
+        "[options] JOB.yaml",
+        "Run the job's real command at several sizes and record each unit's time.",
         "  rbprofile train job.yaml --gpus 1,2,4,8 --resource 3\n  rbprofile train job.yaml --infra local --gpus 1,2\n",
-        options, 1, 1,
+        options,
+        1,
+        1,
     };
     return rb_profile_carry_out(&command, run_train, argc, argv);
 }
@@ -725,13 +512,21 @@ int rb_profile_provision(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"n", 'n', RB_OPT_INT, false, "N", "nodes to launch, all at once (default: 5)", 1, 100},
-        {"shared-dir", 0, RB_OPT_STRING, false, "DIR", "slurm: a directory that this machine and the nodes share", 0, 0},
-        WHERE_OPTIONS, RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS,
+        {"shared-dir", 0, RB_OPT_STRING, false, "DIR", "slurm: a directory that this machine and the nodes share", 0,
+         0},
+        WHERE_OPTIONS,
+        RB_DB_OPTION,
+        RB_JSON_OPTION,
+        RB_END_OPTIONS,
     };
     static const struct rb_command command = {
-        "rbprofile provision", "[options] --infra I --instance-type T",
+        "rbprofile provision",
+        "[options] --infra I --instance-type T",
         "Launch nodes, record how long they take to come up, end them.",
-        "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n", options, 0, 0,
+        "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",
+        options,
+        0,
+        0,
     };
     return rb_profile_carry_out(&command, run_provision, argc, argv);
 }

@@ -1,0 +1,221 @@
+// What a campaign found: kept in the profile store, told to people and to programs.
+#include "commands/rbprofile_measurement.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "providers/child.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+// --- the store ------------------------------------------------------------------------------------------------------------
+
+static void describe_commit(const char *workdir, char *out, size_t size)
+{
+    const char *const argv[] = {"git", "-C", workdir, "describe", "--always", "--dirty", "--abbrev=12", NULL};
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    const struct rb_child_options options = {.out = &name, .max_output_bytes = 4096, .quiet = true};
+    const bool known = rb_child_run(argv, &options, NULL);
+    snprintf(out, size, "%s", known ? rb_buf_str(&name) : "");
+    out[strcspn(out, "\n")] = '\0';
+}
+
+static bool store_nodes(struct rb_measurement *m, int n_nodes, int64_t now, struct rb_err *err)
+{
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        if (m->local ||
+            (n->outcome != RB_POOL_READY && n->outcome != RB_POOL_CAPACITY && n->outcome != RB_POOL_TIMEOUT))
+            continue; // nothing is learnt about the cloud from our own mistakes
+        bool ok = n->outcome == RB_POOL_READY;
+        struct rb_provision_sample p = {
+            .infra = m->infra,
+            .instance_type = m->offer->instance_type,
+            .market = rb_market_name(m->offer->market),
+            .queue_s = ok ? (double)(n->running_us - n->requested_us) / 1e6 : -1,
+            .init_s = ok ? (double)(n->prepared_us - n->running_us) / 1e6 : -1,
+            .outcome = ok                               ? "ok"
+                       : n->outcome == RB_POOL_CAPACITY ? "capacity"
+                                                        : "timeout",
+            .measured_at_us = now,
+        };
+        if (!rb_store_add_provision(m->store, &p, err))
+            return false;
+    }
+    return true;
+}
+
+static bool store_runs(struct rb_measurement *m, const char *profile, int64_t now, struct rb_err *err)
+{
+    char commit[80], machine[400];
+    struct utsname u;
+    describe_commit(m->workdir, commit, sizeof commit);
+    uname(&u);
+    snprintf(machine, sizeof machine, "%s in %s (controller %s, %s %s)", m->offer->instance_type, m->infra, u.nodename,
+             u.sysname, u.machine);
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++) {
+        const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
+        if (!r->ok)
+            continue;
+        struct rb_value values[RB_LIMIT_PARAMETERS];
+        struct rb_buf params RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+        struct rb_json j;
+        rb_space_sample(&m->job.space, m->job.seed, (uint32_t)r->config, values);
+        rb_json_init(&j, &params, false);
+        rb_space_json(&m->job.space, values, &j);
+        struct rb_run_sample sample = {
+            .accelerator = m->offer->accelerator,
+            .infra = m->infra,
+            .instance_type = m->offer->instance_type,
+            .gpus = r->gpus,
+            .nodes = 1,
+            .config_json = params.data,
+            .command = m->job.run,
+            .commit = commit,
+            .machine = machine,
+            .measured_at_us = now,
+            .startup_s = r->startup_s,
+            .checkpoint_s = r->checkpoint_s,
+            .unit_s = r->unit_s,
+            .n_units = r->n_units,
+        };
+        if (!rb_store_add_run(m->store, profile, &sample, err))
+            return false;
+    }
+    return true;
+}
+
+bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_nodes, struct rb_err *err)
+{
+    int64_t now = rb_clock_unix_us();
+    if (!rb_store_begin(m->store, err))
+        return false;
+    if (store_nodes(m, n_nodes, now, err) && (!profile || store_runs(m, profile, now, err)) &&
+        rb_store_commit(m->store, err))
+        return true;
+    rb_store_rollback(m->store);
+    return false;
+}
+
+// --- what was found -------------------------------------------------------------------------------------------------------
+
+static const char *outcome_name(enum rb_pool_outcome outcome)
+{
+    static const char *const names[] = {"interrupted", "ok", "capacity", "timeout", "failed"};
+    return names[outcome];
+}
+
+static double mean_of(const struct rb_campaign_run *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->n_units; i++)
+        sum += r->unit_s[i];
+    return sum / r->n_units;
+}
+
+void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", "GPUs", "runs", m->job.scheduler.unit, "speed-up",
+                  "start-up", "checkpoint");
+    double one = 0;
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
+        int gpus = rb_campaign_run(m->campaign, i)->gpus, n = 0;
+        double unit = 0, startup = 0, checkpoint = 0;
+        for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus; i++) {
+            const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
+            if (!r->ok)
+                continue;
+            n++;
+            unit += mean_of(r);
+            startup += r->startup_s;
+            checkpoint += r->checkpoint_s > 0 ? r->checkpoint_s : 0;
+        }
+        if (n == 0)
+            continue;
+        one = gpus == 1 ? unit / n : one;
+        rb_buf_printf(out, "%4d  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", gpus, n, unit / n,
+                      one > 0 ? one * n / unit : 0.0, startup / n, checkpoint / n);
+    }
+}
+
+void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%4s  %-11s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
+    for (int i = 0; i < n_nodes; i++) {
+        const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
+        rb_buf_printf(out, "%4d  %-11s", i, outcome_name(n->outcome));
+        if (n->outcome == RB_POOL_READY)
+            rb_buf_printf(out, "  %8.2f s  %12.2f s", (double)(n->running_us - n->requested_us) / 1e6,
+                          (double)(n->prepared_us - n->running_us) / 1e6);
+        rb_buf_putc(out, '\n');
+    }
+}
+
+static void write_seconds(struct rb_json *j, const char *key, bool known, double s)
+{
+    rb_json_key(j, key);
+    if (known)
+        rb_json_double(j, s);
+    else
+        rb_json_null(j);
+}
+
+static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "gpus", r->gpus);
+    rb_json_kint(j, "config", r->config);
+    rb_json_kbool(j, "ok", r->ok);
+    rb_json_kstring(j, "error", r->ok ? NULL : r->error);
+    write_seconds(j, "startup_s", r->ok, r->startup_s);
+    write_seconds(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
+    rb_json_key(j, "unit_s");
+    rb_json_begin_array(j);
+    for (int k = 0; k < r->n_units; k++)
+        rb_json_double(j, r->unit_s[k]);
+    rb_json_end_array(j);
+    rb_json_end_object(j);
+}
+
+static void write_instant(struct rb_json *j, const char *key, int64_t us)
+{
+    rb_json_key(j, key);
+    if (us >= 0)
+        rb_json_int(j, us);
+    else
+        rb_json_null(j);
+}
+
+static void write_node(struct rb_json *j, const struct rb_pool_node *n)
+{
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "instance", n->instance_id[0] ? n->instance_id : NULL);
+    rb_json_kstring(j, "outcome", outcome_name(n->outcome));
+    write_instant(j, "requested_us", n->requested_us);
+    write_instant(j, "running_us", n->running_us);
+    write_instant(j, "ready_us", n->prepared_us);
+    rb_json_end_object(j);
+}
+
+void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, true);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-campaign/1");
+    rb_json_kstring(&j, "infra", m->infra);
+    rb_json_kstring(&j, "instance_type", m->offer->instance_type);
+    rb_json_key(&j, "runs");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
+        write_run(&j, rb_campaign_run(m->campaign, i));
+    rb_json_end_array(&j);
+    rb_json_key(&j, "nodes");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < n_nodes; i++)
+        write_node(&j, rb_campaign_node(m->campaign, i));
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
