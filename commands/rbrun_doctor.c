@@ -284,8 +284,13 @@ static bool examine(const struct rb_args *args, int *out_code, struct rb_err *er
     rb_arena_init(&files.arena);
     if (args->n_args > 0 && !read_subject(&d, &files, args->args[0], err))
         return false;
-    for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++)
+    for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++) {
+        if (!rb_infra_check(infra, err))
+            return rb_err_prefix(err, "--infra");
+        if (!rb_infra_is_priceable(infra))
+            return rb_err_set(err, RB_ERR_INVALID, "--infra %s: expected a region, such as aws/us-east-1", infra);
         add_infra(&d, infra);
+    }
     check_ssh(&d);
     check_state_dir(&d);
     if (d.plan)

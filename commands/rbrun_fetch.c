@@ -121,7 +121,8 @@ static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
         if (follow)
             usleep(FOLLOW_US);
     } while (follow);
-    return l->n > 0 || rb_err_set(err, RB_ERR_NOT_FOUND, "%s: no output of %s yet", l->dir, l->prefix);
+    return l->n > 0 || rb_err_set(err, RB_ERR_NOT_FOUND, "%s: no such output yet; `rbrun status` says which trials have begun",
+                                  l->dir);
 }
 
 static bool parse_trial(const char *text, int *out, struct rb_err *err)

@@ -40,6 +40,12 @@ int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc,
     return ok ? code : rb_err_exit_code(&err);
 }
 
+static bool is_yaml(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *bytes = NULL;
@@ -49,7 +55,10 @@ bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *e
     rb_digest_sha256(bytes, n, f->plan_sha256);
     struct rb_doc doc;
     if (!rb_doc_parse_json(&doc, path, bytes, n, err))
-        return false;
+        return !is_yaml(path) ? false
+                              : rb_err_set(err, RB_ERR_INVALID,
+                                           "%s: expected a plan; if it is a job, plan it first: rbplan -o plan.json %s",
+                                           path, path);
     const bool ok = rb_plan_read(doc.root, rb_digest_sha256, &f->arena, &f->plan, err);
     rb_doc_finish(&doc);
     return ok;

@@ -56,6 +56,7 @@ struct gc {
     int n_providers, n_waiting;
     struct found_instance *found;
     int n_found, n_ended;
+    int n_spared; // ours, but too young
     struct rb_err failure;
 };
 
@@ -101,15 +102,19 @@ static void add_infras_of_run(void *ctx, const char *run_id, const char *dir)
 
 static void judge(struct gc *gc, int infra, const struct rb_instance *i)
 {
-    const int64_t age_us = i->running_at_us >= 0 ? rb_clock_unix_us() - i->running_at_us : -1;
+    const bool aged = i->running_at_us >= 0;
+    const int64_t age_us = aged ? rb_clock_unix_us() - i->running_at_us : -1;
+    const int64_t grace_us = rb_args_duration_us(gc->args, "older-than", DEFAULT_AGE_US);
     if (i->state == RB_INSTANCE_TERMINATED || i->state == RB_INSTANCE_STOPPING || !i->owner || !i->run_id)
         return;
     if (strcmp(i->owner, gc->owner) != 0) {
         rb_info("%s in %s: belongs to %s: left alone", i->id, gc->infras[infra], i->owner);
     } else if (rb_run_is_carried_out(gc->root, i->run_id)) {
         rb_info("%s in %s: run %s is at work: left alone", i->id, gc->infras[infra], i->run_id);
-    } else if (age_us < rb_args_duration_us(gc->args, "older-than", DEFAULT_AGE_US)) {
-        rb_info("%s in %s: younger than --older-than: left alone", i->id, gc->infras[infra]);
+    } else if (aged ? age_us < grace_us : grace_us > 0) {
+        rb_info("%s in %s: %s: left alone; to end it, add --older-than 0s", i->id, gc->infras[infra],
+                aged ? "younger than --older-than" : "of unknown age");
+        gc->n_spared++;
     } else {
         gc->found = rb_xrealloc(gc->found, (size_t)gc->n_found + 1, sizeof *gc->found);
         struct found_instance *f = &gc->found[gc->n_found++];
@@ -236,7 +241,7 @@ static bool end_them(struct gc *gc, struct rb_err *err)
     bool harmless = true;
     for (int i = 0; i < gc->n_found; i++)
         harmless = harmless && rb_session_is_harmless(gc->infras[gc->found[i].infra]);
-    snprintf(what, sizeof what, "ends %d instances", gc->n_found);
+    snprintf(what, sizeof what, "ends %d instance%s", gc->n_found, gc->n_found == 1 ? "" : "s");
     if (!harmless && !rb_run_confirm(rb_args_flag(gc->args, "yes"), what, err))
         return false;
     for (int i = 0; i < gc->n_found; i++) {
@@ -303,8 +308,13 @@ static bool print_table(const struct gc *gc, struct rb_err *err)
     if (gc->n_found > 0)
         rb_text_table_write(&t, &style, &out);
     rb_text_table_finish(&t);
-    rb_buf_printf(&out, "%d regions looked at, %d instances left over, %d ended\n", gc->n_infras, gc->n_found,
-                  gc->n_ended);
+    rb_buf_printf(&out, "%d region%s looked at, %d instance%s left over, %d ended", gc->n_infras,
+                  gc->n_infras == 1 ? "" : "s", gc->n_found, gc->n_found == 1 ? "" : "s", gc->n_ended);
+    if (gc->n_spared > 0)
+        rb_buf_printf(&out, "; %d more left alone, too young to tell", gc->n_spared);
+    rb_buf_putc(&out, '\n');
+    if (gc->n_infras == 0)
+        rb_info("no run on this machine has launched anything; to look elsewhere, add --infra aws/REGION");
     return rb_run_print(&out, err);
 }
 

@@ -180,6 +180,7 @@ struct listing {
     struct rb_text_table table;
     struct rb_json json;
     bool as_json;
+    int n;
 };
 
 // r NULL: the run cannot be read, `text` says why; else text is its outcome.
@@ -228,6 +229,7 @@ static void list_row(struct listing *to, const struct rb_report *r, const char *
 static void list_one(void *ctx, const char *run_id, const char *dir)
 {
     struct listing *to = ctx;
+    to->n++;
     RB_AUTO(look_finish) struct look l = {0};
     struct rb_report r;
     struct rb_err err;
@@ -273,6 +275,8 @@ static bool list(const struct rb_args *args, int *out_code, struct rb_err *err)
         rb_text_table_write(&to.table, &style, &out);
     }
     rb_text_table_finish(&to.table);
+    if (ok && !to.as_json && to.n == 0)
+        rb_info("no run under %s yet; start one with `rbrun plan.json`", root);
     return ok && rb_run_print(&out, err);
 }
 

@@ -258,8 +258,11 @@ bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *
 {
     if (!archive_is_tame(archive, err))
         return false;
-    if (mkdir(dir, 0777) != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+    if (mkdir(dir, 0777) != 0) {
+        const int why = errno;
+        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s%s", dir, strerror(why),
+                          why == EEXIST ? "; name a directory that is not there yet" : "");
+    }
     const char *const argv[] = {"tar", "--no-same-owner", "--no-same-permissions", "-C", dir, "-xf", archive, NULL};
     return rb_child_run(argv, &(struct rb_child_options){0}, err) ||
            rb_err_prefix(err, "%s could not be unpacked into %s", archive, dir);

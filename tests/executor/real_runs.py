@@ -262,7 +262,7 @@ class RealRuns(unittest.TestCase):
 
     def test_gc_looks_into_every_region_that_the_cloud_names(self):
         done = self.rbrun("gc", "--infra", "mock/us-east-1", "--all-regions", "--dry-run")
-        self.assertIn("1 regions looked at, 0 instances left over, 0 ended", done.stdout)
+        self.assertIn("1 region looked at, 0 instances left over, 0 ended", done.stdout)
 
     def test_without_leave_to_look_nothing_is_launched(self):
         refused = self.rbrun(self.plan, expect=5, AWS_SECRET_ACCESS_KEY="wrong")
