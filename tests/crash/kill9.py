@@ -60,14 +60,14 @@ def metric(trial, epoch):
 
 
 class Crash:
-    def __init__(self, bin_dir, folder, cloud):
+    def __init__(self, bin_dir, folder, cloud, job=JOB, profile=PROFILE):
         self.bin, self.folder, self.cloud = bin_dir, folder, cloud
         self.env = dict(os.environ, AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
                         RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=self.user(), RB_DB=os.path.join(folder, "none.db"),
                         RB_TRACE="journal", HOME=folder)
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_EC2", "RB_TEST_DIE_AFTER"):
             self.env.pop(name, None)
-        for name, text in (("job.yaml", JOB), ("train.sh", TRAIN), ("profile.yaml", PROFILE)):
+        for name, text in (("job.yaml", job), ("train.sh", TRAIN), ("profile.yaml", profile)):
             with open(os.path.join(folder, "work", name), "w", encoding="utf-8") as f:
                 f.write(text)
         self.plan = os.path.join(folder, "plan.json")

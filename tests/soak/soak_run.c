@@ -31,7 +31,7 @@ struct run {
     struct fake_machines machines;
     char dir[64], journal_path[96];
     struct rb_http *http;
-    struct rb_provider provider;
+    struct rb_provider providers[2]; // of the world's infras
     struct rb_journal *journal;
     struct rb_controller *controller;
     bool finished;
@@ -97,7 +97,9 @@ static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], stru
 
 static void talk(void *ctx, const char *kind, const char *text)
 {
-    say(ctx, kind, text);
+    struct run *r = ctx;
+    r->out->n_stand_ins += strstr(text, " stands in for ") != NULL;
+    say(r, kind, text);
 }
 
 static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
@@ -126,16 +128,18 @@ static void open_journal(struct run *r)
     must(rb_journal_relax(r->journal, &err), &err);
 }
 
-static void open_provider(struct run *r)
+static void open_providers(struct run *r)
 {
     const struct rb_provider_ops *ops;
     char region[64];
     struct rb_err err;
     must(rb_http_create(&r->cloud.v.loop, &r->http, &err), &err);
-    must(rb_provider_find(r->world.infra, &ops, region, &err), &err);
-    const struct rb_provider_config config = {
-        .loop = &r->cloud.v.loop, .http = r->http, .region = region, .loopback_only = true};
-    must(ops->create(&config, &r->provider, &err), &err);
+    for (int i = 0; i < r->world.n_infras; i++) {
+        must(rb_provider_find(r->world.infras[i], &ops, region, &err), &err);
+        const struct rb_provider_config config = {
+            .loop = &r->cloud.v.loop, .http = r->http, .region = region, .loopback_only = true};
+        must(ops->create(&config, &r->providers[i], &err), &err);
+    }
 }
 
 static void open_controller(struct run *r, bool go_on)
@@ -147,9 +151,9 @@ static void open_controller(struct run *r, bool go_on)
         .journal = r->journal,
         .run_id = run_id,
         .run_dir = r->dir,
-        .providers = &r->provider,
-        .infras = &r->world.infra,
-        .n_providers = 1,
+        .providers = r->providers,
+        .infras = r->world.infras,
+        .n_providers = r->world.n_infras,
         .launcher = fake_machines_launcher,
         .launcher_ctx = &r->machines,
         .birth = birth,
@@ -170,7 +174,8 @@ static void open_controller(struct run *r, bool go_on)
 // As if the process had ended: what it sent still arrives, what comes back finds nobody.
 static void close_controller(struct run *r)
 {
-    r->provider.ops->destroy(&r->provider);
+    for (int i = 0; i < r->world.n_infras; i++)
+        r->providers[i].ops->destroy(&r->providers[i]);
     rb_http_destroy(r->http);
     rb_controller_destroy(r->controller);
     rb_journal_close(r->journal);
@@ -214,7 +219,7 @@ static enum ending live(struct run *r, const struct soak_death *death)
 {
     const bool resumed = r->out->n_lives++ > 0;
     open_journal(r);
-    open_provider(r);
+    open_providers(r);
     rb_journal_die(r->journal, death ? death->write : 0,
                    death && death->at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
     r->finished = false;

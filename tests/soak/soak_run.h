@@ -22,6 +22,7 @@ struct soak_outcome {
     int64_t cloud_uusd, run_uusd; // the same
     // What happened.
     bool complete;      // else: stopped
+    int n_stand_ins;    // launches that asked for another offer than the plan's, which was sold out
     int n_instances, n_lives, n_deaths, n_jumps, n_sleeps;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;
     int64_t virtual_us;

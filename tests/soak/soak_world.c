@@ -9,6 +9,8 @@
 
 #define MINUTE_US INT64_C(60000000)
 
+enum { N_OWN_OFFERS = 2 }; // those that stages name: on demand, spot
+
 struct draw {
     struct rb_stream s;
 };
@@ -40,13 +42,36 @@ static double probability(struct draw *d, double often)
 
 // --- the cloud
 
+static const char *own_type(const struct soak_world *w)
+{
+    return w->is_gcp ? "a2-highgpu-4g" : "four.gpus";
+}
+
 static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
                              "mock/us-east-1,four.gpus,T4,4,16,16,64,on_demand,3.6173\n"
                              "mock/us-east-1,four.gpus,T4,4,16,16,64,spot,1.1391\n"
+                             "mock/us-east-1,other.four,T4,4,16,16,64,on_demand,3.9011\n"
+                             "mock/us-east-1,other.four,T4,4,16,16,64,spot,2.0307\n"
                              "mock/us-east-1,disk,,,,,,,0.000109589041\n"
+                             "mock/us-west-2,four.gpus,T4,4,16,16,64,on_demand,3.7753\n"
+                             "mock/us-west-2,four.gpus,T4,4,16,16,64,spot,1.3127\n"
+                             "mock/us-west-2,disk,,,,,,,0.000123287671\n"
                              "gcp/us-central1,a2-highgpu-4g,A100,4,40,48,340,on_demand,14.6938\n"
                              "gcp/us-central1,a2-highgpu-4g,A100,4,40,48,340,spot,7.7131\n"
-                             "gcp/us-central1,disk,,,,,,,0.000136986301\n";
+                             "gcp/us-central1,disk,,,,,,,0.000136986301\n"
+                             "gcp/europe-west4,a2-highgpu-4g,A100,4,40,48,340,on_demand,15.1079\n"
+                             "gcp/europe-west4,a2-highgpu-4g,A100,4,40,48,340,spot,6.9013\n"
+                             "gcp/europe-west4,disk,,,,,,,0.000150684932\n";
+
+// The plan's own machines are short at first, and those of the other region for a while.
+static void write_empty_pools(struct soak_world *w, struct draw *d)
+{
+    rb_buf_printf(
+        &w->yaml,
+        "pools:\n  - {infra: %s, instance_type: %s, market: on_demand, steps: [{after_s: 0, max: %d}, {after_s: %d, "
+        "max: 9}]}\n  - {infra: %s, market: on_demand, steps: [{after_s: 0, max: %d}, {after_s: %d, max: 9}]}\n",
+        w->infras[0], own_type(w), below(d, 3), 20 + below(d, 300), w->infras[1], below(d, 3), 20 + below(d, 200));
+}
 
 static void write_cloud(struct soak_world *w, struct draw *d)
 {
@@ -71,6 +96,8 @@ static void write_cloud(struct soak_world *w, struct draw *d)
                       "pools:\n  - {instance_type: \"*\", market: spot, steps: [{after_s: 0, max: %d}, "
                       "{after_s: %d, max: %d}]}\n",
                       1 + below(d, 4), 60 + below(d, 400), below(d, 3));
+    else if (w->falls_back)
+        write_empty_pools(w, d);
     if (below(d, 3) == 0)
         rb_buf_printf(b,
                       "throttle:\n  - {action: %s, burst: %d, per_s: %.2f}\n  - {action: %s, burst: 4, per_s: 0.3}\n",
@@ -181,7 +208,7 @@ static const struct rb_job *read_job(const struct soak_world *w, struct draw *d,
                   "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: 9, eta: 3}\n"
                   "trial: {gpus: 2, timeout: 60s, max_restarts: 50}\nrun: python train.py $RB_ARGS\n"
                   "resources: {infra: [%s], instance_types: [%s]%s}\n",
-                  5 + below(d, 8), w->infra, w->is_gcp ? "a2-highgpu-4g" : "four.gpus", disk);
+                  5 + below(d, 8), w->infras[0], own_type(w), disk);
     must(rb_doc_parse_yaml(&doc, "soak job", rb_buf_str(&yaml), yaml.len, &err), &err);
     must(rb_job_read(doc.root, NULL, 0, arena, job, &err), &err);
     rb_doc_finish(&doc);
@@ -199,15 +226,27 @@ static const struct rb_catalog *read_prices(struct rb_arena *arena)
     return catalog;
 }
 
-// The infra's two offers: on demand, spot.
-static const struct rb_offer *choose_offers(const struct soak_world *w, const struct rb_catalog *catalog,
-                                            struct rb_arena *arena)
+// The plan's own two, on demand and spot; then those of the same cloud that stand in.
+static void choose_offers(const struct soak_world *w, const struct rb_catalog *catalog, struct rb_arena *arena,
+                          struct rb_plan *plan)
 {
-    struct rb_offer *offers = rb_arena_array(arena, 2, sizeof *offers);
-    for (int i = 0; i < catalog->n_offers; i++)
-        if (strcmp(catalog->offers[i].infra, w->infra) == 0)
-            offers[catalog->offers[i].market == RB_MARKET_SPOT] = catalog->offers[i];
-    return offers;
+    struct rb_offer *offers = rb_arena_array(arena, (size_t)catalog->n_offers, sizeof *offers);
+    int *fallbacks = rb_arena_array(arena, (size_t)catalog->n_offers, sizeof *fallbacks);
+    int n = N_OWN_OFFERS;
+    for (int i = 0; i < catalog->n_offers; i++) {
+        const struct rb_offer *o = &catalog->offers[i];
+        const bool near = strcmp(o->infra, w->infras[0]) == 0, far = strcmp(o->infra, w->infras[1]) == 0;
+        if (near && strcmp(o->instance_type, own_type(w)) == 0)
+            offers[o->market == RB_MARKET_SPOT] = *o;
+        else if (w->falls_back && (near || far))
+            offers[n++] = *o;
+    }
+    for (int i = 0; w->falls_back && i < n; i++)
+        fallbacks[i] = (i + N_OWN_OFFERS) % n; // the other market last
+    plan->offers = offers;
+    plan->n_offers = n;
+    plan->fallbacks = fallbacks;
+    plan->n_fallbacks = w->falls_back ? n : 0;
 }
 
 static void make_stage(struct draw *d, const struct rb_rung *rung, struct rb_arena *arena, struct rb_plan_stage *out)
@@ -230,7 +269,7 @@ static void make_stage(struct draw *d, const struct rb_rung *rung, struct rb_are
 }
 
 // Of Compute Engine, which has no default.
-static const struct rb_key_value images[] = {{"gcp/us-central1", "projects/rbmock/global/images/rbmock-linux"}};
+static const struct rb_key_value images[] = {{"gcp", "projects/rbmock/global/images/rbmock-linux"}};
 
 static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, struct rb_arena *arena)
 {
@@ -253,11 +292,10 @@ static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, str
                              .budget_uusd = -1,
                              .stages = stages,
                              .n_stages = table.n,
-                             .offers = choose_offers(w, catalog, arena),
-                             .n_offers = 2,
                              .images = images,
                              .n_images = 1,
                              .catalog = catalog};
+    choose_offers(w, catalog, arena, plan);
     return plan;
 }
 
@@ -286,10 +324,13 @@ static void choose_accidents(struct soak_world *w, struct draw *d)
 
 void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena)
 {
-    struct draw d;
+    struct draw d, fallback;
     rb_stream_init(&d.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
-    *w =
-        (struct soak_world){.is_gcp = is_gcp, .infra = is_gcp ? "gcp/us-central1" : "mock/us-east-1", .prices = prices};
+    rb_stream_init(&fallback.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
+    *w = (struct soak_world){.is_gcp = is_gcp, .prices = prices, .falls_back = below(&fallback, 2) == 0};
+    w->infras[0] = is_gcp ? "gcp/us-central1" : "mock/us-east-1";
+    w->infras[1] = is_gcp ? "gcp/europe-west4" : "mock/us-west-2";
+    w->n_infras = w->falls_back ? 2 : 1;
     write_cloud(w, &d);
     write_chaos(w, &d);
     choose_wire(w, &d);

@@ -17,7 +17,9 @@ struct soak_accident {
 
 struct soak_world {
     bool is_gcp;
-    const char *infra;            // "mock/us-east-1"
+    const char *infras[2];        // [n_infras], "mock/us-east-1"; the second is for stand-ins only
+    int n_infras;
+    bool falls_back;              // the plan names offers that stand in, and its own are sold out at times
     struct rb_buf yaml, chaos;    // rb-mock/1, rb-chaos/1
     const char *prices;
     struct soak_wire_faults wire;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct totals {
-    int64_t n_runs, n_failed, n_complete, n_instances, n_lives, n_deaths, n_jumps, n_sleeps, n_requests;
+    int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_lives, n_deaths, n_jumps, n_sleeps, n_requests;
     int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ;
     int64_t cloud_uusd, run_uusd, virtual_us;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS];
@@ -32,6 +32,7 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->n_failed += !soak_outcome_is_good(o);
     t->n_complete += o->complete;
     t->n_instances += o->n_instances;
+    t->n_stand_ins += o->n_stand_ins;
     t->n_lives += o->n_lives;
     t->n_deaths += o->n_deaths;
     t->n_jumps += o->n_jumps;
@@ -66,6 +67,7 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("of them complete, the others gave up", e->n_complete, g->n_complete);
     line("controllers", e->n_lives, g->n_lives);
     line("instances launched", e->n_instances, g->n_instances);
+    line("launches of an offer that stands in", e->n_stand_ins, g->n_stand_ins);
     line("requests", e->n_requests, g->n_requests);
     line("virtual hours", e->virtual_us / 3600000000, g->virtual_us / 3600000000);
     line("**instances leaked**", e->leaked, g->leaked);
