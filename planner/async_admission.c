@@ -8,7 +8,9 @@
 #define BISECTIONS 7     // the instant to within a hundredth of what there is
 #define FEW_RUNS   64    // while looking for it
 #define MORE       1.005 // configurations: an exchange must start so many times as many
-#define STEP_DOWN  0.97  // of the instant, where more runs say that it is too late
+#define MOVE       0.3   // part of the instant by which more runs may move it,
+#define MOVES      6     // to within a hundredth
+#define STEP_DOWN  0.98  // of the instant, where the runs a plan is told by say that it is too late
 #define STEPS_DOWN 12
 #define MOST_POOLS 4 // fixed clusters to start from, of each offer
 
@@ -129,15 +131,14 @@ static bool try_offer(struct rb_search *search, int offer, struct admission *bes
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
     int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
-    const int last = search->scenario->stages.n - 1;
     const int n_pools = search->req->budget_uusd < 0 ? 1 : MOST_POOLS;
     for (int k = 0; k < n_pools && nodes >= 1; k++, nodes /= 2) {
-        bool better;
-        const struct rb_candidate narrow = pool(search, offer, nodes, 0, sizes->gpus[0]);
-        const struct rb_candidate wide = pool(search, offer, nodes, last, sizes->gpus[sizes->n - 1]);
-        if ((rb_async_fits(search, &narrow) && !take_better(search, &narrow, best, &better, err)) ||
-            (rb_async_fits(search, &wide) && !take_better(search, &wide, best, &better, err)))
-            return false;
+        for (int level = search->scenario->stages.n; level >= 0; level--) {
+            const struct rb_candidate c = pool(search, offer, nodes, level, sizes->gpus[sizes->n - 1]);
+            bool better;
+            if (rb_async_fits(search, &c) && !take_better(search, &c, best, &better, err))
+                return false;
+        }
     }
     return true;
 }
@@ -171,19 +172,30 @@ static bool climb(struct rb_search *search, struct admission *best, struct rb_er
     return true;
 }
 
-// Few runs choose, more say whether it stands. *out_stands false: not even much earlier.
+// Few runs choose, more say when exactly. *out_stands false: not near that instant.
 static bool settle_on_more(struct rb_search *search, struct admission *io, bool *out_stands, struct rb_err *err)
 {
+    struct admission best = *io;
+    double early = 1 - MOVE, late = 1 + MOVE;
     *out_stands = false;
-    for (int i = 0; i < STEPS_DOWN; i++) {
+    for (int i = 0; i < MOVES; i++) {
+        struct admission a = *io;
+        const double part = (early + late) / 2;
         double in_limits;
-        if (!play(search, io, rb_async_n_compared(search), &in_limits, err))
+        a.candidate.admit_until_us = (int64_t)((double)io->candidate.admit_until_us * part);
+        if (!play(search, &a, rb_async_n_compared(search), &in_limits, err))
             return false;
-        *out_stands = stands(search, io);
-        if (*out_stands)
-            return true;
-        io->candidate.admit_until_us = (int64_t)((double)io->candidate.admit_until_us * STEP_DOWN);
+        if (in_limits < search->req->confidence) {
+            late = part;
+            continue;
+        }
+        early = part;
+        if (stands(search, &a)) {
+            best = a;
+            *out_stands = true;
+        }
     }
+    *io = best;
     return true;
 }
 
@@ -293,7 +305,7 @@ bool rb_async_admission_nearest(struct rb_search *search, struct rb_needs *io, s
             continue;
         int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
         for (int k = 0; k < MOST_POOLS && nodes >= 1; k++, nodes /= 2) {
-            for (int level = 0; level < search->scenario->stages.n; level++) {
+            for (int level = search->scenario->stages.n; level >= 0; level--) {
                 const struct rb_candidate c = pool(search, offer, nodes, level, sizes->gpus[sizes->n - 1]);
                 if (rb_async_fits(search, &c) && !need_of(search, &c, io, err))
                     return false;
