@@ -23,6 +23,7 @@ struct arrivals {
     struct rb_law law;
     int most;                // nodes
     struct rb_times *ranked; // [RANKS][most + 1]: the (r + 1)-th of m arrivals
+    double *shared;          // [most + 1][RB_N_TILTS]: log tilt of an m-th of one arrival
     struct arrivals *next;
 };
 
@@ -54,24 +55,35 @@ void rb_floors_destroy(struct rb_floors *f)
 
 // --- tilts
 
-// -ln E exp(-theta T): each step of the distribution function counts as if it stood at the start of its cell.
-static double log_tilt(const struct rb_law *law, double theta)
+// -ln E exp(-theta T) for every theta[i] * scale: each step of the distribution function counts as if it stood at the start of
+// its cell.
+static void log_tilts(const struct rb_law *law, const double *theta, double scale, double *out)
 {
-    double decay = exp(-theta * law->step_s), at = 1, sum = law->below[0];
-    if (law->n == 1)
-        return theta * law->low_s;
-    for (int i = 1; i < law->n; i++) {
-        sum += (law->below[i] - law->below[i - 1]) * at;
-        at *= decay;
+    double decay[RB_N_TILTS], at[RB_N_TILTS], sum[RB_N_TILTS];
+    for (int k = 0; k < RB_N_TILTS; k++) {
+        decay[k] = exp(-theta[k] * scale * law->step_s);
+        at[k] = 1;
+        sum[k] = law->below[0];
     }
-    return theta * law->low_s - log(fmin(1, sum + law->above[law->n - 1] * at));
+    for (int i = 1; i < law->n; i++) {
+        const double step = law->below[i] - law->below[i - 1];
+        for (int k = 0; k < RB_N_TILTS; k++) {
+            sum[k] += step * at[k];
+            at[k] *= decay[k];
+        }
+    }
+    for (int k = 0; k < RB_N_TILTS; k++) {
+        const double low = theta[k] * scale * law->low_s;
+        out[k] = law->n == 1 ? low : low - log(fmin(1, sum[k] + law->above[law->n - 1] * at[k]));
+    }
 }
 
 struct rb_times rb_times_of(const struct rb_law *law, const double *theta)
 {
     struct rb_times t = {.mean_s = law->mean_s, .variance_s2 = law->variance_s2};
+    log_tilts(law, theta, 1, t.tilted_s);
     for (int i = 0; i < RB_N_TILTS; i++)
-        t.tilted_s[i] = log_tilt(law, theta[i]) / theta[i];
+        t.tilted_s[i] /= theta[i];
     return t;
 }
 
@@ -153,6 +165,9 @@ static struct arrivals *get_arrivals(struct rb_floors *f, int offer)
     *a = (struct arrivals){.provisioning = p, .most = most, .next = f->arrivals};
     a->law = rb_arrival_law(p, &f->arena);
     a->ranked = rb_arena_array(&f->arena, RANKS * ((size_t)most + 1), sizeof *a->ranked);
+    a->shared = rb_arena_array(&f->arena, RB_N_TILTS * ((size_t)most + 1), sizeof *a->shared);
+    for (int m = 1; m <= most; m++)
+        log_tilts(&a->law, f->theta, 1.0 / m, a->shared + RB_N_TILTS * m);
     rank(f, a);
     f->arrivals = a;
     return a;
@@ -173,7 +188,7 @@ struct stage {
     int n_trials, nodes, nodes_per_trial;
     double node_share;           // nodes that one trial holds
     double work[RB_N_TILTS];     // log tilt of one trial's share of the nodes' time
-    double arrival[RB_N_TILTS];  // of one arrival's
+    const double *arrival;       // of one arrival's
     double late_s[2], late_p[2]; // times by which all but so few arrivals have come
 };
 
@@ -247,10 +262,8 @@ static bool describe(struct rb_floors *f, int stage, const struct rb_choice *c, 
     s.arrivals = get_arrivals(f, c->offer);
     s.nodes_per_trial = rb_nodes_per_trial(per_node, c->gpus);
     s.node_share = c->gpus > per_node ? s.nodes_per_trial : 1.0 / (per_node / c->gpus);
-    for (int i = 0; i < RB_N_TILTS; i++) {
-        s.work[i] = log_tilt(&s.trials->one, f->theta[i] * s.node_share / c->nodes);
-        s.arrival[i] = log_tilt(&s.arrivals->law, f->theta[i] / c->nodes);
-    }
+    log_tilts(&s.trials->one, f->theta, s.node_share / c->nodes, s.work);
+    s.arrival = s.arrivals->shared + RB_N_TILTS * c->nodes;
     for (int k = 0; k < 2; k++) {
         s.late_p[k] = k == 0 ? 1e-9 : 1e-6;
         s.late_s[k] =

@@ -14,10 +14,7 @@
 #define AVOIDED_S       1e9  // longer than any plan takes
 #define EXCLUDED_UUSD   1e18 // more than any plan costs
 
-// Replicates that raise a bound: so many trials in all, and a number of them that carries five standard errors.
-#define TIGHTENING_TRIALS      16384
-#define FEWEST_REPLICATES      96
-#define MOST_REPLICATES        256
+#define REPLICATES             96 // that raise a bound: enough to carry five standard errors
 #define TIGHTENING_SIGMA       5
 #define SURE_SHARE_OF_VARIANCE 0.5 // of the sampled one: only guides the search
 
@@ -124,12 +121,6 @@ static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice
 
 // --- bounds from a few replicates
 
-static int replicates_of(int n_trials)
-{
-    int n = TIGHTENING_TRIALS / n_trials;
-    return n < FEWEST_REPLICATES ? FEWEST_REPLICATES : n > MOST_REPLICATES ? MOST_REPLICATES : n;
-}
-
 // The mean less five of its standard errors.
 static double surely_below(double sum, double squares, int n)
 {
@@ -171,9 +162,9 @@ static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_latt
 bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
                         struct rb_err *err)
 {
-    int n_trials = rb_search_n_trials(l->search, stage), n = replicates_of(n_trials);
+    int n_trials = rb_search_n_trials(l->search, stage), n = REPLICATES;
     int per_node = rb_search_gpus_per_node(l->search, e->choice.offer);
-    double seconds[MOST_REPLICATES];
+    double seconds[REPLICATES];
     *out_tighter = false;
     if (e->time[kept] || e->sampled[kept] ||
         rb_placement_capacity(rb_lattice_kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)

@@ -210,6 +210,14 @@ static bool describe(const struct rb_scenario *s, const struct rb_stage_work *wo
     return true;
 }
 
+// Of a stage of one wave: more nodes than its trials need?
+static bool has_nodes_to_spare(const struct stage *st)
+{
+    const int needed = st->nodes_per_trial > 1 ? st->key.trials * st->nodes_per_trial
+                                               : (st->key.trials + st->slots_per_node - 1) / st->slots_per_node;
+    return st->key.nodes > needed;
+}
+
 static const char *why_not_schedule(const struct stage *st)
 {
     const int new_gangs = (st->slots - st->kept_slots) / st->slots_per_node;
@@ -223,17 +231,22 @@ static const char *why_not_schedule(const struct stage *st)
 
 // ---- bounds
 
-// P(a node requested at the stage's start is not ready at its end) <= P(latest arrival > t) + P(end <= t), for every t.
+// Where a node is not ready at the end, the stage is the one without it, whose end T' does not depend on the node's arrival A and
+// is nowhere sooner: P(A > T) = P(A > T') <= E[1 - G(T)]. So for every t: P(some node is not ready at the end) <= P(T <= t) +
+// min(nodes E[1 - G(T); T > t], P(latest arrival > t)). An arrival within a step counts as of its start.
 static double unready_bound(const struct rb_law *end, const struct rb_law *arrival, int requested)
 {
     if (requested == 0)
         return 0;
-    double least = 1;
+    double least = 1, later = 0, below_next = 1;
     const double low = fmin(end->low_s, arrival->low_s), high = arrival->low_s + arrival->step_s * (arrival->n - 1);
-    for (int i = 0; i <= BOUND_STEPS; i++) {
+    for (int i = BOUND_STEPS; i >= 0; i--) {
         const double t = low + (high - low) * i / BOUND_STEPS;
-        const double late = rb_law_above(arrival, t);
-        least = fmin(least, (late < 1 ? -expm1(requested * log1p(-late)) : 1) + rb_law_below(end, t));
+        const double late = rb_law_above(arrival, t), below = rb_law_below(end, t);
+        const double latest = late < 1 ? -expm1(requested * log1p(-late)) : 1;
+        later += requested * late * (below_next - below);
+        least = fmin(least, below + fmin(later + 2 * requested * late * end->error, latest));
+        below_next = below;
     }
     return fmin(1, least + end->error + requested * arrival->tail_error + arrival->error);
 }
@@ -260,11 +273,14 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
     const struct rb_provisioning *p = st->key.provisioning;
     const int requested = st->key.nodes - st->key.kept;
     struct rb_stage_time *t = rb_arena_alloc(&times->arena, sizeof *t);
+    double unready = unready_bound(&law, arrival_law(times, p), requested);
+    if (method == RB_STAGE_ONE_WAVE && !has_nodes_to_spare(st)) // the last of them carries a trial, or one ended early
+        unready = fmin(unready, law.error);
     *t = (struct rb_stage_time){
         .law = law,
         .method = method,
         .why = why,
-        .unready = unready_bound(&law, arrival_law(times, p), requested),
+        .unready = unready,
         .short_lived = short_lived_bound(&law, queue_law(times, p), requested),
         .queue_mean_s = rb_queue_mean_s(p),
     };

@@ -87,6 +87,15 @@ static void count(struct world *w, const struct rb_stage_work *work, double *out
     }
 }
 
+// Would the stage's trials not all run at once on a node less?
+static bool needs_every_node(const struct world *w, const struct rb_stage_work *work)
+{
+    const int per_node = w->small.scenario.offers[work->offer].gpus, fewer = work->nodes - 1;
+    const int at_once =
+        work->gpus > per_node ? fewer / ((work->gpus + per_node - 1) / per_node) : fewer * (per_node / work->gpus);
+    return at_once < w->small.scenario.stages.rungs[work->stage].trials;
+}
+
 // Standard errors between the law and the runs; four are passed by chance once in 16000.
 static void agree(struct world *w, const struct rb_stage_work *work, const struct rb_stage_time *t)
 {
@@ -110,6 +119,8 @@ static void agree(struct world *w, const struct rb_stage_work *work, const struc
     }
     count(w, work, &unready, &short_lived);
     assert_true(unready <= t->unready + 4 * sqrt(t->unready / RUNS) + 1e-9);
+    if (t->method == RB_STAGE_ONE_WAVE && needs_every_node(w, work))
+        assert_true(t->unready <= t->law.error);
     assert_true(short_lived <= t->short_lived + 4 * sqrt(t->short_lived / RUNS) + 1e-9);
 }
 
