@@ -183,12 +183,17 @@ static void judge_image(struct rb_doctor *d, const char *infra, const char *imag
                  "correct resources.image_id and plan again");
 }
 
-static void judge(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err, const char *image)
+static void judge(void *ctx, const char *infra, const char *instance_type, bool stands_in, const struct rb_err *err,
+                  const char *image)
 {
     struct rb_doctor *d = ctx;
     char subject[128];
     snprintf(subject, sizeof subject, "%.60s in %.60s", instance_type, infra);
-    if (err && strcmp(err->key, "resources.image_id") == 0) {
+    if (err && stands_in) {
+        struct rb_finding *f = rb_doctor_find(d, "launch", subject, RB_VERDICT_WARN,
+                                              "cannot stand in when others are sold out: %s", err->message);
+        snprintf(f->remedy, sizeof f->remedy, "nothing, if it is not needed; else correct the job and plan again");
+    } else if (err && strcmp(err->key, "resources.image_id") == 0) {
         judge_image(d, infra, NULL, err);
     } else if (err && err->code == RB_ERR_DENIED) {
         failed(d, "permission", subject, err);

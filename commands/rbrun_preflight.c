@@ -18,6 +18,7 @@ enum { MAX_INFRAS = 32 };
 struct question {
     struct preflight *preflight;
     int infra;
+    bool stands_in;
     char instance_type[64], image[256];
     struct rb_err err; // NONE: allowed
 };
@@ -117,6 +118,29 @@ static int infra_of(const struct preflight *p, const struct rb_offer *offer)
     return -1;
 }
 
+// Offers that one question speaks for.
+static bool same_question(const struct preflight *p, const struct rb_offer *a, const struct rb_offer *b)
+{
+    return infra_of(p, a) == infra_of(p, b) && a->market == b->market &&
+           strcmp(a->instance_type, b->instance_type) == 0;
+}
+
+// A plan without stages is a wish list (rbrun doctor): all of it is wanted.
+static bool only_stands_in(const struct preflight *p, int offer)
+{
+    const struct rb_plan *plan = p->plan;
+    for (int s = 0; s < plan->n_stages; s++) {
+        const struct rb_plan_stage *stage = &plan->stages[s];
+        for (int i = 0; i < stage->n_nodes; i++)
+            if (same_question(p, &plan->offers[stage->nodes[i].offer], &plan->offers[offer]))
+                return false;
+        for (int i = 0; i < stage->n_early; i++)
+            if (same_question(p, &plan->offers[stage->early[i].offer], &plan->offers[offer]))
+                return false;
+    }
+    return plan->n_stages > 0;
+}
+
 // The market is asked about too: spot needs permissions of its own.
 static void ask_all(struct preflight *p)
 {
@@ -126,12 +150,11 @@ static void ask_all(struct preflight *p)
         const int infra = infra_of(p, offer);
         bool known = infra < 0 || !p->providers[infra].ops->preflight;
         for (int k = 0; k < i && !known; k++)
-            known = infra_of(p, &p->plan->offers[k]) == infra && p->plan->offers[k].market == offer->market &&
-                    strcmp(p->plan->offers[k].instance_type, offer->instance_type) == 0;
+            known = same_question(p, &p->plan->offers[k], offer);
         if (known)
             continue;
         struct question *q = &p->questions[p->n_questions++];
-        *q = (struct question){.preflight = p, .infra = infra};
+        *q = (struct question){.preflight = p, .infra = infra, .stands_in = only_stands_in(p, i)};
         snprintf(q->instance_type, sizeof q->instance_type, "%s", offer->instance_type);
         ask(p, q, offer->market);
     }
@@ -187,7 +210,8 @@ bool rb_run_preflight(struct rb_plan *plan, struct rb_arena *arena, rb_run_prefl
     ask_all(&p);
     for (int i = 0; i < p.n_questions; i++) {
         const struct question *q = &p.questions[i];
-        fn(ctx, p.infras[q->infra], q->instance_type, q->err.code ? &q->err : NULL, q->image[0] ? q->image : NULL);
+        fn(ctx, p.infras[q->infra], q->instance_type, q->stands_in, q->err.code ? &q->err : NULL,
+           q->image[0] ? q->image : NULL);
     }
     *out_pinned = pin(&p, arena);
     return true;

@@ -5,9 +5,10 @@
 #include "commands/rbrun.h"
 
 // Called once per machine that a stage or a fallback of the plan wants: infra without zone, instance type. err NULL:
-// it may be launched and ended. image: what will be booted, NULL: the cloud's default.
-typedef void rb_run_preflight_fn(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err,
-                                 const char *image);
+// it may be launched and ended. image: what will be booted, NULL: the cloud's default. stands_in: no stage names it, it is
+// only asked for when what a stage names is sold out.
+typedef void rb_run_preflight_fn(void *ctx, const char *infra, const char *instance_type, bool stands_in,
+                                 const struct rb_err *err, const char *image);
 
 // False: a cloud cannot be spoken to at all (credentials, endpoint). Images that are named by a parameter are looked up
 // and replaced, in the plan, by what it stands for now, region by region; *out_pinned says whether any was.

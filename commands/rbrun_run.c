@@ -112,14 +112,16 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
 
 // --- before anything is bought
 
-static void judge_preflight(void *ctx, const char *infra, const char *instance_type, const struct rb_err *err,
-                            const char *image)
+static void judge_preflight(void *ctx, const char *infra, const char *instance_type, bool stands_in,
+                            const struct rb_err *err, const char *image)
 {
     struct rb_err *refusal = ctx;
     (void)image;
     if (!err || refusal->code)
         return;
-    if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND) {
+    if (stands_in) {
+        rb_warn("%s in %s cannot stand in when others are sold out: %s", instance_type, infra, err->message);
+    } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND) {
         *refusal = *err;
         rb_err_prefix(refusal, "%s in %s", instance_type, infra);
     } else {

@@ -31,7 +31,7 @@ enum {
     FAR_BOOT_S = 900,
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
     NEAR_CAPACITY_RETRIES = 6,
-    FAR_CAPACITY_RETRIES = 10, // with back-off: two minutes
+    FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
     REDRAW_US = 500000,
 };
 

@@ -20,7 +20,7 @@ metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
 scheduler: {type: random, num_trials: 4, max_resource: 3}
 run: "true"
-resources: {infra: [%(infra)s], instance_types: ["%(type)s"], image_id: {%(infra)s: %(image)s}, max_nodes: 2}
+resources: {infra: [%(infra)s%(more)s], instance_types: ["%(type)s"], image_id: {%(infra)s: %(image)s}, max_nodes: 2}
 deadline: 10m
 confidence: 0.5
 """
@@ -37,6 +37,7 @@ provisioning:
 """
 
 PRICES = """mock/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.526,test,2026-07-20T00:00:00Z
+mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.600,test,2026-07-20T00:00:00Z
 gcp/us-central1,n1-standard-8+nvidia-tesla-t4:1,T4,1,16,8,30,on_demand,0.730,test,2026-07-20T00:00:00Z
 """
 
@@ -48,9 +49,9 @@ quotas:
 denied: [%(denied)s]
 """
 
-EC2 = {"infra": "mock/us-east-1", "type": "g4dn.xlarge", "image": "/aws/service/here"}
+EC2 = {"infra": "mock/us-east-1", "type": "g4dn.xlarge", "image": "/aws/service/here", "more": ""}
 GCP = {"infra": "gcp/us-central1", "type": "n1-standard-8+nvidia-tesla-t4:1",
-       "image": "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"}
+       "image": "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64", "more": ""}
 
 
 class Doctor(unittest.TestCase):
@@ -160,6 +161,16 @@ class Doctor(unittest.TestCase):
         self.cloud()
         image = self.only(self.doctor(self.plan(EC2)), "image")
         self.assertEqual((image["verdict"], image["detail"]), ("ok", "ami-00000000000000000 is there"))
+
+    def test_what_only_stands_in_may_be_missing(self):
+        self.cloud()
+        plan = self.plan({"infra": "mock/us-east-1", "type": "g4dn.xlarge", "image": "/aws/service/here, mock/us-west-2: "
+                          "/aws/service/nowhere", "more": ", mock/us-west-2"})
+        found = self.doctor(plan)
+        self.assertEqual(found["permission", "g4dn.xlarge in mock/us-east-1"]["verdict"], "ok")
+        other = found["launch", "g4dn.xlarge in mock/us-west-2"]
+        self.assertEqual(other["verdict"], "warn")
+        self.assertIn("/aws/service/nowhere", other["detail"])
 
     def test_images_that_are_not_there(self):
         self.cloud()
