@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "executor/campaign.h"
+#include "executor/campaign_dir.h"
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
 #include "executor/slurm_mailbox.h"
@@ -196,9 +197,9 @@ static bool make_run_dir(struct rb_measurement *m, struct rb_err *err)
     char root[3072], campaigns[3200];
     if (!rb_run_dir_root(rb_args_string(m->args, "state-dir", NULL), root, sizeof root, err))
         return false;
-    char *last = strrchr(root, '/'); // beside runs/
-    snprintf(campaigns, sizeof campaigns, "%.*s/campaigns", last ? (int)(last - root) : 0, root);
+    rb_campaign_dir_root(root, campaigns, sizeof campaigns);
     return rb_run_dir_create(campaigns, m->job.name, m->run_id, sizeof m->run_id, m->run_dir, sizeof m->run_dir, err) &&
+           rb_campaign_dir_claim(m->run_dir, m->infra, &m->claim_fd, err) &&
            (m->slurm ? make_mailbox(m, err) : rb_bootstrap_run_key(m->run_dir, m->public_key, err));
 }
 
@@ -272,6 +273,8 @@ static bool begin(struct rb_measurement *m, struct rb_err *err)
         return false;
     rb_loop_uv_on_signal(m->uv, SIGINT, on_interrupt, m);
     rb_loop_uv_on_signal(m->uv, SIGTERM, on_interrupt, m);
+    rb_loop_uv_on_signal(m->uv, SIGHUP, on_interrupt, m);
+    signal(SIGPIPE, SIG_IGN); // a pager that was closed must not leave nodes behind
     return true;
 }
 
@@ -332,6 +335,8 @@ static void finish(struct rb_measurement *m)
         m->provider.ops->destroy(&m->provider);
     rb_http_destroy(m->http);
     rb_loop_uv_destroy(m->uv);
+    if (m->claim_fd > 0)
+        close(m->claim_fd);
     if (m->run_dir[0])
         rb_ssh_leave_control_dir(m->run_dir);
     rb_store_close(m->store);

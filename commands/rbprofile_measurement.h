@@ -36,6 +36,7 @@ struct rb_measurement {
     struct rb_campaign *campaign;
     struct rb_err outcome;
     bool finished, interrupted;
+    int claim_fd; // tells others that we are at work; 0: not yet
 };
 
 // Into the profile store: nodes of the first n_nodes, and the runs under a profile's name (NULL: there are none).

@@ -46,7 +46,7 @@ void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);
 
-// Is a process of this machine at work on it? root: where runs are.
+// Is a process of this machine at work on it, a run or a measuring campaign? root: where runs are.
 bool rb_run_is_carried_out(const char *root, const char *run_id);
 
 struct rb_text_style rb_run_style(int fd);

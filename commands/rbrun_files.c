@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "executor/campaign_dir.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
 #include "providers/digest.h"
@@ -99,7 +100,7 @@ bool rb_run_is_carried_out(const char *root, const char *run_id)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     int pid;
     if (!rb_run_dir_find(root, run_id, id, sizeof id, dir, sizeof dir, NULL) || strcmp(id, run_id) != 0)
-        return false;
+        return rb_campaign_dir_at_work(root, run_id);
     rb_buf_printf(&path, "%s/journal.db", dir);
     return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "executor/campaign_dir.h"
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
 #include "providers/http.h"
@@ -79,6 +80,14 @@ static void add_infra(struct gc *gc, const char *infra)
             return;
     if (strcmp(name, "local") != 0 && gc->n_infras < MAX_INFRAS)
         strcpy(gc->infras[gc->n_infras++], name);
+}
+
+static void add_infra_of_campaign(void *ctx, const char *run_id, const char *dir)
+{
+    char infra[RB_CAMPAIGN_INFRA_BYTES];
+    (void)run_id;
+    if (rb_campaign_dir_infra(dir, infra))
+        add_infra(ctx, infra);
 }
 
 static void add_infras_of_run(void *ctx, const char *run_id, const char *dir)
@@ -314,7 +323,7 @@ static bool print_table(const struct gc *gc, struct rb_err *err)
         rb_buf_printf(&out, "; %d more left alone, too young to tell", gc->n_spared);
     rb_buf_putc(&out, '\n');
     if (gc->n_infras == 0)
-        rb_info("no run on this machine has launched anything; to look elsewhere, add --infra aws/REGION");
+        rb_info("nothing was launched from this machine so far; to look elsewhere, add --infra aws/REGION");
     return rb_run_print(&out, err);
 }
 
@@ -348,8 +357,12 @@ static bool collect(const struct rb_args *args, int *out_code, struct rb_err *er
     const char *infra;
     (void)out_code;
     rb_run_owner(gc.owner, sizeof gc.owner);
-    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), gc.root, sizeof gc.root, err) ||
-        !rb_run_dir_each(gc.root, add_infras_of_run, &gc, err))
+    char campaigns[4112];
+    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), gc.root, sizeof gc.root, err))
+        return false;
+    rb_campaign_dir_root(gc.root, campaigns, sizeof campaigns);
+    if (!rb_run_dir_each(gc.root, add_infras_of_run, &gc, err) ||
+        !rb_run_dir_each(campaigns, add_infra_of_campaign, &gc, err))
         return false;
     for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++)
         add_infra(&gc, infra);

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from mock_cloud import MockCloud
@@ -169,6 +170,40 @@ class Measure(unittest.TestCase):
                                        "--instance-type", "two.gpus", "-n", "2")
         self.assertEqual(code, 130, said)
         self.assertEqual({i["state"] for i in self.new_instances()} - {"terminated"}, set())
+
+    def test_a_pager_that_was_closed_leaves_nothing(self):
+        p = self.begin("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
+        p.stderr.close()
+        self.assertEqual(p.wait(timeout=60), 0)
+        self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
+
+    # --- kill -9, and what rbrun gc makes of a campaign
+
+    def begin(self, *args):
+        p = subprocess.Popen([os.path.join(BIN, "rbprofile"), *args], env=self.env, text=True, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: p.poll() is None and p.kill())
+        next(line for line in p.stderr if "ready:" in line)
+        return p
+
+    def gc(self):
+        return subprocess.run([os.path.join(BIN, "rbrun"), "gc", "--yes", "--older-than", "0s"], env=self.env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    def test_gc_leaves_a_living_campaign_alone_and_ends_a_killed_one(self):
+        self.write_job("sh train.sh", 30)
+        p = self.begin("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
+        done = self.gc()
+        self.assertIn("is at work: left alone", done.stderr)
+        self.assertEqual(done.stdout, "1 region looked at, 0 instances left over, 0 ended\n")
+        p.kill()
+        p.wait()
+        p.stderr.close()
+        self.assertIn("1 region looked at, 1 instance left over, 1 ended\n", self.gc().stdout)
+        until = time.monotonic() + 20  # the termination was accepted, which ends the bill, and takes a moment
+        while self.cloud.ledger()["instances_left"] > 0 and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
 
     # --- provision
 
