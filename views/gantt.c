@@ -253,6 +253,9 @@ static void put_legend(const struct picture *p)
     x = put_key(p, x, "class=\"asked\"", "asked for");
     x = put_key(p, x, "class=\"boot\"", "booting, billed");
     x = put_key(p, x, "class=\"owned\"", "idle, billed");
+    rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"51\" y2=\"63\" class=\"barrier\"/>\n", x, x);
+    put_text(p, x + 8, 61, "axis", "start", "the lowest level is done");
+    x += 8 + 6.3 * 24 + 18;
     put_text(p, x, 61, "axis", "start", "a colour a trial, darker at higher levels:");
     x += 6 * 42;
     const int n = p->g->n_levels < 8 ? p->g->n_levels : 8;
