@@ -32,8 +32,7 @@ static void look_finish(struct look *l)
 
 static bool look_open(struct look *l, const struct rb_args *args, const char *run, struct rb_err *err)
 {
-    return rb_run_files_open(&l->f, args, run, err) &&
-           rb_journal_open_reader(l->f.journal, &l->journal, err) &&
+    return rb_run_files_open(&l->f, args, run, err) && rb_journal_open_reader(l->f.journal, &l->journal, err) &&
            rb_journal_lock_holder(l->f.journal, &l->pid, err);
 }
 
@@ -47,8 +46,7 @@ static const char *first_arg(const struct rb_args *args)
 static const struct rb_command report_command = {
     .name = "rbrun report",
     .usage = "[options] [RUN]",
-    .summary =
-        "What a run did and cost, beside what was predicted. RUN: its id or the beginning of it; the newest.",
+    .summary = "What a run did and cost, beside what was predicted. RUN: its id or the beginning of it; the newest.",
     .examples = "  rbrun report\n  rbrun report digits-2026 --json > report.json\n",
     .options = look_options,
     .max_args = 1,
@@ -78,6 +76,21 @@ static const struct rb_command status_command = {
     .max_args = 1,
 };
 
+static void status_counts(const struct rb_report *r, struct rb_buf *out)
+{
+    const char *before = "trials: ";
+    for (int s = RB_TRIAL_WAITING; s <= RB_TRIAL_COMPLETED; s++) {
+        int n = 0;
+        for (int i = 0; i < r->n_trials; i++)
+            n += strcmp(r->trials[i].state, rb_report_trial_state(s)) == 0;
+        if (n > 0)
+            rb_buf_printf(out, "%s%d %s", before, n, rb_report_trial_state(s));
+        before = n > 0 ? ", " : before;
+    }
+    if (r->n_trials > 0)
+        rb_buf_puts(out, "\n");
+}
+
 static void status_heading(const struct look *l, const struct rb_report *r, struct rb_buf *out)
 {
     char outcome[64], time[32], cost[32];
@@ -86,21 +99,18 @@ static void status_heading(const struct look *l, const struct rb_report *r, stru
         rb_buf_printf(out, " (process %d is at work)", l->pid);
     else if (r->outcome == RB_JOB_RUNNING)
         rb_buf_printf(out, " (interrupted: nobody is at work; go on with: rbrun resume %s)", r->run_id);
-    rb_buf_printf(out, "\n%s, %s so far", rb_format_duration(r->time_us, time),
-                  rb_format_money(r->cost_uusd, cost));
+    rb_buf_printf(out, "\n%s, %s so far", rb_format_duration(r->time_us, time), rb_format_money(r->cost_uusd, cost));
     if (r->best_trial >= 0)
-        rb_buf_printf(out, "; best: trial %d, %s %.6g", r->best_trial, r->plan->job->metric_name,
-                      r->best_metric);
-    rb_buf_puts(out, "\n\n");
+        rb_buf_printf(out, "; best: trial %d, %s %.6g", r->best_trial, r->plan->job->metric_name, r->best_metric);
+    rb_buf_putc(out, '\n');
+    status_counts(r, out);
+    rb_buf_putc(out, '\n');
 }
 
 static void status_trials(const struct rb_report *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {{"trial", true, 0},
-                                                    {"state", false, 0},
-                                                    {"trained", true, 0},
-                                                    {"metric", true, 0},
-                                                    {"restarts", true, 1}};
+    static const struct rb_text_column columns[] = {
+        {"trial", true, 0}, {"state", false, 0}, {"trained", true, 0}, {"metric", true, 0}, {"restarts", true, 1}};
     struct rb_text_table t;
     rb_text_table_init(&t, columns, 5);
     for (int i = 0; i < r->n_trials; i++) {
@@ -119,9 +129,8 @@ static void status_trials(const struct rb_report *r, const struct rb_text_style 
 
 static void status_nodes(const struct rb_report *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct rb_text_column columns[] = {{"node", true, 0},   {"instance", false, 0},
-                                                    {"type", false, 1},  {"infra", false, 2},
-                                                    {"state", false, 0}, {"cost", true, 0}};
+    static const struct rb_text_column columns[] = {{"node", true, 0},   {"instance", false, 0}, {"type", false, 1},
+                                                    {"infra", false, 2}, {"state", false, 0},    {"cost", true, 0}};
     struct rb_text_table t;
     char cost[32];
     rb_text_table_init(&t, columns, 6);
@@ -235,8 +244,7 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
     struct rb_err err;
     char text[64];
     (void)dir;
-    if (!look_open(&l, to->args, run_id, &err) ||
-        !rb_report_make(l.journal, &l.f.plan, &l.f.arena, &r, &err)) {
+    if (!look_open(&l, to->args, run_id, &err) || !rb_report_make(l.journal, &l.f.plan, &l.f.arena, &r, &err)) {
         list_unreadable(to, run_id, &err);
         return;
     }
@@ -384,10 +392,9 @@ static bool replay_all(struct look *l, struct replay *r, struct rb_err *err)
         !rb_journal_each_event(l->journal, replay_event, r, err))
         return false;
     const enum rb_job_outcome outcome = rb_engine_outcome(r->engine, &reason);
-    printf(
-        "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
-        l->f.run_id, r->n_events, r->n_orders, r->n_missing, rb_report_outcome(outcome, reason, text),
-        count_open(r));
+    printf("%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
+           l->f.run_id, r->n_events, r->n_orders, r->n_missing, rb_report_outcome(outcome, reason, text),
+           count_open(r));
     return r->n_missing == 0 ||
            rb_err_set(err, RB_ERR_IO,
                       "the engine does not say what it said then: was this run made by another version?");

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun_groups.h"
+#include "engine/policy.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
 #include "executor/placement_group.h"
@@ -12,6 +13,7 @@
 #include "executor/ssh_command.h"
 #include "profiles/infra.h"
 #include "providers/http.h"
+#include "simulator/forecast.h"
 #include "views/progress.h"
 
 #include <errno.h>
@@ -49,6 +51,8 @@ struct session {
     bool local, slurm, near;
     int64_t deadline_us; // of this run, as resumes have raised it
     char public_key[256];
+    struct rb_scenario scenario;     // of the forecasts
+    struct rb_forecaster forecaster; // scenario NULL: its policy asks nobody
     struct rb_controller *controller;
     int events_fd; // events.jsonl
     bool terminal; // the progress line is redrawn
@@ -292,6 +296,19 @@ static bool open_events(struct session *s, struct rb_err *err)
     return s->events_fd >= 0 || rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
 }
 
+static bool open_forecaster(struct session *s, struct rb_err *err)
+{
+    const struct rb_plan *plan = &s->files->plan;
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    if (!policy || !policy->on_advice)
+        return true;
+    if (!rb_scenario_init(&s->scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
+                          plan->seed, err))
+        return false;
+    s->forecaster = (struct rb_forecaster){.scenario = &s->scenario, .plan = plan};
+    return true;
+}
+
 static struct rb_controller_config controller_config(struct session *s)
 {
     const struct rb_resources *resources = &s->files->plan.job->resources;
@@ -321,6 +338,8 @@ static struct rb_controller_config controller_config(struct session *s)
                            RB_US_PER_S,
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
+        .advise = s->forecaster.scenario ? rb_forecast : NULL,
+        .advise_ctx = &s->forecaster,
         .observe = observe,
         .talk = talk,
         .finished = finished,
@@ -335,7 +354,7 @@ static bool start(struct session *s, struct rb_err *err)
     s->terminal = isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
     if (!open_providers(s, err) || !open_events(s, err) ||
         (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
-        (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)))
+        (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
         return false;
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
@@ -358,6 +377,8 @@ static void finish(struct session *s)
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_controller_destroy(s->controller);
+    if (s->forecaster.scenario)
+        rb_scenario_finish(&s->scenario);
     if (s->uv)
         rb_loop_uv_destroy(s->uv);
     rb_ssh_leave_control_dir(s->files->dir);

@@ -2,6 +2,7 @@
 #include "executor/report.h"
 
 #include "base/limits.h"
+#include "engine/tuner.h"
 #include "executor/report_split.h"
 #include "executor/spend.h"
 #include "executor/trial_env.h"
@@ -78,21 +79,31 @@ static int count_nodes(const struct maker *m, const struct rb_report_stage *s)
     int n = 0;
     for (int i = 0; s->start_us >= 0 && i < rb_engine_n_nodes(m->engine); i++) {
         const struct rb_owned_node *node = rb_engine_node(m->engine, i);
-        n += (node->ended_us < 0 || node->ended_us > s->start_us) &&
-             (s->end_us < 0 || node->requested_us < s->end_us);
+        n += (node->ended_us < 0 || node->ended_us > s->start_us) && (s->end_us < 0 || node->requested_us < s->end_us);
     }
+    return n;
+}
+
+// Asynchronously, nobody knows beforehand how many get how far.
+static int trained_beyond(const struct maker *m, int64_t resource)
+{
+    int n = 0;
+    for (int i = 0; i < rb_engine_n_trials(m->engine); i++)
+        n += rb_engine_trial(m->engine, i)->resource > resource;
     return n;
 }
 
 static void take_stages(struct maker *m)
 {
     struct rb_report *r = m->r;
+    const struct rb_tuner *tuner = rb_tuner_find(r->plan->job->scheduler.type);
+    const bool on_demand = tuner && tuner->on_demand;
     r->n_stages = r->plan->n_stages;
     r->stages = rb_arena_array(m->arena, (size_t)(r->n_stages ? r->n_stages : 1), sizeof *r->stages);
     for (int i = 0; i < r->n_stages; i++) {
         const struct rb_plan_stage *s = &r->plan->stages[i];
         r->stages[i] = (struct rb_report_stage){.stage = i,
-                                                .trials = s->trials,
+                                                .trials = on_demand ? trained_beyond(m, s->resource_start) : s->trials,
                                                 .gpus_per_trial = s->gpus_per_trial,
                                                 .resource_end = s->resource_end,
                                                 .start_us = rb_engine_stage_start_us(m->engine, i),
@@ -139,8 +150,7 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
         *node = node_of(m, row);
         node->cost_uusd = bill.total_uusd;
         r->cost_uusd += bill.total_uusd;
-        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
-                             &r->by);
+        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us, &r->by);
         rb_report_split_stages(node, m->last_us, r->stages, r->n_stages);
     }
     return true;
@@ -169,8 +179,8 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
     return take_nodes(m, err);
 }
 
-bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
-                    struct rb_report *out, struct rb_err *err)
+bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena, struct rb_report *out,
+                    struct rb_err *err)
 {
     struct rb_report r = {.plan = plan};
     struct maker m = {.arena = arena, .over_us = -1, .r = &r};
@@ -262,8 +272,7 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_stage(const struct rb_report_stage *s, const struct rb_plan_stage *planned,
-                        struct rb_json *j)
+static void write_stage(const struct rb_report_stage *s, const struct rb_plan_stage *planned, struct rb_json *j)
 {
     rb_json_begin_object(j);
     rb_json_kint(j, "stage", s->stage);

@@ -1,9 +1,11 @@
 #include "views/progress.h"
 
 #include "engine/advice.h"
+#include "engine/tuner.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out)
 {
@@ -11,8 +13,12 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
     out->n_stages = plan->n_stages;
     out->trials = out->stage >= 0 ? plan->stages[out->stage].trials : 0;
     out->trials_ended = out->nodes = out->nodes_ready = 0;
+    const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+    out->on_demand = tuner && tuner->on_demand;
+    memset(out->n_by_state, 0, sizeof out->n_by_state);
     for (int i = 0; i < rb_engine_n_trials(e); i++) {
         const struct rb_trial *t = rb_engine_trial(e, i);
+        out->n_by_state[t->state]++;
         out->trials_ended += t->stage == out->stage && t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
     }
     for (int i = 0; i < rb_engine_n_nodes(e); i++) {
@@ -25,10 +31,26 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
     out->best_metric = out->best_trial >= 0 ? rb_engine_trial(e, out->best_trial)->metric : NAN;
 }
 
+static void levels_write(const struct rb_progress *p, struct rb_buf *out)
+{
+    static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
+    bool any = false;
+    rb_buf_printf(out, "level %d/%d  trials:", p->stage + 1, p->n_stages);
+    for (int i = RB_TRIAL_WAITING; i <= RB_TRIAL_COMPLETED; i++) {
+        if (p->n_by_state[i] > 0)
+            rb_buf_printf(out, "%s %d %s", any ? "," : "", p->n_by_state[i], names[i]);
+        any = any || p->n_by_state[i] > 0;
+    }
+    rb_buf_puts(out, any ? "" : " none yet");
+}
+
 void rb_progress_write(const struct rb_progress *p, struct rb_buf *out)
 {
     char text[32];
-    rb_buf_printf(out, "stage %d/%d  trials %d/%d", p->stage + 1, p->n_stages, p->trials_ended, p->trials);
+    if (p->on_demand)
+        levels_write(p, out);
+    else
+        rb_buf_printf(out, "stage %d/%d  trials %d/%d", p->stage + 1, p->n_stages, p->trials_ended, p->trials);
     if (p->best_trial >= 0)
         rb_buf_printf(out, "  best %s %.4g (trial %d)", p->metric_name, p->best_metric, p->best_trial);
     rb_buf_printf(out, "  nodes %d/%d  %s", p->nodes_ready, p->nodes, rb_format_money(p->spent_uusd, text));

@@ -6,7 +6,9 @@
 
 struct rb_progress {
     int stage, n_stages;      // stage -1: not begun
-    int trials_ended, trials; // of the stage
+    int trials_ended, trials; // of the stage; not for tuners that hand trials out on demand
+    bool on_demand;           // a trial's place in the job is its own: what counts is how many stand how
+    int n_by_state[RB_TRIAL_COMPLETED + 1];
     int nodes_ready, nodes;   // owned
     const char *metric_name;
     int best_trial; // -1: none yet
@@ -14,7 +16,8 @@ struct rb_progress {
     int64_t spent_uusd, elapsed_us, deadline_us; // deadline -1: none
 };
 
-// "stage 2/4  trials 5/9  best val_acc 0.9722 (trial 12)  nodes 3/3  $0.21  42 s of 1 m 35 s"
+// "stage 2/4  trials 5/9  best val_acc 0.9722 (trial 12)  nodes 3/3  $0.21  42 s of 1 m 35 s", on demand:
+// "level 2/4  trials: 4 running, 3 paused, 2 completed  best ..."; the level is the lowest that may still get trials
 void rb_progress_write(const struct rb_progress *p, struct rb_buf *out);
 
 // What the engine says of itself; nothing about money, time and names.

@@ -150,6 +150,10 @@ class AsyncRuns(unittest.TestCase):
             self.assertIn("rung %d, %d to %d, on " % (t["stage"], t["resource_start"], t["resource_end"]),
                           self.log(report, t))
         self.assertEqual(len(report["trials"]), 8)
+        levels = [s["trials"] for s in report["stages"]]
+        self.assertEqual(levels, [8, sum(t["stage"] == 1 for t in tasks), sum(t["stage"] == 2 for t in tasks)])
+        status = self.crash.run(["rbrun", "status", "--state-dir", self.state]).stdout
+        self.assertIn("trials: %d stopped, %d completed\n" % (8 - levels[2], levels[2]), status)
 
     def test_asha_stops_for_good(self):
         report, tasks = self.carry_out(self.plan(ASHA % ("stop", 4)))
@@ -200,6 +204,14 @@ class AsyncRuns(unittest.TestCase):
         self.assertEqual(metric(best["trial"], epoch), best["metric"])  # that of its last report
         left = os.listdir(os.path.join(self.state, report["run"], "checkpoints", "trial-%04d" % best["trial"]))
         self.assertEqual(left, [os.path.basename(best["checkpoint"])])  # earlier ones were dropped
+
+    def test_lookahead_acts_on_forecasts_and_its_replay_needs_none(self):
+        plan = self.plan(UNTIL_DEADLINE, "lookahead", "deadline: 10s\n")
+        report, _ = self.carry_out(plan)  # replays it too
+        self.check_cloud(report)
+        self.assertTrue(report["ended_at_deadline"])
+        with open(os.path.join(self.state, report["run"], "events.jsonl"), encoding="utf-8") as f:
+            self.assertIn('"forecast"', f.read())
 
     # --- killed
 
