@@ -1,5 +1,5 @@
 // How fast the virtual world is: nanoseconds of CPU time an event, for asynchronous jobs of many trials on many nodes.
-// Usage: events [POLICY [RULE [TRIALS NODES]]]; without: the whole table.
+// Usage: events [POLICY RULE TRIALS NODES [LOST]]; without: the whole table. LOST: how often an hour a node is taken back.
 #include "engine/rungs.h"
 #include "simulator/world.h"
 
@@ -59,12 +59,13 @@ static void make_profile(struct workload *w)
                                      .n_provisioning = 1};
 }
 
-static void make(struct workload *w, const char *policy, enum rb_rule rule, int trials, int nodes)
+static void make(struct workload *w, const char *policy, enum rb_rule rule, int trials, int nodes, double lost)
 {
     struct rb_rung_table rungs;
     struct rb_err err;
     *w = (struct workload){.share = 1};
     make_profile(w);
+    w->provisioning.preemption_per_hour = lost;
     w->job = (struct rb_job){
         .name = "bench",
         .seed = 1,
@@ -131,14 +132,14 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void measure(const char *policy, enum rb_rule rule, int trials, int nodes)
+static void measure(const char *policy, enum rb_rule rule, int trials, int nodes, double lost)
 {
     static struct workload w;
     struct rb_scenario s;
     struct rb_err err;
     struct rb_world_result r;
     int64_t n_events = 0;
-    make(&w, policy, rule, trials, nodes);
+    make(&w, policy, rule, trials, nodes, lost);
     if (!rb_scenario_init(&s, &w.job, &w.profile, &w.offer, 1, &w.catalog, 1, &err))
         goto failed;
     struct rb_world_options opt = {.deadline_us = strcmp(policy, "hypersched") == 0 ? w.plan.deadline_us : -1,
@@ -151,9 +152,9 @@ static void measure(const char *policy, enum rb_rule rule, int trials, int nodes
         n_events += r.n_events;
         opt.replicate++;
     }
-    printf("| %s | %s | %d | %d | %lld | %.0f | %.2f |\n", policy, rule == RB_RULE_PROMOTE ? "promote" : "speculate",
-           trials, nodes, (long long)(n_events / opt.replicate), 1e9 * took / (double)n_events,
-           1e-6 * (double)n_events / took);
+    printf("| %s | %s | %d | %d | %g | %lld | %.0f | %.2f |\n", policy,
+           rule == RB_RULE_PROMOTE ? "promote" : "speculate", trials, nodes, lost,
+           (long long)(n_events / opt.replicate), 1e9 * took / (double)n_events, 1e-6 * (double)n_events / took);
     fflush(stdout);
     rb_scenario_finish(&s);
     return;
@@ -166,17 +167,20 @@ int main(int argc, char **argv)
 {
     static const int sizes[][2] = {{64, 2},      {64, 8},       {1000, 10},     {1000, 100},
                                    {10000, 100}, {10000, 1000}, {100000, 1000}, {100000, 10000}};
-    printf("| policy | rule | trials | nodes of 8 GPUs | events a run | ns an event | million events a second |\n"
-           "|---|---|---|---|---|---|---|\n");
+    printf("| policy | rule | trials | nodes of 8 GPUs | lost an hour | events a run | ns an event | million events a "
+           "second |\n"
+           "|---|---|---|---|---|---|---|---|\n");
     if (argc > 4) {
         measure(argv[1], strcmp(argv[2], "promote") == 0 ? RB_RULE_PROMOTE : RB_RULE_SPECULATE, atoi(argv[3]),
-                atoi(argv[4]));
+                atoi(argv[4]), argc > 5 ? atof(argv[5]) : 0);
         return 0;
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        measure("static", RB_RULE_PROMOTE, sizes[i][0], sizes[i][1]);
-        measure("static", RB_RULE_SPECULATE, sizes[i][0], sizes[i][1]);
-        measure("hypersched", RB_RULE_SPECULATE, sizes[i][0], sizes[i][1]);
+        measure("static", RB_RULE_PROMOTE, sizes[i][0], sizes[i][1], 0);
+        measure("static", RB_RULE_SPECULATE, sizes[i][0], sizes[i][1], 0);
+        measure("hypersched", RB_RULE_SPECULATE, sizes[i][0], sizes[i][1], 0);
     }
+    measure("static", RB_RULE_PROMOTE, 64, 8, 1);
+    measure("static", RB_RULE_PROMOTE, 100000, 10000, 0.2);
     return 0;
 }

@@ -102,6 +102,8 @@ void rb_engine_destroy(struct rb_engine *e)
     free(e->queue);
     free(e->running);
     free(e->decisions.resizes);
+    for (int i = 0; i < e->n_nodes; i++)
+        free(e->nodes[i].trial_on);
     free(e->nodes);
     free(e->owned);
     free(e);

@@ -35,6 +35,7 @@ struct trial {
 struct node {
     struct rb_owned_node pub;
     bool allocated;          // belongs to the current phase's allocation: trials may be placed on it
+    int *trial_on;           // by GPU, of those that are busy; NULL before the first trial. [gpus]
     bool draining;           // no longer listed, but trials still run on it: it is given back when the last has left
 };
 

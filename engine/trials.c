@@ -140,6 +140,18 @@ static void remove_running(struct rb_engine *e, int trial)
     e->trials[trial].running_at = -1;
 }
 
+static void occupy(struct node *node, uint64_t gpus, int trial)
+{
+    assert((node->pub.busy & gpus) == 0);
+    node->pub.busy |= gpus;
+    if (!node->trial_on)
+        node->trial_on = rb_xcalloc((size_t)node->pub.gpus, sizeof *node->trial_on);
+    for (int gpu = 0; gpu < node->pub.gpus; gpu++) {
+        if (gpus >> gpu & 1)
+            node->trial_on[gpu] = trial;
+    }
+}
+
 static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
 {
     struct trial *t = &e->trials[trial];
@@ -149,10 +161,8 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
     }
     memcpy(t->pub.slots, slots, (size_t)n_slots * sizeof *slots);
     t->pub.n_slots = n_slots;
-    for (int i = 0; i < n_slots; i++) {
-        assert((e->nodes[slots[i].node].pub.busy & slots[i].gpus) == 0);
-        e->nodes[slots[i].node].pub.busy |= slots[i].gpus;
-    }
+    for (int i = 0; i < n_slots; i++)
+        occupy(&e->nodes[slots[i].node], slots[i].gpus, trial);
     assert(t->pub.state == RB_TRIAL_WAITING);
     t->pub.state = RB_TRIAL_RUNNING;
     t->pub.started_us = e->now_us;
@@ -280,15 +290,6 @@ void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const cha
     e->n_waiting = 0;
 }
 
-static bool is_on(const struct trial *t, int node)
-{
-    for (int i = 0; i < t->pub.n_slots; i++) {
-        if (t->pub.slots[i].node == node)
-            return true;
-    }
-    return false;
-}
-
 static int ascending(const void *pa, const void *pb)
 {
     const int *a = pa, *b = pb;
@@ -310,17 +311,17 @@ static void lose_trial(struct rb_engine *e, int trial)
 
 void rb_engine_lose_trials_on(struct rb_engine *e, int node)
 {
-    if (e->nodes[node].pub.busy == 0)
-        return;
-    RB_AUTO(rb_auto_free) int *lost = rb_xcalloc((size_t)e->n_running, sizeof *lost);
-    int n = 0;
-    for (int i = 0; i < e->n_running; i++) {
-        if (is_on(&e->trials[e->running[i]], node))
-            lost[n++] = e->running[i];
+    const uint64_t busy = e->nodes[node].pub.busy;
+    int lost[RB_LIMIT_GPUS_PER_NODE], n = 0;
+    for (int gpu = 0; gpu < e->nodes[node].pub.gpus; gpu++) {
+        if (busy >> gpu & 1)
+            lost[n++] = e->nodes[node].trial_on[gpu];
     }
     qsort(lost, (size_t)n, sizeof *lost, ascending);
-    for (int i = 0; i < n; i++)
-        lose_trial(e, lost[i]);
+    for (int i = 0; i < n; i++) {
+        if (i == 0 || lost[i] != lost[i - 1])
+            lose_trial(e, lost[i]);
+    }
 }
 
 void rb_engine_resume_trials(struct rb_engine *e)
