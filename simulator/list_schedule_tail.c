@@ -157,6 +157,8 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
     const int to = t - e->first_y < e->max_age ? t - e->first_y : e->max_age;
     const double above = rb_trial_lattice_above(e->trial, t);
     double p = above >= 1 ? 1 : -expm1(n * log1p(-above));
+    if (e->min_age > 0 && t - e->last_y < e->min_age) // ages left out count here, and not all trials have started
+        return 1;
     if (to < from)
         return p;
     if (e->s->open_slots > 0)

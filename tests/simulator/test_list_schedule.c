@@ -306,6 +306,33 @@ static void it_is_a_law(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// Slots work until the last trial starts, and then for no longer than the longest of those that run: so the mean is not below the
+// work shared by the slots, and not above that plus the longest trial.
+static void all_work_is_done(void **state)
+{
+    (void)state;
+    static const double cvs[] = {0.1, 0.25, 0.4};
+    for (int i = 0; i < 3 * 5 * 12; i++) {
+        const struct rb_dist dist = dist_of(i % 2 ? RB_DIST_NORMAL : RB_DIST_LOGNORMAL, 16.35, cvs[i % 3]);
+        const int slots = 4 << (i / 3 % 5), n = slots * (2 + i / 15) + i % 7;
+        struct rb_arena arena;
+        struct rb_law law;
+        const char *why = NULL;
+        rb_arena_init(&arena);
+        const struct rb_law trial = rb_law_of_dist(&dist, &arena), longest = rb_law_largest_of(&trial, slots, &arena);
+        const struct rb_list_schedule s = {.trial = &trial, .n_trials = n, .open_slots = slots};
+        if (rb_list_schedule_law(&s, i % 4 ? 1e-3 : 1e-4, &arena, &law, &why)) {
+            const double shared_s = n * trial.mean_s / slots;
+            if (law.mean_s < shared_s * 0.999 || law.mean_s > (shared_s + longest.mean_s) * 1.001)
+                fail_msg("%d trials on %d slots, cv %g: mean %.3f s, work %.3f s", n, slots, cvs[i % 3], law.mean_s,
+                         shared_s);
+        } else {
+            assert_non_null(why);
+        }
+        rb_arena_finish(&arena);
+    }
+}
+
 static void many_trials_cost_little(void **state)
 {
     (void)state;
@@ -368,6 +395,7 @@ int main(void)
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
         cmocka_unit_test(errors_are_not_understated),
         cmocka_unit_test(it_is_a_law),
+        cmocka_unit_test(all_work_is_done),
         cmocka_unit_test(many_trials_cost_little),
         cmocka_unit_test(atoms_are_refused),
         cmocka_unit_test(both_kernels_are_one),
