@@ -29,6 +29,7 @@ static const struct rb_option options[] = {
     {"credentials-out", 0, RB_OPT_STRING, false, "FILE",
      "write that service account there, or a new one, for GOOGLE_APPLICATION_CREDENTIALS", 0, 0},
     {"chaos", 0, RB_OPT_STRING, false, "FILE", "misbehave as the file says: rb-chaos/1", 0, 0},
+    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store; accepted everywhere, rbmock needs none", 0, 0},
     {0},
 };
 

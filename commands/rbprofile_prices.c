@@ -3,6 +3,7 @@
 #include "commands/rbprofile_show.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "executor/loop_uv.h"
 #include "profiles/infra.h"
 #include "providers/http.h"
@@ -38,13 +39,30 @@ static bool print_prices(const struct rb_args *args, const struct rb_catalog *pr
     return rb_profile_print(&out, err);
 }
 
+static bool has_prices(const struct rb_catalog *prices, const char *infra)
+{
+    bool found = false;
+    for (int i = 0; i < prices->n_offers && !found; i++)
+        found = rb_infra_within(prices->offers[i].infra, infra);
+    for (int i = 0; i < prices->n_disks && !found; i++)
+        found = rb_infra_within(prices->disks[i].infra, infra);
+    return found;
+}
+
 static bool run_show(const struct rb_args *args, struct rb_err *err)
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_catalog prices;
-    return rb_profile_open_store(args, true, &store, err) && rb_store_prices(store, &arena, &prices, err) &&
-           print_prices(args, &prices, rb_args_string(args, "infra", NULL), err);
+    const char *infra = rb_args_string(args, "infra", NULL);
+    if (infra && !rb_infra_check(infra, err))
+        return rb_err_prefix(err, "--infra");
+    if (!rb_profile_open_store(args, true, &store, err) || !rb_store_prices(store, &arena, &prices, err))
+        return false;
+    if (!has_prices(&prices, infra ? infra : "*"))
+        rb_info("no price%s%s is known; `rbprofile prices update` brings them in", infra ? " of " : "",
+                infra ? infra : "");
+    return print_prices(args, &prices, infra, err);
 }
 
 static int show(int argc, char **argv)

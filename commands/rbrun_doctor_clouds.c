@@ -33,7 +33,8 @@ static bool is_aws(const char *infra)
 
 static void failed(struct rb_doctor *d, const char *check, const char *subject, const struct rb_err *err)
 {
-    struct rb_finding *f = rb_doctor_find(d, check, subject, RB_VERDICT_FAIL, "%s", err->message);
+    struct rb_finding *f = rb_doctor_find(d, check, subject, RB_VERDICT_FAIL, "%s%s%s", err->file,
+                                          err->file[0] ? ": " : "", err->message);
     f->denied = err->code == RB_ERR_DENIED;
 }
 

@@ -253,10 +253,23 @@ static const char *const job_keys[] = {
     "policy_options", "profile",   "trial",    "envs",   "secrets",    "setup",      "run",       "checkpoint",
     "data",           "resources", "deadline", "budget", "confidence", "objective",  "on_drift",  NULL};
 
+// Everything else that is written or read here begins with its format, a job does not. NULL: no such text.
+static const char *format_of(const struct rb_node *root)
+{
+    for (const struct rb_node *child = root->kind == RB_NODE_MAP ? root->first : NULL; child; child = child->next) {
+        if (strcmp(child->key, "format") == 0 && child->kind == RB_NODE_STRING && strncmp(child->text, "rb-", 3) == 0)
+            return child->text;
+    }
+    return NULL;
+}
+
 static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct rb_job *job, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *metric, *scheduler;
+    const char *format = format_of(root);
+    if (format)
+        return rb_node_error(root, err, "expected a job, got a document of format %s", format);
     if (!rb_keys_begin(&m, root, job_keys, err) || !read_identity(&m, arena, job, err) ||
         !rb_map_need(&m, "metric", &metric, err) || !read_metric(metric, arena, job, err))
         return false;

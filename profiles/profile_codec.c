@@ -274,6 +274,16 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
 
 // --- the whole ---
 
+// The two files that people write are easily taken for each other.
+static bool is_job(const struct rb_node *root)
+{
+    bool found = false;
+    for (const struct rb_node *child = root->kind == RB_NODE_MAP ? root->first : NULL; child && !found;
+         child = child->next)
+        found = strcmp(child->key, "scheduler") == 0;
+    return found;
+}
+
 static bool read_format(struct rb_map *m, struct rb_err *err)
 {
     static const char *const formats[] = {"rb-profile/1"};
@@ -301,6 +311,9 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
                                        "noise",  "startup_s", "checkpoint_s", "provisioning", NULL};
     struct rb_profile p = {0};
     struct rb_map m;
+    if (is_job(root))
+        return rb_node_error(root, err,
+                             "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
     if (!rb_keys_begin(&m, root, keys, err) || !read_format(&m, err) ||
         !read_name(&m, name_override, stem, arena, &p.name, err) ||
         !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||
