@@ -2,8 +2,9 @@
 //
 //     bench/lookahead FOLDER FAMILY DEADLINE_S FIRST REPLICATES [BUDGET_USD]
 //
-// FOLDER: job.yaml, profile.yaml, prices.csv. FAMILY: synthetic, saturating or crossing. One line a run and policy:
-// policy, replicate, best metric, trials that reported, trials that reached R, cost in USD, time in seconds.
+// FOLDER: job.yaml, profile.yaml, prices.csv. FAMILY: synthetic, saturating or crossing. Without a budget all have one node.
+// With one, pools are as large as it pays for until the deadline, and "elastic" is lookahead that begins with one node. One
+// line a run and policy: policy, replicate, best metric, trials that reported, trials that reached R, cost in USD, time in seconds.
 #include "base/doc.h"
 #include "base/stream.h"
 #include "engine/rungs.h"
@@ -113,28 +114,34 @@ static void read_inputs(struct study *s, const char *folder)
     rb_csv_finish(&csv);
 }
 
-// One node throughout, one GPU a trial; the policy does the rest.
-static void make_stages(struct study *s)
+// The same nodes throughout, one GPU a trial; the policy does the rest.
+static void make_stages(struct study *s, int n_nodes)
 {
     struct rb_err err;
     if (!rb_scenario_init(&s->scenario, &s->job, &s->profile, s->catalog.offers, s->catalog.n_offers, &s->catalog,
                           s->job.seed, &err))
         die(&err);
-    s->nodes = (struct rb_plan_nodes){.offer = 0, .count = 1};
+    s->nodes = (struct rb_plan_nodes){.offer = 0, .count = n_nodes};
     for (int i = 0; i < s->scenario.stages.n; i++)
         s->stages[i] = rb_scenario_stage(&s->scenario, i, 1, &s->nodes);
 }
 
-static void run(struct study *s, const char *policy, enum rb_rule rule, struct family *family, int64_t deadline_us,
+struct contender {
+    const char *name, *policy;
+    enum rb_rule rule;
+    int n_nodes;
+};
+
+static void run(struct study *s, const struct contender *c, struct family *family, int64_t deadline_us,
                 int64_t budget_uusd, int first, int n)
 {
     struct rb_err err;
-    s->job.scheduler.rule = rule;
-    make_stages(s); // how many depends on the rule
+    s->job.scheduler.rule = c->rule;
+    make_stages(s, c->n_nodes); // how many depends on the rule
     const struct rb_plan plan = {
         .job = &s->job,
         .profile = &s->profile,
-        .policy = policy,
+        .policy = c->policy,
         .deadline_us = deadline_us,
         .deadline_at_us = -1,
         .budget_uusd = budget_uusd,
@@ -159,10 +166,18 @@ static void run(struct study *s, const char *policy, enum rb_rule rule, struct f
         opt.replicate = (uint32_t)i;
         if (!rb_world_run(&s->scenario, &plan, &opt, &r, &err))
             die(&err);
-        printf("%s %d %.17g %d %d %.4f %.1f\n", policy, i, r.best_metric, r.n_trained, r.n_full,
+        printf("%s %d %.17g %d %d %.4f %.1f\n", c->name, i, r.best_metric, r.n_trained, r.n_full,
                (double)r.cost_uusd / 1e6, (double)r.time_us / 1e6);
     }
     rb_scenario_finish(&s->scenario);
+}
+
+// The most that the budget pays for until the deadline; without a budget one.
+static int nodes_for(struct study *s, int64_t deadline_us, int64_t budget_uusd)
+{
+    const struct rb_billing billing = {.rate = s->catalog.offers[0].rate};
+    const int64_t each = rb_bill_node(&billing, 0, deadline_us).total_uusd;
+    return budget_uusd < each ? 1 : (int)(budget_uusd / each);
 }
 
 int main(int argc, char **argv)
@@ -177,9 +192,15 @@ int main(int argc, char **argv)
     struct family family = {.name = argv[2], .seed = s.job.seed, .max_resource = (double)s.job.scheduler.max_resource};
     const int64_t deadline_us = (int64_t)(atof(argv[3]) * 1e6);
     const int64_t budget_uusd = argc > 6 ? (int64_t)(atof(argv[6]) * 1e6) : -1;
-    run(&s, "static", RB_RULE_PROMOTE, &family, deadline_us, budget_uusd, first, n);
-    run(&s, "hypersched", RB_RULE_SPECULATE, &family, deadline_us, budget_uusd, first, n);
-    run(&s, "lookahead", RB_RULE_SPECULATE, &family, deadline_us, budget_uusd, first, n);
+    const int n_fixed = nodes_for(&s, deadline_us, budget_uusd);
+    const struct contender contenders[] = {
+        {"static", "static", RB_RULE_PROMOTE, n_fixed},
+        {"hypersched", "hypersched", RB_RULE_SPECULATE, n_fixed},
+        {"lookahead", "lookahead", RB_RULE_SPECULATE, n_fixed},
+        {"elastic", "lookahead", RB_RULE_SPECULATE, 1},
+    };
+    for (int i = 0; i < (n_fixed > 1 ? 4 : 3); i++)
+        run(&s, &contenders[i], &family, deadline_us, budget_uusd, first, n);
     rb_arena_finish(&s.arena);
     return 0;
 }

@@ -1,266 +1,46 @@
 #include "simulator/forecast.h"
 
-#include "engine/policies/lookahead.h"
-#include "simulator/forecast_choice.h"
+#include "simulator/forecast_outlook.h"
+#include "simulator/forecast_pool.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 // The choice is looked at over a window: at its end the best of that time takes all it can use, until the deadline.
 static const double windows[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1};
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-// Newcomers are forecast from as many trials of the job: more change no distribution.
-enum { MOST_NEWCOMERS = 96 };
+// When nodes may be bought, as fractions of the time that is left: the later, the more of them the budget pays for.
+static const double purchases[] = {0, 1.0 / 4, 1.0 / 2};
+enum { PURCHASES = sizeof purchases / sizeof purchases[0] };
 
-// A choice that raises the expected best by less, in standard deviations of one report, is not worth restarts.
+// A choice that raises the expected best by less, in standard deviations of one report, is not worth restarts or money.
 #define LEAST_GAIN 0.1
 
-struct outlook {
+struct forecast {
     const struct rb_forecaster *f;
-    const struct rb_engine *e;
-    struct rb_lookahead_seen seen;
-    const struct rb_curve_model *curves;
-    double left_us, restart_us, unit_us; // unit: on one atom
-    double max_resource;
-    int n_gpus;
-    int sizes[RB_CHOICE_SIZES];   // [0] = 0: pause
-    double pace[RB_CHOICE_SIZES]; // units of resource per microsecond
-    int n_sizes, largest;         // largest: index of the fastest
-    int trials[RB_CHOICE_TRIALS]; // candidates
-    int n_trials;
-    int others_gpus;    // of trials that are not candidates
-    double newcomer_us; // what trying one takes, on one atom
-    double newcomer_resource;
+    struct rb_outlook outlook;
+    struct rb_choice *choice;      // scratch
+    struct rb_prospect *newcomers; // scratch
+    struct rb_chosen best;
+    double stay; // expected best score if nothing is changed
 };
 
-// ---- how long things take
-
-static bool speedup(const struct outlook *o, int gpus, double *out)
-{
-    const struct rb_offer *offer = &o->f->plan->offers[o->f->plan->stages[0].nodes[0].offer];
-    const int n_nodes = (gpus + offer->gpus - 1) / offer->gpus;
-    const struct rb_training *t = rb_profile_training(o->f->plan->profile, offer->accelerator);
-    return n_nodes <= o->f->plan->job->trial.max_nodes && rb_training_speedup(t, gpus, n_nodes, out, NULL);
-}
-
-static bool look_at_latencies(struct outlook *o)
-{
-    const struct rb_profile *profile = o->f->plan->profile;
-    const struct rb_offer *offer = &o->f->plan->offers[o->f->plan->stages[0].nodes[0].offer];
-    const int64_t observed_us = rb_timing_unit_us(o->seen.timing), startup_us = rb_timing_startup_us(o->seen.timing);
-    double atom;
-    if (!speedup(o, o->seen.atom_gpus, &atom))
-        return false;
-    o->unit_us =
-        observed_us > 0 ? (double)observed_us : rb_profile_training(profile, offer->accelerator)->base_s / atom * 1e6;
-    o->restart_us = (startup_us > 0 ? (double)startup_us : rb_dist_mean(&profile->startup_s) * 1e6) +
-                    rb_dist_mean(&profile->checkpoint_s) * 1e6;
-    o->left_us = (double)(o->f->plan->deadline_us - rb_engine_now_us(o->e));
-    return o->left_us > 0;
-}
-
-static void look_at_sizes(struct outlook *o)
-{
-    const struct rb_trial_spec *spec = &o->f->plan->job->trial;
-    double atom, many;
-    speedup(o, o->seen.atom_gpus, &atom);
-    o->n_sizes = 1;
-    for (int i = 0; i < spec->n_sizes && o->n_sizes < RB_CHOICE_SIZES; i++) {
-        if (spec->sizes[i] < o->seen.atom_gpus || spec->sizes[i] > o->n_gpus || !speedup(o, spec->sizes[i], &many))
-            continue;
-        o->sizes[o->n_sizes] = spec->sizes[i];
-        o->pace[o->n_sizes] = many / atom / o->unit_us;
-        if (o->pace[o->n_sizes] > o->pace[o->largest])
-            o->largest = o->n_sizes;
-        o->n_sizes++;
-    }
-}
-
-// ---- who is looked at
-
-static int size_index(const struct outlook *o, int gpus)
-{
-    int at = 0;
-    while (at + 1 < o->n_sizes && o->sizes[at + 1] <= gpus)
-        at++;
-    return at;
-}
-
-static double ceiling_of(const struct outlook *o, int trial)
-{
-    double x[RB_CURVE_SHAPES];
-    const struct rb_trial *t = rb_engine_trial(o->e, trial);
-    rb_curve_shapes_at(fmin((double)t->resource + o->pace[o->largest] * o->left_us, o->max_resource),
-                       o->seen.curves->max_resource, x);
-    const struct rb_prospect p = rb_curve_prospect(o->curves, trial, x);
-    return p.mean + 2 * p.sd;
-}
-
-// Those with the highest ceilings; ties by id.
-static void add_candidate(struct outlook *o, double *ceilings, int trial)
-{
-    const double ceiling = ceiling_of(o, trial);
-    int at = o->n_trials < RB_CHOICE_TRIALS ? o->n_trials++ : RB_CHOICE_TRIALS;
-    for (; at > 0 && (ceiling > ceilings[at - 1] || (ceiling >= ceilings[at - 1] && trial < o->trials[at - 1])); at--) {
-        if (at == RB_CHOICE_TRIALS)
-            continue;
-        ceilings[at] = ceilings[at - 1];
-        o->trials[at] = o->trials[at - 1];
-    }
-    if (at < RB_CHOICE_TRIALS) {
-        ceilings[at] = ceiling;
-        o->trials[at] = trial;
-    }
-}
-
-static int gpus_of(const struct outlook *o, int trial)
-{
-    return rb_engine_trial(o->e, trial)->next_gpus;
-}
-
-static void look_at_trials(struct outlook *o)
-{
-    double ceilings[RB_CHOICE_TRIALS];
-    int n_running, n_waiting, taken = 0, all = 0;
-    const int *running = rb_engine_running(o->e, &n_running), *waiting = rb_engine_waiting(o->e, &n_waiting);
-    for (int i = 0; i < n_running + n_waiting; i++) {
-        const int trial = i < n_running ? running[i] : waiting[i - n_running];
-        if (gpus_of(o, trial) == 0)
-            continue; // it pauses
-        all += gpus_of(o, trial);
-        add_candidate(o, ceilings, trial);
-    }
-    for (int i = 0; i < o->n_trials; i++)
-        taken += gpus_of(o, o->trials[i]);
-    o->others_gpus = all - taken;
-}
-
-// What a trial took before it was stopped or paused says what the next one will take.
-static void look_at_newcomers(struct outlook *o)
-{
-    double us = 0, resource = 0;
-    int n = 0;
-    for (int i = 0; i < rb_engine_n_trials(o->e) && i < o->seen.timing->n_trials; i++) {
-        const struct rb_trial *t = rb_engine_trial(o->e, i);
-        const struct rb_seen_trial *seen = rb_timing_of(o->seen.timing, i);
-        if (t->state == RB_TRIAL_RUNNING || t->state == RB_TRIAL_WAITING || seen->attempt < 0)
-            continue;
-        us += (double)seen->total_us;
-        resource += (double)t->resource;
-        n++;
-    }
-    const double least = (double)o->f->plan->job->scheduler.min_resource;
-    o->newcomer_resource = n > 0 ? resource / n : least;
-    o->newcomer_us = (n > 0 ? us / n : least * o->unit_us) + o->restart_us;
-}
-
-// ---- what they would come to
-
-static struct rb_prospect prospect(const struct outlook *o, int trial, double resource)
-{
-    double x[RB_CURVE_SHAPES];
-    rb_curve_shapes_at(resource, o->seen.curves->max_resource, x);
-    return rb_curve_prospect(o->curves, trial, x);
-}
-
-// The score at the deadline if the trial has `size` during the window and is then the one that takes all; its spread as far
-// as the window uncovers it, in proportion to what is trained in it.
-static struct rb_prospect prospect_of(const struct outlook *o, int trial, int size, double window_us)
-{
-    const struct rb_trial *t = rb_engine_trial(o->e, trial);
-    const bool restarts = o->sizes[size] != gpus_of(o, trial), grows = o->pace[o->largest] > o->pace[size];
-    const double after_us = o->left_us - window_us;
-    const double during = o->pace[size] * fmax(window_us - (restarts ? o->restart_us : 0), 0);
-    const double after = grows ? o->pace[o->largest] * fmax(after_us - o->restart_us, 0) : o->pace[size] * after_us;
-    const double most = o->max_resource - (double)t->resource;
-    // The unit that is under way at the deadline is lost: half of one on average.
-    const double ahead = fmin(fmax(during + after - 0.5, 0), most);
-    struct rb_prospect p = prospect(o, trial, fmax((double)t->resource + ahead, 1));
-    p.sd *= ahead > 0 ? sqrt(fmin(during / ahead, 1)) : 0;
-    return p;
-}
-
-// What a newcomer comes to that is found during the window and then takes all: what the job's trials would have come to.
-static int newcomers(const struct outlook *o, double window_us, struct rb_prospect *out)
-{
-    const struct rb_seen_curves *seen = o->seen.curves;
-    const double after_us = fmax(o->left_us - window_us - o->restart_us, 0);
-    const double resource = fmin(o->newcomer_resource + o->pace[o->largest] * after_us, o->max_resource);
-    const int stride = seen->n_trials / MOST_NEWCOMERS + 1;
-    double x[RB_CURVE_SHAPES], sum = 0, squares = 0;
-    int n = 0;
-    rb_curve_shapes_at(fmax(resource, 1), seen->max_resource, x);
-    for (int i = 0; i < seen->n_trials && n < MOST_NEWCOMERS; i += stride) {
-        if (seen->trials[i].n == 0)
-            continue;
-        out[n] = rb_curve_prospect(o->curves, i, x);
-        sum += out[n].mean;
-        squares += out[n].mean * out[n].mean;
-        n++;
-    }
-    // A kernel density of what they come to (Silverman's width).
-    const double var = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
-    for (int i = 0; i < n; i++)
-        out[i].sd = 1.06 * sqrt(fmax(var, 0)) * pow(n, -0.2);
-    return n;
-}
-
-// ---- the choice
-
-static double reached(const struct outlook *o)
-{
-    double best = -INFINITY;
-    for (int i = 0; i < rb_engine_n_trials(o->e); i++) {
-        const struct rb_trial *t = rb_engine_trial(o->e, i);
-        if (t->resource > 0 && t->score > best)
-            best = t->score;
-    }
-    return best;
-}
-
-static int untried(const struct outlook *o)
-{
-    return o->f->plan->job->scheduler.num_trials - rb_engine_n_trials(o->e);
-}
-
-static void pose(const struct outlook *o, double window_us, struct rb_prospect *new, struct rb_choice *c)
-{
-    *c = (struct rb_choice){
-        .n_trials = o->n_trials,
-        .n_sizes = o->n_sizes,
-        .n_gpus = o->n_gpus - o->others_gpus,
-        .reached = reached(o),
-        .newcomers = new,
-        .n_newcomers = newcomers(o, window_us, new),
-    };
-    memcpy(c->gpus, o->sizes, sizeof c->gpus);
-    for (int i = 0; i < o->n_trials; i++) {
-        c->now[i] = size_index(o, gpus_of(o, o->trials[i]));
-        for (int s = 1; s < o->n_sizes; s++)
-            c->prospects[i][s] = prospect_of(o, o->trials[i], s, window_us);
-    }
-    if (untried(o) > 0 && c->n_gpus > 0)
-        c->newcomers_per_gpu =
-            fmin(window_us / o->newcomer_us / o->seen.atom_gpus, (double)untried(o) / (double)c->n_gpus);
-}
+// ---- sizes
 
 // Over all windows the best choice, and what staying as it is would bring at best.
-static void choose(const struct outlook *o, struct rb_arena *arena, struct rb_chosen *out, double *out_stay)
+static struct rb_chosen choose(struct forecast *f, double *out_stay)
 {
-    struct rb_choice *c = rb_arena_array(arena, 1, sizeof *c);
-    struct rb_prospect *new = rb_arena_array(arena, MOST_NEWCOMERS, sizeof *new);
-    struct rb_chosen chosen;
+    struct rb_chosen chosen, best = {.value = -INFINITY};
     *out_stay = -INFINITY;
-    *out = (struct rb_chosen){.value = -INFINITY};
     for (int w = 0; w < WINDOWS; w++) {
-        pose(o, windows[w] * o->left_us, new, c);
-        rb_choose(c, &chosen);
+        rb_outlook_pose(&f->outlook, windows[w] * f->outlook.left_us, f->newcomers, f->choice);
+        rb_choose(f->choice, &chosen);
         *out_stay = fmax(*out_stay, chosen.value_now);
-        if (chosen.value > out->value)
-            *out = chosen;
+        if (chosen.value > best.value)
+            best = chosen;
     }
+    return best;
 }
 
 static int by_trial(const void *pa, const void *pb)
@@ -269,14 +49,14 @@ static int by_trial(const void *pa, const void *pb)
     return (a->trial > b->trial) - (a->trial < b->trial);
 }
 
-static void advise_trials(const struct outlook *o, const struct rb_chosen *chosen, struct rb_arena *arena,
-                          struct rb_advice *out)
+static void advise_trials(const struct forecast *f, struct rb_arena *arena, struct rb_advice *out)
 {
+    const struct rb_outlook *o = &f->outlook;
     struct rb_advised_trial *list = rb_arena_array(arena, (size_t)o->n_trials + 1, sizeof *list);
     int n = 0;
     for (int i = 0; i < o->n_trials; i++) {
-        const int gpus = o->sizes[chosen->size[i]];
-        if (gpus != gpus_of(o, o->trials[i]))
+        const int gpus = o->sizes[f->best.size[i]];
+        if (gpus != rb_engine_trial(o->e, o->trials[i])->next_gpus)
             list[n++] = (struct rb_advised_trial){.trial = o->trials[i], .gpus = gpus};
     }
     qsort(list, (size_t)n, sizeof *list, by_trial);
@@ -284,24 +64,53 @@ static void advise_trials(const struct outlook *o, const struct rb_chosen *chose
     out->n_trials = n;
 }
 
+// ---- the pool
+
+static double value_of_pool(struct forecast *f, const struct rb_pool *p, int n_nodes, double wait_us)
+{
+    double stay;
+    rb_outlook_resize(&f->outlook, n_nodes * p->gpus_per_node, wait_us + p->boot_us);
+    return choose(f, &stay).value;
+}
+
+// The nodes to own from now on, -1: as before. Nodes are bought now only where buying more of them later is no better.
+static int choose_pool(struct forecast *f)
+{
+    const struct rb_scenario *s = f->f->scenario;
+    const struct rb_engine *e = f->outlook.e;
+    const int n_gpus = f->outlook.n_gpus;
+    struct rb_pool p;
+    double best = f->best.value + LEAST_GAIN * rb_curve_noise(f->outlook.curves);
+    int buy = -1;
+    if (!rb_pool_look(s, f->f->plan, e, &p) || n_gpus < p.n_owned * p.gpus_per_node)
+        return -1; // what was bought last is not there yet
+    for (int i = 0; i < PURCHASES; i++) {
+        const double wait_us = purchases[i] * f->outlook.left_us;
+        const int n = rb_pool_affordable(&p, s, f->f->plan, e, rb_engine_now_us(e) + (int64_t)wait_us);
+        const double value = n > p.n_owned ? value_of_pool(f, &p, n, wait_us) : -INFINITY;
+        if (value > best) {
+            best = value;
+            buy = i == 0 ? n : -1;
+        }
+    }
+    rb_outlook_resize(&f->outlook, n_gpus, 0);
+    return buy;
+}
+
+// ---- the adviser
+
 bool rb_forecast(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out)
 {
-    struct outlook o = {.f = ctx, .e = e, .n_gpus = rb_engine_n_gpus(e)};
-    struct rb_chosen chosen;
-    double stay;
-    if (!rb_lookahead_seen(e, &o.seen) || !(o.curves = rb_curve_model_fit(o.seen.curves, arena)) ||
-        !look_at_latencies(&o))
+    struct forecast f = {.f = ctx};
+    if (!rb_outlook_look(f.f->plan, e, arena, &f.outlook))
         return false;
-    o.max_resource = (double)o.f->plan->job->scheduler.max_resource;
-    look_at_sizes(&o);
-    if (o.n_sizes < 2)
-        return false;
-    look_at_trials(&o);
-    look_at_newcomers(&o);
-    choose(&o, arena, &chosen, &stay);
-    struct rb_advice advice = {.pool_nodes = -1, .admit = chosen.newcomers || o.n_trials == 0};
-    if (chosen.value > stay + LEAST_GAIN * rb_curve_noise(o.curves))
-        advise_trials(&o, &chosen, arena, &advice);
+    f.choice = rb_arena_array(arena, 1, sizeof *f.choice);
+    f.newcomers = rb_arena_array(arena, RB_OUTLOOK_NEWCOMERS, sizeof *f.newcomers);
+    f.best = choose(&f, &f.stay);
+    struct rb_advice advice = {.pool_nodes = -1, .admit = f.best.newcomers || f.outlook.n_trials == 0};
+    if (f.best.value > f.stay + LEAST_GAIN * rb_curve_noise(f.outlook.curves))
+        advise_trials(&f, arena, &advice);
+    advice.pool_nodes = choose_pool(&f);
     *out = advice;
     return true;
 }

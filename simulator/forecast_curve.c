@@ -3,11 +3,14 @@
 #include <math.h>
 
 // No shape is quite right, so a long curve must not be more certain of its parameters than so many reports make it.
-#define MOST_REPORTS 20.0
+#define MOST_REPORTS 10.0
 // A report about its curve, in units of the spread of all scores: below, noise is not believed.
 #define LEAST_NOISE 1e-3
 // Curves with as many reports count half in what the job's curves have in common.
 #define HALF_WEIGHT 10.0
+
+// Before forecasts have been checked, as many are assumed to have been as far off as they said.
+#define DOUBTS 4.0
 
 struct line {
     double u, v; // posterior means of start and rise
@@ -23,15 +26,12 @@ struct shape_prior {
 struct rb_curve_model {
     const struct rb_seen_curves *seen;
     double noise_var, scale_var;
+    double inflation; // of standard deviations: how much further off past forecasts were than they said
     struct shape_prior prior[RB_CURVE_SHAPES];
     struct line *lines; // [n_trials x RB_CURVE_SHAPES]
 };
 
-static const struct rb_curve_sums *sums_of(const struct rb_seen_curves *seen, int trial)
-{
-    static const struct rb_curve_sums none;
-    return trial < seen->n_trials ? &seen->trials[trial] : &none;
-}
+static const struct rb_curve_sums none; // a trial that has not reported
 
 // ---- least squares, for what the curves have in common
 
@@ -151,12 +151,11 @@ static struct line posterior(const struct rb_curve_model *m, const struct rb_cur
     return (struct line){.u = u, .v = v, .var_v = a / det};
 }
 
-static void fit_trial(struct rb_curve_model *m, int trial)
+static void fit_lines(const struct rb_curve_model *m, const struct rb_curve_sums *t, struct line lines[RB_CURVE_SHAPES])
 {
-    struct line *lines = &m->lines[trial * RB_CURVE_SHAPES];
     double logs[RB_CURVE_SHAPES], most = -INFINITY, sum = 0;
     for (int k = 0; k < RB_CURVE_SHAPES; k++) {
-        lines[k] = posterior(m, sums_of(m->seen, trial), k, &logs[k]);
+        lines[k] = posterior(m, t, k, &logs[k]);
         most = logs[k] > most ? logs[k] : most;
     }
     for (int k = 0; k < RB_CURVE_SHAPES; k++)
@@ -181,6 +180,70 @@ static void learn_shapes(struct rb_curve_model *m)
         m->prior[k].log_weight = log(sums[k] / total);
 }
 
+// ---- what they say
+
+// The curve of a shape, shifted by how far the last reports were off it: the nearest past says most about the near future.
+static struct rb_prospect along(const struct line *l, const struct rb_curve_sums *t, int k, double x, double noise_var)
+{
+    const double trust = t->n / (t->n + 4.0);
+    const double off = t->n > 0 ? trust * (t->recent_y - l->u - l->v * t->recent_x[k]) : 0;
+    const double ahead = x - t->recent_x[k];
+    return (struct rb_prospect){.mean = l->u + l->v * x + off, .sd = sqrt(l->var_v * ahead * ahead + 0.15 * noise_var)};
+}
+
+static struct rb_prospect mixture(const struct rb_curve_model *m, const struct rb_curve_sums *t,
+                                  const struct line *lines, const double x[RB_CURVE_SHAPES])
+{
+    double mean = 0, square = 0;
+    for (int k = 0; k < RB_CURVE_SHAPES; k++) {
+        const struct rb_prospect p = along(&lines[k], t, k, x[k], m->noise_var);
+        mean += lines[k].weight * p.mean;
+        square += lines[k].weight * (p.sd * p.sd + p.mean * p.mean);
+    }
+    const double var = square - mean * mean;
+    return (struct rb_prospect){.mean = mean, .sd = sqrt(var > 0 ? var : 0)};
+}
+
+// Every curve is forecast from where it was at its last power of two of reports, and compared with what came. The mean of x
+// that recent reports have is as good as a resource: curves are linear in x.
+static double past_errors(const struct rb_curve_model *m)
+{
+    double squares = DOUBTS, n = DOUBTS;
+    for (int i = 0; i < m->seen->n_trials; i++) {
+        const struct rb_curve_sums *then = &m->seen->past[i], *now = &m->seen->trials[i];
+        struct line lines[RB_CURVE_SHAPES];
+        if (then->n < 4 || 2 * now->n < 3 * then->n)
+            continue;
+        fit_lines(m, then, lines);
+        const struct rb_prospect p = mixture(m, then, lines, now->recent_x);
+        squares += (now->recent_y - p.mean) * (now->recent_y - p.mean) / (p.sd * p.sd + 0.15 * m->noise_var);
+        n++;
+    }
+    return squares > n ? sqrt(squares / n) : 1;
+}
+
+struct rb_prospect rb_curve_prospect(const struct rb_curve_model *m, int trial, const double x[RB_CURVE_SHAPES])
+{
+    struct rb_prospect p;
+    if (trial < m->seen->n_trials) {
+        p = mixture(m, &m->seen->trials[trial], &m->lines[trial * RB_CURVE_SHAPES], x);
+    } else {
+        struct line lines[RB_CURVE_SHAPES];
+        fit_lines(m, &none, lines);
+        p = mixture(m, &none, lines, x);
+    }
+    p.mean += m->seen->origin;
+    p.sd *= m->inflation;
+    return p;
+}
+
+double rb_curve_noise(const struct rb_curve_model *m)
+{
+    return sqrt(m->noise_var);
+}
+
+// ---- the model
+
 const struct rb_curve_model *rb_curve_model_fit(const struct rb_seen_curves *seen, struct rb_arena *arena)
 {
     int n_reports;
@@ -194,41 +257,9 @@ const struct rb_curve_model *rb_curve_model_fit(const struct rb_seen_curves *see
     fit_priors(m, mean_score);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < seen->n_trials; i++)
-            fit_trial(m, i);
+            fit_lines(m, &seen->trials[i], &m->lines[i * RB_CURVE_SHAPES]);
         learn_shapes(m);
     }
+    m->inflation = past_errors(m);
     return m;
-}
-
-// ---- what they say
-
-// The curve of a shape, shifted by how far the last reports were off it: the nearest past says most about the near future.
-static struct rb_prospect along(const struct line *l, const struct rb_curve_sums *t, int k, double x, double noise_var)
-{
-    const double trust = t->n / (t->n + 4.0);
-    const double off = t->n > 0 ? trust * (t->recent_y - l->u - l->v * t->recent_x[k]) : 0;
-    const double ahead = x - t->recent_x[k];
-    return (struct rb_prospect){.mean = l->u + l->v * x + off, .sd = sqrt(l->var_v * ahead * ahead + 0.15 * noise_var)};
-}
-
-struct rb_prospect rb_curve_prospect(const struct rb_curve_model *m, int trial, const double x[RB_CURVE_SHAPES])
-{
-    const struct rb_curve_sums *t = sums_of(m->seen, trial);
-    double mean = 0, square = 0, log_ignored;
-    for (int k = 0; k < RB_CURVE_SHAPES; k++) {
-        struct line own =
-            trial < m->seen->n_trials ? m->lines[trial * RB_CURVE_SHAPES + k] : posterior(m, t, k, &log_ignored);
-        if (trial >= m->seen->n_trials)
-            own.weight = exp(m->prior[k].log_weight);
-        const struct rb_prospect p = along(&own, t, k, x[k], m->noise_var);
-        mean += own.weight * p.mean;
-        square += own.weight * (p.sd * p.sd + p.mean * p.mean);
-    }
-    const double var = square - mean * mean;
-    return (struct rb_prospect){.mean = mean + m->seen->origin, .sd = sqrt(var > 0 ? var : 0)};
-}
-
-double rb_curve_noise(const struct rb_curve_model *m)
-{
-    return sqrt(m->noise_var);
 }

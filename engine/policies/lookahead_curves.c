@@ -34,6 +34,7 @@ void rb_seen_curves_init(struct rb_seen_curves *c, int64_t max_resource)
 void rb_seen_curves_finish(struct rb_seen_curves *c)
 {
     free(c->trials);
+    free(c->past);
 }
 
 static struct rb_curve_sums *reserve(struct rb_seen_curves *c, int trial)
@@ -41,8 +42,9 @@ static struct rb_curve_sums *reserve(struct rb_seen_curves *c, int trial)
     if (trial >= c->n_trials) {
         const int n = trial >= 2 * c->n_trials ? trial + 1 : 2 * c->n_trials;
         c->trials = rb_xrealloc(c->trials, (size_t)n, sizeof *c->trials);
+        c->past = rb_xrealloc(c->past, (size_t)n, sizeof *c->past);
         for (; c->n_trials < n; c->n_trials++)
-            c->trials[c->n_trials] = (struct rb_curve_sums){0};
+            c->trials[c->n_trials] = c->past[c->n_trials] = (struct rb_curve_sums){0};
     }
     return &c->trials[trial];
 }
@@ -76,4 +78,6 @@ void rb_seen_curves_add(struct rb_seen_curves *c, int trial, int64_t resource, d
     t->last_resource = resource;
     rb_curve_shapes_at((double)resource, c->max_resource, x);
     add(t, score - c->origin, x);
+    if ((t->n & (t->n - 1)) == 0)
+        c->past[trial] = *t;
 }

@@ -27,6 +27,7 @@ struct rb_seen_curves {
     double origin;                   // that scores are counted from
     bool has_origin;
     struct rb_curve_sums *trials;    // by id
+    struct rb_curve_sums *past;      // by id: as they were at the last power of two of reports, to check forecasts by
     int n_trials;
 };
 
