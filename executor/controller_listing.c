@@ -162,6 +162,8 @@ void rb_controller_observe(struct rb_controller_node *n, const struct rb_instanc
             rb_controller_lose(n, instance->state_reason ? instance->state_reason : "it is shutting down");
         break;
     case RB_INSTANCE_TERMINATED:
+        if (instance->sold_out)
+            rb_controller_sold_out(c, n->row.offer, rb_controller_now_us(c));
         rb_controller_gone(n, instance->state_reason ? instance->state_reason : "its instance was terminated");
         break;
     }

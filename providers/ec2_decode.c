@@ -127,6 +127,7 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
         .owner = tag(item, "rb:owner"),
         .state_reason = text_or_null(rb_xml_child(item, "stateReason"), "code"),
     };
+    i.sold_out = i.state_reason && strcmp(i.state_reason, "Server.InsufficientInstanceCapacity") == 0;
     if (!i.id || !rb_is_instance_id(i.id))
         return missing("instanceId", "letters, digits and dashes", err);
     if (!decode_state(rb_xml_text(rb_xml_child(item, "instanceState"), "code"), &i.state, err) ||

@@ -60,6 +60,7 @@ struct rb_instance {
     int64_t running_at_us;        // unix; billing start as the cloud says; -1 unknown
     int64_t terminated_at_us;     // unix; -1 unknown or not
     const char *state_reason;     // e.g. "Server.SpotInstanceTermination", NULL
+    bool sold_out;                // ended because there was no machine for it, although it had been accepted
 };
 
 typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instance); // err NULL: ok

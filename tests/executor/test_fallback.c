@@ -217,6 +217,23 @@ static void the_next_node_does_not_ask_what_was_sold_out(void **state)
     fake_run_finish(&m.r);
 }
 
+// EC2 may accept a launch and find no machine for it afterwards.
+static void an_instance_that_never_got_a_machine_was_sold_out(void **state)
+{
+    (void)state;
+    struct market m;
+    open_market(&m, 1);
+    m.r.cloud.queue_mean_us = 60 * SECOND_US;
+    fake_run_open(&m.r);
+    fake_run_step_until(&m.r, 2 * SECOND_US);
+    assert_int_equal(m.r.cloud.n_instances, 3);
+    fake_cloud_kill_instance(&m.r.cloud, 0, "Server.InsufficientInstanceCapacity");
+    completes(&m);
+    assert_int_equal(count_asked(&m, OWN), 3);
+    assert_int_equal(count_asked(&m, ZONE_B), 1);
+    fake_run_finish(&m.r);
+}
+
 static void what_was_sold_out_is_asked_again_after_a_while(void **state)
 {
     (void)state;
@@ -372,6 +389,7 @@ int main(void)
         cmocka_unit_test(moves_on_at_once),
         cmocka_unit_test(asks_every_offer_in_turn),
         cmocka_unit_test(the_next_node_does_not_ask_what_was_sold_out),
+        cmocka_unit_test(an_instance_that_never_got_a_machine_was_sold_out),
         cmocka_unit_test(what_was_sold_out_is_asked_again_after_a_while),
         cmocka_unit_test(gives_up_when_all_are_sold_out_and_names_them),
         cmocka_unit_test(waits_until_something_is_on_sale_again),

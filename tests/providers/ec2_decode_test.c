@@ -65,10 +65,12 @@ static void listed_instances(void **state)
                 "<stateReason><code>Client.UserInitiatedShutdown</code><message>m</message></stateReason></item>"
                 "<item><instanceId>i-3</instanceId><instanceState><code>48</code></instanceState>"
                 "<reason>Server.SpotInstanceTermination: Spot instance termination</reason>"
-                "<stateReason><code>Server.SpotInstanceTermination</code></stateReason></item>",
+                "<stateReason><code>Server.SpotInstanceTermination</code></stateReason></item>"
+                "<item><instanceId>i-4</instanceId><instanceState><code>48</code></instanceState>"
+                "<stateReason><code>Server.InsufficientInstanceCapacity</code></stateReason></item>",
                 "<nextToken>abc=</nextToken>");
     assert_true(rb_ec2_decode_list(body, strlen(body), "us-east-1", &arena, &page, NULL));
-    assert_int_equal(page.n, 3);
+    assert_int_equal(page.n, 4);
     assert_string_equal(page.next_page, "abc=");
     const struct rb_instance *i = page.instances;
     assert_int_equal(i[0].state, RB_INSTANCE_RUNNING); // 272 = 16 with a bit in the internal byte
@@ -83,6 +85,8 @@ static void listed_instances(void **state)
     assert_null(i[1].address);
     assert_int_equal(i[2].terminated_at_us, -1); // this reason does not say when
     assert_int_equal(i[2].running_at_us, -1);
+    assert_false(i[2].sold_out);
+    assert_true(i[3].sold_out);
     rb_arena_finish(&arena);
 }
 

@@ -129,6 +129,7 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
         .running_at_us = i->running_unix_us,
         .terminated_at_us = i->state == RB_INSTANCE_TERMINATED ? i->terminated_unix_us : -1,
         .state_reason = i->reason,
+        .sold_out = i->reason && strcmp(i->reason, "Server.InsufficientInstanceCapacity") == 0,
     };
 }
 
