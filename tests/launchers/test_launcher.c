@@ -422,6 +422,11 @@ static void checkpoint_goes_round(void **state)
     assert_true(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
 }
 
+static bool three_exited(struct fixture *f)
+{
+    return f->seen[0].exited && f->seen[1].exited && f->seen[2].exited;
+}
+
 // The file appears beside the one that is asked, and beside nobody else.
 static void who_is_asked_gives_way(void **state)
 {
@@ -439,6 +444,50 @@ static void who_is_asked_gives_way(void **state)
     f->launcher->ops->yield(f->launcher, 1, 0);
     wait_until(f, one_exited);
     assert_int_equal(f->seen[1].exit_code, 75);
+}
+
+static void start_gang(struct fixture *f, int trial, const char *command)
+{
+    static const struct rb_slot slots[] = {{.node = 0, .gpus = 1}, {.node = 1, .gpus = 1}};
+    const struct rb_task task = {.trial = trial,
+                                 .slots = slots,
+                                 .n_slots = 2,
+                                 .command = command,
+                                 .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"},
+                                 .n_env = 1};
+    f->launcher->ops->start(f->launcher, &task);
+}
+
+// The first rank has the checkpoint: the others wait for it, and are not waited for.
+static void a_gang_gives_way_with_its_first_rank(void **state)
+{
+    struct fixture *f = *state;
+    static const char waits[] = "echo started; while [ ! -e \"$RB_PREEMPT_FILE\" ]; do sleep 0.05; done; ";
+    static const struct {
+        const char *then;
+        int exit_code;
+    } gangs[] = {
+        {"[ $RB_NODE_RANK = 1 ] || { sleep 0.5; echo saved; }; exit 75", 75},
+        {"[ $RB_NODE_RANK = 1 ] && sleep 300; echo saved; exit 75", 75},
+        {"[ $RB_NODE_RANK = 1 ] && exit 75; sleep 0.5; echo saved; exit 3", 3},
+    };
+    const struct rb_launch_node second = {.node = 1, .instance_id = "i-second", .address = "127.0.0.1", .user = "", .gpus = 4};
+    f->prepared = false;
+    f->launcher->ops->prepare(f->launcher, &second);
+    wait_until(f, is_prepared);
+    for (int i = 0; i < 3; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "%s%s", waits, gangs[i].then);
+        start_gang(f, i, command);
+    }
+    wait_until(f, zero_has_line);
+    for (int i = 0; i < 3; i++)
+        f->launcher->ops->yield(f->launcher, i, 0);
+    wait_until(f, three_exited);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(f->seen[i].exit_code, gangs[i].exit_code);
+        assert_has_line(f, i, "saved");
+    }
 }
 
 static void hostile_archives_stay_packed(void **state)
@@ -606,6 +655,7 @@ int main(void)
         BOTH(environment_contract),
         BOTH(checkpoint_goes_round),
         BOTH(who_is_asked_gives_way),
+        cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(node_forgotten_while_its_trials_are_killed),

@@ -234,6 +234,17 @@ def killed_controller(test):
     require(job["UserId"].startswith(slurm.GUEST), "resume: job of " + job["UserId"])
 
 
+def gives_way(test):
+    """Asynchronous halving: trials that fall behind are asked through the mailbox to give way, and do."""
+    run = Run(test, "asks", "gpu", nodes=1, epochs=8)
+    run.write("job.yaml", (JOB % run.job).replace("{type: sha,", "{type: asha, rule: speculate,"))
+    said = run.carry_out()
+    report = run.check_end()
+    require(re.search(r"trial \d+ ended: yielded", said), "asks: nobody gave way:\n" + said)
+    require(not report["warnings"] and not report["faults"], "asks: %s %s" % (report["warnings"], faults(report)))
+    require(report["outcome"] == "complete", "asks: " + report["outcome"])
+
+
 def interrupted(test):
     """SIGINT: trials are ended, the allocation is given back."""
     run = Run(test, "stop", "gpu", pace="30", nodes=1)
@@ -294,7 +305,7 @@ def measured(test):
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, digits, devices, interrupted, refused, measured]
+SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, digits, devices, interrupted, refused, measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 
 

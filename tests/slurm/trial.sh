@@ -10,4 +10,5 @@ while [ "$i" -lt "$RB_RESOURCE_END" ]; do
     echo "epoch=$i val_acc=0.$((RB_TRIAL_ID + 1))$i"
     echo "$i" >"$RB_CHECKPOINT_DIR/resource.new"
     mv "$RB_CHECKPOINT_DIR/resource.new" "$RB_CHECKPOINT_DIR/resource"
+    [ "$i" -eq "$RB_RESOURCE_END" ] || [ ! -e "$RB_PREEMPT_FILE" ] || exit 75
 done
