@@ -1,6 +1,7 @@
 #include "planner/exact.h"
 
 #include "planner/fastest.h"
+#include "planner/neighbours.h"
 #include "planner/proof.h"
 
 #include "base/log.h"
@@ -111,8 +112,7 @@ static bool tighten_path(struct rb_exact *x, const struct rb_lattice_path *path,
     return true;
 }
 
-// Makes exact what stands on a path. *out_new: something was not.
-static bool make_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err)
+bool rb_exact_make_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err)
 {
     struct rb_lattice_entry *before = NULL;
     int64_t made = x->lattice.n_made;
@@ -150,7 +150,7 @@ static bool settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, d
         rb_togo_path(t, path);
         if (unless_late && is_late(x, path))
             return true;
-        if (!tighten_path(x, path, &changed, err) || (!changed && !make_path(x, path, &changed, err)))
+        if (!tighten_path(x, path, &changed, err) || (!changed && !rb_exact_make_path(x, path, &changed, err)))
             return false;
     }
     return true;
@@ -400,7 +400,7 @@ static bool search(struct rb_exact *x, struct rb_err *err)
         return false;
     if (x->search->req->deadline_us == 0)
         return true;
-    if (!find_multipliers(x, price, err) || !rb_proof(x, err))
+    if (!rb_neighbours_improve(x, err) || !find_multipliers(x, price, err) || !rb_proof(x, err))
         return false;
     if (x->cut || x->lattice.thinned)
         return offer_baselines(x, err);

@@ -297,8 +297,8 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     double deviation = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
     for (int i = 0; i < RB_N_TILTS; i++)
         l->theta[i] = tilts[i] / deviation;
-    l->caution = normal_quantile(search->req->confidence) / (2 * deviation);
-    l->caution = fmax(l->caution, 0);
+    l->normal_quantile = normal_quantile(search->req->confidence);
+    l->caution = fmax(0, l->normal_quantile / (2 * deviation));
     rb_node_counts(l);
     l->floors = rb_floors_create(search, l->theta);
     l->kept = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->kept);

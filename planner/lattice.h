@@ -38,6 +38,7 @@ struct rb_lattice {
     int most_counts;              // of any offer
     struct rb_floors *floors;
     double theta[RB_N_TILTS];     // 1/s
+    double normal_quantile;       // of the confidence asked, in standard deviations
     double caution;               // of CAUTIOUS: seconds per square second of variance
     bool thinned;                 // not every node count is in the space
     int n_outbid;                 // offers that a cheaper one stands for
