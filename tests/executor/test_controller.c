@@ -538,34 +538,12 @@ static void who_does_not_hear_is_killed_and_the_user_told_what_to_add(void **sta
 
 // --- until the deadline
 
-static const struct rb_layout layouts[] = {{2, 1, 1.0}, {4, 1, 1.8}};
-static const struct rb_training training = {
-    .accelerator = "A", .base_s = 20, .layouts = layouts, .n_layouts = 2, .max_gpus = 4, .max_nodes = 1};
-static const struct rb_profile profile = {
-    .name = "fake", .unit = "epoch", .source = "", .training = &training, .n_training = 1};
-
-static void make_anytime(struct fake_run *r)
-{
-    r->plan->profile = &profile;
-    fake_run_make_asynchronous(r, RB_RULE_SPECULATE);
-    struct rb_job *job = (struct rb_job *)r->plan->job;
-    job->scheduler.min_resource = 100; // nobody is paused, and nobody gets to the end
-    job->scheduler.max_resource = 900;
-    job->policy_options = (struct rb_policy_options){
-        .speculation = true, .overhead = true, .admission = true, .resize_interval = 2, .atom_gpus = 2};
-    r->plan->policy = "hypersched";
-    struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
-    for (int i = 0; i < r->plan->n_stages; i++)
-        stages[i].resource_end *= 100;
-    r->plan->deadline_us = r->deadline_us = 15 * MINUTE_US;
-}
-
 static void at_the_deadline_the_best_wins_and_its_checkpoint_is_there(void **state)
 {
     (void)state;
     struct fake_run r;
     fake_run_init(&r, 1);
-    make_anytime(&r);
+    fake_run_make_anytime(&r, 15 * MINUTE_US);
     fake_run_open(&r);
     finish_run(&r);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);

@@ -109,6 +109,28 @@ void fake_run_make_asynchronous(struct fake_run *r, enum rb_rule rule)
     r->plan->stages = stages;
 }
 
+static const struct rb_layout layouts[] = {{2, 1, 1.0}, {4, 1, 1.8}};
+static const struct rb_training training = {
+    .accelerator = "A", .base_s = 20, .layouts = layouts, .n_layouts = 2, .max_gpus = 4, .max_nodes = 1};
+static const struct rb_profile profile = {
+    .name = "fake", .unit = "epoch", .source = "", .training = &training, .n_training = 1};
+
+void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us)
+{
+    fake_run_make_asynchronous(r, RB_RULE_SPECULATE);
+    struct rb_job *job = (struct rb_job *)r->plan->job;
+    struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
+    job->scheduler.min_resource = 100; // nobody is paused, and nobody gets to the end
+    job->scheduler.max_resource = 900;
+    job->policy_options = (struct rb_policy_options){
+        .speculation = true, .overhead = true, .admission = true, .resize_interval = 2, .atom_gpus = 2};
+    for (int i = 0; i < r->plan->n_stages; i++)
+        stages[i].resource_end *= 100;
+    r->plan->profile = &profile;
+    r->plan->policy = "hypersched";
+    r->plan->deadline_us = r->deadline_us = deadline_us;
+}
+
 void fake_run_init(struct fake_run *r, uint64_t seed)
 {
     *r = (struct fake_run){.deadline_us = -1,
