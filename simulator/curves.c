@@ -91,18 +91,23 @@ static bool read_rows(struct reading *r, const struct table *t, int first, int n
     return add_curve(r, source, resource, metric, n);
 }
 
-static bool read_csv(struct reading *r, const char *path)
+static bool read_table(struct reading *r, struct table *t)
 {
-    RB_AUTO(finish_table) struct table t = {0};
-    if (!rb_csv_read(&t.csv, path, r->err) || !find_columns(&t, r->err))
+    if (!find_columns(t, r->err))
         return false;
-    for (int first = 0, n; first < t.csv.n_rows; first += n) {
-        for (n = 1; first + n < t.csv.n_rows && same_curve(&t, first + n, first);)
+    for (int first = 0, n; first < t->csv.n_rows; first += n) {
+        for (n = 1; first + n < t->csv.n_rows && same_curve(t, first + n, first);)
             n++;
-        if (!read_rows(r, &t, first, n))
+        if (!read_rows(r, t, first, n))
             return false;
     }
     return true;
+}
+
+static bool read_csv(struct reading *r, const char *path)
+{
+    RB_AUTO(finish_table) struct table t = {0};
+    return rb_csv_read(&t.csv, path, r->err) && read_table(r, &t);
 }
 
 // ---- events.jsonl of a run
@@ -176,15 +181,11 @@ static bool add_trial(struct reading *r, const char *path, const struct report *
     return add_curve(r, rb_arena_printf(r->arena, "%s trial %d", path, reports[0].trial), resource, metric, n_points);
 }
 
-static bool read_events(struct reading *r, const char *path)
+static bool parse_events(struct reading *r, const char *path, const char *bytes, size_t len)
 {
     RB_AUTO(finish_reports) struct reports reports = {0};
-    RB_AUTO(rb_auto_free) char *bytes = NULL;
-    size_t len;
-    if (!rb_read_file(path, RB_LIMIT_CSV_BYTES, &bytes, &len, r->err))
-        return false;
     int line = 0;
-    for (char *at = bytes, *end; at < bytes + len; at = end + 1) {
+    for (const char *at = bytes, *end; at < bytes + len; at = end + 1) {
         end = memchr(at, '\n', (size_t)(bytes + len - at));
         end = end ? end : bytes + len;
         line++;
@@ -202,6 +203,13 @@ static bool read_events(struct reading *r, const char *path)
             return false;
     }
     return true;
+}
+
+static bool read_events(struct reading *r, const char *path)
+{
+    RB_AUTO(rb_auto_free) char *bytes = NULL;
+    size_t len;
+    return rb_read_file(path, RB_LIMIT_CSV_BYTES, &bytes, &len, r->err) && parse_events(r, path, bytes, len);
 }
 
 // ---- files and directories
@@ -254,26 +262,48 @@ static bool read_directory(struct reading *r, const char *path)
     return ok;
 }
 
+// What was read, where it stays.
+static void keep(struct reading *r, struct rb_curves *out)
+{
+    struct rb_curve_points *points = rb_arena_array(r->arena, (size_t)r->n, sizeof *points);
+    memcpy(points, r->curves, (size_t)r->n * sizeof *points);
+    out->points = points;
+    out->n = r->n;
+    out->shortest = INT64_MAX;
+    for (int i = 0; i < r->n; i++) {
+        const int64_t last = points[i].resource[points[i].n - 1];
+        out->shortest = last < out->shortest ? last : out->shortest;
+    }
+}
+
 static bool read_measured(const char *path, struct rb_arena *arena, struct rb_curves *out, struct rb_err *err)
 {
     struct reading r = {.arena = arena, .err = err};
     struct stat st;
     const bool is_directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (is_directory ? read_directory(&r, path) : read_file(&r, path)) {
-        struct rb_curve_points *points = rb_arena_array(arena, (size_t)r.n, sizeof *points);
-        memcpy(points, r.curves, (size_t)r.n * sizeof *points);
-        out->points = points;
-        out->n = r.n;
-        out->shortest = INT64_MAX;
-        for (int i = 0; i < r.n; i++) {
-            const int64_t last = points[i].resource[points[i].n - 1];
-            out->shortest = last < out->shortest ? last : out->shortest;
-        }
+    const bool ok = is_directory ? read_directory(&r, path) : read_file(&r, path);
+    if (ok) {
+        keep(&r, out);
         out->says = rb_arena_printf(arena, "%d measured curve%s from %s, each trial's chosen by the seed", r.n,
                                     r.n == 1 ? "" : "s", path);
     }
     free(r.curves);
-    return out->n > 0;
+    return ok;
+}
+
+bool rb_curves_parse(const char *name, const char *bytes, size_t n, struct rb_arena *arena, struct rb_curves *out,
+                     struct rb_err *err)
+{
+    struct reading r = {.arena = arena, .err = err};
+    RB_AUTO(finish_table) struct table t = {0};
+    const bool ok = ends_with(name, ".jsonl") ? parse_events(&r, name, bytes, n)
+                                              : rb_csv_parse(&t.csv, name, bytes, n, err) && read_table(&r, &t);
+    if (ok) {
+        *out = (struct rb_curves){.says = name};
+        keep(&r, out);
+    }
+    free(r.curves);
+    return ok;
 }
 
 // ---- the synthetic family

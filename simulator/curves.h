@@ -29,6 +29,10 @@ struct rb_curves {
 bool rb_curves_open(const char *spec, uint64_t seed, enum rb_goal goal, struct rb_arena *arena, struct rb_curves *out,
                     struct rb_err *err);
 
+// Measured curves from the bytes of a file of this name: *.jsonl are events, all else is CSV. Seed and family are left 0.
+bool rb_curves_parse(const char *name, const char *bytes, size_t n, struct rb_arena *arena, struct rb_curves *out,
+                     struct rb_err *err);
+
 // A rb_curve_fn (simulator/world.h); ctx: struct rb_curves. Between two measured resources linear; before the first and
 // beyond the last as there.
 double rb_curves_metric(void *ctx, uint32_t replicate, int trial, int64_t resource);
