@@ -1,5 +1,7 @@
 #include "planner/async_admission.h"
 
+#include "planner/async_nearest.h"
+
 #include "engine/tuner.h"
 
 #include <math.h>
@@ -67,6 +69,11 @@ static bool longest_run(const struct rb_search *search, const struct rb_candidat
     return true;
 }
 
+static bool stands(const struct rb_search *search, const struct admission *a)
+{
+    return a->candidate.admit_until_us > 0 && a->p >= search->req->confidence;
+}
+
 // The latest instant that keeps the constraints in the first few runs. out->p < confidence: none does.
 static bool settle(struct rb_search *search, const struct rb_candidate *c, struct admission *out, struct rb_err *err)
 {
@@ -86,7 +93,8 @@ static bool settle(struct rb_search *search, const struct rb_candidate *c, struc
             continue;
         }
         early_us = a.candidate.admit_until_us;
-        best = a;
+        if (stands(search, &a) || !stands(search, &best))
+            best = a;
     }
     *out = best;
     return true;
@@ -95,11 +103,6 @@ static bool settle(struct rb_search *search, const struct rb_candidate *c, struc
 static bool can_close(const struct rb_search *search)
 {
     return rb_tuner_find(search->req->job->scheduler.type)->close != NULL;
-}
-
-static bool stands(const struct rb_search *search, const struct admission *a)
-{
-    return a->candidate.admit_until_us > 0 && a->p >= search->req->confidence;
 }
 
 // ---- which cluster
@@ -127,12 +130,16 @@ static struct rb_candidate pool(const struct rb_search *search, int offer, int n
 }
 
 // With most nodes most is tried; a budget may ask for fewer.
+static int n_pools(const struct rb_search *search)
+{
+    return search->req->budget_uusd < 0 ? 1 : MOST_POOLS;
+}
+
 static bool try_offer(struct rb_search *search, int offer, struct admission *best, struct rb_err *err)
 {
     const struct rb_sizes *sizes = &search->sizes[offer];
     int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
-    const int n_pools = search->req->budget_uusd < 0 ? 1 : MOST_POOLS;
-    for (int k = 0; k < n_pools && nodes >= 1; k++, nodes /= 2) {
+    for (int k = 0; k < n_pools(search) && nodes >= 1; k++, nodes /= 2) {
         for (int level = search->scenario->stages.n; level >= 0; level--) {
             const struct rb_candidate c = pool(search, offer, nodes, level, sizes->gpus[sizes->n - 1]);
             bool better;
@@ -254,60 +261,92 @@ static bool confirm_path(struct rb_search *search, const struct rb_candidate *pa
 
 // ---- the nearest constraints that would leave time for one configuration
 
-// Of all the runs, so few: some to spare for those that a plan is told by.
-static void needs_of_all(const struct rb_search *search, const struct rb_world_result *runs, int n,
-                         struct rb_needs *out)
+// What all runs of a candidate need, each constraint alone; runs that train nobody to the end are none of them.
+static bool needs_of_part(const struct rb_search *search, const struct rb_candidate *c, uint32_t first, int n,
+                          double confidence, struct rb_needs *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    int64_t time_us[FEW_RUNS], cost_uusd[FEW_RUNS], scratch[FEW_RUNS];
+    RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(3 * (size_t)n, sizeof *values);
+    int n_full = 0;
+    if (!rb_async_play(search, c, first, n, runs, NULL, err))
+        return false;
     for (int i = 0; i < n; i++) {
-        time_us[i] = runs[i].time_us;
-        cost_uusd[i] = runs[i].cost_uusd;
+        n_full += runs[i].n_full > 0;
+        values[i] = runs[i].n_full > 0 ? runs[i].time_us : INT64_MAX;
+        values[n + i] = runs[i].n_full > 0 ? runs[i].cost_uusd : INT64_MAX;
     }
-    *out = rb_needs_of(time_us, cost_uusd, n, req->deadline_us, req->budget_uusd, 1, scratch);
+    *out = rb_needs_none();
+    if (n_full >= rb_need_count(confidence, n))
+        *out =
+            rb_needs_of(values, values + n, n, req->deadline_us, req->budget_uusd, confidence, values + 2 * (size_t)n);
+    return true;
+}
+
+struct nearest {
+    int64_t deadline_us, budget_uusd; // by the first few runs, all of them; -1: none
+    struct rb_candidate by_deadline, by_budget;
+};
+
+static bool is_nearer(int64_t value, int64_t than)
+{
+    return value >= 0 && (than < 0 || value < than);
 }
 
 // The earliest instant at which a configuration has come to its end in every one of the first few runs.
-static bool need_of(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *nearest,
-                    struct rb_err *err)
+static bool need_of(struct rb_search *search, const struct rb_candidate *c, struct nearest *io, struct rb_err *err)
 {
-    struct rb_world_result runs[FEW_RUNS];
     int64_t early_us = 0, late_us;
     if (!longest_run(search, c, &late_us, err))
         return false;
     for (int i = 0; i < BISECTIONS && !rb_search_out_of_time(search); i++) {
         struct rb_candidate at = *c;
         struct rb_needs needs;
-        int n_full = 0;
         at.admit_until_us = early_us + (late_us - early_us) / 2 + 1;
-        if (!rb_async_play(search, &at, 0, FEW_RUNS, runs, NULL, err))
+        if (!needs_of_part(search, &at, 0, FEW_RUNS, 1, &needs, err))
             return false;
-        for (int k = 0; k < FEW_RUNS; k++)
-            n_full += runs[k].n_full > 0;
-        if (n_full < FEW_RUNS) {
-            early_us = at.admit_until_us;
-            continue;
+        if (is_nearer(needs.deadline_us, io->deadline_us)) {
+            io->deadline_us = needs.deadline_us;
+            io->by_deadline = at;
         }
-        late_us = at.admit_until_us;
-        needs_of_all(search, runs, FEW_RUNS, &needs);
-        rb_needs_merge(nearest, &needs);
+        if (is_nearer(needs.budget_uusd, io->budget_uusd)) {
+            io->budget_uusd = needs.budget_uusd;
+            io->by_budget = at;
+        }
+        if (needs.deadline_us >= 0 || needs.budget_uusd >= 0)
+            late_us = at.admit_until_us;
+        else
+            early_us = at.admit_until_us;
     }
     return true;
 }
 
-bool rb_async_admission_nearest(struct rb_search *search, struct rb_needs *io, struct rb_err *err)
+// The nearest of many is near by chance, too: by the runs that plans are compared by, with something to spare, and by those
+// that they are told by, it needs this much.
+static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
 {
-    if (!can_close(search))
-        return true;
+    const double asked = search->req->confidence;
+    const int n = rb_async_n_compared(search);
+    struct rb_needs compared, told;
+    if (!needs_of_part(search, c, 0, n, fmin(1, asked + sqrt(asked * (1 - asked) / n)), &compared, err) ||
+        !needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, asked, &told, err))
+        return false;
+    *out = rb_needs_stricter(&compared, &told);
+    return true;
+}
+
+static bool find_nearest(struct rb_search *search, struct nearest *out, struct rb_err *err)
+{
+    *out = (struct nearest){.deadline_us = -1, .budget_uusd = -1};
     for (int offer = 0; offer < search->scenario->n_offers && !rb_search_out_of_time(search); offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];
         if (sizes->n == 0 || rb_search_is_outbid(search, offer))
             continue;
         int nodes = rb_planner_max_nodes(search->req->job, &search->scenario->offers[offer]);
-        for (int k = 0; k < MOST_POOLS && nodes >= 1; k++, nodes /= 2) {
+        for (int k = 0; k < n_pools(search) && nodes >= 1; k++, nodes /= 2) {
             for (int level = search->scenario->stages.n; level >= 0; level--) {
                 const struct rb_candidate c = pool(search, offer, nodes, level, sizes->gpus[sizes->n - 1]);
-                if (rb_async_fits(search, &c) && !need_of(search, &c, io, err))
+                if (rb_async_fits(search, &c) && !need_of(search, &c, out, err))
                     return false;
             }
         }
@@ -315,16 +354,43 @@ bool rb_async_admission_nearest(struct rb_search *search, struct rb_needs *io, s
     return true;
 }
 
+// What is nearest may be near enough already, where the search for more configurations has missed it.
+static bool take_nearest(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_needs *io,
+                         struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_needs told, part = rb_needs_none();
+    struct nearest nearest;
+    if (!find_nearest(search, &nearest, err))
+        return false;
+    if (nearest.deadline_us >= 0 && req->deadline_us >= 0) {
+        if (!tell(search, &nearest.by_deadline, &told, err))
+            return false;
+        part.deadline_us = told.deadline_us;
+        *out = nearest.by_deadline;
+        if (told.deadline_us >= 0 && told.deadline_us <= req->deadline_us)
+            return confirm(search, out, out_found, err);
+    }
+    if (nearest.budget_uusd >= 0 && req->budget_uusd >= 0) {
+        if (!tell(search, &nearest.by_budget, &told, err))
+            return false;
+        part.budget_uusd = told.budget_uusd;
+        *out = nearest.by_budget;
+        if (told.budget_uusd >= 0 && told.budget_uusd <= req->budget_uusd)
+            return confirm(search, out, out_found, err);
+    }
+    rb_needs_merge(io, &part);
+    return true;
+}
+
 // ---- the whole
 
-bool rb_async_admission(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_err *err)
+static bool find_most(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_err *err)
 {
     struct admission best = {.tried = 0};
     struct rb_candidate path[RB_ASYNC_PATH];
     int n;
     *out_found = false;
-    if (!can_close(search))
-        return true;
     for (int offer = 0; offer < search->scenario->n_offers && !rb_search_out_of_time(search); offer++) {
         if (search->sizes[offer].n > 0 && !rb_search_is_outbid(search, offer) && !try_offer(search, offer, &best, err))
             return false;
@@ -338,4 +404,15 @@ bool rb_async_admission(struct rb_search *search, struct rb_candidate *out, bool
     if (!rb_async_exchange(search, &best.candidate, best.tried / MORE, path, &n, err))
         return false;
     return confirm_path(search, path, n, out, out_found, err);
+}
+
+bool rb_async_admission(struct rb_search *search, struct rb_candidate *out, bool *out_found,
+                        struct rb_needs *io_nearest, struct rb_err *err)
+{
+    *out_found = false;
+    if (!can_close(search))
+        return true;
+    if (!find_most(search, out, out_found, err))
+        return false;
+    return *out_found || take_nearest(search, out, out_found, io_nearest, err);
 }

@@ -1,4 +1,5 @@
 #include "planner/async_admission.h"
+#include "planner/async_nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -355,9 +356,14 @@ static bool offer_hints(struct rb_search *search, struct best *best, struct rb_e
 static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
                        struct rb_err *err)
 {
+    const double c = search->req->confidence;
     bool better = false;
     for (int i = n - 1; i >= 0 && !better; i--) {
-        if (!offer(search, best, &path[i], &better, err))
+        struct look look; // what no runs promise needs no others to refuse it
+        if (!look_at(search, &path[i], rb_async_n_compared(search), &look, err))
+            return false;
+        if (look.p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / rb_async_n_compared(search)) &&
+            !offer(search, best, &path[i], &better, err))
             return false;
     }
     return true;
@@ -369,15 +375,15 @@ static int64_t nearer(int64_t a, int64_t b)
 }
 
 // What the end of the path would need counts as well, and what would do for a part of the configurations.
-static bool merge_nearest(struct rb_search *search, const struct rb_candidate *end, struct rb_plan_result *io,
-                          struct rb_err *err)
+static bool merge_nearest(struct rb_search *search, const struct rb_candidate *end, const struct rb_needs *part,
+                          struct rb_plan_result *io, struct rb_err *err)
 {
-    struct rb_needs needs, part = rb_needs_none();
+    struct rb_needs needs, both = *part;
     struct rb_plan_result own;
-    if (!rb_search_needs(search, end, &needs, err) || !rb_async_admission_nearest(search, &part, err))
+    if (!rb_async_needs(search, end, &needs, err))
         return false;
-    rb_needs_merge(&part, &needs);
-    rb_needs_round(&part, search->req, &own);
+    rb_needs_merge(&both, &needs);
+    rb_needs_round(&both, search->req, &own);
     io->nearest_deadline_us = nearer(io->nearest_deadline_us, own.nearest_deadline_us);
     io->nearest_budget_uusd = nearer(io->nearest_budget_uusd, own.nearest_budget_uusd);
     if (!isnan(own.nearest_confidence) && !(io->nearest_confidence >= own.nearest_confidence))
@@ -402,6 +408,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
 {
     struct best best = {.exists = false};
     struct rb_plan_result infeasible;
+    struct rb_needs part = rb_needs_none();
     struct rb_candidate end;
     if (!offer_baselines(search, &best, err) || !offer_hints(search, &best, err))
         return false;
@@ -411,11 +418,11 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
         return false;
-    if (!best.exists && !rb_async_admission(search, &best.candidate, &best.exists, err))
+    if (!best.exists && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;
     if (best.exists)
         *out = rb_search_found(search, &best.candidate);
-    else if (start.n_stages > 0 && !merge_nearest(search, &end, &infeasible, err))
+    else if (start.n_stages > 0 && !merge_nearest(search, &end, &part, &infeasible, err))
         return false;
     else
         *out = infeasible;

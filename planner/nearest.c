@@ -1,6 +1,6 @@
 #include "planner/nearest.h"
 
-#include "planner/search.h"
+#include "planner/async_nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,8 +63,6 @@ void rb_needs_merge(struct rb_needs *nearest, const struct rb_needs *other)
     nearest->confidence = fmax(nearest->confidence, other->confidence);
 }
 
-#define SURER_SIGMA 2.0
-
 static int64_t round_up(int64_t value, int64_t unit)
 {
     return value < 0 ? -1 : (value + unit - 1) / unit * unit;
@@ -113,17 +111,16 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     if (!rb_search_runs(search, candidate, req->samples, &runs, err))
         return false;
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
-    double confidence = req->confidence;
-    if (search->asynchronous) // what is near by these runs must hold by those that a plan is told by
-        confidence = fmin(1, confidence + SURER_SIGMA * sqrt(confidence * (1 - confidence) / runs->n));
-    *out =
-        rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, confidence, scratch);
+    *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
+                       scratch);
     return true;
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
                           struct rb_plan_result *out, struct rb_err *err)
 {
+    if (search->asynchronous)
+        return rb_async_nearest_of(search, candidates, n, out, err);
     struct rb_needs nearest = rb_needs_none(), needs;
     double surest_p = -1;
     int surest = 0;
