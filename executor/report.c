@@ -9,13 +9,16 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct maker {
     struct rb_engine *engine;
     struct rb_actions actions;
-    int64_t last_us; // of the last event
-    int64_t over_us; // when the engine said that the job is over, -1: it did not
+    int64_t last_us;   // of the last event
+    int64_t over_us;   // when the engine said that the job is over, -1: it did not
+    int64_t *furthest; // by trial, [n_furthest]: what it was trained to at most, be it lost since
+    int n_furthest;
     struct rb_arena *arena;
     struct rb_report *r;
     struct rb_journal_meta meta;
@@ -24,6 +27,18 @@ struct maker {
     struct rb_launch_row *launches;
     int n_launches;
 };
+
+static void take_progress(struct maker *m, int trial)
+{
+    const int n = rb_engine_n_trials(m->engine);
+    if (n > m->n_furthest) {
+        m->furthest = rb_xrealloc(m->furthest, (size_t)n, sizeof *m->furthest);
+        for (; m->n_furthest < n; m->n_furthest++)
+            m->furthest[m->n_furthest] = 0;
+    }
+    if (trial < n && rb_engine_trial(m->engine, trial)->resource > m->furthest[trial])
+        m->furthest[trial] = rb_engine_trial(m->engine, trial)->resource;
+}
 
 static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
 {
@@ -34,6 +49,8 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
         m->r->ended_at_deadline = rb_engine_outcome(m->engine, NULL) == RB_JOB_COMPLETE;
     m->last_us = e->time_us;
+    if (e->kind == RB_EVENT_REPORT)
+        take_progress(m, e->trial);
     if (e->kind == RB_EVENT_RESUME)
         m->over_us = -1;
     for (int i = 0; i < m->actions.n; i++)
@@ -88,8 +105,8 @@ static int count_nodes(const struct maker *m, const struct rb_report_stage *s)
 static int trained_beyond(const struct maker *m, int64_t resource)
 {
     int n = 0;
-    for (int i = 0; i < rb_engine_n_trials(m->engine); i++)
-        n += rb_engine_trial(m->engine, i)->resource > resource;
+    for (int i = 0; i < m->n_furthest; i++)
+        n += m->furthest[i] > resource;
     return n;
 }
 
@@ -189,6 +206,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
     const bool ok = take_all(&m, j, err);
     rb_engine_destroy(m.engine);
     rb_actions_finish(&m.actions);
+    free(m.furthest);
     if (ok)
         *out = r;
     return ok;
