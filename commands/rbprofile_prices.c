@@ -55,7 +55,7 @@ static bool run_show(const struct rb_args *args, struct rb_err *err)
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     struct rb_catalog prices;
     const char *infra = rb_args_string(args, "infra", NULL);
-    if (infra && !rb_infra_check(infra, err))
+    if (infra && strcmp(infra, "*") != 0 && !rb_infra_check(infra, err))
         return rb_err_prefix(err, "--infra");
     if (!rb_profile_open_store(args, true, &store, err) || !rb_store_prices(store, &arena, &prices, err))
         return false;

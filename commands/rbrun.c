@@ -48,6 +48,7 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
+    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow
     for (int i = 0; argc > 1 && i < N_SUBCOMMANDS; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);

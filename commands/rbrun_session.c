@@ -437,6 +437,20 @@ static bool read_deadline(struct session *s, struct rb_err *err)
     return true;
 }
 
+// A run that fails while it runs has lost its journal (a full disk): nothing may be done that is not written down, so it is as
+// if it had been killed, and its instances are there.
+static bool tell_failure(const struct session *s, struct rb_err *err)
+{
+    *err = s->failure;
+    if (s->outcome != RB_JOB_RUNNING)
+        return false;
+    return rb_err_set(
+        err, s->failure.code,
+        "%s%s%s; the run could not go on without its journal, and its instances are still there and billed: make "
+        "room, then end them with `rbrun stop %s`, or go on with `rbrun resume %s`",
+        s->failure.file, s->failure.file[0] ? ": " : "", s->failure.message, s->files->run_id, s->files->run_id);
+}
+
 static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
 {
     if (!read_deadline(s, err) || !start(s, err))
@@ -448,10 +462,12 @@ static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
         return true;
     }
     end_groups(s);
-    if (!save_report(s, err))
-        return false;
-    if (s->failure.code) {
-        *err = s->failure;
+    struct rb_err unsaved;
+    const bool saved = save_report(s, &unsaved);
+    if (s->failure.code)
+        return tell_failure(s, err);
+    if (!saved) {
+        *err = unsaved;
         return false;
     }
     *out_code = exit_code(s);

@@ -3,6 +3,7 @@ robbed of a node, looked at while it runs. After every one the cloud itself is a
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -259,6 +260,20 @@ class RealRuns(unittest.TestCase):
         self.rbrun("gc", "--older-than", "0s")
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()  # finds its nodes gone, and takes new ones
+
+    def test_a_journal_that_cannot_grow_ends_the_run_and_says_what_is_left(self):
+        """A full disk, as far as it can be had without one: no file may grow beyond what the journal begins with."""
+        process = self.start(self.slow_plan())
+        self.wait_for(process, "is ready")
+        run = os.path.join(self.state, os.listdir(self.state)[0])
+        size = max(os.path.getsize(os.path.join(run, f)) for f in os.listdir(run) if f.startswith("journal.db"))
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("its instances are still there and billed: make room, then end them with `rbrun stop", err)
+        self.assertTrue(self.alive())
+        self.rbrun("stop", os.path.basename(run))
+        self.assertEqual(self.alive(), [])
 
     def test_gc_looks_into_every_region_that_the_cloud_names(self):
         done = self.rbrun("gc", "--infra", "mock/us-east-1", "--all-regions", "--dry-run")
