@@ -95,6 +95,61 @@ static void stopping_by_hand(void **state)
     small_scenario_finish(&s);
 }
 
+// Source: Li et al., MLSys'20: with eta^(levels - s) workers the first configuration is at R within 2 time(R), where training
+// goes on from checkpoints and nothing else takes time.
+static void first_at_R(int64_t r, int64_t R, int eta, int workers)
+{
+    struct small_scenario s;
+    struct rb_rung_table rungs;
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_err err;
+    small_scenario_make(&s);
+    s.p.job.scheduler = (struct rb_scheduler){
+        .type = "asha", .num_trials = 4096, .min_resource = r, .max_resource = R, .eta = eta, .brackets = 1};
+    s.p.profile.startup_s = s.p.profile.checkpoint_s = rb_dist_constant(0);
+    s.provisioning.queue_s = s.provisioning.init_s = rb_dist_constant(0);
+    small_scenario_compile(&s, 1);
+    assert_true(rb_rungs_of_job(&s.p.job, &rungs, &err));
+    const struct rb_plan_nodes nodes = {.offer = SMALL, .count = workers};
+    for (int i = 0; i < rungs.n; i++)
+        stages[i] = (struct rb_plan_stage){.trials = rungs.rungs[i].trials,
+                                           .resource_start = rungs.rungs[i].resource_start,
+                                           .resource_end = rungs.rungs[i].resource_end,
+                                           .gpus_per_trial = 2, // of 2: a node is a worker
+                                           .trials_per_gpu = 1,
+                                           .nodes = &nodes,
+                                           .n_nodes = 1};
+    s.p.plan.stages = stages;
+    s.p.plan.n_stages = rungs.n;
+    double unit_s;
+    assert_true(rb_scenario_unit_s(&s.scenario, SMALL, 2, &unit_s, &err));
+    const int64_t time_R_us = rb_us_from_seconds(unit_s * (double)R);
+    struct rb_world_options opt = unlimited;
+    opt.deadline_us = 4 * time_R_us;
+    const struct rb_world_result result = run(&s.scenario, &s.p.plan, &opt);
+    assert_true(result.first_full_us >= time_R_us - RB_US_PER_S);
+    assert_true(result.first_full_us <= 2 * time_R_us);
+    small_scenario_finish(&s);
+}
+
+static void the_first_is_at_R_within_twice_its_time(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t r, R;
+        int eta, levels;
+    } cases[] = {{1, 64, 4, 3}, {1, 27, 3, 3}, {1, 50, 3, 3}, {2, 32, 2, 4}, {3, 100, 3, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t r = cases[i].r;
+        for (int s = 0; s <= cases[i].levels; s++, r *= cases[i].eta) {
+            int workers = 1;
+            for (int level = s; level < cases[i].levels; level++)
+                workers *= cases[i].eta;
+            first_at_R(r, cases[i].R, cases[i].eta, workers);
+        }
+    }
+}
+
 // ---- of any run
 
 static void choose_policy(struct random_plan *p, uint64_t seed, const char *policy)
@@ -253,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promotions_by_hand),
         cmocka_unit_test(stopping_by_hand),
+        cmocka_unit_test(the_first_is_at_R_within_twice_its_time),
         cmocka_unit_test(any_run_is_repeated_and_replayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
