@@ -34,7 +34,18 @@ static const struct rb_option run_options[] = {
 static const struct rb_command run_command = {
     .name = "rbrun",
     .usage = "[options] plan.json | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
-    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
+    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.\n\n"
+               "Subcommands, each with a --help of its own:\n"
+               "  resume      goes on with a run that was interrupted, stopped or killed\n"
+               "  status      how a run stands\n"
+               "  list        every run, newest first\n"
+               "  logs        output of the trials\n"
+               "  fetch       unpacks a checkpoint\n"
+               "  stop        ends a run and its instances\n"
+               "  gc          finds instances that nobody looks after any more, and ends them\n"
+               "  doctor      looks at everything a run needs, and launches nothing\n"
+               "  replay      checks the journal of a run against a fresh engine\n"
+               "  report      what a run did and cost, beside what was predicted",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
