@@ -321,8 +321,8 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
     return true;
 }
 
-// The nearest of many is near by chance, too: by the runs that plans are compared by, with something to spare, and by those
-// that they are told by, it needs this much.
+// The nearest of many is near by chance, too. What it needs by the runs that plans are compared by, with something to spare,
+// and by those that they are told by.
 static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
 {
     const double asked = search->req->confidence;
