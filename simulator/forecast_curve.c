@@ -12,6 +12,9 @@
 // Before forecasts have been checked, as many are assumed to have been as far off as they said.
 #define DOUBTS 4.0
 
+// What a doubling of resource may bring beyond every forecast, in units of the spread of all scores.
+#define SURPRISE 1.5
+
 struct line {
     double u, v; // posterior means of start and rise
     double var_v;
@@ -235,6 +238,15 @@ struct rb_prospect rb_curve_prospect(const struct rb_curve_model *m, int trial, 
     p.mean += m->seen->origin;
     p.sd *= m->inflation;
     return p;
+}
+
+double rb_curve_surprise(const struct rb_curve_model *m, double resource)
+{
+    int64_t seen = 1;
+    for (int i = 0; i < m->seen->n_trials; i++)
+        seen = m->seen->trials[i].last_resource > seen ? m->seen->trials[i].last_resource : seen;
+    const double doublings = log2(resource / (double)seen);
+    return doublings > 0 ? SURPRISE * sqrt(m->scale_var * doublings) : 0;
 }
 
 double rb_curve_noise(const struct rb_curve_model *m)

@@ -18,6 +18,9 @@ const struct rb_curve_model *rb_curve_model_fit(const struct rb_seen_curves *see
 
 // x: rb_curve_shapes_at the resource in question. Of a trial that has not reported: what the job's curves say.
 struct rb_prospect rb_curve_prospect(const struct rb_curve_model *m, int trial, const double x[RB_CURVE_SHAPES]);
+// Beyond what any curve of the job has been trained to, more may come than its past says (a learning rate that drops, say):
+// standard deviation of that at so much resource; 0 within.
+double rb_curve_surprise(const struct rb_curve_model *m, double resource);
 // Standard deviation of one report about its curve.
 double rb_curve_noise(const struct rb_curve_model *m);
 

@@ -130,7 +130,9 @@ static struct rb_prospect prospect(const struct rb_outlook *o, int trial, double
 {
     double x[RB_CURVE_SHAPES];
     rb_curve_shapes_at(resource, o->seen.curves->max_resource, x);
-    return rb_curve_prospect(o->curves, trial, x);
+    struct rb_prospect p = rb_curve_prospect(o->curves, trial, x);
+    p.sd = hypot(p.sd, rb_curve_surprise(o->curves, resource));
+    return p;
 }
 
 // The score at the deadline if the trial has `size` during the window and is then the one that takes all; its spread as far
