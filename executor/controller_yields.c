@@ -1,4 +1,4 @@
-// Giving way: trials that are asked to checkpoint and end, by the engine or because the time of an anytime job is nearly up.
+// Giving way: trials that are asked to checkpoint and end, by the engine or because an anytime job's time is nearly up.
 // Nothing of it stands in a row: who was asked follows from the events, and asking twice is asking once.
 #include "executor/controller_private.h"
 

@@ -38,6 +38,18 @@ static int count(const struct report_list *l, int trial, int attempt, int64_t re
     return n;
 }
 
+// Starts that printed the line. One that was set back to where an earlier stage began prints it again under the same number.
+static int count_printed(const struct fake_machines *m, int trial, int attempt, int64_t resource)
+{
+    int n = 0;
+    for (int i = 0; i < m->n_processes; i++) {
+        const struct fake_process *p = m->processes[i];
+        n += p->trial == trial && p->attempt == attempt && resource > p->resource_start &&
+             resource <= p->resource_start + p->n_lines;
+    }
+    return n;
+}
+
 int fake_reports_lost(const struct fake_machines *m, struct rb_journal *journal)
 {
     struct report_list reports = {0};
@@ -47,8 +59,11 @@ int fake_reports_lost(const struct fake_machines *m, struct rb_journal *journal)
         abort();
     for (int i = 0; i < m->n_processes; i++) {
         const struct fake_process *p = m->processes[i];
-        for (int k = 1; p->saved && k <= p->n_lines; k++)
-            lost += count(&reports, p->trial, p->attempt, p->resource_start + k) != 1;
+        for (int k = 1; p->saved && k <= p->n_lines; k++) {
+            const int64_t resource = p->resource_start + k;
+            const int n = count(&reports, p->trial, p->attempt, resource);
+            lost += n < 1 || n > count_printed(m, p->trial, p->attempt, resource);
+        }
     }
     free(reports.items);
     return lost;
