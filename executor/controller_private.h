@@ -24,7 +24,7 @@ enum {
     RB_CONTROLLER_YIELD_S = 60,          // to checkpoint and give way, beside the time that units take
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout says what is too long
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
-    RB_CONTROLLER_COPY_S = 10,       // copies of one request arrive this close to each other
+    RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_HEARTBEAT_S = 120,
