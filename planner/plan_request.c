@@ -207,6 +207,11 @@ static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *r
     warn(a,
          "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
          "others, sooner or later");
+    // The adviser would take a thousand times the run it advises.
+    if (strcmp(a->search->req->job->policy, "lookahead") == 0)
+        warn(a, "lookahead was simulated without its forecasts: as hypersched on a pool that stays as it begins; it "
+                "may buy "
+                "more nodes, within the budget");
     if (result->best.admit_until_us == 0)
         return true;
     if (!rb_async_tried(a->search, &result->best, &tried, err))

@@ -16,15 +16,22 @@ static int size_for(const struct rb_sizes *sizes, int n_trials, int total, int p
     return rb_nodes_per_trial(per_node, size) * per_node <= total ? size : 0;
 }
 
-static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, struct rb_candidate *out)
+// Of an asynchronous job the policy `static` sizes every trial as the first level's (engine/policies/static.c), whatever the
+// number of trials: there every size is a cluster of its own.
+static bool has_one_size(const struct rb_search *search)
+{
+    return search->asynchronous && strcmp(search->req->job->policy, "static") == 0;
+}
+
+// given: GPUs of every trial; 0: as the number of trials says.
+static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, int given, struct rb_candidate *out)
 {
     int per_node = rb_search_gpus_per_node(search, offer);
     *out = (struct rb_candidate){.n_stages = search->scenario->stages.n};
-    // Of an asynchronous job the policy `static` sizes every trial as the first level's (engine/policies/static.c).
-    const bool one_size = search->asynchronous && strcmp(search->req->job->policy, "static") == 0;
     for (int i = 0; i < out->n_stages; i++) {
-        const int n_trials = rb_search_n_trials(search, one_size ? 0 : i);
-        int size = size_for(&search->sizes[offer], n_trials, nodes * per_node, per_node);
+        const int n_trials = given ? 1 : rb_search_n_trials(search, i);
+        const struct rb_sizes *sizes = given ? &(struct rb_sizes){.gpus = {given}, .n = 1} : &search->sizes[offer];
+        int size = size_for(sizes, n_trials, nodes * per_node, per_node);
         if (size == 0)
             return false;
         out->stages[i] = (struct rb_choice){offer, size, nodes};
@@ -32,12 +39,25 @@ static bool fixed_cluster(const struct rb_search *search, int offer, int nodes, 
     return true;
 }
 
-// All fixed clusters of one offer. out [rb_search_useful_nodes].
+static size_t most_clusters(const struct rb_search *search, int offer)
+{
+    const int n_sizes = has_one_size(search) ? search->sizes[offer].n : 1;
+    return (size_t)rb_search_useful_nodes(search, 0, offer) * (size_t)n_sizes;
+}
+
+// All fixed clusters of one offer. out [most_clusters].
 static int list_clusters(const struct rb_search *search, int offer, struct rb_candidate *out)
 {
+    const struct rb_sizes *sizes = &search->sizes[offer];
     int n = 0, most = rb_search_useful_nodes(search, 0, offer);
-    for (int nodes = 1; nodes <= most; nodes++)
-        n += fixed_cluster(search, offer, nodes, &out[n]);
+    for (int nodes = 1; nodes <= most; nodes++) {
+        if (!has_one_size(search)) {
+            n += fixed_cluster(search, offer, nodes, 0, &out[n]);
+            continue;
+        }
+        for (int i = 0; i < sizes->n; i++)
+            n += fixed_cluster(search, offer, nodes, sizes->gpus[i], &out[n]);
+    }
     return n;
 }
 
@@ -45,8 +65,9 @@ bool rb_static_best(struct rb_search *search, int offer, const struct rb_candida
 {
     struct rb_static_best *memo = &search->static_best[offer];
     if (!memo->known) {
-        int n_most = rb_search_useful_nodes(search, 0, offer), best;
-        RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc((size_t)n_most + 1, sizeof *clusters);
+        int best;
+        RB_AUTO(rb_auto_free)
+        struct rb_candidate *clusters = rb_xcalloc(most_clusters(search, offer) + 1, sizeof *clusters);
         int n = list_clusters(search, offer, clusters);
         if (!rb_search_best_of(search, "static", clusters, n, &best, err))
             return false;
@@ -64,7 +85,7 @@ bool rb_static_nearest(struct rb_search *search, struct rb_plan_result *out, str
     int n_offers = search->scenario->n_offers, n = 0;
     size_t most = 0;
     for (int offer = 0; offer < n_offers; offer++)
-        most += (size_t)rb_search_useful_nodes(search, 0, offer);
+        most += most_clusters(search, offer);
     RB_AUTO(rb_auto_free) struct rb_candidate *clusters = rb_xcalloc(most + 1, sizeof *clusters);
     for (int offer = 0; offer < n_offers; offer++)
         n += list_clusters(search, offer, &clusters[n]);
