@@ -42,7 +42,7 @@ struct rb_scheduler {
 
 // What hypersched does, each idea to be switched off. Other policies take no notice.
 struct rb_policy_options {
-    bool speculation;        // the default of scheduler.rule is speculate; false: promote, which is plain asha
+    bool speculation;        // the default of scheduler.rule is speculate; false: stop, the asha of the published comparison
     bool overhead;           // the cost of a restart counts; false: it is taken for 0
     bool admission;          // no new trial that cannot catch up by the deadline; false: trials until the deadline
     enum rb_scaling scaling; // of training with GPUs: as the profile says, or linear

@@ -78,7 +78,9 @@ bool rb_policy_options_read(const struct rb_node *node, const char *policy, stru
 
 enum rb_rule rb_policy_rule(const char *policy, const struct rb_policy_options *o)
 {
-    return rb_policy_has_options(policy) && o->speculation ? RB_RULE_SPECULATE : RB_RULE_PROMOTE;
+    if (!rb_policy_has_options(policy))
+        return RB_RULE_PROMOTE;
+    return o->speculation ? RB_RULE_SPECULATE : RB_RULE_STOP;
 }
 
 void rb_policy_options_write(const struct rb_policy_options *o, struct rb_json *j)

@@ -599,7 +599,7 @@ static void test_scheduler_defaults(void **state)
         {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "policy: hypersched", 1, RB_RULE_SPECULATE},
         {"scheduler: {type: asha, num_trials: 5, max_resource: 81}", "policy: lookahead", 1, RB_RULE_SPECULATE},
         {"scheduler: {type: asha, num_trials: 5, max_resource: 81}",
-         "policy: hypersched\npolicy_options: {speculation: false}", 1, RB_RULE_PROMOTE},
+         "policy: hypersched\npolicy_options: {speculation: false}", 1, RB_RULE_STOP},
         {"scheduler: {type: asha, num_trials: 5, max_resource: 81, rule: stop}", "policy: hypersched", 1, RB_RULE_STOP},
         {"scheduler: {type: sha, num_trials: 5, max_resource: 81}", "policy: hypersched", 1, RB_RULE_PROMOTE},
     };
