@@ -95,18 +95,6 @@ static struct distributions distributions_of(const struct rb_simulation *sim, co
     return d;
 }
 
-static void write_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
-{
-    rb_json_key(j, key);
-    rb_json_begin_object(j);
-    rb_json_kint(j, "mean", q->mean);
-    rb_json_kint(j, "p5", q->p5);
-    rb_json_kint(j, "p50", q->p50);
-    rb_json_kint(j, "p95", q->p95);
-    rb_json_kint(j, "p99", q->p99);
-    rb_json_end_object(j);
-}
-
 static void write_mean_members(struct rb_json *j, const struct rb_mean *m)
 {
     rb_json_kdouble(j, "mean", m->mean);
@@ -158,8 +146,10 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     rb_json_kstring(&j, "tuner", v->plan.job->scheduler.type);
     rb_json_kstring(&j, "policy", v->plan.policy);
     rb_json_kint(&j, "replicates", sim->n);
-    write_quantiles(&j, "time_us", &d->time_us);
-    write_quantiles(&j, "cost_uusd", &d->cost_uusd);
+    rb_json_key(&j, "time_us");
+    rb_quantiles_write(&d->time_us, &j);
+    rb_json_key(&j, "cost_uusd");
+    rb_quantiles_write(&d->cost_uusd, &j);
     write_best_metric(sim, v, &j);
     write_means(sim, v, &j);
     rb_json_kstring(&j, "curves", sim->curves.says);

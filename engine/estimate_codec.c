@@ -25,9 +25,8 @@ static const struct quantile_field quantile_fields[] = {
 };
 #define N_QUANTILE_FIELDS (sizeof quantile_fields / sizeof quantile_fields[0])
 
-static void write_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
+void rb_quantiles_write(const struct rb_quantiles *q, struct rb_json *j)
 {
-    rb_json_key(j, key);
     rb_json_begin_object(j);
     for (size_t i = 0; i < N_QUANTILE_FIELDS; i++)
         rb_json_kint(j, quantile_fields[i].key, *(const int64_t *)((const char *)q + quantile_fields[i].offset));
@@ -49,8 +48,10 @@ static void write_margin(struct rb_json *j, const char *key, const struct rb_est
 void rb_estimate_write(const struct rb_estimate *e, struct rb_json *j)
 {
     rb_json_begin_object(j);
-    write_quantiles(j, "time_us", &e->time_us);
-    write_quantiles(j, "cost_uusd", &e->cost_uusd);
+    rb_json_key(j, "time_us");
+    rb_quantiles_write(&e->time_us, j);
+    rb_json_key(j, "cost_uusd");
+    rb_quantiles_write(&e->cost_uusd, j);
     rb_json_kdouble(j, "p_deadline", e->p_deadline);
     rb_json_kdouble(j, "p_budget", e->p_budget);
     rb_json_kdouble(j, "p_both", e->p_both);

@@ -96,6 +96,16 @@ static void finish_at_target(struct rb_engine *e, int trial)
     t->pub.state = RB_TRIAL_COMPLETED;
 }
 
+// The tuner no longer counts on it.
+static void leave_stage(struct rb_engine *e, struct trial *t)
+{
+    t->handed_out = false;
+    t->giving_way = GIVES_NO_WAY;
+    if (--e->n_live[t->pub.stage] == 0)
+        e->stage_end_us[t->pub.stage] = e->now_us;
+    e->n_live_total--;
+}
+
 static void let_tuner_judge(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
@@ -112,9 +122,7 @@ static void let_tuner_judge(struct rb_engine *e, int trial)
         rb_engine_kill_trial(e, trial, "the tuner stops it");
         rb_engine_vacate(e, trial);
         t->pub.state = RB_TRIAL_STOPPED;
-        t->handed_out = false;
-        e->n_live[t->pub.stage]--;
-        e->n_live_total--;
+        leave_stage(e, t);
         rb_engine_advance(e);
         break;
     }
@@ -147,15 +155,11 @@ void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state sta
     struct trial *t = &e->trials[trial];
     t->pub.state = state;
     t->pub.score = score;
-    t->handed_out = false;
-    t->giving_way = GIVES_NO_WAY;
+    leave_stage(e, t);
     if (score > -INFINITY) {
         t->ranked_resource = resource;
         t->ranked_score = score;
     }
-    if (--e->n_live[t->pub.stage] == 0)
-        e->stage_end_us[t->pub.stage] = e->now_us;
-    e->n_live_total--;
     e->tuner->told(e->tuner_state, trial, resource, score);
 }
 

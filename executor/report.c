@@ -224,17 +224,6 @@ const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason r
 
 // Writing.
 
-static void write_quantiles(const struct rb_quantiles *q, struct rb_json *j)
-{
-    rb_json_begin_object(j);
-    rb_json_kint(j, "mean", q->mean);
-    rb_json_kint(j, "p5", q->p5);
-    rb_json_kint(j, "p50", q->p50);
-    rb_json_kint(j, "p95", q->p95);
-    rb_json_kint(j, "p99", q->p99);
-    rb_json_end_object(j);
-}
-
 static void write_metric(double metric, struct rb_json *j)
 {
     rb_json_key(j, "metric");
@@ -276,7 +265,7 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     rb_json_key(j, "cost_uusd");
     rb_json_begin_object(j);
     rb_json_key(j, "predicted");
-    write_quantiles(&r->plan->estimate.cost_uusd, j);
+    rb_quantiles_write(&r->plan->estimate.cost_uusd, j);
     rb_json_kint(j, "actual", r->cost_uusd);
     rb_json_key(j, "by");
     rb_json_begin_object(j);
@@ -382,7 +371,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_key(j, "time_us");
     rb_json_begin_object(j);
     rb_json_key(j, "predicted");
-    write_quantiles(&r->plan->estimate.time_us, j);
+    rb_quantiles_write(&r->plan->estimate.time_us, j);
     rb_json_kint(j, "actual", r->time_us);
     rb_json_end_object(j);
     write_cost(r, j);

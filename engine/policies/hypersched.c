@@ -5,6 +5,7 @@
 #include "engine/policies/policies.h"
 
 #include "base/stream.h"
+#include "engine/policies/pool.h"
 #include "engine/policies/timing.h"
 
 #include <math.h>
@@ -21,29 +22,24 @@ struct hypersched {
     uint32_t n_decisions; // names the random ones
 };
 
-static int atom(const struct rb_plan *plan)
-{
-    const int gpus = plan->job->policy_options.atom_gpus, smallest = plan->job->trial.sizes[0];
-    return gpus > smallest ? gpus : smallest;
-}
-
 // How much faster a trial trains than on one atom. A size that was never measured is not asked for: -1.
 static double speedup(const struct hypersched *h, int gpus)
 {
     const int n_nodes = (gpus + h->gpus_per_node - 1) / h->gpus_per_node;
     double one, many;
-    if (n_nodes > h->plan->job->trial.max_nodes || !rb_training_speedup(h->training, atom(h->plan), 1, &one, NULL) ||
+    if (n_nodes > h->plan->job->trial.max_nodes ||
+        !rb_training_speedup(h->training, rb_atom_gpus(h->plan), 1, &one, NULL) ||
         !rb_training_speedup(h->training, gpus, n_nodes, &many, NULL))
         return -1;
-    return h->options->scaling == RB_SCALING_LINEAR ? (double)gpus / atom(h->plan) : many / one;
+    return h->options->scaling == RB_SCALING_LINEAR ? (double)gpus / rb_atom_gpus(h->plan) : many / one;
 }
 
 static bool create(const struct rb_plan *plan, void **out_state, struct rb_err *err)
 {
     const struct rb_offer *offer = &plan->offers[plan->stages[0].nodes[0].offer];
     if (plan->deadline_us < 0)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "policy: hypersched works towards a deadline: set deadline, or --deadline");
+        return rb_err_set(err, RB_ERR_INVALID, "policy: %s works towards a deadline: set deadline, or --deadline",
+                          plan->policy);
     struct hypersched *h = rb_xcalloc(1, sizeof *h);
     *h = (struct hypersched){
         .plan = plan,
@@ -66,20 +62,10 @@ static void destroy(void *state)
     free(h);
 }
 
-static int size(const struct rb_plan *plan, const struct rb_group *group)
-{
-    (void)group;
-    return atom(plan);
-}
-
 static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
 {
     (void)phase;
-    *out = (struct rb_allocation){
-        .nodes = plan->stages[0].nodes,
-        .n_nodes = plan->stages[0].n_nodes,
-        .reason = "the pool is fixed",
-    };
+    rb_own_first_cluster(plan, "the pool is fixed", out);
 }
 
 // ---- admission
@@ -163,20 +149,14 @@ static int extra_atoms(struct hypersched *h, const struct rb_engine *e, int n, i
 // GPUs the trial should have now that all is shared out again; 0: it does not train.
 static int fair_gpus(struct hypersched *h, const struct rb_engine *e, int trial)
 {
-    const int n = rb_engine_n_standing(e), n_atoms = rb_engine_n_gpus(e) / atom(h->plan);
+    const int n = rb_engine_n_standing(e), n_atoms = rb_engine_n_gpus(e) / rb_atom_gpus(h->plan);
     const int at = rb_engine_place(e, trial);
     if (at < 0)
         return 0;
-    return atom(h->plan) * (1 + extra_atoms(h, e, n, at, n_atoms > n ? n_atoms - n : 0));
+    return rb_atom_gpus(h->plan) * (1 + extra_atoms(h, e, n, at, n_atoms > n ? n_atoms - n : 0));
 }
 
 // ---- resizing
-
-// GPUs that nobody has and nobody was promised.
-static int unclaimed_gpus(const struct rb_engine *e)
-{
-    return rb_engine_n_gpus(e) - rb_engine_claimed_gpus(e);
-}
 
 // The largest allowed size up to `gpus` that could be had now; 0: none.
 static int largest_size(const struct hypersched *h, const struct rb_engine *e, int trial, int gpus)
@@ -204,7 +184,7 @@ static void consider_resize(struct hypersched *h, const struct rb_engine *e, int
     if (fair == 0 || t->next_gpus != t->gpus)
         return;
     if (fair > t->gpus) {
-        const int unclaimed = unclaimed_gpus(e);
+        const int unclaimed = rb_unclaimed_gpus(e);
         fair = fair - t->gpus > unclaimed ? t->gpus + unclaimed : fair;
     }
     const int gpus = largest_size(h, e, trial, fair);
@@ -249,7 +229,7 @@ const struct rb_policy rb_policy_hypersched = {
     .name = "hypersched",
     .anytime = true,
     .needs_on_demand = true,
-    .size = size,
+    .size = rb_size_of_atom,
     .cluster = cluster,
     .create = create,
     .destroy = destroy,

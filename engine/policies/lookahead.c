@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "engine/policies/policies.h"
+#include "engine/policies/pool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,18 +29,9 @@ struct lookahead {
     bool admits;
 };
 
-static int atom(const struct rb_plan *plan)
-{
-    const int gpus = plan->job->policy_options.atom_gpus, smallest = plan->job->trial.sizes[0];
-    return gpus > smallest ? gpus : smallest;
-}
-
 static bool create(const struct rb_plan *plan, void **out_state, struct rb_err *err)
 {
     void *unadvised;
-    if (plan->deadline_us < 0)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "policy: lookahead works towards a deadline: set deadline, or --deadline");
     if (!rb_policy_hypersched.create(plan, &unadvised, err))
         return false;
     struct lookahead *l = rb_xcalloc(1, sizeof *l);
@@ -63,20 +55,10 @@ static void destroy(void *state)
     free(l);
 }
 
-static int size(const struct rb_plan *plan, const struct rb_group *group)
-{
-    (void)group;
-    return atom(plan);
-}
-
 static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
 {
     (void)phase;
-    *out = (struct rb_allocation){
-        .nodes = plan->stages[0].nodes,
-        .n_nodes = plan->stages[0].n_nodes,
-        .reason = "the pool begins as the plan lists it",
-    };
+    rb_own_first_cluster(plan, "the pool begins as the plan lists it", out);
 }
 
 static void reserve(struct lookahead *l, int trial)
@@ -98,11 +80,6 @@ static int wanted_gpus(const struct lookahead *l, const struct rb_engine *e, int
 {
     const int wanted = trial < l->n_wanted ? l->wanted[trial] : -1;
     return wanted >= 0 ? wanted : rb_engine_trial(e, trial)->next_gpus;
-}
-
-static int unclaimed_gpus(const struct rb_engine *e)
-{
-    return rb_engine_n_gpus(e) - rb_engine_claimed_gpus(e);
 }
 
 // GPUs beyond what they claim now that trials were promised for their next report.
@@ -131,7 +108,7 @@ static bool admits(void *state, const struct rb_engine *e)
         return true; // else the job would end here
     if (l->pending && l->asked_us == rb_engine_now_us(e))
         return false;
-    return l->admits && unclaimed_gpus(e) - promised_gpus(l, e) >= atom(l->plan);
+    return l->admits && rb_unclaimed_gpus(e) - promised_gpus(l, e) >= rb_atom_gpus(l->plan);
 }
 
 // ---- resizing, at a trial's own report
@@ -159,7 +136,7 @@ static void resize(struct lookahead *l, const struct rb_engine *e, int trial, st
         return;
     }
     // What was promised may still be in use: then it waits for a later report.
-    const int most = t->gpus + unclaimed_gpus(e);
+    const int most = t->gpus + rb_unclaimed_gpus(e);
     if (most < wanted)
         return;
     const int gpus = largest_size(l, e, trial, t->gpus + 1, wanted);
@@ -218,7 +195,7 @@ static double speedup(const struct lookahead *l, int gpus)
     const struct rb_offer *offer = &l->plan->offers[l->plan->stages[0].nodes[0].offer];
     const struct rb_training *training = rb_profile_training(l->plan->profile, offer->accelerator);
     double one, many;
-    if (!rb_training_speedup(training, atom(l->plan), 1, &one, NULL) ||
+    if (!rb_training_speedup(training, rb_atom_gpus(l->plan), 1, &one, NULL) ||
         !rb_training_speedup(training, gpus, (gpus + offer->gpus - 1) / offer->gpus, &many, NULL))
         return 1;
     return many / one;
@@ -274,7 +251,7 @@ bool rb_lookahead_seen(const struct rb_engine *e, struct rb_lookahead_seen *out)
         .curves = &l->curves,
         .wanted_gpus = l->wanted,
         .n_wanted = l->n_wanted,
-        .atom_gpus = atom(l->plan),
+        .atom_gpus = rb_atom_gpus(l->plan),
         .admits = l->admits,
     };
     return true;
@@ -284,7 +261,7 @@ const struct rb_policy rb_policy_lookahead = {
     .name = "lookahead",
     .anytime = true,
     .needs_on_demand = true,
-    .size = size,
+    .size = rb_size_of_atom,
     .cluster = cluster,
     .create = create,
     .destroy = destroy,

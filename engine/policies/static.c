@@ -1,6 +1,7 @@
 // Static: the nodes of the first stage are owned throughout; as trials are stopped, the survivors get more GPUs each.
 // Source: design section 10, "Baselines": the largest allowed size with n g <= N G, else the smallest.
 #include "engine/policies/policies.h"
+#include "engine/policies/pool.h"
 
 // May a trial have this many GPUs on these nodes?
 static bool fits(const struct rb_plan *plan, const struct rb_plan_stage *cluster, int gpus)
@@ -46,11 +47,7 @@ static int size(const struct rb_plan *plan, const struct rb_group *group)
 static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
 {
     (void)phase;
-    *out = (struct rb_allocation){
-        .nodes = plan->stages[0].nodes,
-        .n_nodes = plan->stages[0].n_nodes,
-        .reason = "the cluster stays as large as in the first stage",
-    };
+    rb_own_first_cluster(plan, "the cluster stays as large as in the first stage", out);
 }
 
 const struct rb_policy rb_policy_static = {.name = "static", .size = size, .cluster = cluster};
