@@ -1,0 +1,66 @@
+// How a cluster is divided between jobs that train side by side: once a round, who holds how many GPUs of which node
+// until the next one. Pure, like the rest of the engine: no clock, no I/O; a policy that searches at random draws from
+// the seed it was given and the number of the round.
+// One policy is one file and one line in sharing.c. Sources: Pollux (OSDI'21), Optimus (EuroSys'18), Tiresias (NSDI'19),
+// Sia (SOSP'23).
+#ifndef RB_ENGINE_SHARING_H
+#define RB_ENGINE_SHARING_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rb_shared_cluster {
+    int n_nodes;
+    const int *gpus;            // of each node, [n_nodes]
+};
+
+// One job as a policy sees it at a round. Rates are asked, not stored: the policy decides which placements it wants to
+// know. Everything is borrowed for the call.
+struct rb_shared_job {
+    int id;                     // never changes; ascending by submission, ties by the trace's order
+    int64_t submitted_us;
+    int64_t age_us;             // since submission
+    double attained_gpu_s;      // GPU-seconds it has held
+    int64_t executed_us;        // time it has held at least one GPU
+    int restarts;               // changes of placement so far; the first start counts
+    int min_gpus, max_gpus;     // what it can use now; max_gpus also bounds how far a model may be asked
+    const int *held;            // GPUs it holds on each node, [n_nodes]
+    // What it was submitted with, for policies that do not tune: GPUs, and whether it has one batch size for good.
+    int asked_gpus;
+    // Progress per second its own model predicts on so many GPUs of so many nodes, batch size chosen for the best; any unit,
+    // the same for one job. 0: it cannot run there. NULL: no model yet.
+    double (*rate)(const void *arg, int nodes, int gpus);
+    // Seconds of work that are left on so many GPUs, batch size as submitted, by somebody who knows the truth: for the
+    // oracle policies alone. INFINITY: it cannot run there. NULL: nobody knows.
+    double (*oracle_s)(const void *arg, int gpus);
+    const void *arg;
+    int64_t deadline_us;        // from its submission; INT64_MAX: none
+    double weight;              // > 0; 1 unless the user says otherwise
+};
+
+struct rb_sharing_options {
+    uint64_t seed;
+    int64_t restart_us;         // what a change of placement costs a job: time without progress
+    int64_t round_us;           // between two rounds, as the world calls them
+    double fairness_p;          // exponent of the power mean over jobs; -1: harmonic
+    bool avoid_interference;    // at most one job that spans nodes on any node
+};
+
+struct rb_sharing {
+    const char *name;
+    const char *summary;        // one line for --help
+    bool needs_oracle;          // asks oracle_s
+    bool (*create)(const struct rb_sharing_options *options, void **out_state, struct rb_err *err);
+    void (*destroy)(void *state);
+    // The division from `now_us` on: out[j * n_nodes + n] GPUs of node n for jobs[j]; zeroed by the caller. Jobs come
+    // ascending by id. Never more than a node has, never less than min_gpus or more than max_gpus of a job that gets any.
+    void (*divide)(void *state, int64_t now_us, const struct rb_shared_cluster *cluster, const struct rb_shared_job *jobs,
+                   int n_jobs, int *out);
+};
+
+const struct rb_sharing *rb_sharing_find(const char *name); // NULL: unknown
+extern const struct rb_sharing *const rb_sharings[];         // sorted by name, NULL-terminated
+
+#endif
