@@ -61,7 +61,7 @@ struct rb_engine {
     int next_ordinal[RB_LIMIT_STAGES]; // of the stage's node requests
     int n_live_total;
     struct rb_allocation allocation;
-    struct rb_plan_nodes pool;         // replaces the allocation's first entry where a policy changed its size
+    struct rb_plan_nodes pool;         // the allocation's only entry since a policy changed its size; count 0: none did
     int n_early_made;        // entries of allocation.early already requested
 
     struct trial *trials;    // by id

@@ -122,6 +122,14 @@ static void begin_group(struct rb_engine *e, const struct rb_group *group)
     rb_engine_join_group(e, group, e->policy->size(e->stage_plan[group->stage], group));
 }
 
+// A pool whose size the policy has decided keeps it, as long as the phase wants the same machines.
+static void keep_decided_pool(struct rb_engine *e)
+{
+    struct rb_allocation *a = &e->allocation;
+    if (e->pool.count > 0 && a->n_nodes == 1 && a->nodes[0].offer == e->pool.offer)
+        a->nodes = &e->pool;
+}
+
 void rb_engine_enter_phase(struct rb_engine *e)
 {
     const int phase = e->tuner->phase(e->tuner_state);
@@ -132,6 +140,7 @@ void rb_engine_enter_phase(struct rb_engine *e)
     e->phase_start_us = e->now_us;
     e->n_early_made = 0;
     e->policy->cluster(e->stage_plan[phase], phase, &e->allocation);
+    keep_decided_pool(e);
     rb_engine_reallocate(e);
     rb_engine_wake_for_early(e);
 }

@@ -152,6 +152,24 @@ static void the_pool_grows_as_advised(void **state)
     end(&t);
 }
 
+// The plan lists one node for every phase; what was bought since is not given back when the last trial leaves the first rung.
+static void a_grown_pool_outlives_its_phase(void **state)
+{
+    (void)state;
+    struct small_plan p;
+    struct trace t;
+    const struct rb_advice advice = {.pool_nodes = 2, .admit = true};
+    make_job(&p, 4);
+    begin_four(&t, &p);
+    expect(&t, 30, forecast(&advice), "request 1.0 large");
+    expect(&t, 60, ready(1), "");
+    for (int i = 0; i < 4; i++)
+        expect(&t, 70 + i, report(i, 0, 100, 0.1 * i), i == 0 ? "advise 0" : "");
+    assert_int_equal(rb_engine_stage(t.engine), 1);
+    assert_int_equal(rb_engine_node(t.engine, 1)->state, RB_OWNED_READY);
+    end(&t);
+}
+
 // Where no trial is left, refusing would end the job.
 static void an_empty_pool_admits_whatever_was_advised(void **state)
 {
@@ -190,6 +208,7 @@ int main(void)
         cmocka_unit_test(admission_is_as_advised_last),
         cmocka_unit_test(promised_gpus_are_not_given_to_newcomers),
         cmocka_unit_test(the_pool_grows_as_advised),
+        cmocka_unit_test(a_grown_pool_outlives_its_phase),
         cmocka_unit_test(an_empty_pool_admits_whatever_was_advised),
         cmocka_unit_test(it_needs_a_deadline),
     };
