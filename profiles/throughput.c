@@ -12,7 +12,7 @@ double rb_throughput_grad_s(const struct rb_throughput *t, double local_batch)
     return t->alpha_c + t->beta_c * local_batch;
 }
 
-static double sync_s(const struct rb_throughput *t, int nodes, int gpus)
+double rb_throughput_sync_s(const struct rb_throughput *t, int nodes, int gpus)
 {
     const double extra_gpus = fmax(gpus - 2, MIN_EXTRA_GPUS);
     if (gpus == 1) {
@@ -32,5 +32,5 @@ double rb_throughput_iter_s(const struct rb_throughput *t, int nodes, int gpus, 
 {
     assert(nodes >= 1 && gpus >= nodes && accumulation >= 0);
     const double grad_s = rb_throughput_grad_s(t, local_batch);
-    return accumulation * grad_s + power_sum(grad_s, sync_s(t, nodes, gpus), t->gamma);
+    return accumulation * grad_s + power_sum(grad_s, rb_throughput_sync_s(t, nodes, gpus), t->gamma);
 }

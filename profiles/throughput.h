@@ -17,6 +17,7 @@ struct rb_throughput {
 };
 
 double rb_throughput_grad_s(const struct rb_throughput *t, double local_batch);
+double rb_throughput_sync_s(const struct rb_throughput *t, int nodes, int gpus);
 // Seconds of one optimiser step; accumulation = extra gradient steps s.
 double rb_throughput_iter_s(const struct rb_throughput *t, int nodes, int gpus, double local_batch, int accumulation);
 

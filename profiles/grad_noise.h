@@ -1,0 +1,33 @@
+// How noisy a training job's gradients are, and what that says about large batches.
+// With |E g|^2 = sqr and the trace of the gradient's covariance at the initial batch M0 = var, a step with batch M does
+// the work of gain(M) steps with M0, and each of its samples is worth gain(M) / (M / M0) of one.
+// Sources: Pollux (OSDI'21), section 3.1; AdaScale (ICML'20); McCandlish et al., arXiv:1812.06162, appendix A.
+#ifndef RB_PROFILES_GRAD_NOISE_H
+#define RB_PROFILES_GRAD_NOISE_H
+
+#include <stdbool.h>
+
+struct rb_grad_noise {
+    double sqr; // squared length of the true gradient
+    double var; // trace of the covariance of a gradient over M0 samples
+};
+
+// Steps with the initial batch that one step with `scale` times that batch is worth: 1 .. scale. scale = M / M0 >= 1.
+double rb_grad_noise_gain(const struct rb_grad_noise *g, double scale);
+// Progress per sample, against the initial batch: (0, 1].
+double rb_grad_noise_efficiency(const struct rb_grad_noise *g, double scale);
+// Pre-conditioned gradient noise scale, in samples: the batch at which a sample is worth about half. INFINITY where
+// sqr is 0.
+double rb_grad_noise_scale(const struct rb_grad_noise *g, double initial_batch);
+
+// How the learning rate follows the batch.
+enum rb_lr_scaling {
+    RB_LR_ADASCALE, // times the gain
+    RB_LR_SQRT,     // times sqrt(M / M0)
+    RB_LR_LINEAR,   // times M / M0
+};
+
+// What to multiply the learning rate tuned for M0 with. g: NULL where nothing is known yet; AdaScale then takes 1.
+double rb_lr_factor(enum rb_lr_scaling rule, const struct rb_grad_noise *g, double scale);
+
+#endif
