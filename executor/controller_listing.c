@@ -232,14 +232,24 @@ static void missed(struct rb_controller_node *n)
     }
 }
 
+// A launch whose call is under way may not be over with an instance that is only on its way: where that finds no machine
+// after all, the call goes on to the next zone, and only its answer, or that to the same words after a restart, says so.
+static bool settles(const struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    return !n->launching || instance->state == RB_INSTANCE_RUNNING;
+}
+
 static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
 {
     struct rb_controller_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
     if (n &&
-        (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || n->row.state == RB_LAUNCH_REFUSED))
+        (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || n->row.state == RB_LAUNCH_REFUSED)) {
+        if (!settles(n, instance))
+            return;
         rb_controller_settle_launch(n, instance);
+    }
     if (n && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
         strcmp(n->row.instance_id, instance->id) == 0) {
         n->listing = number;

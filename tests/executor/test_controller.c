@@ -319,6 +319,34 @@ static void believes_an_end_that_is_listed_no_more(void **state)
     fake_run_finish(&r);
 }
 
+// Listed on its way in a zone that has no machine for it after all, while its call goes on to the next one; what that zone
+// gave has come and gone before anybody lists again. Nobody asks for it by its launch any more but the launch itself.
+static void a_launch_goes_on_to_the_next_zone_and_its_controller_dies(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.second_zone = r.cloud.faults.vanishing = true;
+    r.poll_us = 700000;
+    fake_run_open(&r);
+    while (r.cloud.n_instances < 6) // three that never came, and three that nobody has listed yet
+        assert_true(virtual_loop_step(&r.v));
+    fake_run_close(&r);
+    r.cloud.faults.second_zone = false;
+    fake_run_step_until(&r, 15 * 1000000);
+    for (int i = 3; i < 6; i++) {
+        assert_int_equal(r.cloud.instances[i]->state, RB_INSTANCE_RUNNING);
+        fake_cloud_kill_instance(&r.cloud, i, "Server.SpotInstanceTermination");
+    }
+    fake_run_step_until(&r, 20 * 1000000);
+    r.go_on = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+    fake_run_finish(&r);
+}
+
 // Terminating is allowed again after a while; until then it is said, once per node, and asked for.
 static void says_loudly_that_it_may_not_end_a_node_and_asks_on(void **state)
 {
@@ -575,6 +603,7 @@ int main(void)
         cmocka_unit_test(ends_a_stranger_with_its_tag),
         cmocka_unit_test(does_not_believe_an_absence_before_an_end_was_accepted),
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),
+        cmocka_unit_test(a_launch_goes_on_to_the_next_zone_and_its_controller_dies),
         cmocka_unit_test(says_loudly_that_it_may_not_end_a_node_and_asks_on),
         cmocka_unit_test(says_so_when_the_last_listing_is_partial),
         cmocka_unit_test(a_market_without_a_price_is_given_up),

@@ -177,11 +177,30 @@ static void answer_launch(void *arg)
 
 static int by_token(const struct fake_cloud *c, const char *token)
 {
-    for (int i = 0; i < c->n_instances; i++) {
+    for (int i = c->n_instances - 1; i >= 0; i--) { // of two, the one in the zone where it came to rest
         if (strcmp(c->instances[i]->token, token) == 0)
             return i;
     }
     return -1;
+}
+
+static void second_zone_runs(void *arg)
+{
+    struct later *l = arg;
+    if (l->cloud->instances[l->instance]->state == RB_INSTANCE_PENDING)
+        after(l->cloud, latency(l->cloud), second_zone_runs, l);
+    else
+        answer_launch(l);
+}
+
+// It is the client who goes on to the next zone.
+static void first_zone_fails(void *arg)
+{
+    struct later *l = arg;
+    fake_cloud_kill_instance(l->cloud, l->instance, "no machine");
+    if (l->session == l->cloud->session)
+        l->instance = add_instance(l->cloud, &l->copy)->index;
+    second_zone_runs(l);
 }
 
 static void launch_arrives(void *arg)
@@ -204,6 +223,10 @@ static void launch_arrives(void *arg)
         rb_err_set(&l->err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
     } else {
         l->instance = add_instance(c, &l->copy)->index;
+        if (c->faults.second_zone) {
+            after(c, c->queue_mean_us * 2 / 5, first_zone_fails, l); // before any would run
+            return;
+        }
     }
     if (chance(c) < c->faults.lost_answer) {
         l->err = (struct rb_err){0};

@@ -21,6 +21,7 @@ struct fake_faults {
     bool never_boots;            // instances stay pending
     bool vanishing;              // terminated instances are listed no more
     bool other_market;           // gives spot whatever was asked for
+    bool second_zone;            // the first has no machine after all: launches go on to the next, and answer when that runs
     bool silent;                 // machines do not answer logins, and nobody says that they are gone
 };
 
