@@ -186,9 +186,11 @@ class Measure(unittest.TestCase):
         next(line for line in p.stderr if "ready:" in line)
         return p
 
-    def gc(self):
-        return subprocess.run([os.path.join(BIN, "rbrun"), "gc", "--yes", "--older-than", "0s"], env=self.env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    def gc(self, *args, code=0):
+        p = subprocess.run([os.path.join(BIN, "rbrun"), "gc", "--yes", "--older-than", "0s", *args], env=self.env, text=True,
+                           stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        self.assertEqual(p.returncode, code, p.stderr)
+        return p
 
     def test_gc_leaves_a_living_campaign_alone_and_ends_a_killed_one(self):
         self.write_job("sh train.sh", 30)
@@ -199,11 +201,24 @@ class Measure(unittest.TestCase):
         p.kill()
         p.wait()
         p.stderr.close()
-        self.assertIn("1 region looked at, 1 instance left over, 1 ended\n", self.gc().stdout)
+        # aws/us-east-1 is the same endpoint: looked at once, and what is there counts once
+        done = self.gc("--dry-run", "--infra", "aws/us-east-1")
+        self.assertIn("1 region looked at, 1 instance left over, 0 ended\n", done.stdout)
+        # a cloud that cannot be asked is an error, and no reason to leave the others' instances running
+        done = self.gc("--infra", "gcp/us-central1", code=5)
+        self.assertIn("gcp", done.stderr)
+        self.assertIn("1 region looked at, 1 instance left over, 1 ended\n", done.stdout)
         until = time.monotonic() + 20  # the termination was accepted, which ends the bill, and takes a moment
         while self.cloud.ledger()["instances_left"] > 0 and time.monotonic() < until:
             time.sleep(0.05)
         self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
+
+    def test_gc_leaves_out_a_mock_cloud_that_is_no_more(self):
+        env = {k: v for k, v in self.env.items() if not k.startswith("AWS_ENDPOINT_URL")}
+        p = subprocess.run([os.path.join(BIN, "rbrun"), "gc", "--infra", "mock/us-east-1"], env=env, text=True,
+                           stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("left out: mock/us-east-1", p.stderr)
 
     # --- provision
 
