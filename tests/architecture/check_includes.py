@@ -32,8 +32,7 @@ FENCES = {
     "zlib": ["base/csv", "base/file"],
     "uv.h": ["executor"],
     "microhttpd": ["providers/mock"],
-    "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/throughput_fit", "profiles/training_fit",
-             "simulator/compare"],
+    "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/training_fit", "simulator/compare"],
     "cmocka": ["tests"],
 }
 
