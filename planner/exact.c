@@ -1,5 +1,6 @@
 #include "planner/exact.h"
 
+#include "planner/affordable.h"
 #include "planner/fastest.h"
 #include "planner/neighbours.h"
 #include "planner/proof.h"
@@ -42,7 +43,7 @@ bool rb_exact_out_of_time(struct rb_exact *x)
 
 double rb_exact_to_beat(const struct rb_exact *x)
 {
-    return x->has_best ? x->best_score.cost_mean_uusd * (1 - GAIN) : COSTS_MORE;
+    return fmin(x->has_best ? x->best_score.cost_mean_uusd * (1 - GAIN) : COSTS_MORE, x->affordable_uusd);
 }
 
 // --- one plan
@@ -400,6 +401,9 @@ static bool search(struct rb_exact *x, struct rb_err *err)
         return false;
     if (x->search->req->deadline_us == 0)
         return true;
+    if (!rb_affordable_uusd(x->search, free_of_price, &x->affordable_uusd, err) ||
+        (!x->has_best && !rb_fastest_with_room(x, err)))
+        return false;
     if (!rb_neighbours_improve(x, err) || !find_multipliers(x, price, err) || !rb_proof(x, err))
         return false;
     if (x->cut || x->lattice.thinned)
@@ -414,7 +418,7 @@ bool rb_exact_plan(struct rb_search *search_, const struct rb_exact_options *opt
     struct rb_exact *x = rb_xcalloc(1, sizeof *x);
     x->search = search_;
     x->opt = *opt;
-    x->doubtful_uusd = x->open_uusd = INFINITY;
+    x->affordable_uusd = x->doubtful_uusd = x->open_uusd = INFINITY;
     x->root_uusd = -INFINITY;
     x->node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT;
     bool ok = rb_lattice_init(&x->lattice, search_, opt->accuracy, err);

@@ -14,6 +14,7 @@
 
 #define RB_MULTIPLIERS 6
 #define RB_EXACT_SEEN  24
+#define RB_EXACT_ROOMS 4
 
 struct rb_exact_options {
     double accuracy;   // of stage times while searching
@@ -35,13 +36,15 @@ struct rb_exact {
     bool has_best;
     struct rb_candidate best;      // its estimate filled
     struct rb_score best_score;
+    double affordable_uusd;        // no plan that keeps the budget costs more on average; INFINITY
     double doubtful_uusd;          // least cost of a plan whose probability does not decide; INFINITY: none
     double open_uusd;              // least bound of what a limit left unexplored; INFINITY: nothing
     double root_uusd;              // no plan that keeps the constraints costs less, as the adaptive bound says; -INFINITY
     int64_t n_nodes, node_limit;
     int64_t n_ruled_out;
     bool cut, skipped; // by a limit; choices whose stage times would have to be sampled
-    struct rb_candidate seen[RB_EXACT_SEEN]; // [n_seen], plans at prices of time, for the nearest constraints
+    // [n_seen], plans at prices of time, then those with room for the budget: for the nearest constraints
+    struct rb_candidate seen[RB_EXACT_SEEN + RB_EXACT_ROOMS];
     int n_seen;
     int n_detours;
 };

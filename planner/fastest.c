@@ -4,7 +4,6 @@
 
 #define ANY_PRICE 1e15 // micro-dollars a second: cost decides ties only
 #define NO_MATTER 1e-5 // of a probability
-#define ROOM      4    // confidences tried above the one asked, to leave room for the budget
 
 // What is looked for: the plan whose time keeps the deadline most surely, or whose quantile is the least.
 enum quest { SUREST, SOONEST };
@@ -101,31 +100,31 @@ bool rb_fastest_surest(struct rb_exact *x, struct rb_candidate *out, struct rb_e
 
 // --- with a budget
 
-// The plan that would be best without the budget, at confidences that leave it more and more room.
-static bool needs_without_budget(struct rb_exact *x, struct rb_needs *nearest, struct rb_candidate *surest,
-                                 struct rb_err *err)
+static bool best_without_budget(struct rb_exact *x, double confidence, struct rb_plan_result *out, struct rb_err *err)
 {
-    struct rb_search *search = x->search;
-    const struct rb_plan_request *asked = search->req;
+    const struct rb_plan_request *asked = x->search->req;
     struct rb_plan_request req = *asked;
-    bool ok = true;
     req.budget_uusd = -1;
-    search->req = &req;
-    for (int i = 0; i < ROOM && ok; i++) {
-        struct rb_plan_result result;
-        struct rb_needs needs;
-        req.confidence = asked->confidence + (1 - asked->confidence) * i / ROOM;
-        ok = rb_exact_plan(search, &x->opt, &result, err);
-        search->req = asked;
-        ok = ok && rb_search_needs(search, &result.best, &needs, err);
-        search->req = &req;
-        if (ok && needs.confidence > nearest->confidence)
-            *surest = result.best;
-        if (ok)
-            rb_needs_merge(nearest, &needs);
-    }
-    search->req = asked;
+    req.confidence = confidence;
+    x->search->req = &req;
+    const bool ok = rb_exact_plan(x->search, &x->opt, out, err);
+    x->search->req = asked;
     return ok;
+}
+
+bool rb_fastest_with_room(struct rb_exact *x, struct rb_err *err)
+{
+    const double asked = x->search->req->confidence;
+    bool in_time = x->search->req->budget_uusd >= 0;
+    for (int i = 0; i < RB_EXACT_ROOMS && in_time; i++) {
+        struct rb_plan_result result;
+        if (!best_without_budget(x, asked + (1 - asked) * i / RB_EXACT_ROOMS, &result, err) ||
+            !rb_exact_offer(x, &result.best, err))
+            return false;
+        x->seen[x->n_seen++] = result.best;
+        in_time = result.feasible;
+    }
+    return true;
 }
 
 static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest,
@@ -139,7 +138,7 @@ static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, s
             *surest = x->seen[i];
         rb_needs_merge(nearest, &needs);
     }
-    return needs_without_budget(x, nearest, surest, err);
+    return true;
 }
 
 // Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.

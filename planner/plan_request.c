@@ -361,13 +361,23 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     return true;
 }
 
-static bool infeasible_on_average(const struct rb_plan_result *result, struct rb_err *err)
+// The program has a limit of its own where none was asked for, and nobody asked for a cut.
+static const char *how_far(const struct rb_plan_request *req, const struct rb_plan_result *result)
+{
+    if (!result->cut)
+        return "";
+    return req->node_limit > 0 || req->out_of_time
+               ? " (as far as was searched: it was cut at its node or time limit)"
+               : " (as far as was searched: there may be nearer ones, and --node-limit N looks longer for them)";
+}
+
+static bool infeasible_on_average(const struct rb_plan_request *req, const struct rb_plan_result *result,
+                                  struct rb_err *err)
 {
     char text[32];
     return rb_err_set(err, RB_ERR_INFEASIBLE,
                       "no plan keeps the deadline on average; nearest that would: --deadline %s%s",
-                      rb_format_duration_exact(result->nearest_deadline_us, text),
-                      result->cut ? " (as far as was searched: it was cut at its node or time limit)" : "");
+                      rb_format_duration_exact(result->nearest_deadline_us, text), how_far(req, result));
 }
 
 static bool infeasible(const struct rb_plan_request *req, const struct rb_planner *planner,
@@ -376,7 +386,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     char text[3][32];
     struct rb_buf near = RB_BUF_INIT;
     if (planner->on_average)
-        return infeasible_on_average(result, err);
+        return infeasible_on_average(req, result, err);
     if (result->nearest_deadline_us >= 0)
         rb_buf_printf(&near, " --deadline %s", rb_format_duration_exact(result->nearest_deadline_us, text[0]));
     if (result->nearest_budget_uusd >= 0)
@@ -387,7 +397,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     rb_err_set(err, RB_ERR_INFEASIBLE,
                "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s%s",
                req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none",
-               result->cut ? " (as far as was searched: it was cut at its node or time limit)" : "");
+               how_far(req, result));
     rb_buf_finish(&near);
     return false;
 }

@@ -1,0 +1,103 @@
+#include "planner/affordable.h"
+
+#include "simulator/trial_law.h"
+
+#include <math.h>
+
+#define ROUNDS  8   // each leaves out choices that the last one has shown to be too dear
+#define ROUND_S 0.5 // a bill rounded up to the second is off by no more than this from half a second
+
+// At most the variance of a stage's time on new nodes. Under list scheduling no stage moves by more than one of its trials or
+// arrivals does, so their variances add up to a bound.
+// Source: Efron and Stein, The jackknife estimate of variance (1981).
+static double variance_s2(const struct rb_law *trial, int n_trials, const struct rb_law *arrival, int nodes)
+{
+    return n_trials * trial->variance_s2 + nodes * arrival->variance_s2;
+}
+
+// At most the standard deviation of what a choice adds to the bill, whatever is kept: as if a stage and its nodes' queues always
+// erred in the same direction.
+static bool deviation_uusd(struct rb_search *search, struct rb_floors *floors, int stage, const struct rb_choice *c,
+                           const struct rb_law *queue, double *out, struct rb_err *err)
+{
+    const struct rb_scenario *s = search->scenario;
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    const struct rb_stage_time second = {.law.mean_s = 1};
+    double unit_s;
+    if (!rb_scenario_unit_s(s, c->offer, c->gpus, &unit_s, err))
+        return false;
+    const struct rb_law *trial =
+        rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
+    const double time_s = sqrt(variance_s2(trial, rung->trials, rb_floors_arrival(floors, c->offer), c->nodes));
+    // All nodes for a second, none of them new.
+    *out = rb_stage_cost_mean_uusd(s, c, c->nodes, &second) * (time_s + sqrt(queue->variance_s2) + ROUND_S);
+    return true;
+}
+
+static double least_through(const struct rb_togo *t, int stage, const struct rb_lattice_entry *e)
+{
+    double least = INFINITY;
+    for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++)
+        least = fmin(least, rb_togo_through(t, stage, e, kept));
+    return least;
+}
+
+// The largest deviation of any choice that plans of at most `most_uusd` make in a stage.
+static bool largest_deviation(struct rb_search *search, const struct rb_togo *t, const struct rb_law *queues, int stage,
+                              double most_uusd, double *out, struct rb_err *err)
+{
+    const struct rb_lattice_stage *list = &t->lattice->stages[stage];
+    *out = 0;
+    for (int i = 0; i < list->n; i++) {
+        const struct rb_lattice_entry *e = &list->entries[i];
+        double here;
+        if (least_through(t, stage, e) > most_uusd)
+            continue;
+        if (!deviation_uusd(search, t->lattice->floors, stage, &e->choice, &queues[e->choice.offer], &here, err))
+            return false;
+        *out = fmax(*out, here);
+    }
+    return true;
+}
+
+static bool largest_deviations(struct rb_search *search, const struct rb_togo *t, const struct rb_law *queues,
+                               double most_uusd, double *out, struct rb_err *err)
+{
+    double squares = 0;
+    for (int stage = 0; stage < t->lattice->n_stages; stage++) {
+        double here;
+        if (!largest_deviation(search, t, queues, stage, most_uusd, &here, err))
+            return false;
+        squares += here * here;
+    }
+    *out = sqrt(squares);
+    return true;
+}
+
+// Cantelli's inequality: P(C <= B) >= c leaves the mean at most sqrt((1 - c) / c) deviations above B.
+bool rb_affordable_uusd(struct rb_search *search, struct rb_togo *cheapest, double *out_uusd, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const double share = sqrt((1 - req->confidence) / req->confidence);
+    double most_uusd = INFINITY, last_uusd = INFINITY;
+    struct rb_arena arena;
+    bool ok = true;
+    rb_arena_init(&arena);
+    struct rb_law *queues = rb_arena_array(&arena, (size_t)search->scenario->n_offers, sizeof *queues);
+    for (int i = 0; i < search->scenario->n_offers && req->budget_uusd >= 0; i++) {
+        if (search->sizes[i].n > 0)
+            queues[i] = rb_queue_law(search->scenario->sim_offers[i].provisioning, &arena);
+    }
+    if (req->budget_uusd >= 0)
+        rb_togo_compute_before(cheapest);
+    for (int i = 0; ok && i < ROUNDS && req->budget_uusd >= 0 && (i < 2 || most_uusd < last_uusd); i++) {
+        double deviation;
+        last_uusd = most_uusd;
+        ok = largest_deviations(search, cheapest, queues, most_uusd, &deviation, err);
+        most_uusd = fmin(most_uusd, (double)req->budget_uusd + share * deviation);
+    }
+    rb_arena_finish(&arena);
+    if (ok)
+        *out_uusd = most_uusd;
+    return ok;
+}
