@@ -39,8 +39,11 @@ static const struct rb_option options[] = {
     {"confidence", 0, RB_OPT_STRING, false, "P", "probability to plan for; not with --plan", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: as rbplan)", 0, 0},
     {"prices", 0, RB_OPT_STRING, false, "FILE", "price list to plan with (default: as rbplan)", 0, 0},
-    {"trace", 0, RB_OPT_STRING, false, "FILE", "not supported yet", 0, 0},
-    {"apps", 0, RB_OPT_STRING, false, "DIR", "not supported yet", 0, 0},
+    {"trace", 0, RB_OPT_STRING, false, "FILE", "no job: the jobs of a trace on one shared cluster", 0, 0},
+    {"apps", 0, RB_OPT_STRING, false, "DIR", "with --trace: the measured applications it speaks of", 0, 0},
+    {"rules", 0, RB_OPT_STRING, false, "NAME", "with --trace: events (default), or osdi21 as published", 0, 0},
+    {"gpus-per-node", 0, RB_OPT_INT, false, "G", "with --trace (default 4); and --nodes, default 16", 1,
+     RB_LIMIT_GPUS_PER_NODE},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -57,8 +60,6 @@ static const struct rb_command command = {
     .min_args = 0, // with --trace there is no job
     .max_args = 1,
 };
-
-static const char *const unsupported[] = {"trace", "apps"};
 
 // ---- running
 
@@ -122,10 +123,6 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
-        if (rb_args_nth(args, unsupported[i], 0))
-            return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --%s", unsupported[i]);
-    }
     return check_names(args, err) &&
            (args->n_args == 1 ||
             rb_err_set(err, RB_ERR_INVALID, "expected a job file: rbsim job.yaml (see rbsim --help)"));
@@ -193,6 +190,8 @@ static void finish(struct rb_simulation *sim)
 
 static bool run(const struct rb_args *args, bool *out_told, struct rb_err *err)
 {
+    if (rb_args_nth(args, "trace", 0))
+        return rb_sim_trace(args, err);
     if (!check_options(args, err))
         return false;
     RB_AUTO(finish)

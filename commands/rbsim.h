@@ -46,6 +46,9 @@ void rb_sim_show_comparison(const struct rb_simulation *sim, struct rb_buf *out)
 // --gantt FILE: the first replicate of each variant, drawn.
 bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err);
 
+// --trace FILE: no tuning job, but the jobs of a trace on one shared cluster.
+bool rb_sim_trace(const struct rb_args *args, struct rb_err *err);
+
 // What is told of each run, and its mean over the runs that have it.
 enum rb_sim_measure { RB_SIM_TIME, RB_SIM_COST, RB_SIM_METRIC, RB_SIM_TRAINED, RB_SIM_FULL, RB_SIM_FIRST_FULL, RB_SIM_UNITS, RB_SIM_MEASURES };
 // NaN: it has none (no finite metric; no trial at R).

@@ -71,7 +71,7 @@ bool rb_policy_options_read(const struct rb_node *node, const char *policy, stru
         !rb_keys_count(&m, "atom", 1, MAX_ATOM_GPUS, o.atom_gpus, &o.atom_gpus, err))
         return false;
     o.scaling = (enum rb_scaling)scaling;
-    o.allocation = (enum rb_sharing)allocation;
+    o.allocation = (enum rb_atom_sharing)allocation;
     *out = o;
     return true;
 }

@@ -52,6 +52,8 @@ struct rb_sharing {
     const char *name;
     const char *summary;        // one line for --help
     bool needs_oracle;          // asks oracle_s
+    bool as_submitted;          // jobs keep the batch size, and where asked_gpus is read the GPUs, they were submitted with
+    bool freest_first;          // a job fills the freest node first (sharing/place.h): its workers are numbered in that order
     bool (*create)(const struct rb_sharing_options *options, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);
     // The division from `now_us` on: out[j * n_nodes + n] GPUs of node n for jobs[j]; zeroed by the caller. Jobs come

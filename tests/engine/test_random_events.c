@@ -234,7 +234,7 @@ static void watch(struct random_plan *p, uint64_t seed)
                                                        .overhead = seed % 3 != 0,
                                                        .admission = seed % 7 != 0,
                                                        .scaling = (enum rb_scaling)(seed % 2),
-                                                       .allocation = (enum rb_sharing)(seed % 5),
+                                                       .allocation = (enum rb_atom_sharing)(seed % 5),
                                                        .resize_interval = 2,
                                                        .atom_gpus = 1};
 }

@@ -1,0 +1,9 @@
+// The ways to divide a cluster that exist; only sharing.c needs to know them by name.
+#ifndef RB_ENGINE_SHARING_SHARINGS_H
+#define RB_ENGINE_SHARING_SHARINGS_H
+
+#include "engine/sharing/sharing.h"
+
+extern const struct rb_sharing rb_sharing_optimus, rb_sharing_tiresias;
+
+#endif

@@ -1,0 +1,76 @@
+// Applications that were measured: how long an iteration takes on every placement and batch size, how training goes with
+// every batch size. A folder of them is laid out as docs/formats/apps.md says. Immutable once loaded.
+// All of an application's progress is counted in iterations at its initial batch size.
+#ifndef RB_SIMULATOR_APPS_H
+#define RB_SIMULATOR_APPS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RB_APP_MAX_NODES 16 // the widest measured; jobs on more nodes train as on so many
+#define RB_APP_MAX_GPUS  64 // of one job
+
+// One iteration: all of it, and the part that waits for gradients of others. Seconds.
+struct rb_app_step {
+    double step_s, sync_s;
+};
+
+// Measured iterations on one placement, by batch size per GPU.
+struct rb_app_times {
+    int n;
+    const int *local_batch; // ascending, [n]
+    const struct rb_app_step *steps;
+};
+
+// Training with one batch size: each epoch's end.
+struct rb_app_training {
+    int batch;
+    const double *progress, *iteration; // [n_epochs]
+    const double *grad_sqr, *grad_var;  // of the gradient, at the initial batch size; [n_epochs]
+};
+
+struct rb_app {
+    const char *name;
+    int init_batch, max_batch;             // of all GPUs together
+    int min_local_batch, max_local_batch;  // of one GPU
+    int n_epochs;
+    const double *progress;                // [n_epochs + 1]: where epoch e begins; the last: where training ends
+    const struct rb_app_training *trainings; // ascending by batch, [n_trainings]
+    int n_trainings;
+    const int *placements;                 // measured ones, a decimal digit for the GPUs on each node; ascending, [n_placements]
+    const struct rb_app_times *placement_times; // [n_placements]
+    int n_placements;
+    const struct rb_app_times (*grid)[RB_APP_MAX_GPUS + 1]; // [nodes][gpus], both from 1; n = 0: outside of what was measured
+};
+
+struct rb_apps {
+    struct rb_arena arena;
+    const struct rb_app *apps; // sorted by name, [n]
+    int n;
+};
+
+// Owns: finish with rb_apps_finish; on failure nothing is.
+bool rb_apps_load(struct rb_apps *out, const char *dir, struct rb_err *err);
+void rb_apps_finish(struct rb_apps *apps);
+const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name); // NULL: unknown
+
+// The times on one placement: `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0. NULL: nothing
+// like it was measured. Placements are rings: a rotation changes nothing.
+const struct rb_app_times *rb_app_times(const struct rb_app *app, const int *gpus, int n);
+// Interpolated; false: the batch size is outside of what was measured there.
+bool rb_app_step(const struct rb_app_times *times, int local_batch, struct rb_app_step *out);
+
+// How training goes in an epoch (from 0, < n_epochs) with a batch size, interpolated between the two measured next to it;
+// beyond the smallest and largest as there.
+struct rb_app_gradient {
+    double sqr, var;
+};
+struct rb_app_gradient rb_app_gradient(const struct rb_app *app, int batch, int epoch);
+double rb_app_iteration(const struct rb_app *app, int batch, int epoch); // iterations done at the end of that epoch
+// Progress per iteration with this batch size.
+double rb_app_gain(const struct rb_app *app, struct rb_app_gradient gradient, int batch);
+
+#endif

@@ -1,0 +1,66 @@
+// Runs a trace on a shared cluster in virtual time: jobs arrive, a policy divides the GPUs between them round after round,
+// measured tables say how far each one comes. Two sets of rules for the same cluster: `events` for what happens, `osdi21` for
+// what the published simulator does, to the second.
+#ifndef RB_SIMULATOR_TRACE_RUN_H
+#define RB_SIMULATOR_TRACE_RUN_H
+
+#include "engine/sharing/sharing.h"
+#include "simulator/trace_training.h"
+
+enum rb_trace_rules { RB_TRACE_EVENTS, RB_TRACE_OSDI21 };
+
+// What a watcher is told: who holds what from now on, and when a job has ended.
+struct rb_trace_watcher {
+    void (*placed)(void *ctx, int job, const int *row, int64_t now_us); // row: GPUs on each node, [n_nodes]
+    void (*ended)(void *ctx, int job, int64_t now_us);
+    void *ctx;
+};
+
+struct rb_trace_options {
+    enum rb_trace_rules rules;
+    const struct rb_sharing *policy;
+    struct rb_sharing_options sharing;
+    int n_nodes, gpus_per_node;
+    double interference;              // share of progress lost where two jobs that span nodes meet on a node
+    const struct rb_trace_watcher *watcher; // NULL: nobody
+};
+
+// The defaults of the published comparison: 16 nodes of 4 GPUs, 30 s without progress at a change, a round a minute.
+void rb_trace_options_defaults(struct rb_trace_options *o);
+
+struct rb_trace_run {
+    const struct rb_trace *trace;
+    struct rb_trace_options options;
+    void *policy_state;
+    struct rb_shared_cluster cluster;
+    int *node_gpus;                   // [n_nodes]
+    struct rb_trace_training *jobs;         // of the trace, [trace->n]
+    int *rows;                        // what each job holds: [trace->n][n_nodes]
+    int *active;                      // jobs submitted and not ended, ascending; [n_active]
+    int n_active, n_arrived, n_ended;
+    struct rb_shared_job *seen;       // what the policy is shown of the active, [n_active]
+    int *division;                    // what it answers, [n_active][n_nodes]
+    int active_cap;
+    int64_t now_us;
+    int64_t n_rounds;
+};
+
+bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, const struct rb_trace_options *options,
+                       struct rb_err *err);
+void rb_trace_run_finish(struct rb_trace_run *run);
+
+// Until all jobs have ended.
+bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err);
+
+// ---- for the rules
+
+void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by now become active
+void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
+bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err); // one round
+// Progress that an active job keeps beside its neighbours, 0..1.
+double rb_trace_undisturbed(const struct rb_trace_run *run, int job);
+
+void rb_trace_pin_osdi21(struct rb_trace_run *run); // an application that was not scaled there
+bool rb_trace_run_osdi21(struct rb_trace_run *run, struct rb_err *err);
+
+#endif
