@@ -112,11 +112,13 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
     if (tuner && !rb_tuner_find(tuner))
         return rb_err_set(err, RB_ERR_INVALID,
                           "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random or grid", tuner);
-    if (!policy || rb_policy_find(policy))
+    if (!policy || rb_policy_find_alone(policy))
         return true;
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
-    for (int i = 0; rb_policies[i]; i++)
-        rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_policies[i + 1] ? ", " : " or ", rb_policies[i]->name);
+    for (int i = 0; rb_policies[i]; i++) {
+        if (!rb_policies[i]->on_lent_gpus)
+            rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_policies[i + 1] ? ", " : " or ", rb_policies[i]->name);
+    }
     return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --policy %.40s; expected %s", policy,
                       rb_buf_str(&known));
 }

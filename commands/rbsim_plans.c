@@ -37,7 +37,7 @@ static bool name_variant(struct rb_simulation *sim, const char *text, size_t len
     const char **overrides = rb_arena_array(arena, len + 2, sizeof *overrides);
     *v = (struct rb_sim_variant){.label = rb_arena_strdup(arena, copy), .overrides = overrides};
     const char *tuner = strtok_r(copy, ":", &rest), *policy = strtok_r(NULL, ":", &rest), *key;
-    if (!tuner || !policy || !rb_tuner_find(tuner) || !rb_policy_find(policy))
+    if (!tuner || !policy || !rb_tuner_find(tuner) || !rb_policy_find_alone(policy))
         return rb_err_set(
             err, RB_ERR_INVALID,
             "--compare: expected TUNER:POLICY[:KEY=VALUE]..., as in asha:static,asha:hypersched; got %.80s", v->label);

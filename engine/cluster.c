@@ -16,8 +16,8 @@ static void add_owned(struct rb_engine *e, int node)
 void rb_engine_update_place(struct rb_engine *e, int node)
 {
     const struct node *n = &e->nodes[node];
-    if (n->allocated && n->pub.state == RB_OWNED_READY)
-        rb_places_set(&e->places, node, n->pub.gpus, rb_gpu_mask(n->pub.gpus) & ~n->pub.busy);
+    if (rb_node_is_held(n))
+        rb_places_set(&e->places, node, n->pub.gpus, n->pub.usable & ~n->pub.busy);
     else
         rb_places_remove(&e->places, node);
 }
@@ -56,6 +56,7 @@ static void request_as(struct rb_engine *e, int offer, int stage, int ordinal, i
                 .ordinal = ordinal,
                 .attempt = attempt,
                 .gpus = e->plan->offers[offer].gpus,
+                .usable = e->policy->on_lent_gpus ? 0 : rb_gpu_mask(e->plan->offers[offer].gpus),
                 .requested_us = e->now_us,
                 .running_us = -1,
                 .ready_us = -1,
@@ -153,4 +154,16 @@ void rb_engine_on_node_lost(struct rb_engine *e, const struct rb_event *event)
         return;
     request_as(e, lost.pub.offer, lost.pub.stage, lost.pub.ordinal, lost.pub.attempt + 1, lost.allocated,
                "replaces a lost node");
+}
+
+void rb_engine_on_lent(struct rb_engine *e, const struct rb_event *event)
+{
+    struct rb_owned_node *n = live_node(e, event->node);
+    if (!n || !e->policy->on_lent_gpus)
+        return;
+    n->usable = event->gpus & rb_gpu_mask(n->gpus);
+    rb_engine_update_place(e, event->node);
+    rb_engine_let_policy_share(e);
+    rb_engine_clear_unusable(e, event->node);
+    e->places_changed = true;
 }

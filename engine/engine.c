@@ -142,6 +142,9 @@ static void dispatch(struct rb_engine *e, const struct rb_event *event)
     case RB_EVENT_FORECAST:
         rb_engine_on_forecast(e, event);
         break;
+    case RB_EVENT_LENT:
+        rb_engine_on_lent(e, event);
+        break;
     case RB_EVENT_STOP:
         rb_engine_on_stop(e, event->reason);
         break;
@@ -240,7 +243,25 @@ const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_po
 
 int rb_engine_n_gpus(const struct rb_engine *e)
 {
-    return e->places.n_held * e->places.gpus_per_node;
+    return rb_engine_capacity(e, 1);
+}
+
+// Nodes that nobody else uses are all alike, and need not be looked at one by one.
+int rb_engine_capacity(const struct rb_engine *e, int gpus)
+{
+    if (e->places.n_held == 0)
+        return 0;
+    const int per_node = e->places.gpus_per_node;
+    if (!e->policy->on_lent_gpus)
+        return rb_placement_capacity(e->places.n_held, per_node, gpus);
+    int within = 0, n_whole = 0;
+    for (int i = 0; i < e->n_owned; i++) {
+        const struct node *n = &e->nodes[e->owned[i]];
+        const int usable = rb_node_is_held(n) ? __builtin_popcountll(n->pub.usable) : 0;
+        within += usable / gpus;
+        n_whole += usable == per_node;
+    }
+    return gpus <= per_node ? within : rb_placement_capacity(n_whole, per_node, gpus);
 }
 
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus)

@@ -34,6 +34,7 @@ struct rb_owned_node {
     enum rb_owned_state state;
     int offer, stage, ordinal, attempt; // key of its draws
     int gpus;
+    uint64_t usable;          // bit mask: all GPUs, but of a node that is shared with other jobs
     uint64_t busy;            // bit mask
     int64_t requested_us, running_us, ready_us, ended_us; // -1: not yet
     const char *end_reason;   // static text
@@ -65,7 +66,9 @@ int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does n
 int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials have or wait for, the larger of both
 // What the policy keeps of the run, for the adviser it asks; NULL: the engine follows another one.
 const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy);
-int rb_engine_n_gpus(const struct rb_engine *e);                // of the nodes trials may be placed on now, busy or free
+int rb_engine_n_gpus(const struct rb_engine *e);                // that trials may be placed on now, busy or free
+// How many trials of so many GPUs each the usable GPUs can hold at once, were all of them free.
+int rb_engine_capacity(const struct rb_engine *e, int gpus);
 // Could the trial, waiting or running, have so many GPUs now, its own given back?
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus);
 int rb_engine_stage(const struct rb_engine *e);                 // the tuner's phase, -1 before START

@@ -39,6 +39,12 @@ struct node {
     bool draining;           // no longer listed, but trials still run on it: it is given back when the last has left
 };
 
+// May trials be placed on it now?
+static inline bool rb_node_is_held(const struct node *n)
+{
+    return n->allocated && n->pub.state == RB_OWNED_READY;
+}
+
 struct rb_engine {
     const struct rb_plan *plan;                      // the one it was created with
     const struct rb_plan *stage_plan[RB_LIMIT_STAGES]; // whose stage s is carried out; advice replaces later ones
@@ -110,6 +116,7 @@ void rb_engine_on_node_running(struct rb_engine *e, const struct rb_event *event
 void rb_engine_on_node_ready(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_refused(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_node_lost(struct rb_engine *e, const struct rb_event *event);
+void rb_engine_on_lent(struct rb_engine *e, const struct rb_event *event);
 
 // queue.c
 void rb_engine_enqueue(struct rb_engine *e, int trial);
@@ -129,6 +136,7 @@ void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, con
 void rb_engine_kill_trial(struct rb_engine *e, int trial, const char *reason);
 void rb_engine_kill_all(struct rb_engine *e, enum rb_trial_state then, const char *reason); // running and waiting
 void rb_engine_lose_trials_on(struct rb_engine *e, int node);
+void rb_engine_clear_unusable(struct rb_engine *e, int node); // trials on GPUs that may no longer be used give way
 void rb_engine_resume_trials(struct rb_engine *e);
 
 // results.c
@@ -137,6 +145,7 @@ void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at it
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);
+void rb_engine_let_policy_share(struct rb_engine *e); // what may be used has changed
 
 // run_events.c
 void rb_engine_on_start(struct rb_engine *e);

@@ -26,6 +26,8 @@ const char *rb_event_kind_name(enum rb_event_kind kind)
         return "forecast";
     case RB_EVENT_STOP:
         return "stop";
+    case RB_EVENT_LENT:
+        return "lent";
     case RB_EVENT_RESUME:
         return "resume";
     }

@@ -25,6 +25,8 @@ enum rb_event_kind {
                               // unless it has as many stages, the old plan's offers first, and can be carried out
     RB_EVENT_FORECAST,        // advice: what the world forecasts, asked for by a policy (RB_ACTION_ADVISE)
     RB_EVENT_STOP,            // reason
+    RB_EVENT_LENT,            // node, gpus: of a node that others use as well, these may be used from now on; trials on any
+                              // other GPU of it must give way. Only where the policy lives on lent GPUs
     RB_EVENT_RESUME,          // after STOP: go on; unfinished trials start again from the stage's checkpoints, nodes anew
 };
 
@@ -45,6 +47,7 @@ struct rb_event {
     enum rb_event_kind kind;
     int64_t time_us;          // since the start of the run; never decreases
     int node, trial, attempt, stage;
+    uint64_t gpus;            // LENT: bit mask, all that may be used
     int64_t resource;
     double metric;            // any double, NaN included
     enum rb_outcome outcome;

@@ -15,6 +15,17 @@ static void write_metric(struct rb_json *j, double metric)
         rb_json_string(j, isnan(metric) ? "nan" : metric > 0 ? "inf" : "-inf");
 }
 
+static void write_gpus(struct rb_json *j, uint64_t gpus)
+{
+    rb_json_key(j, "gpus");
+    rb_json_begin_array(j);
+    for (int i = 0; i < RB_LIMIT_GPUS_PER_NODE; i++) {
+        if (gpus >> i & 1)
+            rb_json_int(j, i);
+    }
+    rb_json_end_array(j);
+}
+
 void rb_event_write(const struct rb_event *e, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -49,6 +60,10 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
     case RB_EVENT_FORECAST:
         rb_json_key(j, "advice");
         rb_advice_write(e->advice, j);
+        break;
+    case RB_EVENT_LENT:
+        rb_json_kint(j, "node", e->node);
+        write_gpus(j, e->gpus);
         break;
     case RB_EVENT_STOP:
         rb_json_kstring(j, "reason", rb_stop_reason_name(e->reason));
@@ -135,6 +150,20 @@ static bool read_advice(struct rb_map *m, struct rb_arena *arena, struct rb_even
     return rb_map_need(m, "advice", &node, err) && rb_advice_read(node, arena, advice, err);
 }
 
+static bool read_gpus(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *list;
+    if (!rb_map_need(m, "gpus", &list, err) || !rb_node_list(list, err))
+        return false;
+    for (const struct rb_node *item = list->first; item; item = item->next) {
+        int64_t gpu;
+        if (!rb_node_int(item, 0, RB_LIMIT_GPUS_PER_NODE - 1, &gpu, err))
+            return false;
+        e->gpus |= UINT64_C(1) << gpu;
+    }
+    return true;
+}
+
 static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
 {
     switch (e->kind) {
@@ -156,6 +185,8 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
         return read_index(m, "stage", RB_LIMIT_STAGES - 1, &e->stage, err);
     case RB_EVENT_FORECAST:
         return read_advice(m, arena, e, err);
+    case RB_EVENT_LENT:
+        return read_index(m, "node", RB_LIMIT_NODES - 1, &e->node, err) && read_gpus(m, e, err);
     case RB_EVENT_STOP:
         return read_reason(m, e, err);
     }
@@ -164,14 +195,14 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
 
 bool rb_event_read(const struct rb_node *node, struct rb_arena *arena, struct rb_event *out, struct rb_err *err)
 {
-    static const char *const names[] = {"start",     "node_running", "node_ready",  "node_refused",
-                                        "node_lost", "report",       "trial_ended", "time",
-                                        "advice",    "forecast",     "stop",        "resume"};
+    static const char *const names[] = {"start",  "node_running", "node_ready", "node_refused", "node_lost",
+                                        "report", "trial_ended",  "time",       "advice",       "forecast",
+                                        "stop",   "lent",         "resume"};
     struct rb_map m;
     struct rb_event e = {0};
     int kind;
     if (!rb_map_begin(&m, node, err) || !read_int(&m, "time_us", INT64_MAX, &e.time_us, err) ||
-        !read_choice(&m, "event", names, 12, &kind, err))
+        !read_choice(&m, "event", names, 13, &kind, err))
         return false;
     e.kind = (enum rb_event_kind)kind;
     if (!read_fields(&m, arena, &e, err) || !rb_map_end(&m, err))

@@ -41,6 +41,7 @@ void rb_decide_resize(struct rb_decisions *d, int trial, int gpus);
 struct rb_policy {
     const char *name;
     bool anytime;                       // its deadline is when the best trial so far wins, not a failure
+    bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);
@@ -54,11 +55,15 @@ struct rb_policy {
     bool (*admits)(void *state, const struct rb_engine *e);
     // Trial `trial` reported (it still trains) or no longer trains.
     void (*decide)(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out);
+    // What the run may use has changed. Trials on GPUs it may no longer use are asked to give way, whatever is decided here.
+    void (*on_lent)(void *state, const struct rb_engine *e, struct rb_decisions *out);
     // The world's answer to `advise`; may come late or never.
     void (*on_advice)(void *state, const struct rb_engine *e, const struct rb_advice *advice, struct rb_decisions *out);
 };
 
 const struct rb_policy *rb_policy_find(const char *name); // NULL: unknown
+// One that a job can have for itself: NULL also for those that live on lent GPUs.
+const struct rb_policy *rb_policy_find_alone(const char *name);
 extern const struct rb_policy *const rb_policies[];        // sorted by name, NULL-terminated
 
 #endif

@@ -68,6 +68,15 @@ static void let_policy_decide(struct rb_engine *e, int trial)
     carry_out(e, d);
 }
 
+void rb_engine_let_policy_share(struct rb_engine *e)
+{
+    if (!e->policy->on_lent || e->outcome != RB_JOB_RUNNING || e->stage < 0)
+        return;
+    struct rb_decisions *d = no_decisions(e);
+    e->policy->on_lent(e->policy_state, e, d);
+    carry_out(e, d);
+}
+
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event)
 {
     if (!event->advice || !e->policy->on_advice || e->outcome != RB_JOB_RUNNING || e->stage < 0)

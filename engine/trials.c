@@ -324,6 +324,15 @@ void rb_engine_lose_trials_on(struct rb_engine *e, int node)
     }
 }
 
+void rb_engine_clear_unusable(struct rb_engine *e, int node)
+{
+    const struct node *n = &e->nodes[node];
+    for (int gpu = 0; gpu < n->pub.gpus; gpu++) {
+        if ((n->pub.busy & ~n->pub.usable) >> gpu & 1 && e->trials[n->trial_on[gpu]].giving_way == GIVES_NO_WAY)
+            rb_engine_give_way(e, n->trial_on[gpu], GIVES_WAY_TO_RESIZE, "its GPUs are given to another job");
+    }
+}
+
 void rb_engine_resume_trials(struct rb_engine *e)
 {
     for (int i = 0; i < e->n_trials; i++) {

@@ -93,6 +93,9 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
     case RB_EVENT_FORECAST:
         rb_buf_printf(out, "a forecast for %d trials", e->advice->n_trials);
         break;
+    case RB_EVENT_LENT:
+        rb_buf_printf(out, "node %d: %d GPUs are lent to this job now", e->node, __builtin_popcountll(e->gpus));
+        break;
     case RB_EVENT_STOP:
         rb_buf_printf(out, "stop: %s", rb_stop_reason_name(e->reason));
         break;

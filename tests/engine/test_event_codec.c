@@ -45,6 +45,8 @@ static void every_kind_has_its_text(void **state)
         {{.kind = RB_EVENT_TIME, .time_us = INT64_MAX}, "{\"time_us\":9223372036854775807,\"event\":\"time\"}"},
         {{.kind = RB_EVENT_ADVICE, .stage = 2}, "{\"time_us\":0,\"event\":\"advice\",\"stage\":2}"},
         {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
+        {{.kind = RB_EVENT_LENT, .node = 2, .gpus = UINT64_C(1) << 63 | 5},
+         "{\"time_us\":0,\"event\":\"lent\",\"node\":2,\"gpus\":[0,2,63]}"},
         {{.kind = RB_EVENT_RESUME}, "{\"time_us\":0,\"event\":\"resume\"}"},
     };
     struct rb_buf text = RB_BUF_INIT;
