@@ -15,6 +15,7 @@
 #define RB_LIMIT_STAGES         64          // eta >= 2 and R/r <= 2^63 cannot give more
 #define RB_LIMIT_NODES          16384       // nodes ever requested in one run
 #define RB_LIMIT_GPUS_PER_NODE  64          // largest node sold has 16; bit masks are 64 wide
+#define RB_LIMIT_TRIALS_PER_GPU 10         // a GPU shared by more gives nobody enough; shares are counted in 2520ths of a GPU
 #define RB_LIMIT_PARAMETERS     256
 #define RB_LIMIT_INSTANCE_TYPES 256         // offers considered in one plan
 #define RB_LIMIT_LAYOUTS        256         // measured (gpus, nodes) points of one accelerator

@@ -71,11 +71,22 @@ static void leave(struct rb_places *p, int node)
         p->counts &= ~(UINT64_C(1) << (n_free - 1));
 }
 
+static void forget_shared(struct rb_places *p, int node)
+{
+    int kept = 0;
+    for (int i = 0; i < p->n_shared; i++) {
+        if (p->shared[i].node != node)
+            p->shared[kept++] = p->shared[i];
+    }
+    p->n_shared = kept;
+}
+
 void rb_places_finish(struct rb_places *p)
 {
     for (int i = 0; i <= RB_LIMIT_GPUS_PER_NODE; i++)
         free(p->sets[i]);
     free(p->nodes);
+    free(p->shared);
     *p = (struct rb_places){0};
 }
 
@@ -114,6 +125,7 @@ void rb_places_remove(struct rb_places *p, int node)
     if (node >= p->n_nodes || p->nodes[node].gpus == 0)
         return;
     leave(p, node);
+    forget_shared(p, node);
     p->nodes[node] = (struct rb_place_node){0};
     p->n_held--;
 }
@@ -203,6 +215,84 @@ bool rb_places_would_fit(const struct rb_places *p, int g, const struct rb_slot 
 bool rb_places_have_room(const struct rb_places *p)
 {
     return p->counts != 0;
+}
+
+// ---- GPUs that are shared
+
+static struct rb_shared_gpu *find_shared(const struct rb_places *p, int node, int gpu)
+{
+    for (int i = 0; i < p->n_shared; i++) {
+        if (p->shared[i].node == node && p->shared[i].gpu == gpu)
+            return &p->shared[i];
+    }
+    return NULL;
+}
+
+static bool comes_first(const struct rb_shared_gpu *a, const struct rb_shared_gpu *b)
+{
+    if (a->used != b->used)
+        return a->used > b->used;
+    return a->node != b->node ? a->node < b->node : a->gpu < b->gpu;
+}
+
+static struct rb_shared_gpu *with_room(const struct rb_places *p, int sharers)
+{
+    struct rb_shared_gpu *best = NULL;
+    for (int i = 0; i < p->n_shared; i++) {
+        struct rb_shared_gpu *s = &p->shared[i];
+        if (s->sharers == sharers && s->used < sharers && (!best || comes_first(s, best)))
+            best = s;
+    }
+    return best;
+}
+
+void rb_places_set_shared(struct rb_places *p, const struct rb_shared_gpu *gpu)
+{
+    assert(gpu->sharers > 1 && gpu->used > 0 && gpu->used <= gpu->sharers);
+    assert((p->nodes[gpu->node].free >> gpu->gpu & 1) == 0);
+    struct rb_shared_gpu *known = find_shared(p, gpu->node, gpu->gpu);
+    if (known) {
+        *known = *gpu;
+        return;
+    }
+    if (p->n_shared == p->shared_cap) {
+        p->shared_cap = p->shared_cap ? 2 * p->shared_cap : 16;
+        p->shared = rb_xrealloc(p->shared, (size_t)p->shared_cap, sizeof *p->shared);
+    }
+    p->shared[p->n_shared++] = *gpu;
+}
+
+bool rb_places_take_share(struct rb_places *p, int sharers, struct rb_slot *out_slot)
+{
+    int n_slots;
+    struct rb_shared_gpu *shared = sharers > 1 ? with_room(p, sharers) : NULL;
+    if (shared) {
+        shared->used++;
+        *out_slot = (struct rb_slot){.node = shared->node, .gpus = UINT64_C(1) << shared->gpu};
+        return true;
+    }
+    if (!rb_places_take(p, 1, out_slot, &n_slots))
+        return false;
+    if (sharers > 1)
+        rb_places_set_shared(
+            p, &(struct rb_shared_gpu){
+                   .node = out_slot->node, .gpu = __builtin_ctzll(out_slot->gpus), .sharers = sharers, .used = 1});
+    return true;
+}
+
+bool rb_places_would_fit_share(const struct rb_places *p, int sharers)
+{
+    return rb_places_have_room(p) || (sharers > 1 && with_room(p, sharers));
+}
+
+void rb_places_give_share(struct rb_places *p, const struct rb_slot *slot)
+{
+    struct rb_shared_gpu *shared = find_shared(p, slot->node, __builtin_ctzll(slot->gpus));
+    if (shared && --shared->used > 0)
+        return;
+    if (shared)
+        *shared = p->shared[--p->n_shared];
+    rb_places_give(p, slot->node, slot->gpus);
 }
 
 int rb_placement_capacity(int n_nodes, int gpus_per_node, int g)

@@ -1,4 +1,5 @@
-// The one placement rule: which GPUs of which nodes the next waiting trial gets. Source: design section 10.
+// The one placement rule: which GPUs of which nodes the next waiting trial gets. Source: design section 10. A GPU may be
+// shared by trials that have the same share of it: what sharing costs is measured for equals.
 // The nodes trials may be placed on (owned, ready, not leaving) are kept indexed by how many of their GPUs are free, so
 // that a placement costs the same on ten nodes and on ten thousand.
 #ifndef RB_ENGINE_PLACEMENT_H
@@ -14,6 +15,13 @@ struct rb_slot {
     uint64_t gpus;     // bit mask, lowest free bits first
 };
 
+// A GPU that several trials sit on, all with the same share of it.
+struct rb_shared_gpu {
+    int node, gpu;
+    int sharers;       // > 1: each has 1 / sharers of the GPU
+    int used;          // places taken, 1..sharers
+};
+
 // Zero-initialised is valid and holds no node. Members are placement.c's own.
 struct rb_places {
     struct rb_place_node {
@@ -25,6 +33,8 @@ struct rb_places {
     int gpus_per_node; // of the nodes held; they are all alike
     uint64_t counts;   // bit c - 1: some node has exactly c GPUs free
     struct rb_place_set *sets[RB_LIMIT_GPUS_PER_NODE + 1]; // the nodes with exactly c GPUs free; NULL: never had any
+    struct rb_shared_gpu *shared;                          // of nodes held, in no order, [n_shared]
+    int n_shared, shared_cap;
 };
 
 void rb_places_finish(struct rb_places *p);
@@ -41,6 +51,15 @@ bool rb_places_take(struct rb_places *p, int g, struct rb_slot *out_slots, int *
 // Would g GPUs fit if those of `given` were free again?
 bool rb_places_would_fit(const struct rb_places *p, int g, const struct rb_slot *given, int n_given);
 bool rb_places_have_room(const struct rb_places *p); // is any GPU free?
+
+// One place of a GPU that `sharers` trials may sit on: of those shared so already the fullest with room (ties: lowest
+// node, then GPU), else of a free GPU, chosen as for g = 1. sharers 1: a GPU of its own.
+bool rb_places_take_share(struct rb_places *p, int sharers, struct rb_slot *out_slot);
+bool rb_places_would_fit_share(const struct rb_places *p, int sharers);
+// The place is free again; the GPU too, when it was the last. No-op if the node is not held.
+void rb_places_give_share(struct rb_places *p, const struct rb_slot *slot);
+// A GPU of a held node that is not free is shared so. For who keeps the books of nodes that come and go.
+void rb_places_set_shared(struct rb_places *p, const struct rb_shared_gpu *gpu);
 
 // How many trials of g GPUs run at once on n nodes of G GPUs.
 int rb_placement_capacity(int n_nodes, int gpus_per_node, int g);

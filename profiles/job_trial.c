@@ -104,7 +104,7 @@ static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct
     if (!rb_keys_begin(&m, node, keys, err) || !read_gpu_bounds(&m, arena, t, err))
         return false;
     const struct rb_node *share = rb_map_get(&m, "share");
-    return !share || read_sizes(share, RB_LIMIT_GPUS_PER_NODE, arena, &t->shares, &t->n_shares, err);
+    return !share || read_sizes(share, RB_LIMIT_TRIALS_PER_GPU, arena, &t->shares, &t->n_shares, err);
 }
 
 static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, struct rb_err *err)

@@ -77,6 +77,37 @@ static void trials_go_where_they_fit_best(void **state)
     }
 }
 
+static void equal_shares_fill_one_gpu_before_the_next(void **state)
+{
+    (void)state;
+    struct rb_places places = {0};
+    struct rb_slot slots[6], whole;
+    int n_slots;
+    free_nodes(2, 2, &places);
+    static const struct {
+        int sharers, node;
+        uint64_t gpus;
+    } taken[] = {{2, 0, 1}, {2, 0, 1}, {3, 0, 2}, {2, 1, 1}, {3, 0, 2}, {1, 1, 2}};
+    for (size_t i = 0; i < N_OF(taken); i++) {
+        assert_true(rb_places_take_share(&places, taken[i].sharers, &slots[i]));
+        assert_int_equal(slots[i].node, taken[i].node);
+        assert_int_equal(slots[i].gpus, taken[i].gpus);
+    }
+    assert_false(rb_places_take(&places, 1, &whole, &n_slots));
+    assert_false(rb_places_would_fit_share(&places, 4)); // room for one of two and one of three alone
+    assert_true(rb_places_would_fit_share(&places, 3));
+    rb_places_give_share(&places, &slots[0]);
+    assert_false(rb_places_have_room(&places)); // the other half is still taken
+    rb_places_give_share(&places, &slots[1]);
+    assert_true(rb_places_take(&places, 1, &whole, &n_slots)); // free as a whole again
+    assert_int_equal(whole.node, 0);
+    assert_int_equal(whole.gpus, 1);
+    rb_places_remove(&places, 1);
+    rb_places_give_share(&places, &slots[3]); // of a node that has left: nothing happens
+    assert_false(rb_places_would_fit_share(&places, 2));
+    rb_places_finish(&places);
+}
+
 static void nodes_of_64_gpus_work(void **state)
 {
     (void)state;
@@ -255,9 +286,9 @@ static void the_index_follows_the_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_go_where_they_fit_best), cmocka_unit_test(nodes_of_64_gpus_work),
-        cmocka_unit_test(survivors_are_packed),          cmocka_unit_test(capacity_is_reached_exactly),
-        cmocka_unit_test(the_index_follows_the_rule),
+        cmocka_unit_test(trials_go_where_they_fit_best), cmocka_unit_test(equal_shares_fill_one_gpu_before_the_next),
+        cmocka_unit_test(nodes_of_64_gpus_work),         cmocka_unit_test(survivors_are_packed),
+        cmocka_unit_test(capacity_is_reached_exactly),   cmocka_unit_test(the_index_follows_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,88 @@
+// A packing held against the words of the problem, instant by instant.
+#include "engine/packing/list.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+static bool check_slots(const struct rb_pack_group *g, const struct rb_packing *p, int trial, struct rb_err *err)
+{
+    const struct rb_packed *t = &p->trials[trial];
+    const struct rb_width *w = &g->widths[t->width];
+    int gpus = 0;
+    for (int i = 0; i < t->n_slots; i++) {
+        const struct rb_slot *slot = &p->slots[t->first_slot + i];
+        if (slot->node < 0 || slot->node >= g->n_nodes || (slot->gpus & ~rb_gpu_mask(g->node_gpus)))
+            return rb_err_set(err, RB_ERR_INVALID, "trial %d: a place that is not there", trial);
+        if (t->n_slots > 1 && slot->gpus != rb_gpu_mask(g->node_gpus))
+            return rb_err_set(err, RB_ERR_INVALID, "trial %d: a gang that does not hold node %d whole", trial,
+                              slot->node);
+        gpus += __builtin_popcountll(slot->gpus);
+    }
+    if ((int64_t)gpus * RB_PACK_PARTS != rb_pack_parts(g, t->width) * w->sharers)
+        return rb_err_set(err, RB_ERR_INVALID, "trial %d: holds %d GPUs", trial, gpus);
+    return true;
+}
+
+static bool check_trial(const struct rb_pack_group *g, const struct rb_packing *p, int trial, struct rb_err *err)
+{
+    const struct rb_packed *t = &p->trials[trial];
+    if (t->width < 0 || t->width >= g->n_widths || rb_pack_height_us(g, trial, t->width) == RB_PACK_NEVER)
+        return rb_err_set(err, RB_ERR_INVALID, "trial %d: a width it cannot take", trial);
+    if (t->start_us < 0 || t->end_us - t->start_us != rb_pack_height_us(g, trial, t->width) ||
+        t->end_us > p->makespan_us)
+        return rb_err_set(err, RB_ERR_INVALID, "trial %d: it does not train for as long as it takes", trial);
+    return check_slots(g, p, trial, err);
+}
+
+static bool on_gpu(const struct rb_packing *p, int trial, int node, int gpu, int64_t now_us)
+{
+    const struct rb_packed *t = &p->trials[trial];
+    if (now_us < t->start_us || now_us >= t->end_us)
+        return false;
+    for (int i = 0; i < t->n_slots; i++) {
+        const struct rb_slot *slot = &p->slots[t->first_slot + i];
+        if (slot->node == node && (slot->gpus >> gpu & 1))
+            return true;
+    }
+    return false;
+}
+
+// What holds when a trial starts holds until the next one does.
+static bool check_gpu(const struct rb_pack_group *g, const struct rb_packing *p, int node, int gpu, int64_t now_us,
+                      struct rb_err *err)
+{
+    int n = 0, sharers = 0;
+    for (int i = 0; i < g->n_trials; i++) {
+        if (!on_gpu(p, i, node, gpu, now_us))
+            continue;
+        const int own = g->widths[p->trials[i].width].sharers;
+        if (n > 0 && own != sharers)
+            return rb_err_set(err, RB_ERR_INVALID, "node %d: GPU %d is shared by unequal trials", node, gpu);
+        sharers = own;
+        if (++n > sharers)
+            return rb_err_set(err, RB_ERR_INVALID, "node %d: GPU %d has more than %d trials", node, gpu, sharers);
+    }
+    return true;
+}
+
+bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err)
+{
+    if (p->n_trials != g->n_trials)
+        return rb_err_set(err, RB_ERR_INVALID, "%d trials of %d", p->n_trials, g->n_trials);
+    for (int i = 0; i < g->n_trials; i++) {
+        if (!check_trial(g, p, i, err))
+            return false;
+    }
+    for (int i = 0; i < g->n_trials; i++) {
+        const struct rb_packed *t = &p->trials[i];
+        for (int s = 0; s < t->n_slots; s++) {
+            const struct rb_slot *slot = &p->slots[t->first_slot + s];
+            for (int gpu = 0; gpu < g->node_gpus; gpu++) {
+                if ((slot->gpus >> gpu & 1) && !check_gpu(g, p, slot->node, gpu, t->start_us, err))
+                    return false;
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,50 @@
+// A group of trials to be packed: strips (GPUs), malleable rectangles (trials), and what no packing can beat.
+// A trial takes one of a list of widths, shares of a GPU or whole GPUs, and how long it takes at each stands in a table:
+// measured, remaining time, whatever it costs to get there included. Nothing is assumed of the table but that it is true.
+// Source: Fluid (MLSys'21) sections 3 and 4; lower bound by allotments: Turek, Wolf, Yu (SPAA'92), Ludwig, Tiwari (SODA'94).
+#ifndef RB_ENGINE_PACKING_GROUP_H
+#define RB_ENGINE_PACKING_GROUP_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rb_width {
+    int gpus;    // 1 where it is shared
+    int sharers; // trials that sit on the GPU together, itself included; 1: alone
+};
+
+#define RB_PACK_MOST_WIDTHS 64    // sets of widths are bits of a word
+#define RB_PACK_NEVER INT64_MAX // a height: this trial cannot take this width
+
+struct rb_pack_group {
+    int n_trials;
+    const struct rb_width *widths; // narrowest first, [n_widths]; the single GPU, if it is among them, tells sizes apart
+    int n_widths;
+    const int64_t *height_us;      // [n_trials * n_widths], > 0, or RB_PACK_NEVER
+    int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes
+};
+
+// Widths ascending and known, heights positive, every trial can run somewhere, and no area overflows.
+bool rb_pack_group_check(const struct rb_pack_group *g, struct rb_err *err);
+
+int64_t rb_pack_height_us(const struct rb_pack_group *g, int trial, int width);
+int rb_pack_n_gpus(const struct rb_pack_group *g);
+bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes at all
+
+// GPUs are counted in parts, so that a share of one is a whole number.
+#define RB_PACK_PARTS 2520 // least common multiple of 1..RB_LIMIT_TRIALS_PER_GPU
+int64_t rb_pack_parts(const struct rb_pack_group *g, int width); // that one trial holds; whole nodes beyond one node
+
+// No packing ends sooner.
+//   simple: max(total of the least areas / GPUs, longest of the least heights), as in Fluid's analysis
+//   allotment: the least, over all choices of a width for each trial, of max(their areas / GPUs, longest): at least `simple`.
+// out_widths [n_trials], may be NULL: a choice that attains it. allowed [n_widths], NULL: all widths.
+int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g);
+int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *allowed, int *out_widths);
+
+// The width of least area (ties: narrowest) with which the trial ends within limit_us; -1: none.
+int rb_pack_least_area(const struct rb_pack_group *g, int trial, int64_t limit_us, const bool *allowed);
+
+#endif

@@ -1,0 +1,184 @@
+#include "engine/packing/list.h"
+
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rb_packing_finish(struct rb_packing *p)
+{
+    free(p->trials);
+    free(p->slots);
+    *p = (struct rb_packing){0};
+}
+
+void rb_lister_finish(struct rb_lister *l)
+{
+    rb_places_finish(&l->places);
+    rb_packing_finish(&l->scratch);
+    free(l->rank);
+    free(l->next);
+    free(l->head);
+    free(l->tail);
+    free(l->ends);
+    *l = (struct rb_lister){0};
+}
+
+static void reserve(struct rb_lister *l, int n_trials, int n_widths)
+{
+    if (n_trials > l->trials_cap) {
+        l->trials_cap = n_trials;
+        l->rank = rb_xrealloc(l->rank, (size_t)n_trials, sizeof *l->rank);
+        l->next = rb_xrealloc(l->next, (size_t)n_trials, sizeof *l->next);
+        l->ends = rb_xrealloc(l->ends, (size_t)n_trials, sizeof *l->ends);
+    }
+    if (n_widths > l->widths_cap) {
+        l->widths_cap = n_widths;
+        l->head = rb_xrealloc(l->head, (size_t)n_widths, sizeof *l->head);
+        l->tail = rb_xrealloc(l->tail, (size_t)n_widths, sizeof *l->tail);
+    }
+}
+
+static void empty(struct rb_packing *p, int n_trials)
+{
+    if (n_trials > p->n_trials)
+        p->trials = rb_xrealloc(p->trials, (size_t)n_trials, sizeof *p->trials);
+    p->n_trials = n_trials;
+    p->n_slots = 0;
+    p->makespan_us = 0;
+}
+
+// ---- who waits: per width in the list's order, since trials of one width fit alike
+
+static void wait_in_order(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order)
+{
+    for (int w = 0; w < g->n_widths; w++)
+        l->head[w] = l->tail[w] = -1;
+    for (int i = 0; i < g->n_trials; i++) {
+        const int trial = order[i], w = widths[trial];
+        l->rank[trial] = i;
+        l->next[trial] = -1;
+        if (l->tail[w] >= 0)
+            l->next[l->tail[w]] = trial;
+        else
+            l->head[w] = trial;
+        l->tail[w] = trial;
+    }
+}
+
+// Among the widths not yet refused at this instant, the one whose first trial is furthest ahead; -1: none.
+static int first_width(const struct rb_lister *l, int n_widths, uint64_t refused)
+{
+    int best = -1;
+    for (int w = 0; w < n_widths; w++) {
+        if (l->head[w] >= 0 && !(refused >> w & 1) && (best < 0 || l->rank[l->head[w]] < l->rank[l->head[best]]))
+            best = w;
+    }
+    return best;
+}
+
+// ---- who runs: a heap by end, ties by trial
+
+static bool ends_before(const struct rb_packing *p, int a, int b)
+{
+    const int64_t a_us = p->trials[a].end_us, b_us = p->trials[b].end_us;
+    return a_us != b_us ? a_us < b_us : a < b;
+}
+
+static void push_end(struct rb_lister *l, const struct rb_packing *p, int trial)
+{
+    int at = l->n_ends++;
+    for (; at > 0 && ends_before(p, trial, l->ends[(at - 1) / 2]); at = (at - 1) / 2)
+        l->ends[at] = l->ends[(at - 1) / 2];
+    l->ends[at] = trial;
+}
+
+static int pop_end(struct rb_lister *l, const struct rb_packing *p)
+{
+    const int first = l->ends[0], last = l->ends[--l->n_ends];
+    int at = 0;
+    for (int child = 1; child < l->n_ends; child = 2 * at + 1) {
+        if (child + 1 < l->n_ends && ends_before(p, l->ends[child + 1], l->ends[child]))
+            child++;
+        if (ends_before(p, last, l->ends[child]))
+            break;
+        l->ends[at] = l->ends[child];
+        at = child;
+    }
+    l->ends[at] = last;
+    return first;
+}
+
+// ---- starting and ending
+
+static bool take(struct rb_lister *l, const struct rb_pack_group *g, int width, struct rb_packing *p, int *out_n)
+{
+    const struct rb_width *w = &g->widths[width];
+    if (p->n_slots + g->n_nodes > p->slots_cap) {
+        p->slots_cap = 2 * p->slots_cap + g->n_nodes + 16;
+        p->slots = rb_xrealloc(p->slots, (size_t)p->slots_cap, sizeof *p->slots);
+    }
+    struct rb_slot *slots = p->slots + p->n_slots;
+    *out_n = 1;
+    return w->sharers > 1 ? rb_places_take_share(&l->places, w->sharers, slots)
+                          : rb_places_take(&l->places, w->gpus, slots, out_n);
+}
+
+static void give(struct rb_lister *l, const struct rb_pack_group *g, const struct rb_packing *p, int trial)
+{
+    const struct rb_packed *t = &p->trials[trial];
+    for (int i = 0; i < t->n_slots; i++) {
+        const struct rb_slot *slot = &p->slots[t->first_slot + i];
+        if (g->widths[t->width].sharers > 1)
+            rb_places_give_share(&l->places, slot);
+        else
+            rb_places_give(&l->places, slot->node, slot->gpus);
+    }
+}
+
+static void start_fitting(struct rb_lister *l, const struct rb_pack_group *g, enum rb_list_rule rule, int64_t now_us,
+                          struct rb_packing *p)
+{
+    uint64_t refused = 0;
+    for (int w, n_slots; (w = first_width(l, g->n_widths, refused)) >= 0;) {
+        if (!take(l, g, w, p, &n_slots)) {
+            if (rule == RB_LIST_IN_TURN)
+                return;
+            refused |= UINT64_C(1) << w;
+            continue;
+        }
+        const int trial = l->head[w];
+        l->head[w] = l->next[trial];
+        p->trials[trial] = (struct rb_packed){.width = w,
+                                              .start_us = now_us,
+                                              .end_us = now_us + rb_pack_height_us(g, trial, w),
+                                              .first_slot = p->n_slots,
+                                              .n_slots = n_slots};
+        p->n_slots += n_slots;
+        push_end(l, p, trial);
+    }
+}
+
+int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
+                     enum rb_list_rule rule, struct rb_packing *out)
+{
+    struct rb_packing *p = out ? out : &l->scratch;
+    int64_t now_us = 0;
+    reserve(l, g->n_trials, g->n_widths);
+    empty(p, g->n_trials);
+    rb_places_clear(&l->places);
+    for (int i = 0; i < g->n_nodes; i++)
+        rb_places_set(&l->places, i, g->node_gpus, rb_gpu_mask(g->node_gpus));
+    wait_in_order(l, g, widths, order);
+    l->n_ends = 0;
+    start_fitting(l, g, rule, now_us, p);
+    while (l->n_ends > 0) {
+        const int trial = pop_end(l, p);
+        now_us = p->trials[trial].end_us;
+        give(l, g, p, trial);
+        if (l->n_ends == 0 || p->trials[l->ends[0]].end_us > now_us)
+            start_fitting(l, g, rule, now_us, p);
+    }
+    return p->makespan_us = now_us;
+}

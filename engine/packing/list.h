@@ -1,0 +1,50 @@
+// List scheduling of a group whose trials have their widths: who is first in the list and fits, starts. Where trials go is
+// engine/placement.h's rule, so a packing is one that the engine can carry out.
+#ifndef RB_ENGINE_PACKING_LIST_H
+#define RB_ENGINE_PACKING_LIST_H
+
+#include "engine/packing/group.h"
+#include "engine/placement.h"
+
+struct rb_packed {
+    int width;               // index into the group's widths
+    int64_t start_us, end_us;
+    int first_slot, n_slots; // in rb_packing.slots; a shared GPU is in those of several trials
+};
+
+// Zero-initialised is valid and empty.
+struct rb_packing {
+    int64_t makespan_us;
+    struct rb_packed *trials; // [n_trials]
+    int n_trials;
+    struct rb_slot *slots;
+    int n_slots, slots_cap;
+};
+void rb_packing_finish(struct rb_packing *p);
+
+enum rb_list_rule {
+    RB_LIST_GREEDY,  // whoever is first among those that fit
+    RB_LIST_IN_TURN, // nobody before all ahead in the list have started
+};
+
+// Work space, reused from one list to the next. Zero-initialised is valid.
+struct rb_lister {
+    struct rb_places places;
+    struct rb_packing scratch;
+    int *rank, *next, *head, *tail;   // of trials, and by width
+    int *ends;                        // heap of running trials by end
+    int n_ends;
+    int trials_cap, widths_cap;
+};
+void rb_lister_finish(struct rb_lister *l);
+
+// widths [n_trials]: one that each trial can take. order [n_trials]: a permutation. Returns the makespan; out NULL: nothing else
+// is wanted.
+int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
+                     enum rb_list_rule rule, struct rb_packing *out);
+
+// Is every trial in it once, in a width it can take, for as long as that takes, within its nodes, and no GPU in two trials'
+// hands at once beyond what they share? The words of the problem, not of the algorithm: for tests and studies.
+bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err);
+
+#endif

@@ -1,0 +1,80 @@
+#include "engine/packing/pack.h"
+
+#include "base/arena.h"
+#include "engine/packing/certificate.h"
+#include "engine/packing/exact.h"
+#include "engine/packing/improve.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rb_pack_options rb_pack_defaults(void)
+{
+    return (struct rb_pack_options){.most_branches = 50000, .most_placements = 100000};
+}
+
+void rb_pack_answer_finish(struct rb_pack_answer *a)
+{
+    rb_packing_finish(&a->packing);
+}
+
+// An order found by the exact search becomes a list on nodes, if it is as short there.
+static void take_exact(struct rb_lister *l, const struct rb_pack_group *g, const struct rb_exact *exact,
+                       struct rb_best_list *best)
+{
+    for (int rule = RB_LIST_GREEDY; rule <= RB_LIST_IN_TURN; rule++) {
+        const int64_t makespan_us = rb_pack_list(l, g, exact->widths, exact->order, (enum rb_list_rule)rule, NULL);
+        if (makespan_us >= best->makespan_us)
+            continue;
+        best->makespan_us = makespan_us;
+        best->rule = (enum rb_list_rule)rule;
+        memcpy(best->widths, exact->widths, (size_t)g->n_trials * sizeof *best->widths);
+        memcpy(best->order, exact->order, (size_t)g->n_trials * sizeof *best->order);
+    }
+}
+
+static void search_exactly(struct rb_lister *l, const struct rb_pack_group *g, int64_t most_branches,
+                           struct rb_best_list *best, struct rb_pack_answer *out)
+{
+    struct rb_exact exact;
+    if (best->makespan_us <= out->bound_us ||
+        !rb_pack_exact(g, best->makespan_us, out->bound_us, most_branches, &exact))
+        return;
+    out->n_branches = exact.n_explored;
+    if (exact.complete && exact.best_us > out->bound_us)
+        out->bound_us = exact.best_us;
+    if (exact.improved)
+        take_exact(l, g, &exact, best);
+}
+
+void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *options, struct rb_pack_answer *out)
+{
+    struct rb_certificate certificate;
+    RB_AUTO(rb_lister_finish) struct rb_lister lister = {0};
+    *out = (struct rb_pack_answer){.simple_bound_us = rb_pack_simple_bound_us(g),
+                                   .bound_us = rb_pack_allotment_bound_us(g, NULL, NULL)};
+    rb_certificate_make(g, &certificate);
+    out->certified_us = certificate.within_us;
+    out->certificate = certificate.how;
+    struct rb_best_list best = {.rule = certificate.rule, .widths = certificate.widths, .order = certificate.order};
+    best.makespan_us = rb_pack_list(&lister, g, best.widths, best.order, best.rule, NULL);
+    assert(best.makespan_us <= certificate.within_us);
+    rb_pack_improve(&lister, g, out->bound_us, options->most_placements, &best);
+    if (options->most_branches > 0)
+        search_exactly(&lister, g, options->most_branches, &best, out);
+    rb_pack_list(&lister, g, best.widths, best.order, best.rule, &out->packing);
+    out->optimal = out->packing.makespan_us == out->bound_us;
+    rb_certificate_finish(&certificate);
+}
+
+double rb_pack_proved_ratio(const struct rb_pack_answer *a)
+{
+    return a->certificate ? (double)a->certified_us / (double)a->bound_us : INFINITY;
+}
+
+double rb_pack_reached_ratio(const struct rb_pack_answer *a)
+{
+    return (double)a->packing.makespan_us / (double)a->bound_us;
+}
