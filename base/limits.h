@@ -19,6 +19,7 @@
 #define RB_LIMIT_PARAMETERS     256
 #define RB_LIMIT_INSTANCE_TYPES 256         // offers considered in one plan
 #define RB_LIMIT_LAYOUTS        256         // measured (gpus, nodes) points of one accelerator
+#define RB_LIMIT_THROUGHPUT_SAMPLES 512    // placements and batches one run learns from; each new one is a fit of all
 #define RB_LIMIT_METRIC_LINE    65536       // a longer line from a node is cut: it is untrusted bytes
 #define RB_LIMIT_HTTP_BYTES     (64 << 20)  // a cloud's answer; one page of 1000 instances is 4 MiB
 #define RB_LIMIT_XML_DEPTH      64

@@ -24,9 +24,14 @@ double rb_throughput_iter_s(const struct rb_throughput *t, int nodes, int gpus, 
 struct rb_throughput_sample {
     int nodes, gpus;
     double local_batch;
-    double step_s;  // whole iteration
-    double sync_s;  // of which synchronisation; step_s - sync_s is the gradient time
+    double step_s;     // whole optimiser step
+    double sync_s;     // of which synchronisation; the rest is gradient time
+    int accumulation;  // extra gradients in the step
+    bool sync_unknown; // sync_s was not measured: of the step only the whole is known (on one GPU: all of it is gradient)
 };
+
+// Plausible at all? What training scripts report is untrusted.
+bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s);
 
 // Fit by bounded minimisation of the log errors (RMSLE of gradient time plus RMSLE of step time, priors as published),
 // several starts, deterministic. Needs at least one sample. out_error: mean |relative error| of step time.

@@ -15,6 +15,13 @@
 #define MAX_SAMPLE_S   1e7  // a step longer than four months is a mistake in the file
 #define N_STARTS       5
 
+bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s)
+{
+    return s->nodes >= 1 && s->gpus >= s->nodes && s->local_batch > 0 && isfinite(s->local_batch) &&
+           s->accumulation >= 0 && s->step_s > 0 && s->step_s <= MAX_SAMPLE_S &&
+           (s->sync_unknown || (s->sync_s >= 0 && s->sync_s < s->step_s));
+}
+
 static bool check_samples(const struct rb_throughput_sample *samples, int n, struct rb_err *err)
 {
     if (n < 1) {
@@ -22,20 +29,28 @@ static bool check_samples(const struct rb_throughput_sample *samples, int n, str
     }
     for (int i = 0; i < n; i++) {
         const struct rb_throughput_sample *s = &samples[i];
-        if (s->nodes < 1 || s->gpus < s->nodes || !(s->local_batch > 0) || !isfinite(s->local_batch)) {
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "throughput sample %d: expected nodes >= 1, gpus >= nodes and a positive batch, got "
-                              "%d nodes, %d GPUs, batch %g",
-                              i + 1, s->nodes, s->gpus, s->local_batch);
-        }
-        if (!(s->sync_s >= 0) || !(s->step_s > s->sync_s) || !(s->step_s <= MAX_SAMPLE_S)) {
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "throughput sample %d: expected 0 <= sync time < step time <= %g s, got sync %g s, step "
-                              "%g s",
-                              i + 1, MAX_SAMPLE_S, s->sync_s, s->step_s);
+        if (!rb_throughput_sample_is_valid(s)) {
+            return rb_err_set(
+                err, RB_ERR_INVALID,
+                "throughput sample %d: expected nodes >= 1, gpus >= nodes, a positive batch, accumulation "
+                ">= 0 and 0 <= sync time < step time <= %g s; got %d nodes, %d GPUs, batch %g, "
+                "accumulation %d, sync %g s, step %g s",
+                i + 1, MAX_SAMPLE_S, s->nodes, s->gpus, s->local_batch, s->accumulation, s->sync_s, s->step_s);
         }
     }
     return true;
+}
+
+// Of one gradient; where the synchronisation was not measured on several GPUs: a guess to start from.
+static double grad_s_of(const struct rb_throughput_sample *s)
+{
+    const double sync_s = !s->sync_unknown ? s->sync_s : s->gpus > 1 ? s->step_s / 4 : 0;
+    return (s->step_s - sync_s) / (s->accumulation + 1);
+}
+
+static bool knows_grad(const struct rb_throughput_sample *s)
+{
+    return !s->sync_unknown || s->gpus == 1;
 }
 
 // What the samples can tell apart.
@@ -51,7 +66,7 @@ static struct coverage look_at(const struct rb_throughput_sample *samples, int n
     int n_sync[2] = {0, 0};
     for (int i = 0; i < n; i++) {
         const struct rb_throughput_sample *s = &samples[i];
-        const double grad_s = s->step_s - s->sync_s;
+        const double grad_s = grad_s_of(s);
         const bool over_nodes = s->nodes > 1;
         c.several_batches |= fabs(s->local_batch - samples[0].local_batch) > 0;
         c.several_nodes |= over_nodes;
@@ -60,7 +75,7 @@ static struct coverage look_at(const struct rb_throughput_sample *samples, int n
         c.mean_grad_s += grad_s / n;
         c.mean_grad_s_per_sample += grad_s / s->local_batch / n;
         if (s->gpus > 1) {
-            c.mean_sync_s[over_nodes] += s->sync_s;
+            c.mean_sync_s[over_nodes] += s->step_s - (s->accumulation + 1) * grad_s;
             n_sync[over_nodes]++;
         }
     }
@@ -120,7 +135,9 @@ static struct rb_fit_point *read_points(const struct rb_throughput_sample *sampl
                                           .sync = s->gpus == 1   ? -1
                                                   : s->nodes > 1 ? RB_ALPHA_N
                                                                  : RB_ALPHA_R,
-                                          .log_grad_s = log(s->step_s - s->sync_s),
+                                          .accumulation = s->accumulation,
+                                          .grad_known = knows_grad(s),
+                                          .log_grad_s = log(grad_s_of(s)),
                                           .log_step_s = log(s->step_s)};
     }
     return points;
@@ -162,7 +179,7 @@ static double mean_relative_error(const struct rb_throughput *t, const struct rb
     double sum = 0;
     for (int i = 0; i < n; i++) {
         const struct rb_throughput_sample *s = &samples[i];
-        sum += fabs(rb_throughput_iter_s(t, s->nodes, s->gpus, s->local_batch, 0) / s->step_s - 1);
+        sum += fabs(rb_throughput_iter_s(t, s->nodes, s->gpus, s->local_batch, s->accumulation) / s->step_s - 1);
     }
     return sum / n;
 }
@@ -176,6 +193,9 @@ bool rb_throughput_fit(const struct rb_throughput_sample *samples, int n, struct
     const struct coverage c = look_at(samples, n);
     struct rb_fit_point *points = read_points(samples, n);
     struct search s = {.problem = {.points = points, .n = n}};
+    for (int i = 0; i < n; i++) {
+        s.problem.n_grads += points[i].grad_known;
+    }
     fix_unmeasured(&s, &c);
     double theta[RB_N_FIT_PARAMS] = {0};
     minimise(&s, &c, theta);

@@ -45,32 +45,50 @@ static void add_square(struct squares *s, double residual, const double by[N], c
     }
 }
 
+// log of the gamma-norm of gradient and synchronisation time, and how it changes with the parameters.
+static double log_last_s(const double theta[N], const double derivative[N], const struct rb_fit_point *at,
+                         double log_grad, double by[N])
+{
+    const int alpha = at->sync, beta = alpha + 1;
+    const double sync_s = theta[alpha] + theta[beta] * at->extra_gpus, log_sync = log(sync_s), gamma = theta[RB_GAMMA];
+    const double odds = exp(gamma * (log_sync - log_grad)); // may be 0 or infinite: one of the two hides the other
+    const double grad_share = 1 / (1 + odds), sync_share = 1 - grad_share;
+    const double log_last = odds < 1 ? log_grad + log1p(odds) / gamma : log_sync + log1p(1 / odds) / gamma;
+    by[RB_ALPHA_C] *= grad_share;
+    by[RB_BETA_C] *= grad_share;
+    by[alpha] = derivative[alpha] * sync_share / sync_s;
+    by[beta] = derivative[beta] * sync_share * at->extra_gpus / sync_s;
+    by[RB_GAMMA] = derivative[RB_GAMMA] * (grad_share * log_grad + sync_share * log_sync - log_last) / gamma;
+    return log_last;
+}
+
 // The log errors of one sample's gradient time and step time. derivative: of the parameters by their coordinates.
 static void add_errors(const double theta[N], const double derivative[N], const struct rb_fit_point *at,
                        struct squares *grad, struct squares *step)
 {
     const double grad_s = theta[RB_ALPHA_C] + theta[RB_BETA_C] * at->local_batch, log_grad = log(grad_s);
-    double by[N];
-    by[RB_ALPHA_C] = derivative[RB_ALPHA_C] / grad_s;
-    by[RB_BETA_C] = derivative[RB_BETA_C] * at->local_batch / grad_s;
-    const int alone[] = {RB_ALPHA_C, RB_BETA_C};
-    add_square(grad, log_grad - at->log_grad_s, by, alone, 2);
-    if (at->sync < 0) {
-        add_square(step, log_grad - at->log_step_s, by, alone, 2);
-        return;
+    const double by_alpha = derivative[RB_ALPHA_C] / grad_s, by_beta = derivative[RB_BETA_C] * at->local_batch / grad_s;
+    double by[N], log_step = log_grad;
+    by[RB_ALPHA_C] = by_alpha;
+    by[RB_BETA_C] = by_beta;
+    int params[] = {RB_ALPHA_C, RB_BETA_C, at->sync, at->sync + 1, RB_GAMMA};
+    if (at->grad_known) {
+        add_square(grad, log_grad - at->log_grad_s, by, params, 2);
     }
-    const int alpha = at->sync, beta = alpha + 1;
-    const double sync_s = theta[alpha] + theta[beta] * at->extra_gpus, log_sync = log(sync_s), gamma = theta[RB_GAMMA];
-    const double odds = exp(gamma * (log_sync - log_grad)); // may be 0 or infinite: one of the two hides the other
-    const double grad_share = 1 / (1 + odds), sync_share = 1 - grad_share;
-    const double log_iter = odds < 1 ? log_grad + log1p(odds) / gamma : log_sync + log1p(1 / odds) / gamma;
-    by[RB_ALPHA_C] *= grad_share;
-    by[RB_BETA_C] *= grad_share;
-    by[alpha] = derivative[alpha] * sync_share / sync_s;
-    by[beta] = derivative[beta] * sync_share * at->extra_gpus / sync_s;
-    by[RB_GAMMA] = derivative[RB_GAMMA] * (grad_share * log_grad + sync_share * log_sync - log_iter) / gamma;
-    const int all[] = {RB_ALPHA_C, RB_BETA_C, alpha, beta, RB_GAMMA};
-    add_square(step, log_iter - at->log_step_s, by, all, 5);
+    if (at->sync >= 0) {
+        log_step = log_last_s(theta, derivative, at, log_grad, by);
+    }
+    const int n_params = at->sync >= 0 ? 5 : 2;
+    if (at->accumulation > 0) {
+        const double last_s = exp(log_step), step_s = at->accumulation * grad_s + last_s, last_share = last_s / step_s;
+        for (int i = 0; i < n_params; i++) {
+            by[params[i]] *= last_share;
+        }
+        by[RB_ALPHA_C] += (1 - last_share) * by_alpha;
+        by[RB_BETA_C] += (1 - last_share) * by_beta;
+        log_step = log(step_s);
+    }
+    add_square(step, log_step - at->log_step_s, by, params, n_params);
 }
 
 // The priors are squares already.
@@ -97,6 +115,16 @@ static void add_weighted(struct place *to, const struct rb_fit_problem *p, const
         for (int k = 0; k <= i; k++) {
             to->curvature[i][k] += weight * s->curvature[row][p->free_params[k]];
         }
+    }
+}
+
+// Their root mean square, by the parabola that touches it from above.
+static void add_root(struct place *to, const struct rb_fit_problem *p, const struct squares *s, int n, double smoothing)
+{
+    if (n > 0) {
+        const double rms = sqrt(s->sum / n + smoothing * smoothing);
+        to->value += rms;
+        add_weighted(to, p, s, 1 / (2 * n * rms));
     }
 }
 
@@ -133,12 +161,10 @@ static struct place look(const struct rb_fit_problem *p, const double x[N], doub
         add_errors(theta, derivative, &p->points[i], &grad, &step);
     }
     add_priors(theta, derivative, &priors);
-    const double grad_rms = sqrt(grad.sum / p->n + smoothing * smoothing);
-    const double step_rms = sqrt(step.sum / p->n + smoothing * smoothing);
-    struct place place = {.value = grad_rms + step_rms + priors.sum};
-    add_weighted(&place, p, &grad, 1 / (2 * p->n * grad_rms));
-    add_weighted(&place, p, &step, 1 / (2 * p->n * step_rms));
+    struct place place = {.value = priors.sum};
     add_weighted(&place, p, &priors, 1);
+    add_root(&place, p, &grad, p->n_grads, smoothing);
+    add_root(&place, p, &step, p->n, smoothing);
     return place;
 }
 

@@ -1,6 +1,6 @@
 // The published objective of a throughput fit, and the descent that minimises it from one start. Only throughput_fit.c
 // includes this.
-//   RMS(log T_grad / measured) + RMS(log T_iter / measured)
+//   RMS(log T_grad / measured) + RMS(log T_iter / measured), each over the samples that measured it
 //     + 1e-3 (gamma - 1)^2 + 1e-2 ((beta_n / alpha_n)^2 + (beta_r / alpha_r)^2)
 #ifndef RB_PROFILES_THROUGHPUT_FIT_DESCENT_H
 #define RB_PROFILES_THROUGHPUT_FIT_DESCENT_H
@@ -16,12 +16,14 @@ struct rb_fit_point {
     double local_batch;
     double extra_gpus; // beyond two
     int sync;          // RB_ALPHA_N or RB_ALPHA_R, whose beta follows; -1: one GPU, nothing to synchronise
+    int accumulation;
+    bool grad_known;   // else log_grad_s means nothing
     double log_grad_s, log_step_s;
 };
 
 struct rb_fit_problem {
     const struct rb_fit_point *points; // [n]
-    int n;
+    int n, n_grads;                    // n_grads: of those whose gradient time is known
     const int *free_params;            // which are searched, ascending, [n_free]
     int n_free;
 };

@@ -238,8 +238,8 @@ static void nonsense_is_refused(void **state)
                  {{1, 1, 0, 1, 0}, "positive batch"},
                  {{1, 1, NAN, 1, 0}, "positive batch"},
                  {{1, 1, 8, 1, 1}, "sync time < step time"},
-                 {{1, 1, 8, NAN, 0}, "step time"},
-                 {{1, 1, 8, INFINITY, 0}, "step time"},
+                 {{1, 1, 8, NAN, 0}, "step time <="},
+                 {{1, 1, 8, INFINITY, 0}, "step time <="},
                  {{1, 1, 8, 1, -1}, "0 <= sync time"},
                  {{1, 1, 8, 1, NAN}, "0 <= sync time"}};
     struct rb_throughput t = model;
