@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "simulator/trace_summary.h"
 
 #include <errno.h>
@@ -52,11 +53,23 @@ static bool find_rules(struct trace_run *t, struct rb_err *err)
     return true;
 }
 
+static bool read_seed(struct trace_run *t, struct rb_err *err)
+{
+    int64_t seed;
+    const char *text = rb_args_string(t->args, "seed", "0");
+    if (!rb_parse_int(text, &seed) || seed < 0)
+        return rb_err_set(err, RB_ERR_INVALID, "--seed: expected a whole number of at least 0, got %.40s", text);
+    t->options.sharing.seed = (uint64_t)seed;
+    return true;
+}
+
 static bool read_options(struct trace_run *t, struct rb_err *err)
 {
     rb_trace_options_defaults(&t->options);
     t->options.n_nodes = (int)rb_args_int(t->args, "nodes", t->options.n_nodes);
     t->options.gpus_per_node = (int)rb_args_int(t->args, "gpus-per-node", t->options.gpus_per_node);
+    if (!read_seed(t, err))
+        return false;
     if (!rb_args_nth(t->args, "apps", 0))
         return rb_err_set(err, RB_ERR_INVALID, "--trace: expected --apps DIR, the measured applications of the trace");
     if (t->args->n_args > 0)

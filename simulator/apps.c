@@ -19,6 +19,11 @@ const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name)
     return NULL;
 }
 
+struct rb_batch_limits rb_app_limits(const struct rb_app *app)
+{
+    return (struct rb_batch_limits){app->init_batch, app->max_batch, app->min_local_batch, app->max_local_batch};
+}
+
 // ---- iterations
 
 #define MOST_DIGITS 9 // of an int
@@ -128,12 +133,12 @@ static double blend(double low, double high, double part)
     return low + (high - low) * part;
 }
 
-struct rb_app_gradient rb_app_gradient(const struct rb_app *app, int batch, int epoch)
+struct rb_grad_noise rb_app_noise(const struct rb_app *app, int batch, int epoch)
 {
     assert(epoch >= 0 && epoch < app->n_epochs);
     const struct between b = around(app, batch);
-    return (struct rb_app_gradient){.sqr = blend(b.low->grad_sqr[epoch], b.high->grad_sqr[epoch], b.part),
-                                    .var = blend(b.low->grad_var[epoch], b.high->grad_var[epoch], b.part)};
+    return (struct rb_grad_noise){.sqr = blend(b.low->grad_sqr[epoch], b.high->grad_sqr[epoch], b.part),
+                                  .var = blend(b.low->grad_var[epoch], b.high->grad_var[epoch], b.part)};
 }
 
 double rb_app_iteration(const struct rb_app *app, int batch, int epoch)
@@ -141,10 +146,4 @@ double rb_app_iteration(const struct rb_app *app, int batch, int epoch)
     assert(epoch >= 0 && epoch < app->n_epochs);
     const struct between b = around(app, batch);
     return blend(b.low->iteration[epoch], b.high->iteration[epoch], b.part);
-}
-
-double rb_app_gain(const struct rb_app *app, struct rb_app_gradient gradient, int batch)
-{
-    const double scale = (double)batch / app->init_batch;
-    return (gradient.var + gradient.sqr) / (gradient.var / scale + gradient.sqr);
 }

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "profiles/goodput_batches.h"
+#include "profiles/grad_noise.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,6 +59,8 @@ bool rb_apps_load(struct rb_apps *out, const char *dir, struct rb_err *err);
 void rb_apps_finish(struct rb_apps *apps);
 const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name); // NULL: unknown
 
+struct rb_batch_limits rb_app_limits(const struct rb_app *app);
+
 // The times on one placement: `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0. NULL: nothing
 // like it was measured. Placements are rings: a rotation changes nothing.
 const struct rb_app_times *rb_app_times(const struct rb_app *app, const int *gpus, int n);
@@ -65,12 +69,7 @@ bool rb_app_step(const struct rb_app_times *times, int local_batch, struct rb_ap
 
 // How training goes in an epoch (from 0, < n_epochs) with a batch size, interpolated between the two measured next to it;
 // beyond the smallest and largest as there.
-struct rb_app_gradient {
-    double sqr, var;
-};
-struct rb_app_gradient rb_app_gradient(const struct rb_app *app, int batch, int epoch);
+struct rb_grad_noise rb_app_noise(const struct rb_app *app, int batch, int epoch);
 double rb_app_iteration(const struct rb_app *app, int batch, int epoch); // iterations done at the end of that epoch
-// Progress per iteration with this batch size.
-double rb_app_gain(const struct rb_app *app, struct rb_app_gradient gradient, int batch);
 
 #endif

@@ -131,7 +131,7 @@ static bool read_jobs(struct reading *r, const char *path, struct rb_trace *out)
 bool rb_trace_read(struct rb_trace *out, const char *path, const struct rb_apps *apps, struct rb_err *err)
 {
     RB_AUTO(finish_reading) struct reading r = {.apps = apps, .err = err};
-    struct rb_trace trace = {0};
+    struct rb_trace trace = {.apps = apps};
     rb_arena_init(&trace.arena);
     const bool ok = read_jobs(&r, path, &trace);
     if (ok)

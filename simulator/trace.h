@@ -16,6 +16,7 @@ struct rb_trace_job {
 
 struct rb_trace {
     struct rb_arena arena;
+    const struct rb_apps *apps;     // the jobs are of
     const struct rb_trace_job *jobs; // by submission, ties in the order of the file; [n]
     int n;
 };

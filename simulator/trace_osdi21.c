@@ -41,13 +41,16 @@ static void hold(struct rb_trace_training *t, int64_t span_us)
 }
 
 // Through a round from `now_us` on, or to its end.
-static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, double undisturbed, struct rb_err *err)
+static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, double undisturbed, bool learns,
+                  struct rb_err *err)
 {
     const int64_t delay_us = t->restart_left_us < span_us ? t->restart_left_us : span_us;
     int64_t left_us = span_us - delay_us;
     t->restart_left_us -= delay_us;
     hold(t, delay_us);
     while (left_us > 0 && t->ended_us < 0) {
+        if (learns && !rb_trace_training_learn(t, err))
+            return false;
         const double rate = t->rate * undisturbed, left_s = (double)left_us / (double)RB_US_PER_S;
         if (t->progress + rate * left_s < rb_trace_training_epoch_end(t)) {
             t->progress += rate * left_s;
@@ -68,10 +71,11 @@ static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, 
 
 static bool train_all(struct rb_trace_run *run, int64_t span_us, struct rb_err *err)
 {
+    const bool learns = !run->options.policy->as_submitted;
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i];
         if (run->jobs[job].gpus > 0 &&
-            !train(&run->jobs[job], run->now_us, span_us, rb_trace_undisturbed(run, job), err))
+            !train(&run->jobs[job], run->now_us, span_us, rb_trace_undisturbed(run, job), learns, err))
             return false;
     }
     return true;

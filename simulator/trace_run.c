@@ -19,6 +19,16 @@ void rb_trace_options_defaults(struct rb_trace_options *o)
     };
 }
 
+static struct rb_goodput_batches **list_batches(const struct rb_apps *apps)
+{
+    struct rb_goodput_batches **batches = rb_xcalloc((size_t)apps->n, sizeof *batches);
+    for (int i = 0; i < apps->n; i++) {
+        const struct rb_batch_limits limits = rb_app_limits(&apps->apps[i]);
+        batches[i] = rb_goodput_batches_create(&limits, RB_APP_MAX_GPUS);
+    }
+    return batches;
+}
+
 bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, const struct rb_trace_options *options,
                        struct rb_err *err)
 {
@@ -29,11 +39,13 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
     for (int n = 0; n < options->n_nodes; n++)
         r.node_gpus[n] = options->gpus_per_node;
     r.cluster = (struct rb_shared_cluster){options->n_nodes, r.node_gpus};
+    r.batches = list_batches(trace->apps);
     r.jobs = rb_xcalloc((size_t)trace->n, sizeof *r.jobs);
     r.rows = rb_xcalloc((size_t)trace->n, (size_t)options->n_nodes * sizeof *r.rows);
     r.active = rb_xcalloc((size_t)trace->n, sizeof *r.active);
     for (int j = 0; j < trace->n; j++)
-        rb_trace_training_init(&r.jobs[j], &trace->jobs[j], !options->policy->as_submitted, options->gpus_per_node);
+        rb_trace_training_init(&r.jobs[j], &trace->jobs[j], !options->policy->as_submitted, options->gpus_per_node,
+                               r.batches[trace->jobs[j].app - trace->apps->apps]);
     if (options->rules == RB_TRACE_OSDI21)
         rb_trace_pin_osdi21(&r);
     *run = r;
@@ -46,6 +58,9 @@ void rb_trace_run_finish(struct rb_trace_run *run)
         run->options.policy->destroy(run->policy_state);
     for (int j = 0; run->jobs && j < run->trace->n; j++)
         rb_trace_training_finish(&run->jobs[j]);
+    for (int i = 0; run->batches && i < run->trace->apps->n; i++)
+        rb_goodput_batches_destroy(run->batches[i]);
+    free(run->batches);
     free(run->node_gpus);
     free(run->jobs);
     free(run->rows);
@@ -107,6 +122,7 @@ static struct rb_shared_job show(const struct rb_trace_run *run, int id)
 {
     const struct rb_trace_training *t = &run->jobs[id];
     const struct rb_trace_job *job = t->job;
+    const bool as_submitted = run->options.policy->as_submitted;
     return (struct rb_shared_job){
         .id = id,
         .submitted_us = job->submitted_us,
@@ -115,9 +131,10 @@ static struct rb_shared_job show(const struct rb_trace_run *run, int id)
         .executed_us = t->executed_us,
         .restarts = t->restarts,
         .min_gpus = 1,
-        .max_gpus = t->max_gpus,
+        .max_gpus = as_submitted ? t->max_gpus : rb_trace_training_reach(t),
         .held = row_of(run, id),
         .asked_gpus = job->gpus,
+        .rate = !as_submitted && t->n_seen > 0 ? rb_trace_training_goodput : NULL,
         .oracle_s = run->options.policy->needs_oracle ? rb_trace_training_oracle_s : NULL,
         .arg = t,
         .deadline_us = job->deadline_us,

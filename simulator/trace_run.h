@@ -34,7 +34,8 @@ struct rb_trace_run {
     void *policy_state;
     struct rb_shared_cluster cluster;
     int *node_gpus;                   // [n_nodes]
-    struct rb_trace_training *jobs;         // of the trace, [trace->n]
+    struct rb_goodput_batches **batches; // of each application
+    struct rb_trace_training *jobs;   // of the trace, [trace->n]
     int *rows;                        // what each job holds: [trace->n][n_nodes]
     int *active;                      // jobs submitted and not ended, ascending; [n_active]
     int n_active, n_arrived, n_ended;

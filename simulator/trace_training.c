@@ -2,10 +2,13 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-void rb_trace_training_init(struct rb_trace_training *t, const struct rb_trace_job *job, bool tunes, int node_gpus)
+void rb_trace_training_init(struct rb_trace_training *t, const struct rb_trace_job *job, bool tunes, int node_gpus,
+                            const struct rb_goodput_batches *batches)
 {
+    const struct rb_app *app = job->app;
     *t = (struct rb_trace_training){
         .job = job,
         .tunes = tunes,
@@ -14,20 +17,18 @@ void rb_trace_training_init(struct rb_trace_training *t, const struct rb_trace_j
         .max_gpus = RB_APP_MAX_GPUS,
         .ended_us = -1,
         .started_us = -1,
+        .model = {.limits = rb_app_limits(app), .batches = batches},
     };
 }
 
 void rb_trace_training_finish(struct rb_trace_training *t)
 {
+    free(t->seen);
+    free(t->asked);
     *t = (struct rb_trace_training){0};
 }
 
 // ---- batch size
-
-// How a batch is cut: so many samples a GPU takes at a time, `accumulation` more times before it synchronises.
-struct cut {
-    int local_batch, accumulation;
-};
 
 // Quotients of whole numbers that are whole come out as such, whatever the last bit says.
 static int round_up(double x)
@@ -35,24 +36,27 @@ static int round_up(double x)
     return (int)ceil(x - 1e-8);
 }
 
-static struct cut cut_batch(const struct rb_app *app, int batch, int gpus, bool accumulates)
+static struct rb_batch cut_batch(const struct rb_app *app, int batch, int gpus, bool accumulates)
 {
     const int share = round_up((double)batch / gpus);
-    struct cut c = {.accumulation = round_up((double)share / app->max_local_batch) - 1};
-    if (accumulates && c.accumulation < 1)
-        c.accumulation = 1;
-    c.local_batch = round_up((double)share / (c.accumulation + 1));
-    const int most = app->max_batch / (gpus * (c.accumulation + 1));
-    c.local_batch = c.local_batch < most ? c.local_batch : most;
-    return c;
+    struct rb_batch b = {.accumulation = round_up((double)share / app->max_local_batch) - 1};
+    if (accumulates && b.accumulation < 1)
+        b.accumulation = 1;
+    b.per_gpu = round_up((double)share / (b.accumulation + 1));
+    return b;
 }
 
-// The gradient's noise takes two gradients to see, and it must be seen where it pays: a single GPU that trains more than the
-// initial batch accumulates.
-static struct cut choose_cut(const struct rb_trace_training *t)
+// Before there is a model: as close to the initial batch as so many GPUs can. The gradient's noise takes two gradients to
+// see, and it must be seen where it pays: a single GPU that trains more than the initial batch accumulates.
+static struct rb_batch choose_cut(const struct rb_trace_training *t)
 {
     const struct rb_app *app = t->job->app;
-    return cut_batch(app, t->batch, t->gpus, t->gpus == 1 && t->batch > app->init_batch);
+    struct rb_batch b;
+    if (t->tunes && t->n_seen > 0 && rb_goodput_best(&t->model, t->nodes, t->gpus, &b) > 0)
+        return b;
+    const int least = app->min_local_batch * t->gpus, first = app->init_batch > least ? app->init_batch : least;
+    const int batch = t->tunes ? first : t->batch;
+    return cut_batch(app, batch, t->gpus, t->gpus == 1 && batch > app->init_batch);
 }
 
 static double step_with_accumulation(struct rb_app_step step, int accumulation)
@@ -63,24 +67,22 @@ static double step_with_accumulation(struct rb_app_step step, int accumulation)
 static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
 {
     const struct rb_app *app = t->job->app;
-    struct rb_app_step step;
-    if (!rb_app_step(t->times, t->local_batch, &step))
+    if (!rb_app_step(t->times, t->cut.per_gpu, &t->step))
         return rb_err_set(err, RB_ERR_INVALID,
                           "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes; expected %d..%d",
-                          t->job->name, app->name, t->local_batch, t->gpus, t->nodes, t->times->local_batch[0],
+                          t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes, t->times->local_batch[0],
                           t->times->local_batch[t->times->n - 1]);
-    const int batch = t->gpus * t->local_batch * (t->accumulation + 1);
-    const double gain = rb_app_gain(app, rb_app_gradient(app, batch, t->epoch), batch);
-    t->rate = gain / step_with_accumulation(step, t->accumulation);
+    const int batch = (int)rb_batch_total(&t->cut, t->gpus);
+    t->noise = rb_app_noise(app, batch, t->epoch);
+    t->rate = rb_grad_noise_gain(&t->noise, (double)batch / app->init_batch) /
+              step_with_accumulation(t->step, t->cut.accumulation);
     return true;
 }
 
 bool rb_trace_training_tune(struct rb_trace_training *t, struct rb_err *err)
 {
     assert(t->gpus > 0 && t->ended_us < 0);
-    const struct cut c = choose_cut(t);
-    t->local_batch = c.local_batch;
-    t->accumulation = c.accumulation;
+    t->cut = rb_batch_within(&t->model.limits, t->gpus, choose_cut(t));
     return find_rate(t, err);
 }
 
@@ -122,6 +124,79 @@ void rb_trace_training_end_epoch(struct rb_trace_training *t, int64_t now_us)
         t->ended_us = now_us;
 }
 
+// ---- what it knows of itself
+
+static bool was_seen(const struct rb_trace_training *t)
+{
+    for (int i = 0; i < t->n_seen; i++) {
+        if (t->seen[i].nodes == t->nodes && t->seen[i].gpus == t->gpus && (int)t->seen[i].local_batch == t->cut.per_gpu)
+            return true;
+    }
+    return false;
+}
+
+static void see(struct rb_trace_training *t)
+{
+    if (t->n_seen == t->seen_cap) {
+        t->seen_cap = t->seen_cap ? 2 * t->seen_cap : 8;
+        t->seen = rb_xrealloc(t->seen, (size_t)t->seen_cap, sizeof *t->seen);
+    }
+    t->seen[t->n_seen++] = (struct rb_throughput_sample){.nodes = t->nodes,
+                                                         .gpus = t->gpus,
+                                                         .local_batch = t->cut.per_gpu,
+                                                         .step_s = t->step.step_s,
+                                                         .sync_s = t->step.sync_s};
+    t->most_gpus_seen = t->gpus > t->most_gpus_seen ? t->gpus : t->most_gpus_seen;
+}
+
+static void forget_answers(struct rb_trace_training *t)
+{
+    if (!t->asked)
+        t->asked = rb_xcalloc((size_t)RB_APP_MAX_NODES * RB_APP_MAX_GPUS, sizeof *t->asked);
+    for (int i = 0; i < RB_APP_MAX_NODES * RB_APP_MAX_GPUS; i++)
+        t->asked[i] = -1;
+}
+
+static bool same_noise(struct rb_grad_noise a, struct rb_grad_noise b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
+{
+    const bool seen = was_seen(t);
+    if (seen && same_noise(t->model.noise, t->noise))
+        return true;
+    t->model.noise = t->noise;
+    forget_answers(t);
+    if (seen)
+        return true;
+    see(t);
+    double error;
+    return rb_throughput_fit(t->seen, t->n_seen, &t->model.throughput, &error, err) ||
+           rb_err_prefix(err, "job %s", t->job->name);
+}
+
+int rb_trace_training_reach(const struct rb_trace_training *t)
+{
+    const int known = t->most_gpus_seen > 0 ? 2 * t->most_gpus_seen : 1;
+    const int fit = t->job->app->max_batch / t->job->app->min_local_batch;
+    const int most = fit < t->max_gpus ? fit : t->max_gpus;
+    return known < most ? known : most;
+}
+
+double rb_trace_training_goodput(const void *arg, int nodes, int gpus)
+{
+    const struct rb_trace_training *t = arg;
+    struct rb_batch best;
+    if (nodes < 1 || gpus < nodes || nodes > RB_APP_MAX_NODES || gpus > RB_APP_MAX_GPUS)
+        return 0;
+    double *answer = &t->asked[(nodes - 1) * RB_APP_MAX_GPUS + gpus - 1];
+    if (*answer < 0)
+        *answer = rb_goodput_best(&t->model, nodes, gpus, &best);
+    return *answer;
+}
+
 // ---- the oracle
 
 static double iterations_left(const struct rb_trace_training *t)
@@ -141,9 +216,10 @@ double rb_trace_training_oracle_s(const void *arg, int gpus)
     for (int left = gpus; left > 0; left -= on_node[n++])
         on_node[n] = left < t->node_gpus ? left : t->node_gpus;
     const struct rb_app_times *times = rb_app_times(app, on_node, n);
-    const struct cut c = cut_batch(app, t->batch, gpus, gpus == 1);
+    const struct rb_batch_limits limits = t->model.limits;
+    const struct rb_batch cut = rb_batch_within(&limits, gpus, cut_batch(app, t->batch, gpus, gpus == 1));
     struct rb_app_step step;
-    if (!times || !rb_app_step(times, c.local_batch, &step))
+    if (!times || !rb_app_step(times, cut.per_gpu, &step))
         return INFINITY;
-    return step_with_accumulation(step, c.accumulation) * iterations_left(t);
+    return step_with_accumulation(step, cut.accumulation) * iterations_left(t);
 }
