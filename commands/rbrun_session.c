@@ -409,6 +409,7 @@ static int exit_code(const struct session *s)
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
     case RB_STOP_DRIFT:
+    case RB_STOP_FAILURE:
         break;
     }
     rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);

@@ -64,6 +64,8 @@ const char *rb_stop_reason_name(enum rb_stop_reason r)
         return "capacity";
     case RB_STOP_DRIFT:
         return "drift";
+    case RB_STOP_FAILURE:
+        return "failure";
     }
     return "unknown";
 }

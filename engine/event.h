@@ -41,7 +41,7 @@ enum rb_outcome {
                               // lost, but not held against it
 };
 
-enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT };
+enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT, RB_STOP_FAILURE };
 
 struct rb_event {
     enum rb_event_kind kind;

@@ -71,6 +71,8 @@ static const char *stop_text(enum rb_stop_reason reason)
         return "no capacity was left";
     case RB_STOP_DRIFT:
         return "the run drifted from its prediction";
+    case RB_STOP_FAILURE:
+        return "the run could not go on";
     }
     return "stopped";
 }

@@ -234,13 +234,21 @@ static void on_killed(void *ctx, int trial, int attempt)
     (void)ctx, (void)trial, (void)attempt;
 }
 
-static void on_unreachable(void *ctx, int node)
+static void on_unreachable(void *ctx, int node, const char *why)
 {
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_campaign *c = ctx;
     rb_places_remove(&c->places, node);
+    rb_buf_printf(&text, "its node could not be reached any more: %s", why);
     for (int i = 0; i < c->n_runs; i++)
         if ((c->runs[i].state == RUN_RUNNING || c->runs[i].state == RUN_SAVING) && c->runs[i].slot.node == node)
-            end_run(c, &c->runs[i], "its node could not be reached any more");
+            end_run(c, &c->runs[i], rb_buf_str(&text));
+}
+
+static void on_waiting(void *ctx, int node, const char *why)
+{
+    struct rb_campaign *c = ctx;
+    rb_pool_waiting(c->pool, node, why);
 }
 
 // --- the pool's events ------------------------------------------------------------------------------------------------------
@@ -296,7 +304,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
-        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable},
+        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting},
     };
     if (!config->launcher(&l, &c->launcher, err)) {
         free(c);

@@ -59,7 +59,7 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         return;
     }
     if (code == 255) {
-        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+        rb_launcher_tell_unreachable(r, stderr_tail);
         return;
     }
     if (code != 0)
@@ -163,7 +163,7 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     if (code == 255 && r->tries < RB_RECONNECTS) {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);
     } else if (code == 255) {
-        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+        rb_launcher_tell_unreachable(r, stderr_tail);
     } else if (code != 0) {
         struct rb_buf text RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
         rb_buf_printf(&text, "rubberband: the checkpoint could not be brought to the node: %s", stderr_tail);

@@ -241,7 +241,7 @@ void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
     if (c->failure.code == RB_ERR_NONE)
         c->failure = *err;
     c->stop_wanted = true;
-    c->stop_reason = RB_STOP_CAPACITY;
+    c->stop_reason = err->code == RB_ERR_CAPACITY ? RB_STOP_CAPACITY : RB_STOP_FAILURE;
     rb_controller_note(c, "fault", "%s", err->message);
     stop_if_wanted(c);
 }
@@ -307,6 +307,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .saved = rb_controller_saved,
         .killed = rb_controller_killed,
         .unreachable = rb_controller_unreachable,
+        .waiting = rb_controller_waiting,
     };
 }
 

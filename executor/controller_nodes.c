@@ -3,6 +3,7 @@
 
 #include "profiles/infra.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,14 +133,38 @@ void rb_controller_never_ready(struct rb_controller_node *n, const struct rb_err
         rb_controller_lose(n, err->message);
 }
 
+// How far it came, and what to do about it.
+static void say_why_late(const struct rb_controller_node *n, struct rb_err *err)
+{
+    char patience[32];
+    rb_format_duration(n->c->config.boot_timeout_us, patience);
+    if (n->row.state == RB_LAUNCH_ACKED)
+        rb_err_set(err, RB_ERR_IO,
+                   "%s %s did not run within %s of its launch: plan with other resources.instance_types or "
+                   "resources.infra, or resume later",
+                   n->row.infra, n->row.instance_type, patience);
+    else if (!n->row.address[0])
+        rb_err_set(err, RB_ERR_IO,
+                   "it runs, and has no address within %s of its launch: choose resources.subnets that give their "
+                   "instances one",
+                   patience);
+    else
+        rb_err_set(err, RB_ERR_IO, "it runs at %s, and was not ready within %s of its launch: %s", n->row.address,
+                   patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
+}
+
 static void boot_timeout(void *arg)
 {
     struct rb_controller_node *n = arg;
+    struct rb_err err = {0};
     n->boot_timer = 0;
-    if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING)
-        rb_controller_never_ready(n, &(struct rb_err){.code = RB_ERR_IO, .message = "it was not ready in time"});
-    else if (n->row.state == RB_LAUNCH_READY && !n->prepared)
-        rb_controller_lose(n, "it cannot be reached again");
+    if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
+        say_why_late(n, &err);
+        rb_controller_never_ready(n, &err);
+    } else if (n->row.state == RB_LAUNCH_READY && !n->prepared) {
+        rb_err_set(&err, RB_ERR_IO, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
+        rb_controller_lose(n, err.message);
+    }
 }
 
 // A controller that comes back gives a node whose time is over, or that was ready once, a while to answer: the launcher
@@ -160,6 +185,7 @@ void rb_controller_prepare(struct rb_controller_node *n)
     if (n->preparing || n->prepared || (!local && !n->row.address[0]))
         return;
     n->preparing = true;
+    n->waits_for[0] = '\0';
     const struct rb_launch_node node = {
         .node = n->id,
         .instance_id = n->row.instance_id,
@@ -170,6 +196,12 @@ void rb_controller_prepare(struct rb_controller_node *n)
         .gpus = c->config.plan->offers[n->row.offer].gpus,
     };
     c->launcher->ops->prepare(c->launcher, &node);
+}
+
+void rb_controller_waiting(void *ctx, int node, const char *why)
+{
+    struct rb_controller_node *n = rb_controller_node_at(ctx, node);
+    snprintf(n->waits_for, sizeof n->waits_for, "%s", why);
 }
 
 void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
@@ -350,12 +382,14 @@ void rb_controller_lose(struct rb_controller_node *n, const char *why)
     rb_controller_end_node(n);
 }
 
-void rb_controller_unreachable(void *ctx, int node)
+void rb_controller_unreachable(void *ctx, int node, const char *why)
 {
     struct rb_controller *c = ctx;
     struct rb_controller_node *n = rb_controller_node_at(c, node);
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_ERR_IO, "it cannot be reached any more: %s", why);
     if (!c->dead && rb_controller_node_exists(n))
-        rb_controller_lose(n, "it cannot be reached any more");
+        rb_controller_lose(n, err.message);
 }
 
 bool rb_controller_nodes_settled(const struct rb_controller *c)

@@ -49,6 +49,7 @@ struct rb_controller_node {
     bool other_market;                 // it is not on the market that was asked for, and that was said
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
+    char waits_for[RB_CONTROLLER_TAIL]; // why it is not prepared yet; "": the launcher has not said
     int tries;                         // repeats of the launch or of the termination
     int retries;                       // pauses because every offer was sold out
     int absent;                        // complete listings in a row without it
@@ -233,7 +234,8 @@ void rb_controller_lose(struct rb_controller_node *n,
                         const char *why); // the engine is told; the instance is ended
 void rb_controller_gone(struct rb_controller_node *n,
                         const char *why); // seen to have ended, whoever ended it
-void rb_controller_unreachable(void *ctx, int node);
+void rb_controller_waiting(void *ctx, int node, const char *why);
+void rb_controller_unreachable(void *ctx, int node, const char *why);
 bool rb_controller_nodes_settled(const struct rb_controller *c);
 struct rb_controller_call *rb_controller_new_call(struct rb_controller *c, struct rb_controller_node *node, int infra);
 void rb_controller_end_call(struct rb_controller_call *call);

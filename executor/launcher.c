@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "executor/ssh_command.h"
+#include "executor/ssh_trouble.h"
 #include "providers/child.h"
 
 #include <stdlib.h>
@@ -44,6 +45,14 @@ void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *o
         rb_buf_putc(out, ' ');
         rb_buf_shell_quote(out, *words);
     }
+}
+
+void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said)
+{
+    const struct rb_launcher_events *events = &r->task->l->config.events;
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    rb_ssh_trouble_text(said, &why);
+    events->unreachable(events->ctx, r->node->spec.node, rb_buf_str(&why));
 }
 
 int64_t rb_launcher_backoff_us(int tries)

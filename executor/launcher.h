@@ -42,7 +42,9 @@ struct rb_launcher_events {
                                                                         // comes after its last line, once per start call
     void (*saved)(void *ctx, int trial, int attempt, const char *checkpoint, const struct rb_err *err); // <dest>.tar or URI
     void (*killed)(void *ctx, int trial, int attempt);
-    void (*unreachable)(void *ctx, int node);                          // gave up after reconnect attempts
+    void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
+    // Not ready yet, and being worked on: what the last try said and what may help, or what is under way.
+    void (*waiting)(void *ctx, int node, const char *why);
 };
 
 struct rb_launcher_config {

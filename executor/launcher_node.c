@@ -2,6 +2,7 @@
 #include "executor/launcher_private.h"
 
 #include "executor/bundle.h"
+#include "executor/ssh_trouble.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,8 +28,17 @@ static void tell_prepared(struct rb_launcher_node *node, const struct rb_err *er
     events->prepared(events->ctx, node->spec.node, err);
 }
 
-static void retry_later(struct rb_launcher_node *node)
+static void tell_waiting(const struct rb_launcher_node *node, const char *why)
 {
+    const struct rb_launcher_events *events = &node->l->config.events;
+    events->waiting(events->ctx, node->spec.node, why);
+}
+
+static void retry_later(struct rb_launcher_node *node, const char *said)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    rb_ssh_trouble_text(said, &why);
+    tell_waiting(node, rb_buf_str(&why));
     const struct rb_loop *loop = node->l->config.loop;
     // A booting node refuses at once: look again soon, so that its first second is not paid for waiting.
     int64_t delay = node->tries < 40 ? 150000 : 1000000;
@@ -43,7 +53,7 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     if (code == 0) {
         tell_prepared(node, NULL);
     } else if (code == 255) {
-        retry_later(node);
+        retry_later(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_ERR_IO, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
@@ -59,6 +69,7 @@ static void set_up(struct rb_launcher_node *node)
         tell_prepared(node, NULL);
         return;
     }
+    tell_waiting(node, "ssh got through, and the job's `setup` command has not ended");
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT, input RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     rb_launcher_node_command(l, &command, (const char *[]){"setup", NULL});
     rb_launcher_env_text(l->config.job->envs, l->config.job->n_envs, &input);
@@ -75,6 +86,16 @@ static void set_up(struct rb_launcher_node *node)
         tell_prepared(node, &err);
 }
 
+static void tell_refused(struct rb_launcher_node *node, const char *said)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
+    struct rb_err err = {0};
+    rb_ssh_trouble_text(said, &why);
+    rb_err_set(&err, RB_ERR_DENIED, "node %d (%s), ssh to %s@%s port %d: %s", node->spec.node, node->spec.instance_id,
+               node->spec.user, node->spec.address, node->spec.port, rb_buf_str(&why));
+    tell_prepared(node, &err);
+}
+
 static void on_connected(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
@@ -82,15 +103,10 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
     if (code == 0) {
         set_up(node);
     } else if (code == 255) { // ssh itself: not up yet, or gone; the controller knows when to give up
-        if (strstr(stderr_tail, "Host key verification failed") || strstr(stderr_tail, "IDENTIFICATION HAS CHANGED") ||
-            strstr(stderr_tail, "Permission denied")) {
-            struct rb_err err = {0};
-            rb_err_set(&err, RB_ERR_DENIED, "node %d (%s) at %s: %s", node->spec.node, node->spec.instance_id,
-                       node->spec.address, stderr_tail);
-            tell_prepared(node, &err);
-            return;
-        }
-        retry_later(node);
+        if (rb_ssh_trouble_passes(stderr_tail))
+            retry_later(node, stderr_tail);
+        else
+            tell_refused(node, stderr_tail);
     } else {
         struct rb_err err = {0};
         rb_err_set(&err, RB_ERR_IO, "node %d (%s) could not be prepared (exit code %d): %s", node->spec.node,

@@ -99,6 +99,8 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
 // The returned value may be filled in until the loop goes on.
 struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
+// The rank's node is given up: what ssh said last goes with it.
+void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.
 int64_t rb_launcher_backoff_us(int tries);
 // Appends `export NAME='value'` lines.

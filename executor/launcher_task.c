@@ -231,7 +231,7 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
         rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);
         rank_ended(r, RB_EXIT_VANISHED);
     } else if (r->tries >= RB_RECONNECTS) {
-        t->l->config.events.unreachable(t->l->config.events.ctx, r->node->spec.node);
+        rb_launcher_tell_unreachable(r, stderr_tail);
     } else {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
     }
@@ -374,14 +374,13 @@ static void kill_again(void *arg)
 
 static void on_killed(void *arg, int code, const char *stderr_tail)
 {
-    (void)stderr_tail;
     struct rb_rank *r = arg;
     const struct rb_launcher_config *c = &r->task->l->config;
     r->process = NULL;
     if (code == 255 && r->tries < RB_RECONNECTS)
         r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);
     else if (code == 255) // nobody knows what still runs there
-        c->events.unreachable(c->events.ctx, r->node->spec.node);
+        rb_launcher_tell_unreachable(r, stderr_tail);
     else
         kill_ended(r);
 }

@@ -22,6 +22,7 @@ struct pool_node {
     char token[65], launch_id[33];
     int tries;
     bool preparing, told, launch_pending, terminated;
+    char waits_for[400]; // why it is not ready; "": nobody has said
     bool refused; // the cloud said no, and meant it: there is no machine to look for
 };
 
@@ -199,8 +200,11 @@ static void check_timeouts(struct rb_pool *p)
         if (!n->told && now_us(p) - n->seen.requested_us > p->config.boot_timeout_us) {
             struct rb_err err = {0};
             char text[32];
-            rb_err_set(&err, RB_ERR_IO, "node %d was not ready after %s", n->index,
-                       rb_format_duration(p->config.boot_timeout_us, text));
+            rb_err_set(&err, RB_ERR_IO, "node %d was not ready after %s: %s", n->index,
+                       rb_format_duration(p->config.boot_timeout_us, text),
+                       n->waits_for[0]             ? n->waits_for
+                       : n->seen.running_us >= 0 ? "it runs, and nothing came back from it"
+                                                   : "the cloud did not show it running");
             tell(n, RB_POOL_TIMEOUT, &err);
         }
     }
@@ -327,6 +331,11 @@ void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err)
     if (!err)
         n->seen.prepared_us = now_us(p);
     tell(n, err ? RB_POOL_FAILED : RB_POOL_READY, err);
+}
+
+void rb_pool_waiting(struct rb_pool *p, int node, const char *why)
+{
+    snprintf(p->nodes[node].waits_for, sizeof p->nodes[node].waits_for, "%s", why);
 }
 
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node)

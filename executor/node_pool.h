@@ -44,8 +44,9 @@ struct rb_pool;
 struct rb_pool *rb_pool_create(const struct rb_pool_config *config);
 void rb_pool_destroy(struct rb_pool *p); // NULL is fine; ends nothing: call rb_pool_end first
 bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_err *err);
-// The launcher's `prepared` event goes here.
+// The launcher's events of these names go here.
 void rb_pool_prepared(struct rb_pool *p, int node, const struct rb_err *err);
+void rb_pool_waiting(struct rb_pool *p, int node, const char *why);
 void rb_pool_end(struct rb_pool *p); // terminate all, then `gone`; said twice: nothing more happens
 const struct rb_pool_node *rb_pool_node(const struct rb_pool *p, int node);
 

@@ -263,8 +263,34 @@ static void gives_up_when_no_node_ever_boots(void **state)
     fake_run_open(&r);
     finish_run(&r);
     assert_int_equal(r.err.code, RB_ERR_IO);
-    assert_non_null(strstr(r.err.message, "not ready in time"));
+    assert_non_null(strstr(r.err.message, "mock/here box did not run within 5 m 0 s of its launch"));
+    assert_int_equal(r.reason, RB_STOP_FAILURE);
     assert_int_equal(fake_cloud_bill_uusd(&r.cloud, &r.billing), 0);
+    fake_run_finish(&r);
+}
+
+// The terminal, the journal and the report say what ssh said and what to do about it.
+static void says_why_no_node_was_reached(void **state)
+{
+    (void)state;
+    static const char said[] = "and was not ready within 5 m 0 s of its launch: ssh: Connection timed out; let";
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.silent = true;
+    r.boot_timeout_us = 5 * MINUTE_US;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_non_null(strstr(r.err.message, said));
+    assert_true(talked_of(&r, said));
+    const struct rb_report report = report_of(&r);
+    char outcome[64];
+    int n_faults = 0;
+    assert_string_equal(rb_report_outcome(report.outcome, report.reason, outcome), "stopped: failure");
+    for (int i = 0; i < report.n_notes; i++)
+        n_faults += strcmp(report.notes[i].kind, "fault") == 0 && strstr(report.notes[i].text, said);
+    assert_int_equal(n_faults, 3); // two that are lost, and the third, for which the run ends
+    assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     fake_run_finish(&r);
 }
 
@@ -600,6 +626,7 @@ int main(void)
         cmocka_unit_test(gives_up_at_once_when_denied),
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),
+        cmocka_unit_test(says_why_no_node_was_reached),
         cmocka_unit_test(ends_a_stranger_with_its_tag),
         cmocka_unit_test(does_not_believe_an_absence_before_an_end_was_accepted),
         cmocka_unit_test(believes_an_end_that_is_listed_no_more),

@@ -46,6 +46,7 @@ struct fixture {
     pid_t sshd;
     int port;
     bool prepared, prepare_failed, unreachable;
+    char waits_for[512];         // what it said last of a node that is not prepared
     struct rb_err prepare_err;
     struct seen seen[MAX_TASKS]; // by trial
     bool (*until)(struct fixture *f);
@@ -111,11 +112,19 @@ static void on_killed(void *ctx, int trial, int attempt)
     check_done(f);
 }
 
-static void on_unreachable(void *ctx, int node)
+static void on_unreachable(void *ctx, int node, const char *why)
 {
     struct fixture *f = ctx;
     (void)node;
-    f->unreachable = true;
+    f->unreachable = why[0] != '\0';
+    check_done(f);
+}
+
+static void on_waiting(void *ctx, int node, const char *why)
+{
+    struct fixture *f = ctx;
+    (void)node;
+    snprintf(f->waits_for, sizeof f->waits_for, "%s", why);
     check_done(f);
 }
 
@@ -204,7 +213,7 @@ static void make_launcher(struct fixture *f)
         .run_id = "test-run",
         .run_dir = f->dir,
         .workdir = NULL,
-        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable},
+        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting},
     };
     char work[128];
     snprintf(work, sizeof work, "%s/src", f->dir);
@@ -618,6 +627,33 @@ static void wrong_host_key_is_refused(void **state)
     prepare_node(f, other.public_line);
     wait_until(f, prepare_has_failed);
     assert_int_equal(f->prepare_err.code, RB_ERR_DENIED);
+    assert_non_null(strstr(f->prepare_err.message, ": Host key verification failed; it does not have the host key"));
+}
+
+static void wrong_key_of_ours_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    write_text(f->dir, "authorized_keys", "");
+    prepare_node(f, f->host.public_line);
+    wait_until(f, prepare_has_failed);
+    assert_int_equal(f->prepare_err.code, RB_ERR_DENIED);
+    assert_non_null(strstr(f->prepare_err.message, "Permission denied (publickey"));
+    assert_non_null(strstr(f->prepare_err.message, "resources.ssh.user"));
+}
+
+static bool waits(struct fixture *f)
+{
+    return f->waits_for[0] != '\0';
+}
+
+static void says_what_it_waits_for(void **state)
+{
+    struct fixture *f = *state;
+    f->port = free_port(); // where nobody listens
+    prepare_node(f, f->host.public_line);
+    wait_until(f, waits);
+    assert_non_null(strstr(f->waits_for, "Connection refused; no sshd listens on that port: check resources.ssh.port"));
+    assert_false(f->prepare_failed);
 }
 
 static bool master_drop(struct fixture *f)
@@ -662,6 +698,8 @@ int main(void)
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(hostile_output),
         cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),
+        cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,7 @@ static void prepared(void *arg)
     if (is_current(l) && instance != -1) {
         struct rb_err err = {0};
         if (ground_of(m, instance) == FAKE_GROUND_SILENT) { // the controller knows when to give up
+            m->events.waiting(m->events.ctx, l->node, "ssh: Connection timed out; let this machine in");
             m->site.v->loop.timer_start(m->site.v, 2000000, prepared, l);
             return;
         }
@@ -141,7 +142,7 @@ static void unreachable(void *arg)
     struct later *l = arg;
     for (int i = 0; is_current(l) && i < l->m->n_nodes; i++) {
         if (l->m->nodes[i].instance == l->start) {
-            l->m->events.unreachable(l->m->events.ctx, l->m->nodes[i].node);
+            l->m->events.unreachable(l->m->events.ctx, l->m->nodes[i].node, "ssh: No route to host");
             break;
         }
     }
