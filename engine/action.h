@@ -24,6 +24,7 @@ struct rb_action {
     int position;                  // k: ascending trial id among the stage's trials; key of its draws
     int64_t resource_start, resource_end;
     int gpus;                      // of the trial, over all its slots
+    int sharers;                   // trials that may sit on its GPU, itself included; 1: nobody else
     const struct rb_slot *slots;   // valid until the next step; [n_slots]
     int n_slots;
     int64_t at_us;

@@ -16,10 +16,18 @@ static void add_owned(struct rb_engine *e, int node)
 void rb_engine_update_place(struct rb_engine *e, int node)
 {
     const struct node *n = &e->nodes[node];
-    if (rb_node_is_held(n))
-        rb_places_set(&e->places, node, n->pub.gpus, n->pub.usable & ~n->pub.busy);
-    else
+    if (!rb_node_is_held(n)) {
         rb_places_remove(&e->places, node);
+        return;
+    }
+    rb_places_set(&e->places, node, n->pub.gpus, n->pub.usable & ~n->pub.busy);
+    for (int gpu = 0; n->n_shared > 0 && gpu < n->pub.gpus; gpu++) {
+        const struct gpu_use *use = &n->uses[gpu];
+        if ((n->pub.busy & n->pub.usable) >> gpu & 1 && use->sharers > 1)
+            rb_places_set_shared(
+                &e->places,
+                &(struct rb_shared_gpu){.node = node, .gpu = gpu, .sharers = use->sharers, .used = use->n_trials});
+    }
 }
 
 static void provision(struct rb_engine *e, int node, const char *reason)

@@ -103,7 +103,7 @@ void rb_engine_destroy(struct rb_engine *e)
     free(e->running);
     free(e->decisions.resizes);
     for (int i = 0; i < e->n_nodes; i++)
-        free(e->nodes[i].trial_on);
+        free(e->nodes[i].uses);
     free(e->nodes);
     free(e->owned);
     free(e);
@@ -165,6 +165,7 @@ void rb_engine_step(struct rb_engine *e, const struct rb_event *event, struct rb
         rb_engine_on_stop(e, RB_STOP_CAPACITY);
     if (e->outcome == RB_JOB_RUNNING && e->places_changed) {
         rb_engine_release_drained(e);
+        rb_engine_let_policy_arrange(e);
         rb_engine_start_waiting(e);
         rb_engine_ask(e);
     }
@@ -267,7 +268,7 @@ int rb_engine_capacity(const struct rb_engine *e, int gpus)
 bool rb_engine_would_fit(const struct rb_engine *e, int trial, int gpus)
 {
     const struct rb_trial *t = rb_engine_trial(e, trial);
-    return rb_places_would_fit(&e->places, gpus, t->slots, t->n_slots);
+    return rb_places_would_fit(&e->places, gpus, t->slots, t->sharers > 1 ? 0 : t->n_slots);
 }
 
 int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage)

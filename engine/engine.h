@@ -20,7 +20,9 @@ struct rb_trial {
     int attempt;              // of the current or last start in this stage, from 0
     int failures;             // restarts charged against trial.max_restarts
     int gpus;                 // while WAITING or RUNNING
+    int sharers;              // trials that may sit on its GPU, itself included; 1: nobody else
     int next_gpus;            // what it was asked to give way for: to start again with so many; 0: to pause; else `gpus`
+    int next_sharers;         // likewise; else `sharers`
     int64_t started_us;       // of the current or last start, -1: never
     int64_t resource;         // trained and reported so far
     int64_t resource_end;     // of its budget

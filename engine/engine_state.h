@@ -21,7 +21,7 @@ enum giving_way { GIVES_NO_WAY, GIVES_WAY_TO_RESIZE, GIVES_WAY_TO_PAUSE };
 struct trial {
     struct rb_trial pub;
     int slots_cap;
-    int wanted_gpus;         // pub.gpus are as many, or what the phase's nodes can hold
+    struct rb_width wanted;  // pub.gpus are as many, or what the phase's nodes can hold
     bool handed_out;         // by the tuner, and not told back to it yet
     enum giving_way giving_way;
     int64_t checkpoint;      // resource of its last safe checkpoint: where it starts again
@@ -32,10 +32,17 @@ struct trial {
     double ranked_score;
 };
 
+// Who trains on a busy GPU.
+struct gpu_use {
+    int trial;               // the last that started there
+    int n_trials, sharers;   // on it now; at most
+};
+
 struct node {
     struct rb_owned_node pub;
     bool allocated;          // belongs to the current phase's allocation: trials may be placed on it
-    int *trial_on;           // by GPU, of those that are busy; NULL before the first trial. [gpus]
+    struct gpu_use *uses;    // by GPU, of those that are busy; NULL before the first trial. [gpus]
+    int n_shared;            // busy GPUs that several trials may sit on
     bool draining;           // no longer listed, but trials still run on it: it is given back when the last has left
 };
 
@@ -122,12 +129,13 @@ void rb_engine_on_lent(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_enqueue(struct rb_engine *e, int trial);
 int rb_engine_first_waiting(const struct rb_engine *e); // n_waiting > 0
 void rb_engine_dequeue_first(struct rb_engine *e);
+void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n); // those of the list that wait swap places
 
 // trials.c
-void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus);
-void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus); // of one that does not run
-void rb_engine_change_waiting(struct rb_engine *e, int trial, int gpus); // of one in the queue
-void rb_engine_plan_resize(struct rb_engine *e, int trial, int next_gpus); // of one that runs; 0: it is to pause
+void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, struct rb_width width);
+void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width); // of one that does not run
+void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of one in the queue
+void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next); // of one that runs; 0 GPUs: it is to pause
 void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
 void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
 void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint
@@ -145,6 +153,7 @@ void rb_engine_end_paused(struct rb_engine *e, int trial); // it gave way, at it
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_forecast(struct rb_engine *e, const struct rb_event *event);
+void rb_engine_let_policy_arrange(struct rb_engine *e); // before waiting trials start
 void rb_engine_let_policy_share(struct rb_engine *e); // what may be used has changed
 
 // run_events.c

@@ -280,6 +280,14 @@ bool rb_places_take_share(struct rb_places *p, int sharers, struct rb_slot *out_
     return true;
 }
 
+bool rb_places_take_width(struct rb_places *p, struct rb_width width, struct rb_slot *out_slots, int *out_n_slots)
+{
+    if (width.sharers == 1)
+        return rb_places_take(p, width.gpus, out_slots, out_n_slots);
+    *out_n_slots = 1;
+    return rb_places_take_share(p, width.sharers, out_slots);
+}
+
 bool rb_places_would_fit_share(const struct rb_places *p, int sharers)
 {
     return rb_places_have_room(p) || (sharers > 1 && with_room(p, sharers));

@@ -15,6 +15,12 @@ struct rb_slot {
     uint64_t gpus;     // bit mask, lowest free bits first
 };
 
+// What one trial has of a cluster: whole GPUs, or a share of one.
+struct rb_width {
+    int gpus;          // 1 where it is shared
+    int sharers;       // trials that sit on the GPU together, itself included; 1: alone
+};
+
 // A GPU that several trials sit on, all with the same share of it.
 struct rb_shared_gpu {
     int node, gpu;
@@ -55,6 +61,7 @@ bool rb_places_have_room(const struct rb_places *p); // is any GPU free?
 // One place of a GPU that `sharers` trials may sit on: of those shared so already the fullest with room (ties: lowest
 // node, then GPU), else of a free GPU, chosen as for g = 1. sharers 1: a GPU of its own.
 bool rb_places_take_share(struct rb_places *p, int sharers, struct rb_slot *out_slot);
+bool rb_places_take_width(struct rb_places *p, struct rb_width width, struct rb_slot *out_slots, int *out_n_slots);
 bool rb_places_would_fit_share(const struct rb_places *p, int sharers);
 // The place is free again; the GPU too, when it was the last. No-op if the node is not held.
 void rb_places_give_share(struct rb_places *p, const struct rb_slot *slot);

@@ -6,6 +6,7 @@
 #define RB_ENGINE_POLICY_H
 
 #include "engine/advice.h"
+#include "engine/placement.h"
 #include "engine/plan.h"
 #include "engine/tuner.h"
 
@@ -22,7 +23,7 @@ struct rb_allocation {
 
 struct rb_resize {
     int trial;
-    int gpus;
+    struct rb_width width;              // 0 GPUs: it shall pause
 };
 
 // What a watching policy wants done now. Zeroed by the engine before each call; lists are the engine's, grown by
@@ -30,13 +31,15 @@ struct rb_resize {
 struct rb_decisions {
     struct rb_resize *resizes;          // trials that shall checkpoint, give way and start again with so many GPUs
     int n_resizes, resizes_cap;
+    bool in_order;                      // those of them that wait shall start in the order of the list
     bool close;                         // hand out no more: what says
     enum rb_tuner_close close_what;
     int pool_nodes;                     // own so many nodes of the phase's first entry; -1: as before
     bool advise;                        // ask the world for a forecast: the engine's answer is on_advice
     const char *reason;                 // static text, of all of the above
 };
-void rb_decide_resize(struct rb_decisions *d, int trial, int gpus);
+void rb_decide_resize(struct rb_decisions *d, int trial, int gpus); // nobody else on its GPUs
+void rb_decide_width(struct rb_decisions *d, int trial, struct rb_width width);
 
 struct rb_policy {
     const char *name;
@@ -45,6 +48,9 @@ struct rb_policy {
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);
+    // Trials that may sit on one GPU when the group starts there, those of its size of one; NULL: they do not share.
+    // group NULL: as for the next that an asynchronous tuner would hand out.
+    int (*sharers)(const struct rb_plan *plan, const struct rb_group *group);
     // What to own while `phase` is the tuner's. Pure function of its inputs.
     void (*cluster)(const struct rb_plan *plan, int phase, struct rb_allocation *out);
 
@@ -55,6 +61,9 @@ struct rb_policy {
     bool (*admits)(void *state, const struct rb_engine *e);
     // Trial `trial` reported (it still trains) or no longer trains.
     void (*decide)(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out);
+    // GPUs became free or trials became waiting: who starts next, with how much, and whom to resize. Before any of those that
+    // wait starts.
+    void (*arrange)(void *state, const struct rb_engine *e, struct rb_decisions *out);
     // What the run may use has changed. Trials on GPUs it may no longer use are asked to give way, whatever is decided here.
     void (*on_lent)(void *state, const struct rb_engine *e, struct rb_decisions *out);
     // The world's answer to `advise`; may come late or never.

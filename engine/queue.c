@@ -2,10 +2,19 @@
 #include "engine/engine_state.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static int64_t order(const struct rb_engine *e, int trial)
 {
     return e->trials[trial].order;
+}
+
+// Puts a trial at `at`, or above, where those above it come later.
+static void sift_up(struct rb_engine *e, int at, int trial)
+{
+    for (; at > 0 && order(e, trial) < order(e, e->queue[(at - 1) / 2]); at = (at - 1) / 2)
+        e->queue[at] = e->queue[(at - 1) / 2];
+    e->queue[at] = trial;
 }
 
 void rb_engine_enqueue(struct rb_engine *e, int trial)
@@ -15,10 +24,7 @@ void rb_engine_enqueue(struct rb_engine *e, int trial)
         e->queue = rb_xrealloc(e->queue, (size_t)e->queue_cap, sizeof *e->queue);
     }
     e->claimed_gpus += e->trials[trial].pub.gpus;
-    int at = e->n_waiting++;
-    for (; at > 0 && order(e, trial) < order(e, e->queue[(at - 1) / 2]); at = (at - 1) / 2)
-        e->queue[at] = e->queue[(at - 1) / 2];
-    e->queue[at] = trial;
+    sift_up(e, e->n_waiting++, trial);
 }
 
 int rb_engine_first_waiting(const struct rb_engine *e)
@@ -42,4 +48,27 @@ void rb_engine_dequeue_first(struct rb_engine *e)
         at = child;
     }
     e->queue[at] = last;
+}
+
+static int ascending(const void *pa, const void *pb)
+{
+    const int64_t *a = pa, *b = pb;
+    return (*a > *b) - (*a < *b);
+}
+
+void rb_engine_reorder(struct rb_engine *e, const struct rb_resize *list, int n)
+{
+    RB_AUTO(rb_auto_free) int64_t *orders = rb_xcalloc((size_t)n, sizeof *orders);
+    int n_listed = 0, next = 0;
+    for (int i = 0; i < n; i++) {
+        if (e->trials[list[i].trial].pub.state == RB_TRIAL_WAITING)
+            orders[n_listed++] = order(e, list[i].trial);
+    }
+    qsort(orders, (size_t)n_listed, sizeof *orders, ascending);
+    for (int i = 0; i < n; i++) {
+        if (e->trials[list[i].trial].pub.state == RB_TRIAL_WAITING)
+            e->trials[list[i].trial].order = orders[next++];
+    }
+    for (int i = 0; i < e->n_waiting; i++)
+        sift_up(e, i, e->queue[i]);
 }

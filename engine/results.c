@@ -18,15 +18,16 @@ static struct trial *current(struct rb_engine *e, const struct rb_event *event)
 static void resize(struct rb_engine *e, const struct rb_resize *r, const char *reason)
 {
     struct trial *t = r->trial >= 0 && r->trial < e->n_trials ? &e->trials[r->trial] : NULL;
-    if (!t || r->gpus < 0 || t->giving_way == GIVES_WAY_TO_PAUSE)
+    if (!t || r->width.gpus < 0 || t->giving_way == GIVES_WAY_TO_PAUSE)
         return;
-    if (t->pub.state == RB_TRIAL_WAITING && r->gpus > 0) {
-        rb_engine_change_waiting(e, r->trial, r->gpus);
+    if (t->pub.state == RB_TRIAL_WAITING && r->width.gpus > 0) {
+        rb_engine_change_waiting(e, r->trial, r->width);
         e->places_changed = true;
-    } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus == 0) {
+    } else if (t->pub.state == RB_TRIAL_RUNNING && r->width.gpus == 0) {
         rb_engine_give_way(e, r->trial, GIVES_WAY_TO_PAUSE, reason);
-    } else if (t->pub.state == RB_TRIAL_RUNNING && r->gpus != t->pub.gpus) {
-        rb_engine_plan_resize(e, r->trial, r->gpus);
+    } else if (t->pub.state == RB_TRIAL_RUNNING &&
+               (r->width.gpus != t->pub.gpus || r->width.sharers != t->pub.sharers)) {
+        rb_engine_plan_resize(e, r->trial, r->width);
         rb_engine_give_way(e, r->trial, GIVES_WAY_TO_RESIZE, reason);
     }
 }
@@ -35,6 +36,8 @@ static void carry_out(struct rb_engine *e, const struct rb_decisions *d)
 {
     for (int i = 0; i < d->n_resizes; i++)
         resize(e, &d->resizes[i], d->reason);
+    if (d->in_order)
+        rb_engine_reorder(e, d->resizes, d->n_resizes);
     if (d->close && e->tuner->close)
         e->tuner->close(e->tuner_state, d->close_what);
     if (d->pool_nodes >= 0)
@@ -52,11 +55,16 @@ static struct rb_decisions *no_decisions(struct rb_engine *e)
 
 void rb_decide_resize(struct rb_decisions *d, int trial, int gpus)
 {
+    rb_decide_width(d, trial, (struct rb_width){gpus, 1});
+}
+
+void rb_decide_width(struct rb_decisions *d, int trial, struct rb_width width)
+{
     if (d->n_resizes == d->resizes_cap) {
         d->resizes_cap = d->resizes_cap ? 2 * d->resizes_cap : 16;
         d->resizes = rb_xrealloc(d->resizes, (size_t)d->resizes_cap, sizeof *d->resizes);
     }
-    d->resizes[d->n_resizes++] = (struct rb_resize){.trial = trial, .gpus = gpus};
+    d->resizes[d->n_resizes++] = (struct rb_resize){.trial = trial, .width = width};
 }
 
 static void let_policy_decide(struct rb_engine *e, int trial)
@@ -65,6 +73,15 @@ static void let_policy_decide(struct rb_engine *e, int trial)
         return;
     struct rb_decisions *d = no_decisions(e);
     e->policy->decide(e->policy_state, e, trial, d);
+    carry_out(e, d);
+}
+
+void rb_engine_let_policy_arrange(struct rb_engine *e)
+{
+    if (!e->policy->arrange || e->stage < 0)
+        return;
+    struct rb_decisions *d = no_decisions(e);
+    e->policy->arrange(e->policy_state, e, d);
     carry_out(e, d);
 }
 

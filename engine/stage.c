@@ -119,7 +119,9 @@ static void begin_group(struct rb_engine *e, const struct rb_group *group)
     }
     if (e->stage_start_us[group->stage] < 0)
         e->stage_start_us[group->stage] = e->now_us;
-    rb_engine_join_group(e, group, e->policy->size(e->stage_plan[group->stage], group));
+    const struct rb_plan *plan = e->stage_plan[group->stage];
+    const int sharers = e->policy->sharers ? e->policy->sharers(plan, group) : 1;
+    rb_engine_join_group(e, group, (struct rb_width){e->policy->size(plan, group), sharers});
 }
 
 // A pool whose size the policy has decided keeps it, as long as the phase wants the same machines.
@@ -173,10 +175,17 @@ static bool may_ask(struct rb_engine *e)
     return true;
 }
 
+// Could one more trial start? On a GPU of its own, or beside those that share theirs as new trials do.
+static bool has_room(const struct rb_engine *e)
+{
+    const struct rb_plan *plan = e->stage_plan[e->stage];
+    return rb_places_would_fit_share(&e->places, e->policy->sharers ? e->policy->sharers(plan, NULL) : 1);
+}
+
 void rb_engine_ask(struct rb_engine *e)
 {
     while (e->tuner->on_demand && e->outcome == RB_JOB_RUNNING && e->stage >= 0 && e->n_waiting == 0 &&
-           (e->n_live_total == 0 || rb_places_have_room(&e->places)) && may_ask(e)) {
+           (e->n_live_total == 0 || has_room(e)) && may_ask(e)) {
         struct rb_group group;
         const enum rb_tuner_next next = e->tuner->next(e->tuner_state, &group);
         assert(next != RB_TUNER_WAIT || e->n_live_total > 0);

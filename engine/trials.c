@@ -16,7 +16,7 @@ static void know_trial(struct rb_engine *e, int trial)
     }
     for (; e->n_trials <= trial; e->n_trials++) {
         e->trials[e->n_trials] = (struct trial){
-            .pub = {.stage = -1, .metric = NAN, .score = -INFINITY, .started_us = -1},
+            .pub = {.stage = -1, .sharers = 1, .next_sharers = 1, .metric = NAN, .score = -INFINITY, .started_us = -1},
             .running_at = -1,
             .ranked_resource = -1,
             .ranked_score = -INFINITY,
@@ -50,11 +50,12 @@ static int fitting_gpus(const struct rb_engine *e, int wanted)
     return wanted;
 }
 
-void rb_engine_want_gpus(struct rb_engine *e, int trial, int gpus)
+void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width)
 {
     struct trial *t = &e->trials[trial];
-    t->wanted_gpus = gpus;
-    t->pub.gpus = t->pub.next_gpus = fitting_gpus(e, gpus);
+    t->wanted = width;
+    t->pub.gpus = t->pub.next_gpus = fitting_gpus(e, width.gpus);
+    t->pub.sharers = t->pub.next_sharers = width.sharers;
 }
 
 static int claim_of(const struct trial *t)
@@ -62,36 +63,37 @@ static int claim_of(const struct trial *t)
     return t->pub.gpus > t->pub.next_gpus ? t->pub.gpus : t->pub.next_gpus;
 }
 
-void rb_engine_change_waiting(struct rb_engine *e, int trial, int gpus)
+void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width)
 {
     e->claimed_gpus -= e->trials[trial].pub.gpus;
-    rb_engine_want_gpus(e, trial, gpus);
+    rb_engine_want(e, trial, width);
     e->claimed_gpus += e->trials[trial].pub.gpus;
 }
 
-void rb_engine_plan_resize(struct rb_engine *e, int trial, int next_gpus)
+void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next)
 {
     e->claimed_gpus -= claim_of(&e->trials[trial]);
-    e->trials[trial].pub.next_gpus = next_gpus;
+    e->trials[trial].pub.next_gpus = next.gpus;
+    e->trials[trial].pub.next_sharers = next.sharers;
     e->claimed_gpus += claim_of(&e->trials[trial]);
 }
 
 void rb_engine_refit_waiting(struct rb_engine *e)
 {
     for (int i = 0; i < e->n_waiting; i++)
-        rb_engine_change_waiting(e, e->queue[i], e->trials[e->queue[i]].wanted_gpus);
+        rb_engine_change_waiting(e, e->queue[i], e->trials[e->queue[i]].wanted);
 }
 
 // Asynchronous tuners hand trials out in an order that depends on the run: their draws are keyed by the trial instead, so
 // that runs under different policies can be compared draw by draw.
-static void join(struct rb_engine *e, const struct rb_group *group, int index, int gpus)
+static void join(struct rb_engine *e, const struct rb_group *group, int index, struct rb_width width)
 {
     struct trial *t = &e->trials[group->trials[index]];
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt = group->stage == t->pub.stage ? t->pub.attempt + 1 : 0;
     t->pub.stage = group->stage;
     t->pub.position = e->tuner->on_demand ? group->trials[index] : e->n_joined[group->stage] + index;
-    rb_engine_want_gpus(e, group->trials[index], gpus);
+    rb_engine_want(e, group->trials[index], width);
     t->pub.resource = group->resource_start;
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
@@ -101,12 +103,12 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, i
     rb_engine_enqueue(e, group->trials[index]);
 }
 
-void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, int gpus)
+void rb_engine_join_group(struct rb_engine *e, const struct rb_group *group, struct rb_width width)
 {
     know_trial(e, group->trials[group->n_trials - 1]);
     for (int i = 0; i < group->n_trials; i++) {
         assert(i == 0 || group->trials[i] > group->trials[i - 1]);
-        join(e, group, i, gpus);
+        join(e, group, i, width);
     }
     e->n_joined[group->stage] += group->n_trials;
     e->n_live[group->stage] += group->n_trials;
@@ -140,16 +142,21 @@ static void remove_running(struct rb_engine *e, int trial)
     e->trials[trial].running_at = -1;
 }
 
-static void occupy(struct node *node, uint64_t gpus, int trial)
+static void occupy(struct node *node, uint64_t gpus, int trial, int sharers)
 {
-    assert((node->pub.busy & gpus) == 0);
-    node->pub.busy |= gpus;
-    if (!node->trial_on)
-        node->trial_on = rb_xcalloc((size_t)node->pub.gpus, sizeof *node->trial_on);
+    assert((node->pub.busy & gpus) == 0 || sharers > 1);
+    if (!node->uses)
+        node->uses = rb_xcalloc((size_t)node->pub.gpus, sizeof *node->uses);
     for (int gpu = 0; gpu < node->pub.gpus; gpu++) {
-        if (gpus >> gpu & 1)
-            node->trial_on[gpu] = trial;
+        if (!(gpus >> gpu & 1))
+            continue;
+        const bool beside = node->pub.busy >> gpu & 1;
+        assert(!beside || (node->uses[gpu].sharers == sharers && node->uses[gpu].n_trials < sharers));
+        node->n_shared += !beside && sharers > 1;
+        node->uses[gpu] =
+            (struct gpu_use){.trial = trial, .n_trials = beside ? node->uses[gpu].n_trials + 1 : 1, .sharers = sharers};
     }
+    node->pub.busy |= gpus;
 }
 
 static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
@@ -162,7 +169,7 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
     memcpy(t->pub.slots, slots, (size_t)n_slots * sizeof *slots);
     t->pub.n_slots = n_slots;
     for (int i = 0; i < n_slots; i++)
-        occupy(&e->nodes[slots[i].node], slots[i].gpus, trial);
+        occupy(&e->nodes[slots[i].node], slots[i].gpus, trial, t->pub.sharers);
     assert(t->pub.state == RB_TRIAL_WAITING);
     t->pub.state = RB_TRIAL_RUNNING;
     t->pub.started_us = e->now_us;
@@ -178,6 +185,7 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
                                   .resource_start = t->checkpoint,
                                   .resource_end = t->pub.resource_end,
                                   .gpus = t->pub.gpus,
+                                  .sharers = t->pub.sharers,
                                   .reason = "first in the queue when its GPUs became free",
                               },
                               slots, n_slots);
@@ -199,8 +207,9 @@ void rb_engine_start_waiting(struct rb_engine *e)
     // Strictly in order: where the first does not fit, none behind it may take what it waits for.
     for (int n_slots; e->n_waiting > 0;) {
         const int trial = rb_engine_first_waiting(e);
-        struct rb_slot *slots = reserve_slots(e, e->trials[trial].pub.gpus);
-        if (!rb_places_take(&e->places, e->trials[trial].pub.gpus, slots, &n_slots))
+        const struct rb_width width = {e->trials[trial].pub.gpus, e->trials[trial].pub.sharers};
+        struct rb_slot *slots = reserve_slots(e, width.gpus);
+        if (!rb_places_take_width(&e->places, width, slots, &n_slots))
             break;
         rb_engine_dequeue_first(e);
         start(e, trial, slots, n_slots);
@@ -209,16 +218,30 @@ void rb_engine_start_waiting(struct rb_engine *e)
 
 // ---- leaving the GPUs
 
+// A shared GPU stays busy until the last has left it.
+static void release(struct node *node, uint64_t gpus)
+{
+    assert((node->pub.busy & gpus) == gpus);
+    for (int gpu = 0; gpu < node->pub.gpus; gpu++) {
+        if (!(gpus >> gpu & 1) || --node->uses[gpu].n_trials > 0)
+            continue;
+        node->n_shared -= node->uses[gpu].sharers > 1;
+        node->pub.busy &= ~(UINT64_C(1) << gpu);
+    }
+}
+
 void rb_engine_vacate(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
     for (int i = 0; i < t->pub.n_slots; i++) {
-        struct rb_owned_node *node = &e->nodes[t->pub.slots[i].node].pub;
-        assert((node->busy & t->pub.slots[i].gpus) == t->pub.slots[i].gpus);
-        node->busy &= ~t->pub.slots[i].gpus;
-        if (e->nodes[t->pub.slots[i].node].draining && node->busy == 0)
+        struct node *node = &e->nodes[t->pub.slots[i].node];
+        release(node, t->pub.slots[i].gpus);
+        if (node->draining && node->pub.busy == 0)
             e->n_drained++;
-        rb_engine_update_place(e, t->pub.slots[i].node);
+        if (t->pub.sharers > 1)
+            rb_places_give_share(&e->places, &t->pub.slots[i]);
+        else
+            rb_engine_update_place(e, t->pub.slots[i].node);
     }
     t->pub.n_slots = 0;
     remove_running(e, trial);
@@ -228,7 +251,8 @@ void rb_engine_vacate(struct rb_engine *e, int trial)
 void rb_engine_wait_again(struct rb_engine *e, int trial)
 {
     struct trial *t = &e->trials[trial];
-    rb_engine_want_gpus(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? t->pub.next_gpus : t->wanted_gpus);
+    const struct rb_width next = {t->pub.next_gpus, t->pub.next_sharers};
+    rb_engine_want(e, trial, t->giving_way == GIVES_WAY_TO_RESIZE ? next : t->wanted);
     t->giving_way = GIVES_NO_WAY;
     t->pub.state = RB_TRIAL_WAITING;
     t->pub.attempt++;
@@ -244,7 +268,7 @@ void rb_engine_give_way(struct rb_engine *e, int trial, enum giving_way why, con
     const bool asked = t->giving_way != GIVES_NO_WAY;
     t->giving_way = why;
     if (why == GIVES_WAY_TO_PAUSE) {
-        rb_engine_plan_resize(e, trial, 0);
+        rb_engine_plan_resize(e, trial, (struct rb_width){0, 1});
         rb_standings_remove(&e->standings, trial);
     }
     if (asked)
@@ -309,27 +333,46 @@ static void lose_trial(struct rb_engine *e, int trial)
     rb_engine_end_paused(e, trial);
 }
 
+// Ascending ids of the trials on these GPUs of a node. A GPU that is shared knows only how many: then all that run are asked.
+static int trials_on(const struct rb_engine *e, int node, uint64_t gpus, int *out)
+{
+    const struct node *on = &e->nodes[node];
+    int n = 0, kept = 0;
+    for (int gpu = 0; on->n_shared == 0 && gpu < on->pub.gpus; gpu++) {
+        if ((on->pub.busy & gpus) >> gpu & 1)
+            out[n++] = on->uses[gpu].trial;
+    }
+    for (int i = 0; on->n_shared > 0 && i < e->n_running; i++) {
+        const struct rb_trial *t = &e->trials[e->running[i]].pub;
+        bool here = false;
+        for (int k = 0; k < t->n_slots && !here; k++)
+            here = t->slots[k].node == node && (t->slots[k].gpus & gpus);
+        if (here)
+            out[n++] = e->running[i];
+    }
+    qsort(out, (size_t)n, sizeof *out, ascending);
+    for (int i = 0; i < n; i++) {
+        if (kept == 0 || out[i] != out[kept - 1])
+            out[kept++] = out[i];
+    }
+    return kept;
+}
+
 void rb_engine_lose_trials_on(struct rb_engine *e, int node)
 {
-    const uint64_t busy = e->nodes[node].pub.busy;
-    int lost[RB_LIMIT_GPUS_PER_NODE], n = 0;
-    for (int gpu = 0; gpu < e->nodes[node].pub.gpus; gpu++) {
-        if (busy >> gpu & 1)
-            lost[n++] = e->nodes[node].trial_on[gpu];
-    }
-    qsort(lost, (size_t)n, sizeof *lost, ascending);
-    for (int i = 0; i < n; i++) {
-        if (i == 0 || lost[i] != lost[i - 1])
-            lose_trial(e, lost[i]);
-    }
+    int lost[RB_LIMIT_GPUS_PER_NODE * RB_LIMIT_TRIALS_PER_GPU];
+    const int n = trials_on(e, node, UINT64_MAX, lost);
+    for (int i = 0; i < n; i++)
+        lose_trial(e, lost[i]);
 }
 
 void rb_engine_clear_unusable(struct rb_engine *e, int node)
 {
-    const struct node *n = &e->nodes[node];
-    for (int gpu = 0; gpu < n->pub.gpus; gpu++) {
-        if ((n->pub.busy & ~n->pub.usable) >> gpu & 1 && e->trials[n->trial_on[gpu]].giving_way == GIVES_NO_WAY)
-            rb_engine_give_way(e, n->trial_on[gpu], GIVES_WAY_TO_RESIZE, "its GPUs are given to another job");
+    int displaced[RB_LIMIT_GPUS_PER_NODE * RB_LIMIT_TRIALS_PER_GPU];
+    const int n = trials_on(e, node, ~e->nodes[node].pub.usable, displaced);
+    for (int i = 0; i < n; i++) {
+        if (e->trials[displaced[i]].giving_way == GIVES_NO_WAY)
+            rb_engine_give_way(e, displaced[i], GIVES_WAY_TO_RESIZE, "its GPUs are given to another job");
     }
 }
 

@@ -6,14 +6,10 @@
 #define RB_ENGINE_PACKING_GROUP_H
 
 #include "base/err.h"
+#include "engine/placement.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct rb_width {
-    int gpus;    // 1 where it is shared
-    int sharers; // trials that sit on the GPU together, itself included; 1: alone
-};
 
 #define RB_PACK_MOST_WIDTHS 64    // sets of widths are bits of a word
 #define RB_PACK_NEVER INT64_MAX // a height: this trial cannot take this width

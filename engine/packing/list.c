@@ -114,15 +114,12 @@ static int pop_end(struct rb_lister *l, const struct rb_packing *p)
 
 static bool take(struct rb_lister *l, const struct rb_pack_group *g, int width, struct rb_packing *p, int *out_n)
 {
-    const struct rb_width *w = &g->widths[width];
     if (p->n_slots + g->n_nodes > p->slots_cap) {
         p->slots_cap = 2 * p->slots_cap + g->n_nodes + 16;
         p->slots = rb_xrealloc(p->slots, (size_t)p->slots_cap, sizeof *p->slots);
     }
     struct rb_slot *slots = p->slots + p->n_slots;
-    *out_n = 1;
-    return w->sharers > 1 ? rb_places_take_share(&l->places, w->sharers, slots)
-                          : rb_places_take(&l->places, w->gpus, slots, out_n);
+    return rb_places_take_width(&l->places, g->widths[width], slots, out_n);
 }
 
 static void give(struct rb_lister *l, const struct rb_pack_group *g, const struct rb_packing *p, int trial)
