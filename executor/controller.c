@@ -151,9 +151,6 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
 {
     struct rb_controller_task *t;
     switch (a->kind) {
-    case RB_ACTION_PROVISION:
-        rb_controller_record_launch(c, a);
-        break;
     case RB_ACTION_TERMINATE:
         rb_controller_record_end(c, rb_controller_node_at(c, a->node));
         break;
@@ -168,6 +165,7 @@ static void record_order(struct rb_controller *c, const struct rb_action *a)
     case RB_ACTION_YIELD_TRIAL: // the event that led to it is its record
         rb_controller_trial_at(c, a->trial)->asked = true;
         break;
+    case RB_ACTION_PROVISION: // rb_controller_record_launches
     case RB_ACTION_WAKE:
     case RB_ACTION_ADVISE:
     case RB_ACTION_DONE:
@@ -184,7 +182,7 @@ static void carry_out(struct rb_controller *c, const struct rb_action *a)
     case RB_ACTION_PROVISION:
         n = rb_controller_node_at(c, a->node);
         if (!c->recovering && n->has_row && n->row.state == RB_LAUNCH_INTENT)
-            rb_controller_send_launch(n);
+            rb_controller_send_launch(n->gang);
         break;
     case RB_ACTION_TERMINATE:
         n = rb_controller_node_at(c, a->node);
@@ -246,30 +244,71 @@ void rb_controller_fail(struct rb_controller *c, const struct rb_err *err)
     stop_if_wanted(c);
 }
 
-void rb_controller_turn(struct rb_controller *c, struct rb_event event)
+// Journals the events and asks the engine what to do; false: the journal failed.
+static bool step(struct rb_controller *c, struct rb_event *events, int n, struct rb_actions *out)
 {
-    if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
-        return;
-    event.time_us = rb_controller_now_us(c);
     struct rb_err err;
-    if (!rb_journal_event(c->journal, &event, &err)) {
-        rb_controller_journal_failed(c, &err);
-        return;
+    for (int k = 0; k < n; k++) {
+        events[k].time_us = rb_controller_now_us(c);
+        if (!rb_journal_event(c->journal, &events[k], &err)) {
+            rb_controller_journal_failed(c, &err);
+            return false;
+        }
+        c->last_event_us = events[k].time_us;
+        rb_engine_step(c->engine, &events[k], &out[k]);
     }
-    c->last_event_us = event.time_us;
-    rb_engine_step(c->engine, &event, &c->actions);
-    for (int i = 0; i < c->actions.n; i++)
-        record_order(c, &c->actions.items[i]);
+    return true;
+}
+
+static void record_orders(struct rb_controller *c, const struct rb_actions *actions, int n)
+{
+    struct rb_action *launches = NULL;
+    int n_launches = 0;
+    for (int k = 0; k < n; k++) {
+        launches = rb_xrealloc(launches, (size_t)(n_launches + actions[k].n) + 1, sizeof *launches);
+        for (int i = 0; i < actions[k].n; i++) {
+            record_order(c, &actions[k].items[i]);
+            if (actions[k].items[i].kind == RB_ACTION_PROVISION)
+                launches[n_launches++] = actions[k].items[i];
+        }
+    }
+    rb_controller_record_launches(c, launches, n_launches);
+    free(launches);
+}
+
+static void turn(struct rb_controller *c, struct rb_event *events, int n, struct rb_actions *actions)
+{
+    if (!step(c, events, n, actions))
+        return;
+    record_orders(c, actions, n);
     if (!rb_controller_commit(c))
         return;
-    if (c->config.observe)
-        c->config.observe(c->config.ctx, &event, &c->actions);
-    for (int i = 0; i < c->actions.n && !c->dead; i++)
-        carry_out(c, &c->actions.items[i]);
+    for (int k = 0; k < n && c->config.observe; k++)
+        c->config.observe(c->config.ctx, &events[k], &actions[k]);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < actions[k].n && !c->dead; i++)
+            carry_out(c, &actions[k].items[i]);
     rb_controller_pump(c);
     rb_controller_give_advice(c);
     stop_if_wanted(c);
     rb_controller_check_over(c);
+}
+
+void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n)
+{
+    if (c->dead || (!c->in_transaction && !rb_controller_begin(c)))
+        return;
+    struct rb_actions *actions =
+        rb_xcalloc((size_t)n, sizeof *actions); // ours: carrying them out may lead to other turns
+    turn(c, events, n, actions);
+    for (int k = 0; k < n; k++)
+        rb_actions_finish(&actions[k]);
+    free(actions);
+}
+
+void rb_controller_turn(struct rb_controller *c, struct rb_event event)
+{
+    rb_controller_turns(c, &event, 1);
 }
 
 // Spending.
@@ -382,6 +421,12 @@ void rb_controller_destroy(struct rb_controller *c)
         rb_controller_disarm(c, &n->boot_timer);
         free(n);
     }
+    for (int i = 0; i < c->n_gangs; i++) {
+        rb_controller_disarm(c, &c->gangs[i]->timer);
+        free(c->gangs[i]->members);
+        free(c->gangs[i]);
+    }
+    free(c->gangs);
     free(c->nodes);
     free(c->superseded);
     free(c->trials);
@@ -392,7 +437,6 @@ void rb_controller_destroy(struct rb_controller *c)
     free(c->left);
     free(c->list_failures);
     free(c->wakes);
-    rb_actions_finish(&c->actions);
     rb_engine_destroy(c->engine);
     rb_arena_finish(&c->arena);
     free(c);

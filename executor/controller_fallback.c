@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int planned_offer(const struct rb_controller_node *n)
@@ -37,7 +38,7 @@ static void set_aside(struct rb_controller *c, int offer, const char *why)
 }
 
 // The plan's own offer is looked at by its launch, which stops the run; one that only stands in is passed over, aloud.
-static bool can_be_paid(struct rb_controller *c, int offer)
+static bool can_be_paid(struct rb_controller *c, int offer, int count)
 {
     struct rb_billing billing;
     struct rb_err err = {0};
@@ -45,7 +46,7 @@ static bool can_be_paid(struct rb_controller *c, int offer)
         set_aside(c, offer, err.message);
         return false;
     }
-    const bool paid = rb_controller_within_budget(c, rb_spend_reserve_uusd(&billing));
+    const bool paid = rb_controller_within_budget(c, count * rb_spend_reserve_uusd(&billing));
     if (!paid && !c->offers[offer].too_dear) {
         RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
         describe(c->config.plan, offer, &name);
@@ -57,47 +58,50 @@ static bool can_be_paid(struct rb_controller *c, int offer)
 }
 
 // -1: all are sold out.
-static int offer_on_sale(struct rb_controller_node *n)
+static int offer_on_sale(struct rb_controller_node *n, int count)
 {
     struct rb_controller *c = n->c;
     for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
-        if (!c->offers[offer].aside && !is_sold_out(n, offer) && (k == 0 || can_be_paid(c, offer)))
+        if (!c->offers[offer].aside && !is_sold_out(n, offer) && (k == 0 || can_be_paid(c, offer, count)))
             return offer;
     return -1;
 }
 
 // All are sold out, and one is to be asked all the same: the one that was told so longest ago.
-static int oldest_refusal(struct rb_controller_node *n)
+static int oldest_refusal(struct rb_controller_node *n, int count)
 {
     struct rb_controller *c = n->c;
     int oldest = planned_offer(n);
     for (int k = 1, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++)
         if (!c->offers[offer].aside && c->offers[offer].sold_out_us < c->offers[oldest].sold_out_us &&
-            can_be_paid(c, offer))
+            can_be_paid(c, offer, count))
             oldest = offer;
     return oldest;
 }
 
-int rb_controller_choose_offer(struct rb_controller_node *n)
+int rb_controller_choose_offer(struct rb_controller_node *n, int count)
 {
-    const int offer = offer_on_sale(n);
-    return offer >= 0 ? offer : oldest_refusal(n);
+    const int offer = offer_on_sale(n, count);
+    return offer >= 0 ? offer : oldest_refusal(n, count);
 }
 
-void rb_controller_say_stand_in(struct rb_controller_node *n)
+void rb_controller_say_stand_in(const struct rb_controller_gang *g)
 {
-    struct rb_controller *c = n->c;
-    RB_AUTO(rb_buf_finish) struct rb_buf planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
+    struct rb_controller *c = g->c;
+    const struct rb_controller_node *n = g->members[0];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, planned = RB_BUF_INIT, chosen = RB_BUF_INIT;
     if (n->row.offer == planned_offer(n))
         return;
+    rb_controller_name_gang(g, &name);
     describe(c->config.plan, planned_offer(n), &planned);
     describe(c->config.plan, n->row.offer, &chosen);
-    rb_controller_note(c, "warning", "node %d: %s stands in for %s", n->id, rb_buf_str(&chosen), rb_buf_str(&planned));
+    rb_controller_note(c, "warning", "%s: %s stands in for %s", rb_buf_str(&name), rb_buf_str(&chosen),
+                       rb_buf_str(&planned));
 }
 
-bool rb_controller_is_stand_in(const struct rb_controller_node *n)
+bool rb_controller_is_stand_in(const struct rb_controller_gang *g)
 {
-    return rb_controller_node_wanted(n) && n->row.offer != planned_offer(n);
+    return rb_controller_gang_wanted(g) && g->members[0]->row.offer != planned_offer(g->members[0]);
 }
 
 void rb_controller_sold_out(struct rb_controller *c, int offer, int64_t at_us)
@@ -106,10 +110,10 @@ void rb_controller_sold_out(struct rb_controller *c, int offer, int64_t at_us)
         c->offers[offer].sold_out_us = at_us;
 }
 
-void rb_controller_set_aside(struct rb_controller_node *n, const struct rb_err *err)
+void rb_controller_set_aside(struct rb_controller_gang *g, const struct rb_err *err)
 {
-    set_aside(n->c, n->row.offer, err->message);
-    rb_controller_refused(n);
+    set_aside(g->c, g->members[0]->row.offer, err->message);
+    rb_controller_refused(g);
 }
 
 // Refused launches of this node that asked for the offer.
@@ -136,11 +140,13 @@ int rb_controller_rounds_before(const struct rb_controller_node *n)
 }
 
 // Names every offer that was asked, and how often.
-static void give_up(struct rb_controller_node *n)
+static void give_up(const struct rb_controller_gang *g)
 {
-    struct rb_controller *c = n->c;
-    RB_AUTO(rb_buf_finish) struct rb_buf asked = RB_BUF_INIT;
+    struct rb_controller *c = g->c;
+    const struct rb_controller_node *n = g->members[0];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, asked = RB_BUF_INIT;
     struct rb_err err = {0};
+    rb_controller_name_gang(g, &name);
     for (int k = 0, offer; (offer = rb_stand_in(c->config.plan, planned_offer(n), k)) >= 0; k++) {
         const int refusals = refusals_by(n, offer);
         if (refusals == 0 && c->offers[offer].sold_out_us < 0) // set aside, or too dear
@@ -149,9 +155,9 @@ static void give_up(struct rb_controller_node *n)
         describe(c->config.plan, offer, &asked);
     }
     rb_err_set(&err, RB_ERR_CAPACITY,
-               "no capacity for node %d after %d tries; sold out: %.480s; resume later, or plan with other "
+               "no capacity for %.60s after %d tries; sold out: %.480s; resume later, or plan with other "
                "resources.instance_types or resources.infra",
-               n->id, n->retries, rb_buf_str(&asked));
+               rb_buf_str(&name), n->retries, rb_buf_str(&asked));
     rb_controller_fail(c, &err);
 }
 
@@ -171,26 +177,37 @@ static int64_t pause_us(const struct rb_controller_node *n)
 
 static void tell_refused(void *arg)
 {
-    struct rb_controller_node *n = arg;
-    n->retry_timer = 0;
-    if (rb_controller_node_wanted(n))
-        rb_controller_turn(n->c,
-                           (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = n->id, .attempt = n->row.attempt});
+    struct rb_controller_gang *g = arg;
+    struct rb_event *events = rb_xcalloc((size_t)g->n, sizeof *events);
+    int n = 0;
+    g->timer = 0;
+    for (int i = 0; i < g->n; i++) {
+        const struct rb_controller_node *m = g->members[i];
+        if (rb_controller_node_wanted(m) && m->row.state == RB_LAUNCH_REFUSED)
+            events[n++] = (struct rb_event){.kind = RB_EVENT_NODE_REFUSED, .node = m->id, .attempt = m->row.attempt};
+    }
+    if (n > 0)
+        rb_controller_turns(g->c, events, n);
+    free(events);
 }
 
-void rb_controller_refused(struct rb_controller_node *n)
+// A gang waits as one, for one offer that has room for all of it.
+void rb_controller_refused(struct rb_controller_gang *g)
 {
-    struct rb_controller *c = n->c;
-    if (!rb_controller_node_wanted(n))
+    struct rb_controller *c = g->c;
+    struct rb_controller_node *leader = g->members[0];
+    if (!rb_controller_gang_wanted(g))
         return;
-    if (offer_on_sale(n) >= 0) {
-        rb_controller_arm(c, &n->retry_timer, 0, tell_refused, n);
-        return;
-    }
-    if (++n->retries >= c->config.capacity_retries) {
-        give_up(n);
+    if (offer_on_sale(leader, g->n) >= 0) {
+        rb_controller_arm(c, &g->timer, 0, tell_refused, g);
         return;
     }
-    n->exhausted_us = rb_controller_now_us(c);
-    rb_controller_arm(c, &n->retry_timer, pause_us(n), tell_refused, n);
+    for (int i = 0; i < g->n; i++) {
+        g->members[i]->retries = leader->retries + (i == 0);
+        g->members[i]->exhausted_us = rb_controller_now_us(c);
+    }
+    if (leader->retries >= c->config.capacity_retries)
+        give_up(g);
+    else
+        rb_controller_arm(c, &g->timer, pause_us(leader), tell_refused, g);
 }

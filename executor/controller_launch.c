@@ -1,4 +1,4 @@
-// Launches: the intent is on disk before a byte goes out, the instance's name before anything else is done,
+// Launches: the intent is on disk before a byte goes out, the instances' names before anything else is done,
 // and what was not answered is asked again with the same words, never guessed.
 #include "executor/controller_private.h"
 
@@ -11,14 +11,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 // Intent.
 
-static void user_data_path(const struct rb_controller_node *n, struct rb_buf *out)
+static void user_data_path(const struct rb_controller_gang *g, struct rb_buf *out)
 {
-    rb_buf_printf(out, "%s/keys/%s.user-data", n->c->config.run_dir, n->row.launch_id);
+    rb_buf_printf(out, "%s/keys/%s.user-data", g->c->config.run_dir, g->members[0]->row.launch_id);
 }
 
 static void hex_digest(struct rb_buf *text, char out_hex[65])
@@ -46,8 +47,9 @@ static const char *group_of(const struct rb_controller_node *n, char name[static
 }
 
 // Token: digest of everything that identifies the request, with 128 random bits in the launch id.
-static void make_token(struct rb_controller_node *n, const char *user_data)
+static void make_token(struct rb_controller_gang *g, const char *user_data)
 {
+    const struct rb_controller_node *n = g->members[0];
     RB_AUTO(rb_buf_finish) struct rb_buf params = RB_BUF_INIT, all = RB_BUF_INIT;
     const char *image = image_of(n);
     char digest[65], name[RB_PLACEMENT_GROUP_BYTES];
@@ -56,16 +58,19 @@ static void make_token(struct rb_controller_node *n, const char *user_data)
                   n->c->config.plan->job->resources.disk_bytes, user_data);
     if (group)
         rb_buf_printf(&params, "|%s", group);
+    if (g->n > 1)
+        rb_buf_printf(&params, "|%d", g->n);
     hex_digest(&params, digest);
     rb_buf_printf(&all, "%s|%s|%d|%s|%s", n->c->config.run_id, n->row.launch_id, n->row.attempt, n->row.infra, digest);
-    hex_digest(&all, n->row.token);
+    for (int i = 0; i < g->n; i++)
+        hex_digest(&all, g->members[i]->row.token);
 }
 
-// 0600, not in the journal: it holds the node's private host key until the launch was answered.
-static bool keep_user_data(const struct rb_controller_node *n, const struct rb_buf *user_data, struct rb_err *err)
+// 0600, not in the journal: it holds the nodes' private host key until the launch was answered.
+static bool keep_user_data(const struct rb_controller_gang *g, const struct rb_buf *user_data, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    user_data_path(n, &path);
+    user_data_path(g, &path);
     const int fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     const bool ok =
         fd >= 0 && write(fd, rb_buf_str(user_data), user_data->len) == (ssize_t)user_data->len && fsync(fd) == 0;
@@ -76,10 +81,10 @@ static bool keep_user_data(const struct rb_controller_node *n, const struct rb_b
     return ok;
 }
 
-static void drop_user_data(const struct rb_controller_node *n)
+void rb_controller_drop_user_data(const struct rb_controller_gang *g)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    user_data_path(n, &path);
+    user_data_path(g, &path);
     unlink(rb_buf_str(&path)); // absent where nodes are born with nothing
 }
 
@@ -98,7 +103,6 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
         .attempt = a->attempt,
         .offer = chosen,
         .state = RB_LAUNCH_INTENT,
-        .intent_us = rb_controller_now_us(n->c),
         .running_us = -1,
         .ready_us = -1,
         .terminate_us = -1,
@@ -110,12 +114,48 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
     snprintf(n->row.infra, sizeof n->row.infra, "%s", offer->infra);
     snprintf(n->row.instance_type, sizeof n->row.instance_type, "%s", offer->instance_type);
     snprintf(n->row.market, sizeof n->row.market, "%s", rb_market_name(offer->market));
-    uint8_t bytes[16];
-    rb_random_bytes(bytes, sizeof bytes);
-    rb_digest_hex(bytes, sizeof bytes, n->row.launch_id);
     n->tries = n->absent = 0;
     n->end_known = n->other_market = n->looking = n->forgotten = false;
-    n->absent_since_us = n->acked_us = n->unanswered_us = -1;
+    n->absent_since_us = n->acked_us = -1;
+}
+
+// One launch id, and one time: the request must read the same whichever row it is made from.
+static struct rb_controller_gang *fill_gang(struct rb_controller *c, const struct rb_action *const *orders, int n,
+                                            int offer, const struct rb_billing *billing)
+{
+    struct rb_controller_gang *g = rb_controller_new_gang(c, n);
+    const int64_t now_us = rb_controller_now_us(c);
+    char launch_id[sizeof g->members[0]->row.launch_id];
+    uint8_t bytes[16];
+    rb_random_bytes(bytes, sizeof bytes);
+    rb_digest_hex(bytes, sizeof bytes, launch_id);
+    for (int i = 0; i < n; i++) {
+        struct rb_controller_node *node = rb_controller_node_at(c, orders[i]->node);
+        node->billing = *billing;
+        fill_row(node, orders[i], offer);
+        node->row.intent_us = now_us;
+        strcpy(node->row.launch_id, launch_id);
+        node->gang = g;
+        node->member = i;
+        g->members[i] = node;
+    }
+    return g;
+}
+
+// What it is born with, made once: the members share it, host key included.
+static bool bear(struct rb_controller_gang *g, struct rb_err *err)
+{
+    const struct rb_controller_config *config = &g->c->config;
+    RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
+    char host_key[sizeof g->members[0]->row.host_key] = "";
+    const bool born = !config->birth || (config->birth(config->birth_ctx, &user_data, host_key, err) &&
+                                         keep_user_data(g, &user_data, err));
+    for (int i = 0; i < g->n; i++)
+        strcpy(g->members[i]->row.host_key, host_key);
+    make_token(g, rb_buf_str(&user_data));
+    if (user_data.len)
+        explicit_bzero(user_data.data, user_data.len);
+    return born;
 }
 
 // What an earlier controller saw when it closed the run is no longer true.
@@ -131,137 +171,146 @@ static bool forget_leak_check(struct rb_controller *c)
     return false;
 }
 
-bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a)
+bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *const *orders, int n)
 {
-    struct rb_controller_node *n = rb_controller_node_at(c, a->node);
     struct rb_err err = {0};
-    if (n->has_row)
-        rb_controller_supersede(c, &n->row, &n->billing);
-    n->has_row = false;
-    const int offer = rb_controller_choose_offer(n);
-    if (!rb_spend_billing(c->config.plan, offer, &n->billing, &err)) {
+    struct rb_billing billing;
+    for (int i = 0; i < n; i++)
+        if (rb_controller_node_at(c, orders[i]->node)->has_row)
+            rb_controller_supersede(rb_controller_node_at(c, orders[i]->node));
+    const int offer = rb_controller_choose_offer(rb_controller_node_at(c, orders[0]->node), n);
+    if (!rb_spend_billing(c->config.plan, offer, &billing, &err)) {
         rb_controller_fail(c, &err);
         return false;
     }
-    if (!rb_controller_within_budget(c, rb_spend_reserve_uusd(&n->billing))) {
+    if (!rb_controller_within_budget(c, n * rb_spend_reserve_uusd(&billing))) {
         c->stop_wanted = true;
         c->stop_reason = RB_STOP_BUDGET;
         return false;
     }
-    fill_row(n, a, offer);
-    rb_controller_say_stand_in(n);
-    RB_AUTO(rb_buf_finish) struct rb_buf user_data = RB_BUF_INIT;
-    const bool born = !c->config.birth || (c->config.birth(c->config.birth_ctx, &user_data, n->row.host_key, &err) &&
-                                           keep_user_data(n, &user_data, &err));
-    make_token(n, rb_buf_str(&user_data));
-    if (user_data.len)
-        explicit_bzero(user_data.data, user_data.len);
-    if (!born) {
+    struct rb_controller_gang *g = fill_gang(c, orders, n, offer, &billing);
+    rb_controller_say_stand_in(g);
+    if (!bear(g, &err)) {
+        rb_controller_discard_gang(g);
         rb_controller_fail(c, &err);
         return false;
     }
-    n->has_row = rb_controller_write_node(n) && forget_leak_check(c);
-    return n->has_row;
+    bool written = true;
+    for (int i = 0; i < n && written; i++)
+        written = g->members[i]->has_row = rb_controller_write_node(g->members[i]);
+    return written && forget_leak_check(c);
 }
 
 // Launch.
 
 static void retry_launch(void *arg)
 {
-    struct rb_controller_node *n = arg;
-    n->retry_timer = 0;
-    if (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS)
-        rb_controller_send_launch(n);
+    struct rb_controller_gang *g = arg;
+    g->timer = 0;
+    if (rb_controller_open_member(g))
+        rb_controller_send_launch(g);
 }
 
 // Until then a request that nobody answered may still arrive. 0: all were answered.
-static int64_t late_until(const struct rb_controller_node *n)
+static int64_t late_until(const struct rb_controller_gang *g)
 {
-    return n->unanswered_us < 0 ? 0 : n->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
+    return g->unanswered_us < 0 ? 0 : g->unanswered_us + RB_CONTROLLER_LATE_S * RB_US_PER_S;
 }
 
-static void linger(struct rb_controller_node *n)
+void rb_controller_linger(const struct rb_controller_gang *g)
 {
-    const int64_t copies_us = rb_controller_now_us(n->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
-    const int64_t until_us = late_until(n) > copies_us ? late_until(n) : copies_us;
-    if (until_us > n->c->linger_until_us)
-        n->c->linger_until_us = until_us;
+    const int64_t copies_us = rb_controller_now_us(g->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
+    const int64_t until_us = late_until(g) > copies_us ? late_until(g) : copies_us;
+    if (until_us > g->c->linger_until_us)
+        g->c->linger_until_us = until_us;
 }
 
-static void not_launched(struct rb_controller_node *n, const struct rb_err *err)
+static void say_refused(const struct rb_controller_gang *g, const struct rb_err *err)
 {
-    struct rb_controller *c = n->c;
-    if (n->row.state != RB_LAUNCH_INTENT) // something was sent
-        linger(n);
-    n->row.state = RB_LAUNCH_REFUSED;
-    if (!rb_controller_write_node(n))
-        return;
-    drop_user_data(n);
-    rb_controller_note(c, "fault", "node %d: %s refused %s: %s", n->id, n->row.infra, n->row.instance_type,
+    const struct rb_launch_row *row = &g->members[0]->row;
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    rb_controller_name_gang(g, &name);
+    rb_controller_note(g->c, "fault", "%s: %s refused %s: %s", rb_buf_str(&name), row->infra, row->instance_type,
                        err->message);
-    if (err->code == RB_ERR_CAPACITY) {
-        rb_controller_sold_out(c, n->row.offer, rb_controller_now_us(c));
-        rb_controller_refused(n);
-    } else if (err->code != RB_ERR_IO && rb_controller_is_stand_in(n)) {
-        rb_controller_set_aside(n, err);
-    } else if (rb_controller_node_wanted(n)) {
-        rb_controller_fail(c, err);
+}
+
+static void not_launched(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    struct rb_controller *c = g->c;
+    const struct rb_launch_row *row = &rb_controller_open_member(g)->row;
+    const int offer = row->offer;
+    const bool sent = row->state != RB_LAUNCH_INTENT;
+    if (err->code == RB_ERR_CAPACITY)
+        rb_controller_sold_out(c, offer, rb_controller_now_us(c));
+    if (rb_controller_gang_exists(g)) { // a listing showed some of what the cloud now says it has not launched
+        rb_controller_break_gang(g, err->message);
+        return;
     }
+    if (sent)
+        rb_controller_linger(g);
+    if (!rb_controller_set_open(g, RB_LAUNCH_REFUSED))
+        return;
+    rb_controller_drop_user_data(g);
+    say_refused(g, err);
+    if (err->code == RB_ERR_CAPACITY)
+        rb_controller_refused(g);
+    else if (err->code != RB_ERR_IO && rb_controller_is_stand_in(g))
+        rb_controller_set_aside(g, err);
+    else if (rb_controller_gang_wanted(g))
+        rb_controller_fail(c, err);
 }
 
 // Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
-static void unanswered(struct rb_controller_node *n, const struct rb_err *err)
+static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
 {
-    if (n->row.state != RB_LAUNCH_AMBIGUOUS) {
-        n->row.state = RB_LAUNCH_AMBIGUOUS;
-        if (!rb_controller_write_node(n))
+    if (rb_controller_open_member(g)->row.state != RB_LAUNCH_AMBIGUOUS) {
+        RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+        if (!rb_controller_set_open(g, RB_LAUNCH_AMBIGUOUS))
             return;
-        rb_controller_note(n->c, "warning", "node %d: its launch is undecided (%s); asking again with the same token",
-                           n->id, err->message);
+        rb_controller_name_gang(g, &name);
+        rb_controller_note(g->c, "warning", "%s: %s launch is undecided (%s); asking again with the same token",
+                           rb_buf_str(&name), g->n > 1 ? "their" : "its", err->message);
     }
     if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED) // these are answers
-        n->unanswered_us = rb_controller_now_us(n->c);
-    rb_controller_arm(n->c, &n->retry_timer, rb_controller_backoff_us(n->tries++), retry_launch, n);
+        g->unanswered_us = rb_controller_now_us(g->c);
+    rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
 
 // A refusal is definite if every request was answered: the next offer may be asked. While an earlier one may still
-// arrive, only the same token is safe: two requests with it can never make two instances.
-static void refused_now(struct rb_controller_node *n, const struct rb_err *err)
+// arrive, only the same token is safe: two requests with it can never launch twice.
+static void refused_now(struct rb_controller_gang *g, const struct rb_err *err)
 {
-    if (rb_controller_node_wanted(n) && rb_controller_now_us(n->c) < late_until(n))
-        unanswered(n, err);
+    if (rb_controller_gang_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
+        unanswered(g, err);
     else
-        not_launched(n, err);
+        not_launched(g, err);
 }
 
-static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances);
+
+static void launch_answered(void *arg, const struct rb_err *err, const struct rb_instance *instances)
 {
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
-    struct rb_controller_node *n = call->node;
-    const bool ours = n->has_row && n->row.attempt == call->attempt;
+    struct rb_controller_gang *g = call->gang;
     rb_controller_end_call(call);
-    if (c->dead || !ours)
+    if (c->dead)
         return;
-    n->launching = false;
-    const bool open = n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS;
-    if (!err && open) {
-        rb_controller_settle_launch(n, instance);
-    } else if (!err) { // a listing was faster, and may have shown another one
-        if (strcmp(instance->id, n->row.instance_id) != 0)
-            rb_controller_adopt_stray(n, instance);
-    } else if (open) {
+    g->launching = false;
+    if (!err) {
+        settle_gang(g, instances);
+    } else if (rb_controller_open_member(g)) {
         switch (err->code) {
         case RB_ERR_CAPACITY:
-            refused_now(n, err);
+            refused_now(g, err);
             break;
         case RB_ERR_DENIED:
         case RB_ERR_INVALID:
         case RB_ERR_PRICE:
-            not_launched(n, err);
+            not_launched(g, err);
             break;
         default:
-            unanswered(n, err);
+            unanswered(g, err);
         }
     }
     rb_controller_check_over(c);
@@ -278,20 +327,31 @@ static int64_t max_lifetime_s(const struct rb_controller_node *n)
     return left_us / RB_US_PER_S + RB_CONTROLLER_END_SLACK_S;
 }
 
-static void request_launch(struct rb_controller_node *n, const char *user_data)
+// "rb-JOB-3", of a gang "rb-JOB-3-4": of a launch too all of it has one name.
+static void write_name(const struct rb_controller_gang *g, struct rb_buf *out)
 {
-    struct rb_controller *c = n->c;
+    rb_buf_printf(out, "rb-%s", g->c->config.plan->job->name);
+    for (int i = 0; i < g->n && out->len < RB_CONTROLLER_NAME; i++)
+        rb_buf_printf(out, "-%d", g->members[i]->id);
+}
+
+// From an open member's row, which says what it said when it was written.
+static void request_launch(struct rb_controller_gang *g, const char *user_data)
+{
+    const struct rb_controller_node *n = rb_controller_open_member(g);
+    struct rb_controller *c = g->c;
     const struct rb_resources *resources = &c->config.plan->job->resources;
-    char infra[sizeof n->row.infra], name[64], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
+    char infra[sizeof n->row.infra], expires[32], group[RB_PLACEMENT_GROUP_BYTES];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     strcpy(infra, n->row.infra);
     char *save = NULL;
     strtok_r(infra, "/", &save);
     const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
-    snprintf(name, sizeof name, "rb-%s-%d", c->config.plan->job->name, n->id);
+    write_name(g, &name);
     const int64_t lifetime_s = max_lifetime_s(n);
     rb_format_instant(
         (c->meta.started_unix_us + n->row.intent_us) / RB_US_PER_S * RB_US_PER_S + lifetime_s * RB_US_PER_S, expires);
-    const struct rb_tag tags[] = {{"Name", name},
+    const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
                                   {"rb:owner", c->meta.owner},
                                   {"rb:run-id", c->config.run_id},
                                   {"rb:launch-id", n->row.launch_id},
@@ -302,6 +362,7 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .zone = zone,
         .instance_type = n->row.instance_type,
         .market = c->config.plan->offers[n->row.offer].market,
+        .count = g->n,
         .image_id = image_of(n),
         .user_data = user_data,
         .disk_gb = n->billing.disk_gb,
@@ -314,37 +375,47 @@ static void request_launch(struct rb_controller_node *n, const char *user_data)
         .instance_profile = resources->instance_profile,
         .placement_group = group_of(n, group),
     };
-    n->launching = true;
-    struct rb_controller_call *call = rb_controller_new_call(c, n, rb_controller_infra_of(c, n->row.infra));
+    g->launching = true;
+    struct rb_controller_call *call = rb_controller_new_call(c, NULL, rb_controller_infra_of(c, n->row.infra));
+    call->gang = g;
     struct rb_provider *p = rb_controller_provider_of(n);
     p->ops->launch(p, &launch, launch_answered, call);
 }
 
-void rb_controller_send_launch(struct rb_controller_node *n)
+static bool is_whole(const struct rb_controller_gang *g)
 {
-    struct rb_controller *c = n->c;
-    if (n->launching || c->dead)
+    for (int i = 0; i < g->n; i++)
+        if (!rb_controller_launch_is_open(g->members[i]))
+            return false;
+    return true;
+}
+
+void rb_controller_send_launch(struct rb_controller_gang *g)
+{
+    struct rb_controller *c = g->c;
+    if (g->launching || c->dead)
         return;
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) char *user_data = NULL;
     size_t len = 0;
     struct rb_err err;
-    user_data_path(n, &path);
+    const bool sent = rb_controller_open_member(g)->row.state != RB_LAUNCH_INTENT;
+    if (!sent && !is_whole(g)) {
+        rb_controller_break_gang(g, "not all of it is wanted any more");
+        return;
+    }
+    user_data_path(g, &path);
     if (c->config.birth && !rb_read_file(rb_buf_str(&path), RB_LIMIT_USER_DATA, &user_data, &len, &err)) {
         // Without it the request cannot be said again. Nothing of an INTENT was sent; anything else is asked
         // by listing.
-        if (n->row.state == RB_LAUNCH_INTENT)
-            not_launched(n, &err);
+        if (sent)
+            unanswered(g, &err);
         else
-            unanswered(n, &err);
+            not_launched(g, &err);
         return;
     }
-    if (n->row.state == RB_LAUNCH_INTENT) {
-        n->row.state = RB_LAUNCH_SENT;
-        if (!rb_controller_write_node(n))
-            return;
-    }
-    request_launch(n, user_data);
+    if (sent || rb_controller_set_open(g, RB_LAUNCH_SENT))
+        request_launch(g, user_data);
     if (user_data)
         explicit_bzero(user_data, len);
 }
@@ -355,8 +426,8 @@ static void copy(char *out, size_t size, const char *text)
         snprintf(out, size, "%s", text);
 }
 
-// The instance exists: its name is on disk before anything else happens.
-void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
+// The instance exists: its name is on disk before anything else happens. False: the journal failed.
+static bool take(struct rb_controller_node *n, const struct rb_instance *instance)
 {
     if (n->row.state == RB_LAUNCH_REFUSED)
         rb_controller_note(n->c, "fault", "node %d: a copy of its refused launch arrived after all: %s%s", n->id,
@@ -365,18 +436,49 @@ void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_i
     copy(n->row.instance_id, sizeof n->row.instance_id, instance->id);
     copy(n->row.address, sizeof n->row.address, instance->address);
     copy(n->row.private_address, sizeof n->row.private_address, instance->private_address);
-    const bool wanted = rb_controller_node_wanted(n);
-    if (!(wanted ? rb_controller_write_node(n) : rb_controller_record_end(n->c, n)))
-        return;
-    n->acked_us = rb_controller_now_us(n->c);
-    n->tries = 0;
-    rb_controller_disarm(n->c, &n->retry_timer);
-    drop_user_data(n);
-    if (wanted)
+    return rb_controller_node_wanted(n) ? rb_controller_write_node(n) : rb_controller_record_end(n->c, n);
+}
+
+static void taken(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    struct rb_controller *c = n->c;
+    n->acked_us = rb_controller_now_us(c);
+    n->tries = n->absent = 0;
+    if (n->gang && !rb_controller_open_member(n->gang)) { // that was the last of it
+        rb_controller_disarm(c, &n->gang->timer);
+        rb_controller_drop_user_data(n->gang);
+    }
+    if (rb_controller_node_wanted(n))
         rb_controller_arm_boot(n);
     else
         rb_controller_end_node(n);
     rb_controller_observe(n, instance);
+}
+
+void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_instance *instance)
+{
+    if (take(n, instance))
+        taken(n, instance);
+}
+
+// All of it at once. Who is settled already was seen by a listing, which was faster and may have shown another instance.
+static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances)
+{
+    struct rb_controller *c = g->c;
+    bool *takes = rb_xcalloc((size_t)g->n, sizeof *takes);
+    bool ok = rb_controller_begin(c);
+    for (int i = 0; i < g->n && ok; i++) {
+        takes[i] = rb_controller_launch_is_open(g->members[i]);
+        ok = !takes[i] || take(g->members[i], &instances[i]);
+    }
+    ok = ok && rb_controller_commit(c);
+    for (int i = 0; i < g->n && ok && !c->dead; i++) {
+        if (takes[i])
+            taken(g->members[i], &instances[i]);
+        else if (strcmp(instances[i].id, g->members[i]->row.instance_id) != 0)
+            rb_controller_adopt_stray(g->members[i], &instances[i]);
+    }
+    free(takes);
 }
 
 static int lowest_attempt(const struct rb_controller *c, int node)
@@ -397,13 +499,15 @@ void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_ins
     for (int i = 0; i < rb_controller_n_launches(c); i++)
         if (strcmp(rb_controller_launch_at(c, i)->row.instance_id, instance->id) == 0)
             return; // listed before, and known by now
-    rb_controller_note(c, "fault", "node %d: its launch made a second instance, %s; ending it", n->id, instance->id);
+    const bool second = n->row.instance_id[0];
+    rb_controller_note(c, "fault", "node %d: %s %s; ending it", n->id,
+                       second ? "its launch made a second instance," : "its gang was given up, and there comes",
+                       instance->id);
     row.attempt = lowest_attempt(c, n->id) - 1;
     row.state = RB_LAUNCH_SENT;
     row.token[0] = row.instance_id[0] = row.address[0] = row.private_address[0] = '\0';
     row.running_us = row.ready_us = row.terminate_us = row.gone_us = -1;
     row.running_unix_us = row.terminated_unix_us = -1;
     row.cost_uusd = 0;
-    rb_controller_supersede(c, &row, &n->billing);
-    rb_controller_settle_launch(c->superseded[c->n_superseded - 1], instance);
+    rb_controller_settle_launch(rb_controller_add_launch(c, &row, &n->billing), instance);
 }

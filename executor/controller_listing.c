@@ -61,15 +61,23 @@ static struct rb_controller_node *node_of(struct rb_controller *c, const struct 
         if (n->has_row && n->row.instance_id[0] && strcmp(i->id, n->row.instance_id) == 0)
             return n;
     }
-    for (int k = 0; k < rb_controller_n_launches(c); k++) {
-        struct rb_controller_node *n = rb_controller_launch_at(c, k);
-        if (!n->has_row || n->row.attempt < 0) // a stray's launch is another's
-            continue;
-        if ((i->launch_id && strcmp(i->launch_id, n->row.launch_id) == 0) ||
-            (i->token && strcmp(i->token, n->row.token) == 0))
-            return n;
+    for (int k = 0; k < c->n_gangs; k++) {
+        const struct rb_controller_gang *g = c->gangs[k];
+        const struct rb_launch_row *row = &g->members[0]->row;
+        if ((i->launch_id && strcmp(i->launch_id, row->launch_id) == 0) ||
+            (i->token && strcmp(i->token, row->token) == 0))
+            return g->members[i->member < g->n ? i->member : 0];
     }
     return NULL;
+}
+
+// Is it what the launch waits for? A gang that was refused has been asked for elsewhere since, or will be: none of it is
+// taken any more.
+static bool is_awaited(const struct rb_controller_node *n, const struct rb_instance *i)
+{
+    const bool of_refused = n->row.state == RB_LAUNCH_REFUSED && n->gang && n->gang->n == 1;
+    return n->gang && i->member < n->gang->n &&
+           (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || of_refused);
 }
 
 static void seen_running(struct rb_controller_node *n, const struct rb_instance *instance)
@@ -234,9 +242,10 @@ static void missed(struct rb_controller_node *n)
 
 // A launch whose call is under way may not be over with an instance that is only on its way: where that finds no machine
 // after all, the call goes on to the next zone, and only its answer, or that to the same words after a restart, says so.
+// Of a gang not even one that runs: it may be the half that the call is about to take back.
 static bool settles(const struct rb_controller_node *n, const struct rb_instance *instance)
 {
-    return !n->launching || instance->state == RB_INSTANCE_RUNNING;
+    return !n->gang->launching || (instance->state == RB_INSTANCE_RUNNING && n->gang->n == 1);
 }
 
 static void judge_instance(struct rb_controller *c, int infra, const struct rb_instance *instance, uint64_t number)
@@ -244,8 +253,7 @@ static void judge_instance(struct rb_controller *c, int infra, const struct rb_i
     struct rb_controller_node *n = node_of(c, instance);
     const bool alive = instance->state != RB_INSTANCE_TERMINATED;
     const bool ours = instance->run_id && strcmp(instance->run_id, c->config.run_id) == 0;
-    if (n &&
-        (n->row.state == RB_LAUNCH_SENT || n->row.state == RB_LAUNCH_AMBIGUOUS || n->row.state == RB_LAUNCH_REFUSED)) {
+    if (n && is_awaited(n, instance)) {
         if (!settles(n, instance))
             return;
         rb_controller_settle_launch(n, instance);
@@ -266,9 +274,12 @@ static void judge_absences(struct rb_controller *c, int infra, const struct rb_c
 {
     for (int i = 0; i < rb_controller_n_launches(c) && !c->dead; i++) {
         struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (n->has_row && n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE &&
-            !rb_controller_node_is_local(n) && n->listing < call->number && n->acked_us < call->asked_us &&
-            rb_controller_infra_of(c, n->row.infra) == infra)
+        if (!n->has_row || rb_controller_node_is_local(n) || n->listing >= call->number ||
+            rb_controller_infra_of(c, n->row.infra) != infra)
+            continue;
+        if (rb_controller_launch_is_open(n))
+            rb_controller_missed_member(n, call->asked_us);
+        else if (n->row.state >= RB_LAUNCH_ACKED && n->row.state != RB_LAUNCH_GONE && n->acked_us < call->asked_us)
             missed(n);
     }
 }

@@ -14,7 +14,7 @@ struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int no
         struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
         n->c = c;
         n->id = c->n_nodes;
-        n->absent_since_us = n->acked_us = n->exhausted_us = n->unanswered_us = -1;
+        n->absent_since_us = n->acked_us = n->exhausted_us = -1;
         c->nodes[c->n_nodes++] = n;
     }
     return c->nodes[node];
@@ -30,7 +30,8 @@ struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c
     return i < c->n_nodes ? c->nodes[i] : c->superseded[i - c->n_nodes];
 }
 
-void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row *row, const struct rb_billing *billing)
+struct rb_controller_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
+                                                    const struct rb_billing *billing)
 {
     struct rb_controller_node *n = rb_xcalloc(1, sizeof *n);
     *n = (struct rb_controller_node){.c = c,
@@ -41,10 +42,21 @@ void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row
                                      .billing = *billing,
                                      .absent_since_us = -1,
                                      .acked_us = -1,
-                                     .exhausted_us = -1,
-                                     .unanswered_us = -1};
+                                     .exhausted_us = -1};
     c->superseded = rb_xrealloc(c->superseded, (size_t)c->n_superseded + 1, sizeof(struct rb_controller_node *));
     c->superseded[c->n_superseded++] = n;
+    return n;
+}
+
+void rb_controller_supersede(struct rb_controller_node *n)
+{
+    struct rb_controller_node *old = rb_controller_add_launch(n->c, &n->row, &n->billing);
+    old->gang = n->gang;
+    old->member = n->member;
+    if (old->gang)
+        old->gang->members[old->member] = old;
+    n->gang = NULL;
+    n->has_row = false;
 }
 
 bool rb_controller_node_wanted(const struct rb_controller_node *n)
@@ -394,10 +406,12 @@ void rb_controller_unreachable(void *ctx, int node, const char *why)
 
 bool rb_controller_nodes_settled(const struct rb_controller *c)
 {
+    for (int i = 0; i < c->n_gangs; i++)
+        if (c->gangs[i]->launching) // a listing was faster; what the call is still about to do must be seen
+            return false;
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         const struct rb_controller_node *n = rb_controller_launch_at(c, i);
-        if (n->launching || // a listing was faster; what its call is still about to do must be seen
-            (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED))
+        if (n->has_row && n->row.state != RB_LAUNCH_GONE && n->row.state != RB_LAUNCH_REFUSED)
             return false;
     }
     return true;

@@ -1,7 +1,8 @@
 // Inside the controller only.
 //   controller.c          turns and the end of a run
 //   controller_timers.c   wake-ups, deadline, heartbeats
-//   controller_launch.c   from the intent to the instance
+//   controller_gang.c     nodes that are launched together
+//   controller_launch.c   from the intent to the instances
 //   controller_fallback.c which offer is asked for it
 //   controller_nodes.c    boot and end of a node
 //   controller_listing.c  what the clouds say exists
@@ -31,18 +32,33 @@ enum {
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
     RB_CONTROLLER_END_SLACK_S = 3600,        // past the deadline: what saving and leaving may take
     RB_CONTROLLER_MAX_LIFETIME_S = 7 * 86400, // of a node, where the job has no deadline
+    RB_CONTROLLER_NAME = 60,         // characters of an instance's name; tags hold 256
     RB_CONTROLLER_TAIL = 512,        // bytes of output kept for the note about a failure
+};
+
+// What one request asks for: a node, or several that are of no use apart, all of them or none. Their rows share launch id
+// and token, and are written together; which of a launch's instances is whose is told by its place in the launch.
+struct rb_controller_gang {
+    struct rb_controller *c;
+    struct rb_controller_node **members; // [n], by node; superseded ones too
+    int n;
+    bool launching;        // the request has not been answered yet
+    int tries;             // repeats of it
+    int64_t unanswered_us; // one was on its way then, and never answered; -1: none
+    uint64_t timer;        // to the next repeat, or to the next offer
 };
 
 // A node of the engine: its current launch and what is under way for it.
 struct rb_controller_node {
     struct rb_controller *c;
     int id;
+    struct rb_controller_gang *gang; // of the launch; NULL: there is none, or it is a stray's
+    int member;                      // its place in the gang
     bool superseded; // its launch was refused, and the engine has asked for the node again: see rb_controller_supersede
     bool has_row;
     struct rb_launch_row row; // as journalled
     struct rb_billing billing;
-    bool launching, ending;            // a call of the provider has not answered yet
+    bool ending;                       // a call of the provider has not answered yet
     bool end_accepted, end_not_found;  // what terminate answered last
     bool end_denied;                   // it was refused for good, and that was said
     bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
@@ -50,12 +66,11 @@ struct rb_controller_node {
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
     bool preparing, prepared;          // this launcher reaches it
     char waits_for[RB_CONTROLLER_TAIL]; // why it is not prepared yet; "": the launcher has not said
-    int tries;                         // repeats of the launch or of the termination
+    int tries;                         // repeats of the termination
     int retries;                       // pauses because every offer was sold out
     int absent;                        // complete listings in a row without it
     int64_t absent_since_us, acked_us; // this controller's time
     int64_t exhausted_us;              // when the last pause began, -1: none yet
-    int64_t unanswered_us;             // a request of its launch was on its way then, and never answered; -1: none
     uint64_t listing;                  // number of the listing that showed it last
     uint64_t retry_timer, boot_timer;
 };
@@ -89,7 +104,8 @@ struct rb_controller_trial {
 struct rb_controller_call {
     struct rb_controller *c;
     struct rb_controller_call *next;
-    struct rb_controller_node *node; // launch, look, terminate; NULL: none
+    struct rb_controller_node *node; // look, terminate; NULL: none
+    struct rb_controller_gang *gang; // launch
     int attempt;
     int infra;
     uint64_t number; // list: which one
@@ -115,7 +131,6 @@ struct rb_controller {
     struct rb_journal *journal;
     struct rb_engine *engine;
     struct rb_launcher *launcher;
-    struct rb_actions actions;
     struct rb_arena arena; // meta
     struct rb_journal_meta meta;
 
@@ -135,6 +150,8 @@ struct rb_controller {
     int n_nodes;
     struct rb_controller_node **superseded; // [n_superseded]
     int n_superseded;
+    struct rb_controller_gang **gangs; // every request so far, [n_gangs]
+    int n_gangs;
     struct rb_controller_offer *offers; // [plan->n_offers]
     struct rb_controller_task **tasks; // open ones, in order of their start, [n_tasks]
     int n_tasks;
@@ -170,6 +187,8 @@ bool rb_controller_commit(struct rb_controller *c);
 // The event is journalled together with what was written since begin, stepped, and its orders are carried
 // out.
 void rb_controller_turn(struct rb_controller *c, struct rb_event event);
+// Likewise several that happened together: what they order is one order, so that nodes asked for are asked for at once.
+void rb_controller_turns(struct rb_controller *c, struct rb_event *events, int n);
 void rb_controller_give_advice(struct rb_controller *c); // if the engine has asked for a forecast
 void rb_controller_note(struct rb_controller *c, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -187,24 +206,45 @@ void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);
 void rb_controller_beat(void *arg); // now and from time to time
 
+// controller_gang.c
+// Writes the intents to launch what is ordered, [n]; nodes that one trial is to be spread over as one gang.
+void rb_controller_record_launches(struct rb_controller *c, const struct rb_action *orders, int n);
+struct rb_controller_gang *rb_controller_new_gang(struct rb_controller *c, int n); // members: the caller's to fill in
+void rb_controller_discard_gang(struct rb_controller_gang *g); // the last one, of which nothing was written
+bool rb_controller_link_gangs(struct rb_controller *c, struct rb_err *err); // out of the rows, which were loaded
+bool rb_controller_launch_is_open(const struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS
+const struct rb_controller_node *rb_controller_open_member(const struct rb_controller_gang *g);  // any; NULL: none
+bool rb_controller_gang_wanted(const struct rb_controller_gang *g);                              // any of it
+bool rb_controller_gang_exists(const struct rb_controller_gang *g);                              // likewise
+bool rb_controller_set_open(struct rb_controller_gang *g, enum rb_launch_state state); // rows; false: the journal failed
+void rb_controller_name_gang(const struct rb_controller_gang *g, struct rb_buf *out);            // "nodes 3, 4"
+// It cannot come together: what there is of it is ended, and the engine asks for all of it again.
+void rb_controller_break_gang(struct rb_controller_gang *g, const char *why);
+// An open launch whose gang was seen without it in a complete listing, asked for at that time.
+void rb_controller_missed_member(struct rb_controller_node *n, int64_t asked_us);
+
 // controller_launch.c
-bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *a); // writes the intent
-void rb_controller_send_launch(struct rb_controller_node *n); // INTENT, SENT or AMBIGUOUS: the identical request
+// The intent to launch so many nodes as one gang; false: nothing was written.
+bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action *const *orders, int n);
+void rb_controller_send_launch(struct rb_controller_gang *g); // INTENT, SENT or AMBIGUOUS: the identical request
 void rb_controller_settle_launch(struct rb_controller_node *n,
                                  const struct rb_instance *instance); // it exists
+void rb_controller_drop_user_data(const struct rb_controller_gang *g);
+void rb_controller_linger(const struct rb_controller_gang *g); // the run is not over before copies would have been seen
 // One launch may make two instances where it is tried in zone after zone, and a copy of a request that was refused in one
 // arrives after all. The other one gets a row of its own, numbered below zero: it is ended, and billed.
 void rb_controller_adopt_stray(struct rb_controller_node *n, const struct rb_instance *instance);
 bool rb_controller_within_budget(struct rb_controller *c, int64_t reserve_uusd);
 
 // controller_fallback.c
-int rb_controller_choose_offer(struct rb_controller_node *n);        // the offer to ask for it now
-void rb_controller_say_stand_in(struct rb_controller_node *n);       // if its launch asks for another than the plan
-bool rb_controller_is_stand_in(const struct rb_controller_node *n);  // its launch does, and it is still wanted
+// The offer to ask for the node now, and for as many more of its kind as make `count`.
+int rb_controller_choose_offer(struct rb_controller_node *n, int count);
+void rb_controller_say_stand_in(const struct rb_controller_gang *g);  // if its launch asks for another than the plan
+bool rb_controller_is_stand_in(const struct rb_controller_gang *g);   // its launch does, and it is still wanted
 void rb_controller_sold_out(struct rb_controller *c, int offer, int64_t at_us);
-void rb_controller_refused(struct rb_controller_node *n); // REFUSED: the next offer, at once or after a pause
+void rb_controller_refused(struct rb_controller_gang *g); // REFUSED: the next offer, at once or after a pause
 // Likewise, where what stood in was refused for good: it is not asked again in this run.
-void rb_controller_set_aside(struct rb_controller_node *n, const struct rb_err *err);
+void rb_controller_set_aside(struct rb_controller_gang *g, const struct rb_err *err);
 // Pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.
 int rb_controller_rounds_before(const struct rb_controller_node *n);
 
@@ -215,7 +255,10 @@ int rb_controller_n_launches(const struct rb_controller *c);
 struct rb_controller_node *rb_controller_launch_at(const struct rb_controller *c, int i);
 // A copy of a request may arrive long after it was refused. The refused launch is remembered beside the one that takes its
 // place: an instance that belongs to it is ended and billed under its name.
-void rb_controller_supersede(struct rb_controller *c, const struct rb_launch_row *row, const struct rb_billing *billing);
+void rb_controller_supersede(struct rb_controller_node *n);
+// A launch beside those of the nodes.
+struct rb_controller_node *rb_controller_add_launch(struct rb_controller *c, const struct rb_launch_row *row,
+                                                    const struct rb_billing *billing);
 bool rb_controller_node_wanted(const struct rb_controller_node *n);                  // the engine still owns it
 bool rb_controller_node_exists(const struct rb_controller_node *n);  // an instance that nobody has told to end
 bool rb_controller_node_is_local(const struct rb_controller_node *n); // this machine: nobody else knows of it

@@ -2,6 +2,7 @@
 // cloud.
 #include "executor/controller_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err)
@@ -13,9 +14,10 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
         c->advice_wanted = false;
     if (e->kind == RB_EVENT_REPORT)
         rb_controller_trial_at(c, e->trial)->last_resource = e->resource;
-    rb_engine_step(c->engine, e, &c->actions);
-    for (int i = 0; i < c->actions.n; i++) {
-        const struct rb_action *a = &c->actions.items[i];
+    struct rb_actions actions = {0};
+    rb_engine_step(c->engine, e, &actions);
+    for (int i = 0; i < actions.n; i++) {
+        const struct rb_action *a = &actions.items[i];
         if (a->kind == RB_ACTION_PROVISION)
             rb_controller_node_at(c, a->node);
         else if (a->kind == RB_ACTION_START_TRIAL)
@@ -27,6 +29,7 @@ static bool replay_event(void *ctx, const struct rb_event *e, struct rb_err *err
         else if (a->kind == RB_ACTION_WAKE)
             rb_controller_add_wake(c, a->at_us);
     }
+    rb_actions_finish(&actions);
     return true;
 }
 
@@ -35,7 +38,7 @@ static bool load_launch(struct rb_controller *c, const struct rb_launch_row *row
 {
     struct rb_controller_node *n = rb_controller_node_at(c, row->node);
     if (n->has_row)
-        rb_controller_supersede(c, &n->row, &n->billing);
+        rb_controller_supersede(n);
     n->row = *row;
     n->has_row = true;
     if (n->row.state == RB_LAUNCH_REFUSED && n->row.terminate_us < 0) // by the cloud, soon after it was asked
@@ -61,14 +64,12 @@ static bool load_launches(struct rb_controller *c, struct rb_err *err)
     }
     for (int i = 0; i < c->n_nodes; i++) // asked again after a refusal, and not written down yet: that cannot be
         if (c->nodes[i]->has_row && rb_controller_node_wanted(c->nodes[i]) &&
-            rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt) {
-            rb_controller_supersede(c, &c->nodes[i]->row, &c->nodes[i]->billing);
-            c->nodes[i]->has_row = false; // the budget said no; it may say yes now
-        }
+            rb_engine_node(c->engine, i)->attempt > c->nodes[i]->row.attempt)
+            rb_controller_supersede(c->nodes[i]); // the budget said no; it may say yes now
     for (int i = 0; i < c->n_nodes; i++)
         if (rb_controller_node_wanted(c->nodes[i]))
             c->nodes[i]->retries = rb_controller_rounds_before(c->nodes[i]);
-    return true;
+    return rb_controller_link_gangs(c, err);
 }
 
 static bool load_tasks(struct rb_controller *c, struct rb_err *err)
@@ -113,46 +114,63 @@ bool rb_controller_replay(struct rb_controller *c, struct rb_err *err)
            load_notes(c, err);
 }
 
-// The engine asked for this node, but the intent was never written: the budget had forbidden it.
-static void launch_again(struct rb_controller_node *n)
+// The engine asked for these nodes, but the intents were never written: the budget had forbidden it.
+static void launch_again(struct rb_controller *c)
 {
-    struct rb_controller *c = n->c;
-    const struct rb_owned_node *o = rb_engine_node(c->engine, n->id);
-    const struct rb_action a = {.kind = RB_ACTION_PROVISION,
-                                .node = n->id,
-                                .attempt = o->attempt,
-                                .offer = o->offer,
-                                .stage = o->stage,
-                                .ordinal = o->ordinal};
-    if (!rb_controller_begin(c))
-        return;
-    const bool recorded = rb_controller_record_launch(c, &a);
-    if (rb_controller_commit(c) && recorded)
-        rb_controller_send_launch(n);
+    struct rb_action *orders = rb_xcalloc((size_t)c->n_nodes + 1, sizeof *orders);
+    int n = 0;
+    for (int i = 0; i < c->n_nodes; i++) {
+        if (c->nodes[i]->has_row || !rb_controller_node_wanted(c->nodes[i]))
+            continue;
+        const struct rb_owned_node *o = rb_engine_node(c->engine, i);
+        orders[n++] = (struct rb_action){.kind = RB_ACTION_PROVISION,
+                                         .node = i,
+                                         .attempt = o->attempt,
+                                         .offer = o->offer,
+                                         .stage = o->stage,
+                                         .ordinal = o->ordinal};
+    }
+    if (n > 0 && rb_controller_begin(c)) {
+        rb_controller_record_launches(c, orders, n);
+        rb_controller_commit(c);
+    }
+    for (int i = 0; i < n && !c->dead; i++) {
+        const struct rb_controller_node *node = rb_controller_node_at(c, orders[i].node);
+        if (node->has_row && node->row.state == RB_LAUNCH_INTENT)
+            rb_controller_send_launch(node->gang);
+    }
+    free(orders);
+}
+
+// A gang that was refused is told so by the first of it that is still wanted.
+static bool tells_refusal(const struct rb_controller_node *n)
+{
+    for (int i = 0; i < n->member; i++)
+        if (rb_controller_node_wanted(n->gang->members[i]))
+            return false;
+    return true;
 }
 
 static void repeat_node(struct rb_controller_node *n)
 {
     struct rb_controller *c = n->c;
     const bool wanted = rb_controller_node_wanted(n);
-    if (!n->has_row) {
-        if (wanted)
-            launch_again(n);
+    if (!n->has_row)
         return;
-    }
     if (!wanted && !rb_controller_record_end(c, n)) // an order to end it that found nothing to end yet
         return;
     switch (n->row.state) {
     case RB_LAUNCH_SENT:
     case RB_LAUNCH_AMBIGUOUS:
-        n->unanswered_us = rb_controller_now_us(c); // of who was here before us
-        rb_controller_send_launch(n);
+        n->gang->unanswered_us = rb_controller_now_us(c); // of who was here before us
+        rb_controller_send_launch(n->gang);
         break;
     case RB_LAUNCH_INTENT:
-        rb_controller_send_launch(n);
+        rb_controller_send_launch(n->gang);
         break;
     case RB_LAUNCH_REFUSED:
-        rb_controller_refused(n);
+        if (wanted && tells_refusal(n))
+            rb_controller_refused(n->gang);
         break;
     case RB_LAUNCH_ACKED:
         rb_controller_arm_boot(n);
@@ -204,6 +222,7 @@ void rb_controller_repeat_orders(struct rb_controller *c)
     settle_tasks(c);
     for (int i = 0; i < c->n_nodes && !c->dead; i++)
         repeat_node(c->nodes[i]);
+    launch_again(c);
     for (int i = 0; i < c->n_superseded && !c->dead; i++)
         rb_controller_end_node(c->superseded[i]);
     rb_controller_arm_wake(c);

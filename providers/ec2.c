@@ -38,7 +38,7 @@ struct launch {
     struct rb_arena arena;
     struct rb_launch what;              // deep copy
     const char *image_id, *root_device; // root_device: only when a disk size is asked for
-    struct rb_instance instance;
+    struct rb_instance *instances;      // [rb_launch_count(&what)]
     rb_launch_fn *fn;
     void *arg;
 };
@@ -96,14 +96,14 @@ static void launch_done(void *arg, const struct rb_err *err)
     struct launch *l = arg;
     if (err && err->code == RB_ERR_NOT_FOUND)
         l->ec2->group[0] = '\0';
-    l->fn(l->arg, err, err ? NULL : &l->instance);
+    l->fn(l->arg, err, err ? NULL : l->instances);
     launch_destroy(l);
 }
 
 static bool decode_launch(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct launch *l = arg;
-    return rb_ec2_decode_run(body, n, l->ec2->region, &l->arena, &l->instance, err);
+    return rb_ec2_decode_run(body, n, rb_launch_count(&l->what), l->ec2->region, &l->arena, l->instances, err);
 }
 
 static void run_instances(struct launch *l)
@@ -197,6 +197,7 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
     l->fn = fn;
     l->arg = arg;
     rb_launch_copy(&l->arena, what, &l->what);
+    l->instances = rb_arena_array(&l->arena, (size_t)rb_launch_count(what), sizeof *l->instances);
     l->image_id = l->what.image_id;
     if (!l->image_id && rb_aws_client_is_loopback(ec2->client))
         l->image_id = loopback_image;
@@ -523,6 +524,7 @@ static bool create_mock(const struct rb_provider_config *config, struct rb_provi
 const struct rb_provider_ops rb_provider_aws = {
     .name = "aws",
     .summary = "Amazon EC2",
+    .launches_gangs = true,
     .create = create_aws,
     .destroy = ec2_destroy,
     .launch = ec2_launch,
@@ -541,6 +543,7 @@ const struct rb_provider_ops rb_provider_aws = {
 const struct rb_provider_ops rb_provider_mock = {
     .name = "mock",
     .summary = "a mock cloud on loopback (rbmock)",
+    .launches_gangs = true,
     .create = create_mock,
     .destroy = ec2_destroy,
     .launch = ec2_launch,

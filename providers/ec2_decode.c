@@ -112,6 +112,17 @@ static bool decode_times(const struct rb_xml *item, struct rb_instance *out, str
     return true;
 }
 
+// Which of its launch it is; one that was launched alone is the first.
+static bool decode_member(const struct rb_xml *item, int *out, struct rb_err *err)
+{
+    const char *text = text_or_null(item, "amiLaunchIndex");
+    int64_t index = 0;
+    if (text && (!rb_parse_int(text, &index) || index < 0 || index >= RB_LIMIT_NODES))
+        return missing("amiLaunchIndex", "a place in its launch", err);
+    *out = (int)index;
+    return true;
+}
+
 static bool decode_instance(const struct rb_xml *item, const char *region, struct rb_instance *out, struct rb_err *err)
 {
     const char *lifecycle = text_or_null(item, "instanceLifecycle"), *public_address;
@@ -131,7 +142,8 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
     if (!i.id || !rb_is_instance_id(i.id))
         return missing("instanceId", "letters, digits and dashes", err);
     if (!decode_state(rb_xml_text(rb_xml_child(item, "instanceState"), "code"), &i.state, err) ||
-        !decode_times(item, &i, err) || !decode_address(item, "privateIpAddress", &i.private_address, err) ||
+        !decode_member(item, &i.member, err) || !decode_times(item, &i, err) ||
+        !decode_address(item, "privateIpAddress", &i.private_address, err) ||
         !decode_address(item, "ipAddress", &public_address, err))
         return rb_err_prefix(err, "%s", i.id);
     i.address = public_address ? public_address : i.private_address;
@@ -139,16 +151,28 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
     return true;
 }
 
-bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena, struct rb_instance *out,
-                       struct rb_err *err)
+bool rb_ec2_decode_run(const char *body, size_t n, int count, const char *region, struct rb_arena *arena,
+                       struct rb_instance *out, struct rb_err *err)
 {
     const struct rb_xml *root = open_answer(body, n, "RunInstancesResponse", arena, err);
     if (!root)
         return false;
     const struct rb_xml *item = first_item(root, "instancesSet");
-    if (count_items(item) != 1)
-        return missing("instancesSet", "exactly one instance", err);
-    return decode_instance(item, rb_arena_strdup(arena, region), out, err);
+    if (count_items(item) != count)
+        return rb_err_set(err, RB_ERR_IO, "answer: instancesSet: expected %d instances, got %d", count,
+                          count_items(item));
+    struct rb_instance *all = rb_arena_array(arena, (size_t)count, sizeof *all);
+    const char *region_copy = rb_arena_strdup(arena, region);
+    for (; item; item = rb_xml_next(item, "item")) {
+        struct rb_instance i;
+        if (!decode_instance(item, region_copy, &i, err))
+            return false;
+        if (i.member >= count || all[i.member].id)
+            return missing("amiLaunchIndex", "one instance at each place of the launch", err);
+        all[i.member] = i;
+    }
+    memcpy(out, all, (size_t)count * sizeof *out);
+    return true;
 }
 
 static int count_instances(const struct rb_xml *reservation)

@@ -7,7 +7,8 @@
 #include "providers/provider.h"
 
 // Decoded values live in the arena. region is copied into the instances. Errors: IO, naming the element.
-bool rb_ec2_decode_run(const char *body, size_t n, const char *region, struct rb_arena *arena,
+// Exactly so many instances, each at its place in the launch.
+bool rb_ec2_decode_run(const char *body, size_t n, int count, const char *region, struct rb_arena *arena,
                        struct rb_instance *out, struct rb_err *err);
 
 struct rb_ec2_instances {

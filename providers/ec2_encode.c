@@ -56,6 +56,9 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err)
                           strlen(l->user_data), RB_LIMIT_USER_DATA);
     if (l->disk_gb < 0)
         return rb_err_set(err, RB_ERR_INVALID, "disk size: expected at least 0 GB");
+    if (l->count < 0 || l->count > RB_LIMIT_NODES)
+        return rb_err_set(err, RB_ERR_INVALID, "launch: expected a gang of 1..%d machines, got %d", RB_LIMIT_NODES,
+                          l->count);
     return true;
 }
 
@@ -120,12 +123,14 @@ static void put_market(enum rb_market market, struct rb_buf *out)
 
 void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const char *root_device, struct rb_buf *out)
 {
+    char count[16];
+    snprintf(count, sizeof count, "%d", rb_launch_count(l));
     begin(out, "RunInstances");
     put(out, l->token, "ClientToken");
     put(out, image_id, "ImageId");
     put(out, l->instance_type, "InstanceType");
-    put(out, "1", "MinCount");
-    put(out, "1", "MaxCount");
+    put(out, count, "MinCount");
+    put(out, count, "MaxCount");
     put(out, "terminate", "InstanceInitiatedShutdownBehavior"); // the default, stop, would go on billing the disk
     put(out, "required", "MetadataOptions.HttpTokens");
     put(out, "enabled", "MetadataOptions.HttpEndpoint");

@@ -128,6 +128,8 @@ static void local_launch(struct rb_provider *p, const struct rb_launch *l, rb_la
     const bool repeated = local->has_node && strcmp(local->node.token, l->token) == 0;
     if (l->market == RB_MARKET_SPOT)
         rb_err_set(&a->err, RB_ERR_INVALID, "local: this machine is not sold as spot; use market on_demand");
+    else if (rb_launch_count(l) > 1)
+        rb_err_set(&a->err, RB_ERR_INVALID, "local: this is one machine; asked for %d at once", l->count);
     else if (!repeated && is_running(local))
         rb_err_set(&a->err, RB_ERR_CAPACITY, "local: there is only one machine, and %s holds it", local->node.id);
     else if (!repeated)

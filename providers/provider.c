@@ -66,3 +66,8 @@ void rb_launch_copy(struct rb_arena *a, const struct rb_launch *from, struct rb_
     to->tags = tags;
     to->security_groups = groups;
 }
+
+int rb_launch_count(const struct rb_launch *launch)
+{
+    return launch->count > 1 ? launch->count : 1;
+}

@@ -22,6 +22,7 @@ struct rb_launch {
     const char *region, *zone; // zone NULL: the provider chooses
     const char *instance_type;
     enum rb_market market;
+    int count;                 // a gang: so many machines in one zone, all of them or none; 0: one
     const char *image_id;      // NULL: provider's default, error if it has none
     const char *user_data;     // raw, <= RB_LIMIT_USER_DATA
     int64_t disk_gb;           // 0: as the image says
@@ -36,7 +37,7 @@ struct rb_launch {
 };
 // Copies the launch and every text in it.
 void rb_launch_copy(struct rb_arena *arena, const struct rb_launch *from, struct rb_launch *out);
-
+int rb_launch_count(const struct rb_launch *launch); // machines that it asks for
 
 enum rb_instance_state {
     RB_INSTANCE_PENDING,
@@ -56,6 +57,7 @@ struct rb_instance {
     enum rb_market market;
     bool market_unknown;          // ended, and nobody says any more
     const char *token;            // NULL if the cloud does not say
+    int member;                   // which one of its launch, from 0
     const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL if faded
     int64_t running_at_us;        // unix; billing start as the cloud says; -1 unknown
     int64_t terminated_at_us;     // unix; -1 unknown or not
@@ -63,7 +65,8 @@ struct rb_instance {
     bool sold_out;                // ended because there was no machine for it, although it had been accepted
 };
 
-typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instance); // err NULL: ok
+// err NULL: all that were asked for (rb_launch_count of the launch, in order of their members; of a look one).
+typedef void rb_launch_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances);
 // complete = false: some region, zone or page did not answer; absence proves nothing.
 typedef void rb_list_fn(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete);
 // err NULL: it would be allowed. An error of the image has the key resources.image_id. image_id: the one to launch with, where the launch named it by something that moves.
@@ -95,8 +98,10 @@ struct rb_provider {
 struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
+    bool launches_gangs;          // a launch may be of more than one machine
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
     void (*destroy)(struct rb_provider *p); // before config.http; calls under way are dropped without an answer
+    // Of a gang: an answer with some of its machines is none (UNKNOWN_OUTCOME), and a refusal is one of all of them.
     void (*launch)(struct rb_provider *p, const struct rb_launch *launch, rb_launch_fn *fn, void *arg);
     // Instances of a run (run_id NULL: of any run that carries our owner tag), terminated ones included while visible.
     void (*list)(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void *arg);

@@ -274,6 +274,8 @@ static bool check_launch(struct launch *l, struct rb_err *err)
 {
     if (l->what.market == RB_MARKET_SPOT)
         return rb_err_set(err, RB_ERR_INVALID, "slurm: allocations are not sold as spot; use market on_demand");
+    if (rb_launch_count(&l->what) > 1)
+        return rb_err_set(err, RB_ERR_INVALID, "slurm: an allocation is one node; asked for %d at once", l->what.count);
     if (!l->slurm->spec.shared_dir || !l->what.user_data)
         return rb_err_set(err, RB_ERR_INVALID, "slurm: expected resources.slurm.shared_dir and a script for the node");
     return rb_slurm_shape(l->what.instance_type, &l->shape, err);

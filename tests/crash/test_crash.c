@@ -45,6 +45,12 @@ static const struct world worlds[] = {
      .gangs = true,
      .faults = {.preemption_per_hour = 10, .visible_after_us = 3000000},
      .training = {.fails = 0.1, .hangs = 0.05}},
+    {.name = "gangs, slow listings, lost answers",
+     .gangs = true,
+     .faults = {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.3, .visible_after_us = 20000000}},
+    {.name = "gangs, refused and left half",
+     .gangs = true,
+     .faults = {.capacity = 0.4, .half_gang = 0.1, .visible_after_us = 3000000}},
     {.name = "stopped and resumed",
      .faults = {.lost_answer = 0.1, .visible_after_us = 3000000},
      .stopped_at_us = 45000000},
@@ -189,7 +195,10 @@ static int check_launches(struct fake_run *r)
         answered += rows[i].state == RB_LAUNCH_GONE;
         cost += rows[i].cost_uusd;
         for (int k = 0; k < i; k++) {
-            assert_string_not_equal(rows[i].token, rows[k].token);
+            if (strcmp(rows[i].launch_id, rows[k].launch_id) == 0) // of one gang: asked for with the same words
+                assert_true(rows[i].node != rows[k].node && strcmp(rows[i].token, rows[k].token) == 0);
+            else
+                assert_string_not_equal(rows[i].token, rows[k].token);
             assert_true(!rows[i].instance_id[0] || strcmp(rows[i].instance_id, rows[k].instance_id) != 0);
         }
     }
@@ -299,34 +308,46 @@ static void gangs(void **state)
     every_seed(4);
 }
 
-static void stopped_and_resumed(void **state)
+static void gangs_unanswered(void **state)
 {
     (void)state;
     every_seed(5);
 }
 
-static void asynchronous_promoting(void **state)
+static void gangs_refused(void **state)
 {
     (void)state;
     every_seed(6);
 }
 
-static void asynchronous_giving_way(void **state)
+static void stopped_and_resumed(void **state)
 {
     (void)state;
     every_seed(7);
 }
 
-static void asynchronous_stopped(void **state)
+static void asynchronous_promoting(void **state)
 {
     (void)state;
     every_seed(8);
 }
 
-static void until_the_deadline(void **state)
+static void asynchronous_giving_way(void **state)
 {
     (void)state;
     every_seed(9);
+}
+
+static void asynchronous_stopped(void **state)
+{
+    (void)state;
+    every_seed(10);
+}
+
+static void until_the_deadline(void **state)
+{
+    (void)state;
+    every_seed(11);
 }
 
 static int print_table(void **state)
@@ -348,6 +369,8 @@ int main(void)
         cmocka_unit_test(refusals_and_failures),
         cmocka_unit_test(preemptions),
         cmocka_unit_test(gangs),
+        cmocka_unit_test(gangs_unanswered),
+        cmocka_unit_test(gangs_refused),
         cmocka_unit_test(stopped_and_resumed),
         cmocka_unit_test(asynchronous_promoting),
         cmocka_unit_test(asynchronous_giving_way),

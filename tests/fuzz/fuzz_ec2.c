@@ -34,10 +34,12 @@ static void check_instance(const struct rb_instance *i)
 static void check_lists(const char *body, size_t n, struct rb_arena *arena)
 {
     struct rb_err err = {0};
-    struct rb_instance instance;
+    struct rb_instance gang[2];
     struct rb_ec2_instances page;
-    if (rb_ec2_decode_run(body, n, "r", arena, &instance, &err))
-        check_instance(&instance);
+    for (int count = 1; count <= 2; count++)
+        if (rb_ec2_decode_run(body, n, count, "r", arena, gang, &err))
+            for (int i = 0; i < count; i++)
+                check_instance(&gang[i]);
     if (rb_ec2_decode_list(body, n, "r", arena, &page, &err))
         for (int i = 0; i < page.n; i++)
             check_instance(&page.instances[i]);

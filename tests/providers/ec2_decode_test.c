@@ -22,7 +22,7 @@ static void launched_instance(void **state)
     (void)state;
     struct rb_arena arena = {0};
     struct rb_instance i;
-    assert_true(rb_ec2_decode_run(run_answer, sizeof run_answer - 1, "us-east-1", &arena, &i, NULL));
+    assert_true(rb_ec2_decode_run(run_answer, sizeof run_answer - 1, 1, "us-east-1", &arena, &i, NULL));
     assert_string_equal(i.id, "i-0abc");
     assert_int_equal(i.state, RB_INSTANCE_PENDING);
     assert_string_equal(i.address, "10.0.0.5");
@@ -182,7 +182,7 @@ static void bad_lists_are_refused(void **state)
     }
 }
 
-static void a_launch_is_one_instance(void **state)
+static void a_launch_is_as_many_instances_as_it_asked_for(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
@@ -194,10 +194,44 @@ static void a_launch_is_one_instance(void **state)
         struct rb_arena arena = {0};
         struct rb_instance i;
         struct rb_err err = {0};
-        assert_false(rb_ec2_decode_run(bodies[b], strlen(bodies[b]), "r", &arena, &i, &err));
-        assert_says(&err, "exactly one instance");
+        assert_false(rb_ec2_decode_run(bodies[b], strlen(bodies[b]), 1, "r", &arena, &i, &err));
+        assert_says(&err, "expected 1 instances");
         rb_arena_finish(&arena);
     }
+}
+
+#define MEMBER(id, index)                                                                \
+    "<item><instanceId>" id "</instanceId><instanceState><code>0</code></instanceState>" \
+    "<amiLaunchIndex>" index "</amiLaunchIndex></item>"
+#define GANG(items) "<RunInstancesResponse><instancesSet>" items "</instancesSet></RunInstancesResponse>"
+
+static void a_gang_is_told_apart_by_launch_index(void **state)
+{
+    (void)state;
+    static const char in_any_order[] = GANG(MEMBER("i-c", "2") MEMBER("i-a", "0") MEMBER("i-b", "1"));
+    static const struct {
+        const char *body, *reason;
+    } broken[] = {
+        {GANG(MEMBER("i-a", "0") MEMBER("i-b", "1")), "expected 3 instances, got 2"},
+        {GANG(MEMBER("i-a", "0") MEMBER("i-b", "1") MEMBER("i-c", "1")), "one instance at each place"},
+        {GANG(MEMBER("i-a", "0") MEMBER("i-b", "1") MEMBER("i-c", "3")), "one instance at each place"},
+        {GANG(MEMBER("i-a", "0") MEMBER("i-b", "1") MEMBER("i-c", "-1")), "amiLaunchIndex"},
+        {GANG(MEMBER("i-a", "0") MEMBER("i-b", "1") MEMBER("i-c", "last")), "amiLaunchIndex"},
+    };
+    struct rb_arena arena = {0};
+    struct rb_instance gang[3] = {{.id = "untouched"}};
+    struct rb_err err = {0};
+    for (size_t b = 0; b < N_OF(broken); b++) {
+        assert_false(rb_ec2_decode_run(broken[b].body, strlen(broken[b].body), 3, "r", &arena, gang, &err));
+        assert_says(&err, broken[b].reason);
+        assert_string_equal(gang[0].id, "untouched");
+    }
+    assert_true(rb_ec2_decode_run(in_any_order, sizeof in_any_order - 1, 3, "r", &arena, gang, NULL));
+    assert_string_equal(gang[0].id, "i-a");
+    assert_string_equal(gang[1].id, "i-b");
+    assert_string_equal(gang[2].id, "i-c");
+    assert_int_equal(gang[2].member, 2);
+    rb_arena_finish(&arena);
 }
 
 static void terminations(void **state)
@@ -310,7 +344,8 @@ int main(void)
         cmocka_unit_test(states_are_told_apart),
         cmocka_unit_test(empty_lists_end),
         cmocka_unit_test(bad_lists_are_refused),
-        cmocka_unit_test(a_launch_is_one_instance),
+        cmocka_unit_test(a_launch_is_as_many_instances_as_it_asked_for),
+        cmocka_unit_test(a_gang_is_told_apart_by_launch_index),
         cmocka_unit_test(terminations),
         cmocka_unit_test(images),
         cmocka_unit_test(machines),

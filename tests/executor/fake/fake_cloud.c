@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADDRESS_BASE = 1 };
+enum { ADDRESS_BASE = 1, FAKE_GANG = 16 };
 
 // Draws whose key is the cloud's own history of calls: nothing about them needs to repeat after a crash.
 static double chance(struct fake_cloud *c)
@@ -123,6 +123,7 @@ static struct rb_instance describe(const struct fake_instance *i, char address[3
         .instance_type = i->type,
         .market = i->cloud->faults.other_market ? RB_MARKET_SPOT : i->market,
         .token = i->token,
+        .member = i->member,
         .run_id = i->run_id,
         .launch_id = i->launch_id,
         .owner = i->owner,
@@ -166,11 +167,11 @@ static void answer_launch(void *arg)
 {
     struct later *l = arg;
     if (l->session == l->cloud->session) {
-        char address[32];
-        struct rb_instance instance;
-        if (!l->err.code)
-            instance = describe(l->cloud->instances[l->instance], address);
-        l->launch_fn(l->arg, l->err.code ? &l->err : NULL, l->err.code ? NULL : &instance);
+        char addresses[FAKE_GANG][32];
+        struct rb_instance gang[FAKE_GANG];
+        for (int i = 0; i < l->copy.count && !l->err.code; i++)
+            gang[i] = describe(l->cloud->instances[l->instance + i], addresses[i]);
+        l->launch_fn(l->arg, l->err.code ? &l->err : NULL, l->err.code ? NULL : gang);
     }
     free(l);
 }
@@ -203,6 +204,30 @@ static void first_zone_fails(void *arg)
     second_zone_runs(l);
 }
 
+// Those of a launch follow one another.
+static int add_gang(struct fake_cloud *c, const struct fake_instance *wanted, struct rb_err *err)
+{
+    const bool half = wanted->count > 1 && chance(c) < c->faults.half_gang;
+    const int first = c->n_instances, n = wanted->count - half;
+    struct fake_instance member = *wanted;
+    if (c->room > 0 && fake_cloud_alive(c) + wanted->count > c->room) {
+        rb_err_set(err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
+        return -1;
+    }
+    for (member.member = 0; member.member < n; member.member++)
+        add_instance(c, &member);
+    if (half)
+        rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "expected %d instances, got %d", wanted->count, n);
+    return first;
+}
+
+static bool is_whole(const struct fake_cloud *c, int first)
+{
+    const struct fake_instance *i = c->instances[first];
+    const int last = first + i->count - 1;
+    return last < c->n_instances && strcmp(c->instances[last]->token, i->token) == 0;
+}
+
 static void launch_arrives(void *arg)
 {
     struct later *l = arg;
@@ -214,7 +239,10 @@ static void launch_arrives(void *arg)
     if (l->instance >= 0) {
         const struct fake_instance *same = c->instances[l->instance];
         assert(strcmp(same->launch_id, l->copy.launch_id) == 0 && strcmp(same->type, l->copy.type) == 0 &&
-               strcmp(same->owner, l->copy.owner) == 0 && strcmp(same->name, l->copy.name) == 0);
+               strcmp(same->owner, l->copy.owner) == 0 && strcmp(same->name, l->copy.name) == 0 &&
+               same->count == l->copy.count);
+        if (!is_whole(c, l->instance))
+            rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "expected %d instances, got fewer", same->count);
     } else if (l->err.code) {
         ; // judged
     } else if (c->faults.refuse_all != RB_ERR_NONE) {
@@ -222,7 +250,7 @@ static void launch_arrives(void *arg)
     } else if (chance(c) < c->faults.capacity) {
         rb_err_set(&l->err, RB_ERR_CAPACITY, "InsufficientInstanceCapacity");
     } else {
-        l->instance = add_instance(c, &l->copy)->index;
+        l->instance = add_gang(c, &l->copy, &l->err);
         if (c->faults.second_zone) {
             after(c, c->queue_mean_us * 2 / 5, first_zone_fails, l); // before any would run
             return;
@@ -243,6 +271,8 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
     assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
+    assert(rb_launch_count(wanted) <= FAKE_GANG);
+    l->copy.count = rb_launch_count(wanted);
     assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
@@ -360,7 +390,8 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
     after(c, latency(c), answer_list, l);
 }
 
-static const struct rb_provider_ops ops = {.name = "fake", .launch = launch, .list = list, .terminate = terminate};
+static const struct rb_provider_ops ops = {
+    .name = "fake", .launches_gangs = true, .launch = launch, .list = list, .terminate = terminate};
 
 struct rb_provider fake_cloud_provider(struct fake_cloud *c)
 {
@@ -405,7 +436,8 @@ int64_t fake_cloud_bill_uusd(const struct fake_cloud *c, const struct rb_billing
 
 void fake_cloud_add_stranger(struct fake_cloud *c, const char *run_id)
 {
-    struct fake_instance wanted = {.token = "stranger", .launch_id = "stranger", .owner = "us", .name = "stranger"};
+    struct fake_instance wanted = {
+        .count = 1, .token = "stranger", .launch_id = "stranger", .owner = "us", .name = "stranger"};
     copy(wanted.run_id, sizeof wanted.run_id, run_id);
     add_instance(c, &wanted);
 }

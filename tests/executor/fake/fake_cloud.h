@@ -14,6 +14,7 @@ struct fake_faults {
     double late_request; // of launches: arrives within a minute, when its answer is waited for no more
     double capacity;                  // launches refused
     double partial_listing;
+    double half_gang;                 // of gangs: the last member is forgotten, and asking again does not help
     double preemption_per_hour;
     int64_t visible_after_us;    // at most; drawn per instance
     enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
@@ -27,6 +28,7 @@ struct fake_faults {
 
 struct fake_instance {
     char id[32], token[65], launch_id[40], run_id[96], owner[96], name[64], type[64], zone[64];
+    int member, count; // place in its launch, and how many that asked for
     enum rb_market market;
     enum rb_instance_state state;
     int64_t created_us, visible_us;              // loop time
@@ -43,7 +45,8 @@ struct fake_cloud {
     struct fake_instance **instances; // [n_instances], never removed
     int n_instances;
     int n_launch_calls; // requests that arrived
-    // Asked about every new instance that is wanted; err set: it is refused. NULL: none is.
+    int room;           // machines that may be alive at once, 0: any number
+    // Asked about every launch; err set: it is refused. NULL: none is.
     void (*judge)(void *ctx, const struct fake_cloud *c, const struct fake_instance *wanted, struct rb_err *err);
     void *judge_ctx;
     uint64_t session;   // answers to earlier sessions are dropped

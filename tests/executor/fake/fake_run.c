@@ -80,6 +80,14 @@ static struct rb_plan *make_plan(struct rb_arena *arena)
 
 void fake_run_make_gangs(struct fake_run *r)
 {
+    static const int sizes[] = {8};
+    struct rb_job *job = rb_arena_alloc(&r->arena, sizeof *job);
+    *job = *r->plan->job;
+    job->trial.max_nodes = 2;
+    job->trial.sizes = sizes;
+    job->trial.n_sizes = 1;
+    job->trial.min_gpus = job->trial.max_gpus = 8;
+    r->plan->job = job;
     struct rb_plan_stage *stages = rb_arena_array(&r->arena, (size_t)r->plan->n_stages, sizeof *stages);
     for (int i = 0; i < r->plan->n_stages; i++) {
         struct rb_plan_nodes *nodes = rb_arena_alloc(&r->arena, sizeof *nodes);
