@@ -1,4 +1,4 @@
-#include "simulator/apps.h"
+#include "simulator/apps_between.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -60,18 +60,14 @@ static const struct rb_app_times *find_placement(const struct rb_app *app, int p
     return low < app->n_placements && app->placements[low] == placement ? &app->placement_times[low] : NULL;
 }
 
-const struct rb_app_times *rb_app_times(const struct rb_app *app, const int *gpus, int n)
+struct rb_app_layout rb_app_layout(const struct rb_app *app, const int *gpus, int n)
 {
     const int placement = canonical_placement(gpus, n);
-    const struct rb_app_times *measured = placement < 0 ? NULL : find_placement(app, placement);
-    if (measured)
-        return measured;
-    const int nodes = n < RB_APP_MAX_NODES ? n : RB_APP_MAX_NODES;
-    int all = 0;
+    struct rb_app_layout layout = {.nodes = n < RB_APP_MAX_NODES ? n : RB_APP_MAX_NODES};
     for (int i = 0; i < n; i++)
-        all += gpus[i];
-    const struct rb_app_times *between = nodes > 0 && all <= RB_APP_MAX_GPUS ? &app->grid[nodes][all] : NULL;
-    return between && between->n > 0 ? between : NULL;
+        layout.gpus += gpus[i];
+    layout.measured = placement < 0 ? NULL : find_placement(app, placement);
+    return layout;
 }
 
 // The last of the batch sizes but one that is not above; its successor is the other end of the piece.
@@ -88,14 +84,11 @@ static int find_piece(const struct rb_app_times *t, int local_batch)
     return low;
 }
 
-bool rb_app_step(const struct rb_app_times *t, int local_batch, struct rb_app_step *out)
+static bool interpolate(const struct rb_app_times *t, int local_batch, struct rb_app_step *out)
 {
     if (t->n == 0 || local_batch < t->local_batch[0] || local_batch > t->local_batch[t->n - 1])
         return false;
-    const int from_first = local_batch - t->local_batch[0];
-    const int i = from_first < t->n && t->local_batch[from_first] == local_batch ? from_first
-                  : t->n == 1                                                    ? 0
-                                                                                 : find_piece(t, local_batch);
+    const int i = t->n == 1 ? 0 : find_piece(t, local_batch);
     const struct rb_app_step low = t->steps[i];
     *out = low;
     if (local_batch == t->local_batch[i])
@@ -105,6 +98,16 @@ bool rb_app_step(const struct rb_app_times *t, int local_batch, struct rb_app_st
     out->step_s = (high.step_s - low.step_s) / width * part + low.step_s;
     out->sync_s = (high.sync_s - low.sync_s) / width * part + low.sync_s;
     return true;
+}
+
+bool rb_app_step(const struct rb_app *app, const struct rb_app_layout *layout, int local_batch, struct rb_app_step *out)
+{
+    if (layout->measured)
+        return interpolate(layout->measured, local_batch, out);
+    if (layout->gpus > RB_APP_MAX_GPUS)
+        return false;
+    return app->between ? rb_app_between_step(app->between, layout->nodes, layout->gpus, local_batch, out)
+                        : interpolate(&app->grid[layout->nodes][layout->gpus], local_batch, out);
 }
 
 // ---- training

@@ -34,6 +34,8 @@ struct rb_app_training {
     const double *grad_sqr, *grad_var;  // of the gradient, at the initial batch size; [n_epochs]
 };
 
+struct rb_app_between; // simulator/apps_between.h
+
 struct rb_app {
     const char *name;
     int init_batch, max_batch;             // of all GPUs together
@@ -45,7 +47,10 @@ struct rb_app {
     const int *placements;                 // measured ones, a decimal digit for the GPUs on each node; ascending, [n_placements]
     const struct rb_app_times *placement_times; // [n_placements]
     int n_placements;
-    const struct rb_app_times (*grid)[RB_APP_MAX_GPUS + 1]; // [nodes][gpus], both from 1; n = 0: outside of what was measured
+    // Everything between them, one of the two: NULL, or the triangulation of what was measured, or its derived grid,
+    // [nodes][gpus], both from 1, n = 0: outside.
+    const struct rb_app_between *between;
+    const struct rb_app_times (*grid)[RB_APP_MAX_GPUS + 1];
 };
 
 struct rb_apps {
@@ -61,11 +66,17 @@ const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name);
 
 struct rb_batch_limits rb_app_limits(const struct rb_app *app);
 
-// The times on one placement: `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0. NULL: nothing
-// like it was measured. Placements are rings: a rotation changes nothing.
-const struct rb_app_times *rb_app_times(const struct rb_app *app, const int *gpus, int n);
-// Interpolated; false: the batch size is outside of what was measured there.
-bool rb_app_step(const struct rb_app_times *times, int local_batch, struct rb_app_step *out);
+// Where a job of the application trains, as the tables know it.
+struct rb_app_layout {
+    int nodes, gpus;
+    const struct rb_app_times *measured; // NULL: not on this very placement
+};
+
+// `gpus[0..n)` are the GPUs used on each node in the order of the workers, none 0, n >= 1. Placements are rings: a rotation
+// changes nothing.
+struct rb_app_layout rb_app_layout(const struct rb_app *app, const int *gpus, int n);
+// Interpolated; false: outside of what was measured.
+bool rb_app_step(const struct rb_app *app, const struct rb_app_layout *layout, int local_batch, struct rb_app_step *out);
 
 // How training goes in an epoch (from 0, < n_epochs) with a batch size, interpolated between the two measured next to it;
 // beyond the smallest and largest as there.

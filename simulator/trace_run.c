@@ -94,8 +94,11 @@ static void reserve(struct rb_trace_run *run)
 
 void rb_trace_arrivals(struct rb_trace_run *run)
 {
-    while (run->n_arrived < run->trace->n && run->trace->jobs[run->n_arrived].submitted_us <= run->now_us)
+    while (run->n_arrived < run->trace->n && run->trace->jobs[run->n_arrived].submitted_us <= run->now_us) {
+        if (run->options.policy->needs_oracle)
+            rb_trace_training_consult_oracle(&run->jobs[run->n_arrived]);
         run->active[run->n_active++] = run->n_arrived++;
+    }
     reserve(run);
 }
 

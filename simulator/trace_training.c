@@ -67,11 +67,11 @@ static double step_with_accumulation(struct rb_app_step step, int accumulation)
 static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
 {
     const struct rb_app *app = t->job->app;
-    if (!rb_app_step(t->times, t->cut.per_gpu, &t->step))
+    if (!rb_app_step(app, &t->layout, t->cut.per_gpu, &t->step))
         return rb_err_set(err, RB_ERR_INVALID,
-                          "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes; expected %d..%d",
-                          t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes, t->times->local_batch[0],
-                          t->times->local_batch[t->times->n - 1]);
+                          "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes: give its tables "
+                          "such rows, or the job fewer GPUs",
+                          t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes);
     const int batch = (int)rb_batch_total(&t->cut, t->gpus);
     t->noise = rb_app_noise(app, batch, t->epoch);
     t->rate = rb_grad_noise_gain(&t->noise, (double)batch / app->init_batch) /
@@ -82,7 +82,12 @@ static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
 bool rb_trace_training_tune(struct rb_trace_training *t, struct rb_err *err)
 {
     assert(t->gpus > 0 && t->ended_us < 0);
-    t->cut = rb_batch_within(&t->model.limits, t->gpus, choose_cut(t));
+    const struct rb_batch cut = rb_batch_within(&t->model.limits, t->gpus, choose_cut(t));
+    if (t->rate > 0 && t->rate_epoch == t->epoch && cut.per_gpu == t->cut.per_gpu &&
+        cut.accumulation == t->cut.accumulation)
+        return true;
+    t->cut = cut;
+    t->rate_epoch = t->epoch;
     return find_rate(t, err);
 }
 
@@ -96,12 +101,8 @@ bool rb_trace_training_place(struct rb_trace_training *t, const int *gpus, int n
     t->rate = 0;
     if (n == 0)
         return true;
-    for (int i = 0; i < n; i++)
-        t->gpus += gpus[i];
-    t->times = rb_app_times(t->job->app, gpus, n);
-    if (!t->times)
-        return rb_err_set(err, RB_ERR_INVALID, "job %s: %s was not measured on %d GPUs of %d nodes", t->job->name,
-                          t->job->app->name, t->gpus, n);
+    t->layout = rb_app_layout(t->job->app, gpus, n);
+    t->gpus = t->layout.gpus;
     t->restarts++;
     t->restart_left_us = restart_us;
     if (t->started_us < 0)
@@ -206,20 +207,29 @@ static double iterations_left(const struct rb_trace_training *t)
     return t->epoch >= last ? 1 : rb_app_iteration(app, t->batch, last) - rb_app_iteration(app, t->batch, t->epoch);
 }
 
-double rb_trace_training_oracle_s(const void *arg, int gpus)
+// On the fewest nodes; INFINITY: never measured.
+static double oracle_step_s(const struct rb_trace_training *t, int gpus)
 {
-    const struct rb_trace_training *t = arg;
     const struct rb_app *app = t->job->app;
     int on_node[RB_APP_MAX_GPUS], n = 0;
-    if (gpus > RB_APP_MAX_GPUS || (int64_t)gpus * app->min_local_batch > t->batch)
+    if ((int64_t)gpus * app->min_local_batch > t->batch)
         return INFINITY;
     for (int left = gpus; left > 0; left -= on_node[n++])
         on_node[n] = left < t->node_gpus ? left : t->node_gpus;
-    const struct rb_app_times *times = rb_app_times(app, on_node, n);
-    const struct rb_batch_limits limits = t->model.limits;
-    const struct rb_batch cut = rb_batch_within(&limits, gpus, cut_batch(app, t->batch, gpus, gpus == 1));
+    const struct rb_app_layout layout = rb_app_layout(app, on_node, n);
+    const struct rb_batch cut = rb_batch_within(&t->model.limits, gpus, cut_batch(app, t->batch, gpus, gpus == 1));
     struct rb_app_step step;
-    if (!times || !rb_app_step(times, cut.per_gpu, &step))
-        return INFINITY;
-    return step_with_accumulation(step, cut.accumulation) * iterations_left(t);
+    return rb_app_step(app, &layout, cut.per_gpu, &step) ? step_with_accumulation(step, cut.accumulation) : INFINITY;
+}
+
+void rb_trace_training_consult_oracle(struct rb_trace_training *t)
+{
+    for (int gpus = 1; gpus <= RB_APP_MAX_GPUS; gpus++)
+        t->oracle_step_s[gpus] = oracle_step_s(t, gpus);
+}
+
+double rb_trace_training_oracle_s(const void *arg, int gpus)
+{
+    const struct rb_trace_training *t = arg;
+    return gpus > RB_APP_MAX_GPUS ? INFINITY : t->oracle_step_s[gpus] * iterations_left(t);
 }

@@ -14,11 +14,12 @@ struct rb_trace_training {
     int max_gpus;                     // it may ever hold
 
     int nodes, gpus;                  // it holds; 0: it waits
-    const struct rb_app_times *times; // there
+    struct rb_app_layout layout;      // the same to the tables
     struct rb_batch cut;              // it trains with
     struct rb_app_step step;          // what an iteration takes like that,
     struct rb_grad_noise noise;       // how noisy its gradients are,
-    double rate;                      // and the progress a second, restarts and neighbours aside
+    double rate;                      // and the progress a second, restarts and neighbours aside; 0: not known yet
+    int rate_epoch;                   // it holds for
     int64_t restart_left_us;          // until it makes progress again
 
     int epoch;
@@ -28,12 +29,14 @@ struct rb_trace_training {
     int restarts;                     // placements so far, the first one included
     int64_t executed_us, gpu_us;      // it held GPUs; times their number
 
+    double oracle_step_s[RB_APP_MAX_GPUS + 1]; // of an iteration on so many GPUs, by the tables, once asked for
+
     // What it has seen of itself: iterations on each (nodes, GPUs, batch per GPU) it trained with, once each, and the model
     // they make. The gradients are the latest.
     struct rb_throughput_sample *seen;
     int n_seen, seen_cap, most_gpus_seen;
     struct rb_goodput model;          // nothing before n_seen > 0
-    double *asked;                    // answers of this model, < 0: not asked yet; [RB_APP_MAX_NODES][RB_APP_MAX_GPUS]
+    double *asked;                    // goodput by this model, < 0: not asked yet; [RB_APP_MAX_NODES][RB_APP_MAX_GPUS]
 };
 
 // `batches` of the application's limits, for RB_APP_MAX_GPUS; borrowed.
@@ -57,6 +60,8 @@ bool rb_trace_training_tune(struct rb_trace_training *t, struct rb_err *err);
 int rb_trace_training_reach(const struct rb_trace_training *t);
 // Goodput by its model, for rb_shared_job: arg is the training. 0: it cannot run there.
 double rb_trace_training_goodput(const void *arg, int nodes, int gpus);
+// Asks the tables for an iteration on every number of GPUs, batch size as it is. Before the first rb_..._oracle_s.
+void rb_trace_training_consult_oracle(struct rb_trace_training *t);
 // What only an oracle knows: seconds of work left on so many GPUs of the fewest nodes, batch size as submitted.
 // INFINITY: it cannot run there. For rb_shared_job: arg is the training.
 double rb_trace_training_oracle_s(const void *arg, int gpus);

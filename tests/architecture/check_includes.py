@@ -30,6 +30,7 @@ FENCES = {
     "yaml": ["base/doc"],
     "cjson/": ["base/doc"],
     "zlib": ["base/csv", "base/file"],
+    "libqhull_r/": ["simulator/apps_between"],
     "uv.h": ["executor"],
     "microhttpd": ["providers/mock"],
     "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/training_fit", "simulator/compare"],
