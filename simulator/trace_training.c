@@ -1,5 +1,7 @@
 #include "simulator/trace_training.h"
 
+#include "profiles/throughput_fit_published.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -173,6 +175,10 @@ bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
     if (seen)
         return true;
     see(t);
+    if (t->fits_as_published) {
+        rb_throughput_fit_published(t->seen, t->n_seen, &t->model.throughput);
+        return true;
+    }
     double error;
     return rb_throughput_fit(t->seen, t->n_seen, &t->model.throughput, &error, err) ||
            rb_err_prefix(err, "job %s", t->job->name);

@@ -35,6 +35,7 @@ struct rb_trace_training {
     // they make. The gradients are the latest.
     struct rb_throughput_sample *seen;
     int n_seen, seen_cap, most_gpus_seen;
+    bool fits_as_published;           // profiles/throughput_fit_published.h
     struct rb_goodput model;          // nothing before n_seen > 0
     double *asked;                    // goodput by this model, < 0: not asked yet; [RB_APP_MAX_NODES][RB_APP_MAX_GPUS]
 };

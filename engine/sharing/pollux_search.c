@@ -17,7 +17,7 @@ void rb_pollux_search_init(struct rb_pollux_search *s, struct rb_arena *arena, c
         .n_row_words = n_row_words,
         .rows = rb_arena_array(arena, RB_POLLUX_SLOTS * n_row_words, sizeof *s->rows),
         .spare = rb_arena_array(arena, n_row_words, sizeof *s->spare),
-        .left = rb_arena_array(arena, (size_t)problem->n_words, sizeof *s->left),
+        .scratch = rb_arena_array(arena, 2 * (size_t)problem->n_words, sizeof *s->scratch),
     };
     for (int i = 0; i < RB_POLLUX_SLOTS; i++)
         s->members[i].slot = i;
@@ -39,14 +39,14 @@ static void evaluate(const struct rb_pollux_search *s, struct rb_pollux_member *
     const struct rb_pollux_problem *p = s->problem;
     const uint64_t *row = s->rows + (size_t)m->slot * s->n_row_words, *base = p->base;
     double terms = 0, speedups = 0;
-    memset(s->left, 0, (size_t)p->n_words * sizeof *s->left);
+    memset(s->scratch, 0, (size_t)p->n_words * sizeof *s->scratch);
     for (int j = 0; j < p->n_jobs; j++, row += p->n_words, base += p->n_words) {
         int nodes = 0, gpus = 0;
         for (int w = 0; w < p->n_words; w++) {
             const uint64_t held = rb_row_nonzero(row[w]);
             nodes += rb_row_count(held);
             gpus += rb_row_sum(row[w]);
-            s->left[w] |= held;
+            s->scratch[w] |= held;
         }
         const struct rb_pollux_speedup *of = rb_pollux_speedup_of(p->speedups, j, nodes, gpus);
         terms += same_row(row, base, p->n_words) ? of->kept : of->moved;
@@ -54,7 +54,7 @@ static void evaluate(const struct rb_pollux_search *s, struct rb_pollux_member *
     }
     int n_active = 0; // GPUs of the nodes in use
     for (int w = 0; w < p->n_words; w++)
-        n_active += rb_row_sum(p->capacity[w] & rb_row_widen(s->left[w]));
+        n_active += rb_row_sum(p->capacity[w] & rb_row_widen(s->scratch[w]));
     m->cost[0] = -rb_pollux_mean(p->speedups, terms);
     m->cost[1] = n_active > 0 ? -speedups / n_active : 0;
 }
@@ -97,7 +97,7 @@ static bool take_in(struct rb_pollux_search *s, struct rb_stream *draws)
 {
     struct rb_pollux_member *m = &s->members[s->n_members];
     uint64_t *rows = s->rows + (size_t)m->slot * s->n_row_words;
-    rb_pollux_repair(s->problem, draws, rows, s->left);
+    rb_pollux_repair(s->problem, draws, rows, s->scratch);
     m->hash = hash_of(rows, s->n_row_words);
     uint8_t *place = place_of(s, m);
     if (*place)
@@ -158,11 +158,11 @@ static void mate(struct rb_pollux_search *s, struct contestants *c, struct rb_st
     memcpy(b, rb_pollux_rows_of(s, winner(s, c, draws)), n_bytes);
     if (rb_stream_uniform(draws) < CROSSOVER)
         rb_pollux_crossover(s->problem, draws, a, b);
-    rb_pollux_mutate(s->problem, draws, a, s->left);
+    rb_pollux_mutate(s->problem, draws, a, s->scratch);
     take_in(s, draws);
     if (s->n_members == n_wanted)
         return;
-    rb_pollux_mutate(s->problem, draws, b, s->left);
+    rb_pollux_mutate(s->problem, draws, b, s->scratch);
     rb_pollux_search_add(s, draws, b);
 }
 

@@ -39,7 +39,7 @@ struct rb_pollux_search {
     size_t n_row_words;           // of one member: n_jobs * n_words
     uint64_t *rows;               // [RB_POLLUX_SLOTS][n_row_words]
     uint64_t *spare;              // one member more: the second of two children
-    uint64_t *left;               // a row of scratch
+    uint64_t *scratch;            // two rows
     struct rb_pollux_member members[RB_POLLUX_SLOTS]; // the first n_members live; the others lend their slots
     int n_members;
     int n_front;                  // after a search: the first so many are not dominated by any

@@ -111,17 +111,19 @@ static bool spans_nodes(const uint64_t *row, int n_words)
     return n > 1;
 }
 
-// Of the jobs that span nodes the first on a node keeps it. `taken`: scratch.
-static void keep_apart(const struct rb_pollux_problem *p, uint64_t *rows, uint64_t *taken)
+// Of the jobs that span nodes the first on a node keeps it. As published, the second closes the node to whoever comes later,
+// whether it spans nodes or not. `scratch`: two rows.
+static void keep_apart(const struct rb_pollux_problem *p, uint64_t *rows, uint64_t *scratch)
 {
-    memset(taken, 0, (size_t)p->n_words * sizeof *taken);
+    uint64_t *taken = scratch, *closed = scratch + p->n_words;
+    memset(scratch, 0, 2 * (size_t)p->n_words * sizeof *scratch);
     for (int j = 0; j < p->n_jobs; j++, rows += p->n_words) {
-        if (!spans_nodes(rows, p->n_words))
-            continue;
+        const bool spans = spans_nodes(rows, p->n_words);
         for (int w = 0; w < p->n_words; w++) {
-            const uint64_t wanted = rb_row_widen(rb_row_nonzero(rows[w]));
-            rows[w] &= ~taken[w];
+            const uint64_t wanted = spans ? rb_row_widen(rb_row_nonzero(rows[w])) : 0;
+            closed[w] |= taken[w] & wanted;
             taken[w] |= wanted;
+            rows[w] &= ~closed[w];
         }
     }
 }
@@ -158,10 +160,11 @@ static void cap_row(const struct rb_pollux_problem *p, struct rb_stream *draws, 
     }
 }
 
-void rb_pollux_repair(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, uint64_t *left)
+void rb_pollux_repair(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, uint64_t *scratch)
 {
+    uint64_t *left = scratch;
     if (p->avoid_interference)
-        keep_apart(p, rows, left);
+        keep_apart(p, rows, scratch);
     memcpy(left, p->capacity, (size_t)p->n_words * sizeof *left);
     for (int j = 0; j < p->n_jobs; j++, rows += p->n_words) {
         int nodes, gpus;

@@ -12,8 +12,8 @@ void rb_pollux_crossover(const struct rb_pollux_problem *p, struct rb_stream *dr
 void rb_pollux_mutate(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, uint64_t *left);
 
 // Afterwards: no node is over capacity or (avoid_interference) shared by two jobs that span nodes, every job has 0 or
-// min_gpus..max_gpus on at most RB_POLLUX_MAX_NODES nodes. Conflicts go to the earlier row.
-void rb_pollux_repair(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, uint64_t *left);
+// min_gpus..max_gpus on at most RB_POLLUX_MAX_NODES nodes. Conflicts go to the earlier row. `scratch`: two rows.
+void rb_pollux_repair(const struct rb_pollux_problem *p, struct rb_stream *draws, uint64_t *rows, uint64_t *scratch);
 
 // 0..n-1; off by less than n / 2^32, far below what a search could notice.
 static inline int rb_pollux_below(struct rb_stream *draws, int n)

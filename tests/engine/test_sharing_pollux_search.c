@@ -24,7 +24,7 @@ static struct rb_stream stream(uint32_t index)
 struct bench {
     struct made_up made_up;
     const struct rb_shared_job *jobs[MAX_JOBS];
-    uint64_t capacity[MAX_WORDS], base[MAX_JOBS * MAX_WORDS], left[MAX_WORDS];
+    uint64_t capacity[MAX_WORDS], base[MAX_JOBS * MAX_WORDS], left[2 * MAX_WORDS];
     int min_gpus[MAX_JOBS], max_gpus[MAX_JOBS];
     struct rb_arena arena;
     struct rb_pollux_speedups speedups;
@@ -121,8 +121,8 @@ static void repair_plainly(const struct bench *b, const uint64_t *rows, int *out
         int n_spanning = 0, used = 0;
         for (int j = 0; j < p->n_jobs; j++) {
             int gpus = at(p, rows, j, n);
-            if (spans[j] && gpus > 0 && ++n_spanning > 1)
-                gpus = 0;
+            n_spanning += spans[j] && gpus > 0;
+            gpus = n_spanning > 1 ? 0 : gpus;
             const int end = used + gpus < b->made_up.gpus[n] ? used + gpus : b->made_up.gpus[n];
             out[j * p->n_nodes + n] = end - used;
             used = end;
