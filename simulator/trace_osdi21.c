@@ -36,12 +36,6 @@ static int64_t whole_seconds_us(double seconds)
     return (int64_t)rint(seconds) * RB_US_PER_S;
 }
 
-static void hold(struct rb_trace_training *t, int64_t span_us)
-{
-    t->executed_us += span_us;
-    t->gpu_us += span_us * t->gpus;
-}
-
 // Through a round from `now_us` on, or to its end.
 static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, double undisturbed, bool learns,
                   struct rb_err *err)
@@ -49,19 +43,19 @@ static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, 
     const int64_t delay_us = t->restart_left_us < span_us ? t->restart_left_us : span_us;
     int64_t left_us = span_us - delay_us;
     t->restart_left_us -= delay_us;
-    hold(t, delay_us);
+    rb_trace_training_hold(t, delay_us);
     while (left_us > 0 && t->ended_us < 0) {
         if (learns && !rb_trace_training_learn(t, err))
             return false;
         const double rate = t->rate * undisturbed, left_s = (double)left_us / (double)RB_US_PER_S;
         if (t->progress + rate * left_s < rb_trace_training_epoch_end(t)) {
             t->progress += rate * left_s;
-            hold(t, left_us);
+            rb_trace_training_hold(t, left_us);
             left_us = 0;
         } else {
             const int64_t used_us = whole_seconds_us((rb_trace_training_epoch_end(t) - t->progress) / rate);
             assert(used_us <= left_us);
-            hold(t, used_us);
+            rb_trace_training_hold(t, used_us);
             left_us -= used_us;
             rb_trace_training_end_epoch(t, now_us + span_us - left_us);
         }
@@ -92,7 +86,7 @@ bool rb_trace_run_osdi21(struct rb_trace_run *run, struct rb_err *err)
         run->now_us += span_us;
         rb_trace_remove_ended(run);
         rb_trace_arrivals(run);
-        if (!rb_trace_divide(run, err))
+        if (!rb_trace_divide(run, err) || !rb_trace_check_time(run, err))
             return false;
     }
     return true;

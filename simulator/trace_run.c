@@ -16,6 +16,8 @@ void rb_trace_options_defaults(struct rb_trace_options *o)
                     .avoid_interference = true},
         .n_nodes = 16,
         .gpus_per_node = 4,
+        .min_nodes = 1,
+        .provisioning = {.queue_s = rb_dist_constant(0), .init_s = rb_dist_constant(0)},
     };
 }
 
@@ -29,16 +31,53 @@ static struct rb_goodput_batches **list_batches(const struct rb_apps *apps)
     return batches;
 }
 
+// What can never be must not be waited for.
+static bool check(const struct rb_trace *trace, const struct rb_trace_options *o, struct rb_err *err)
+{
+    const int all = o->n_nodes * o->gpus_per_node;
+    if (o->autoscale && o->rules == RB_TRACE_OSDI21)
+        return rb_err_set(err, RB_ERR_INVALID, "the published rules know no autoscaling: take the rules events");
+    for (int j = 0; j < trace->n; j++) {
+        if (o->policy->as_submitted && !o->policy->needs_oracle && trace->jobs[j].gpus > all)
+            return rb_err_set(err, RB_ERR_INVALID,
+                              "job %s was submitted with %d GPUs, which %s keeps to, and the cluster has %d: give it "
+                              "more nodes",
+                              trace->jobs[j].name, trace->jobs[j].gpus, o->policy->name, all);
+    }
+    return true;
+}
+
+static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
+{
+    const struct rb_trace_options *o = &r->options;
+    const struct rb_trace_provisioning *p = &o->provisioning;
+    const struct rb_autoscale_options scaling = {
+        .min_nodes = o->min_nodes,
+        .max_nodes = o->n_nodes,
+        .gpus_per_node = o->gpus_per_node,
+        .provision_us = rb_us_from_seconds(rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s)),
+        .restart_us = o->sharing.restart_us,
+        .round_us = o->sharing.round_us,
+        .has_price = o->has_price,
+        .node_rate = o->node_rate,
+    };
+    if (!o->policy->create(&o->sharing, &r->policy_state, err))
+        return false;
+    if (!o->autoscale || o->autoscale->create(&scaling, &r->autoscale_state, err))
+        return true;
+    o->policy->destroy(r->policy_state);
+    return false;
+}
+
 bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, const struct rb_trace_options *options,
                        struct rb_err *err)
 {
     struct rb_trace_run r = {.trace = trace, .options = *options};
-    if (!options->policy->create(&options->sharing, &r.policy_state, err))
+    if (!check(trace, options, err) || !create_policies(&r, err))
         return false;
-    r.node_gpus = rb_xcalloc((size_t)options->n_nodes, sizeof *r.node_gpus);
-    for (int n = 0; n < options->n_nodes; n++)
-        r.node_gpus[n] = options->gpus_per_node;
-    r.cluster = (struct rb_shared_cluster){options->n_nodes, r.node_gpus};
+    rb_trace_nodes_init(&r.nodes, options->n_nodes, options->gpus_per_node,
+                        options->autoscale ? options->min_nodes : options->n_nodes, &options->provisioning);
+    r.cluster = (struct rb_shared_cluster){r.nodes.n, r.nodes.gpus};
     r.batches = list_batches(trace->apps);
     r.jobs = rb_xcalloc((size_t)trace->n, sizeof *r.jobs);
     r.rows = rb_xcalloc((size_t)trace->n, (size_t)options->n_nodes * sizeof *r.rows);
@@ -54,14 +93,17 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
 
 void rb_trace_run_finish(struct rb_trace_run *run)
 {
-    if (run->options.policy)
-        run->options.policy->destroy(run->policy_state);
-    for (int j = 0; run->jobs && j < run->trace->n; j++)
+    if (!run->trace)
+        return;
+    run->options.policy->destroy(run->policy_state);
+    if (run->options.autoscale)
+        run->options.autoscale->destroy(run->autoscale_state);
+    for (int j = 0; j < run->trace->n; j++)
         rb_trace_training_finish(&run->jobs[j]);
-    for (int i = 0; run->batches && i < run->trace->apps->n; i++)
+    for (int i = 0; i < run->trace->apps->n; i++)
         rb_goodput_batches_destroy(run->batches[i]);
+    rb_trace_nodes_finish(&run->nodes);
     free(run->batches);
-    free(run->node_gpus);
     free(run->jobs);
     free(run->rows);
     free(run->active);
@@ -72,7 +114,25 @@ void rb_trace_run_finish(struct rb_trace_run *run)
 
 bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err)
 {
-    return rb_trace_run_osdi21(run, err);
+    const bool ok =
+        run->options.rules == RB_TRACE_OSDI21 ? rb_trace_run_osdi21(run, err) : rb_trace_run_events(run, err);
+    int64_t end_us = 0;
+    for (int j = 0; j < run->trace->n; j++)
+        end_us = run->jobs[j].ended_us > end_us ? run->jobs[j].ended_us : end_us;
+    if (ok)
+        rb_trace_nodes_release_all(&run->nodes, end_us);
+    return ok;
+}
+
+bool rb_trace_check_time(const struct rb_trace_run *run, struct rb_err *err)
+{
+    if (run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S)
+        return true;
+    const char *waits = run->n_active > 0 ? run->trace->jobs[run->active[0]].name : "the next one";
+    return rb_err_set(err, RB_ERR_INVALID,
+                      "after 10 years %d of %d jobs have not ended, %s among them: the cluster is too small for it, or "
+                      "the policy never lets it run",
+                      run->trace->n - run->n_ended, run->trace->n, waits);
 }
 
 static int *row_of(const struct rb_trace_run *run, int job)
@@ -175,12 +235,23 @@ static bool place(struct rb_trace_run *run, int job, const int *row, struct rb_e
 
 static void check_division(const struct rb_trace_run *run)
 {
-    for (int node = 0; node < run->cluster.n_nodes; node++) {
-        int used = 0;
-        for (int i = 0; i < run->n_active; i++)
-            used += run->division[(size_t)i * (size_t)run->cluster.n_nodes + (size_t)node];
-        assert(used <= run->cluster.gpus[node]);
+    const int n_nodes = run->cluster.n_nodes;
+    RB_AUTO(rb_auto_free) int *used = rb_xcalloc((size_t)n_nodes, sizeof *used);
+    for (int i = 0; i < run->n_active; i++) {
+        const int *row = run->division + (size_t)i * (size_t)n_nodes;
+        for (int node = 0; node < n_nodes; node++) {
+            assert(row[node] >= 0);
+            used[node] += row[node];
+        }
     }
+    for (int node = 0; node < n_nodes; node++)
+        assert(used[node] <= run->cluster.gpus[node]);
+}
+
+static void show_all(struct rb_trace_run *run)
+{
+    for (int i = 0; i < run->n_active; i++)
+        run->seen[i] = show(run, run->active[i]);
 }
 
 bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
@@ -188,8 +259,7 @@ bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
     const size_t row_bytes = (size_t)run->cluster.n_nodes * sizeof *run->division;
     if (run->n_active == 0)
         return true;
-    for (int i = 0; i < run->n_active; i++)
-        run->seen[i] = show(run, run->active[i]);
+    show_all(run);
     memset(run->division, 0, (size_t)run->n_active * row_bytes);
     run->options.policy->divide(run->policy_state, run->now_us, &run->cluster, run->seen, run->n_active, run->division);
     check_division(run);
@@ -197,6 +267,62 @@ bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i], *row = run->division + (size_t)i * (size_t)run->cluster.n_nodes;
         if (memcmp(row, row_of(run, job), row_bytes) != 0 && !place(run, job, row, err))
+            return false;
+    }
+    return true;
+}
+
+// ---- an elastic cluster
+
+static bool is_idle(const struct rb_trace_run *run, int node)
+{
+    for (int i = 0; i < run->n_active; i++) {
+        if (row_of(run, run->active[i])[node] > 0)
+            return false;
+    }
+    return true;
+}
+
+// Which node goes first: one on its way, an idle one, a busy one; of equals the highest number.
+static int next_to_go(const struct rb_trace_run *run)
+{
+    int best = -1, best_rank = 3;
+    for (int node = run->nodes.n - 1; node >= 0; node--) {
+        if (run->nodes.lease[node] < 0)
+            continue;
+        const int rank = run->nodes.gpus[node] == 0 ? 0 : is_idle(run, node) ? 1 : 2;
+        if (rank < best_rank) {
+            best = node;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+static bool give_up(struct rb_trace_run *run, int node, struct rb_err *err)
+{
+    RB_AUTO(rb_auto_free) int *nothing = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof *nothing);
+    for (int i = 0; i < run->n_active; i++) {
+        if (row_of(run, run->active[i])[node] > 0 && !place(run, run->active[i], nothing, err))
+            return false;
+    }
+    rb_trace_nodes_release(&run->nodes, node, run->now_us);
+    return true;
+}
+
+bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err)
+{
+    if (!run->options.autoscale)
+        return true;
+    show_all(run);
+    const struct rb_autoscale_view view = {&run->cluster, run->nodes.n_owned, run->seen, run->n_active};
+    const int wanted = run->options.autoscale->decide(run->autoscale_state, run->now_us, &view);
+    assert(wanted >= run->options.min_nodes && wanted <= run->options.n_nodes);
+    while (run->nodes.n_owned < wanted)
+        rb_trace_nodes_request(&run->nodes, run->now_us);
+    rb_trace_nodes_arrive(&run->nodes, run->now_us); // where nothing delays them
+    while (run->nodes.n_owned > wanted) {
+        if (!give_up(run, next_to_go(run), err))
             return false;
     }
     return true;

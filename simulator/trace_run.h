@@ -4,7 +4,9 @@
 #ifndef RB_SIMULATOR_TRACE_RUN_H
 #define RB_SIMULATOR_TRACE_RUN_H
 
+#include "engine/sharing/autoscale.h"
 #include "engine/sharing/sharing.h"
+#include "simulator/trace_nodes.h"
 #include "simulator/trace_training.h"
 
 enum rb_trace_rules { RB_TRACE_EVENTS, RB_TRACE_OSDI21 };
@@ -21,6 +23,11 @@ struct rb_trace_options {
     const struct rb_sharing *policy;
     struct rb_sharing_options sharing;
     int n_nodes, gpus_per_node;
+    const struct rb_autoscale *autoscale; // NULL: all n_nodes are there from first to last; else min_nodes are at first
+    int min_nodes;
+    struct rb_trace_provisioning provisioning; // of nodes that are requested
+    bool has_price;
+    struct rb_rate node_rate;
     double interference;              // share of progress lost where two jobs that span nodes meet on a node
     const struct rb_trace_watcher *watcher; // NULL: nobody
 };
@@ -32,8 +39,9 @@ struct rb_trace_run {
     const struct rb_trace *trace;
     struct rb_trace_options options;
     void *policy_state;
-    struct rb_shared_cluster cluster;
-    int *node_gpus;                   // [n_nodes]
+    void *autoscale_state;
+    struct rb_trace_nodes nodes;
+    struct rb_shared_cluster cluster; // of these
     struct rb_goodput_batches **batches; // of each application
     struct rb_trace_training *jobs;   // of the trace, [trace->n]
     int *rows;                        // what each job holds: [trace->n][n_nodes]
@@ -57,11 +65,16 @@ bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err);
 
 void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by now become active
 void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
+bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err);  // the cluster, where somebody decides on it
 bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err); // one round
+// Fails on a trace that would never end.
+#define RB_TRACE_LONGEST_S (10.0 * 366 * 86400)
+bool rb_trace_check_time(const struct rb_trace_run *run, struct rb_err *err);
 // Progress that an active job keeps beside its neighbours, 0..1.
 double rb_trace_undisturbed(const struct rb_trace_run *run, int job);
 
 void rb_trace_pin_osdi21(struct rb_trace_run *run); // an application that was not scaled there
+bool rb_trace_run_events(struct rb_trace_run *run, struct rb_err *err);
 bool rb_trace_run_osdi21(struct rb_trace_run *run, struct rb_err *err);
 
 #endif

@@ -114,6 +114,12 @@ bool rb_trace_training_place(struct rb_trace_training *t, const int *gpus, int n
 
 // ---- how far
 
+void rb_trace_training_hold(struct rb_trace_training *t, int64_t span_us)
+{
+    t->executed_us += span_us;
+    t->gpu_us += span_us * t->gpus;
+}
+
 double rb_trace_training_epoch_end(const struct rb_trace_training *t)
 {
     return t->job->app->progress[t->epoch + 1];

@@ -51,6 +51,7 @@ bool rb_trace_training_place(struct rb_trace_training *t, const int *gpus, int n
 
 // It trains, and sees how: the model knows from now on.
 bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err);
+void rb_trace_training_hold(struct rb_trace_training *t, int64_t span_us); // its GPUs, for so long
 // The epoch ends: the next begins, or it ends with it.
 void rb_trace_training_end_epoch(struct rb_trace_training *t, int64_t now_us);
 double rb_trace_training_epoch_end(const struct rb_trace_training *t); // the progress at which it does

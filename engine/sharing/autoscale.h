@@ -1,0 +1,38 @@
+// How large a shared cluster should be: asked at every round, before it is divided. Pure, like the division itself; the world
+// requests and releases nodes, waits for them and pays for them.
+// One rule is one file. Nothing is asked where a cluster is fixed.
+#ifndef RB_ENGINE_SHARING_AUTOSCALE_H
+#define RB_ENGINE_SHARING_AUTOSCALE_H
+
+#include "base/units.h"
+#include "engine/sharing/sharing.h"
+
+struct rb_autoscale_options {
+    int min_nodes, max_nodes;
+    int gpus_per_node;
+    int64_t provision_us;       // from the request of a node until jobs may use it, on average
+    int64_t restart_us;         // as for the division
+    int64_t round_us;
+    bool has_price;             // else node_rate says nothing, and rules that weigh money are an error
+    struct rb_rate node_rate;
+};
+
+// What a rule sees at a round.
+struct rb_autoscale_view {
+    const struct rb_shared_cluster *cluster; // of max_nodes nodes; those that are not there or not ready have 0 GPUs
+    int n_owned;                             // ready or on their way
+    const struct rb_shared_job *jobs;        // as the division will see them
+    int n_jobs;
+};
+
+struct rb_autoscale {
+    const char *name;
+    const char *summary;        // one line for --help
+    bool (*create)(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err);
+    void (*destroy)(void *state);
+    // Nodes to own from now on, min_nodes..max_nodes. More than are owned: the missing ones are requested. Fewer: those on
+    // their way are given up first, then ready ones, idle before busy, highest number first; jobs on them are moved.
+    int (*decide)(void *state, int64_t now_us, const struct rb_autoscale_view *view);
+};
+
+#endif
