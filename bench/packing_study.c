@@ -41,7 +41,7 @@ static int64_t list_method(struct rb_lister *l, const struct rb_study_group *s, 
     else if (method == RELEASED)
         rb_fluid_released(g, s->unit_us, widths, order);
     else
-        rb_fluid_static(g, s->caps, widths, order);
+        rb_fluid_static(g, s->caps, rb_pack_n_gpus(g), widths, order);
     return rb_pack_list(l, g, widths, order, RB_LIST_GREEDY, NULL);
 }
 

@@ -105,3 +105,22 @@ bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, doubl
     *out = throughput_speedup(t, gpus, nodes);
     return true;
 }
+
+bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, struct rb_err *err)
+{
+    if (trials == 1) {
+        *out = 1;
+        return true;
+    }
+    for (int i = 0; i < t->n_sharing; i++) {
+        if (t->sharing[i].trials == trials) {
+            *out = t->sharing[i].slowdown;
+            return true;
+        }
+    }
+    return rb_err_set(
+        err, RB_ERR_INVALID,
+        "%d trials on one %s were never measured: `rbprofile train JOB --share 1,%d`, or `sharing:` in the "
+        "profile",
+        trials, t->accelerator, trials);
+}

@@ -15,6 +15,12 @@ struct rb_layout {
     double speedup; // over one GPU
 };
 
+// Trials that sit on one GPU together.
+struct rb_sharing_cost {
+    int trials;      // > 1
+    double slowdown; // of each of them over one that has the GPU to itself
+};
+
 // Training on one accelerator: either a speed-up table or the throughput model.
 struct rb_training {
     const char *accelerator;
@@ -26,6 +32,8 @@ struct rb_training {
     double batch;                   // per GPU
     double units_per_epoch;         // iterations per unit of resource
     double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
+    const struct rb_sharing_cost *sharing; // ascending by trials, [n_sharing]; none: never measured
+    int n_sharing;
     int max_gpus, max_nodes;        // with throughput: largest measured; never extrapolated beyond
 };
 
@@ -65,5 +73,7 @@ const struct rb_provisioning *rb_profile_provisioning(const struct rb_profile *p
 // Speed-up of `gpus` over one GPU when spread over `nodes` nodes; interpolated in log-log among the entries with the
 // same `nodes`, never extrapolated upwards. false: that layout may not be asked of this profile (err says why).
 bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err);
+// How much longer each takes when so many sit on one GPU; 1 for one alone. Never interpolated: only what was measured.
+bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, struct rb_err *err);
 
 #endif

@@ -161,9 +161,47 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
                          MAX_SECONDS);
 }
 
+// --- sharing a GPU ---
+
+#define MAX_SLOWDOWN 1000.0
+
+static bool read_share(const struct rb_node *node, int least, struct rb_sharing_cost *out, struct rb_err *err)
+{
+    static const char *const keys[] = {"trials", "slowdown", NULL};
+    struct rb_map m;
+    const struct rb_node *trials_node;
+    int64_t trials;
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_map_need(&m, "trials", &trials_node, err) ||
+        !rb_node_int(trials_node, 2, RB_LIMIT_TRIALS_PER_GPU, &trials, err) ||
+        !need_positive(&m, "slowdown", MAX_SLOWDOWN, &out->slowdown, err))
+        return false;
+    if (trials < least)
+        return rb_node_error(trials_node, err, "expected more trials than in the entry before");
+    out->trials = (int)trials;
+    return true;
+}
+
+static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
+{
+    int least = 2;
+    if (!list)
+        return true;
+    if (!rb_node_list(list, err))
+        return false;
+    struct rb_sharing_cost *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
+    t->sharing = rows;
+    for (const struct rb_node *child = list->first; child; child = child->next, t->n_sharing++) {
+        if (!read_share(child, least, &rows[t->n_sharing], err))
+            return false;
+        least = rows[t->n_sharing].trials + 1;
+    }
+    return true;
+}
+
 static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput", NULL};
+    static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput",
+                                       "sharing",     NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;
@@ -172,7 +210,7 @@ static bool read_training(const struct rb_node *node, struct rb_arena *arena, st
         return rb_node_error(node, err, "expected either `layouts` or `throughput`");
     return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&
            (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
-           read_base(&m, t, err);
+           read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) && read_base(&m, t, err);
 }
 
 static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)

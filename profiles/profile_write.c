@@ -36,6 +36,19 @@ static void write_throughput(const struct rb_training *t, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_sharing(const struct rb_training *t, struct rb_json *j)
+{
+    rb_json_key(j, "sharing");
+    rb_json_begin_array(j);
+    for (int i = 0; i < t->n_sharing; i++) {
+        rb_json_begin_object(j);
+        rb_json_kint(j, "trials", t->sharing[i].trials);
+        rb_json_kdouble(j, "slowdown", t->sharing[i].slowdown);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
 static void write_training(const struct rb_training *t, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -47,6 +60,8 @@ static void write_training(const struct rb_training *t, struct rb_json *j)
         write_throughput(t, j);
     else
         write_layouts(t, j);
+    if (t->n_sharing > 0)
+        write_sharing(t, j);
     rb_json_end_object(j);
 }
 
@@ -155,6 +170,26 @@ static void put_throughput(struct rb_buf *out, const struct rb_training *t)
     rb_buf_printf(out, ", max_gpus: %d, max_nodes: %d}\n", t->max_gpus, t->max_nodes);
 }
 
+static void put_layouts(struct rb_buf *out, const struct rb_training *t)
+{
+    rb_buf_puts(out, "    layouts:\n");
+    for (int i = 0; i < t->n_layouts; i++) {
+        rb_buf_printf(out, "      - {gpus: %d, nodes: %d", t->layouts[i].gpus, t->layouts[i].nodes);
+        put_number(out, ", speedup: ", t->layouts[i].speedup);
+        rb_buf_puts(out, "}\n");
+    }
+}
+
+static void put_sharing(struct rb_buf *out, const struct rb_training *t)
+{
+    rb_buf_puts(out, "    sharing:\n");
+    for (int i = 0; i < t->n_sharing; i++) {
+        rb_buf_printf(out, "      - {trials: %d", t->sharing[i].trials);
+        put_number(out, ", slowdown: ", t->sharing[i].slowdown);
+        rb_buf_puts(out, "}\n");
+    }
+}
+
 static void put_training(struct rb_buf *out, const struct rb_training *t)
 {
     put_text(out, "  - accelerator: ", t->accelerator);
@@ -164,16 +199,12 @@ static void put_training(struct rb_buf *out, const struct rb_training *t)
         put_number(out, "    relative_error: ", t->relative_error);
         rb_buf_putc(out, '\n');
     }
-    if (t->has_throughput) {
+    if (t->has_throughput)
         put_throughput(out, t);
-        return;
-    }
-    rb_buf_puts(out, "    layouts:\n");
-    for (int i = 0; i < t->n_layouts; i++) {
-        rb_buf_printf(out, "      - {gpus: %d, nodes: %d", t->layouts[i].gpus, t->layouts[i].nodes);
-        put_number(out, ", speedup: ", t->layouts[i].speedup);
-        rb_buf_puts(out, "}\n");
-    }
+    else
+        put_layouts(out, t);
+    if (t->n_sharing > 0)
+        put_sharing(out, t);
 }
 
 static void put_provisioning(struct rb_buf *out, const struct rb_provisioning *p)

@@ -170,3 +170,14 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
     *out_s = o->training->base_s / speedup;
     return true;
 }
+
+bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
+                              struct rb_err *err)
+{
+    double unit_s, slowdown;
+    if (!rb_scenario_unit_s(s, offer, width.gpus, &unit_s, err) ||
+        !rb_training_slowdown(s->sim_offers[offer].training, width.sharers, &slowdown, err))
+        return false;
+    *out_s = unit_s * slowdown;
+    return true;
+}

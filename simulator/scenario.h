@@ -3,6 +3,7 @@
 #ifndef RB_SIMULATOR_SCENARIO_H
 #define RB_SIMULATOR_SCENARIO_H
 
+#include "engine/placement.h"
 #include "engine/plan.h"
 #include "engine/rungs.h"
 #include "profiles/billing.h"
@@ -46,5 +47,8 @@ struct rb_plan_stage rb_scenario_stage(const struct rb_scenario *s, int stage, i
 // Mean seconds per unit with g GPUs per trial on nodes of this offer: base / speedup(g, ceil(g/G)). Error: a layout
 // that may not be asked of the profile, or not allowed by trial.max_nodes.
 bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_trial, double *out_s, struct rb_err *err);
+// The same of any width: a share of a GPU takes the profile's slowdown longer, however many sit on the GPU at the moment.
+bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
+                              struct rb_err *err);
 
 #endif

@@ -102,7 +102,7 @@ static void start_trial(struct world *w, const struct rb_action *a)
         fail(w, "its trials lose their nodes again and again (preemption_per_hour)");
         return;
     }
-    if (!rb_scenario_unit_s(w->scenario, offer, a->gpus, &unit_s, w->err)) {
+    if (!rb_scenario_width_unit_s(w->scenario, offer, (struct rb_width){a->gpus, a->sharers}, &unit_s, w->err)) {
         w->failed = true;
         return;
     }

@@ -68,10 +68,10 @@ struct attempt {
 static void try_theorem(const struct rb_pack_group *g, struct attempt *a, int factor, enum rb_list_rule rule,
                         const char *how)
 {
-    const int64_t bound_us = rb_pack_allotment_bound_us(g, a->allowed, a->widths);
-    if (bound_us > a->best->within_us / factor)
+    const int64_t bound_us = rb_pack_allotment_bound_us(g, a->allowed, a->widths), delay_us = rb_pack_last_free_us(g);
+    if (bound_us > (a->best->within_us - delay_us) / factor)
         return;
-    a->best->within_us = factor * bound_us;
+    a->best->within_us = factor * bound_us + delay_us;
     a->best->how = how;
     a->best->rule = rule;
     memcpy(a->best->widths, a->widths, (size_t)g->n_trials * sizeof *a->widths);
@@ -98,7 +98,7 @@ void rb_certificate_make(const struct rb_pack_group *g, struct rb_certificate *o
         if (g->widths[w].sharers > 1)
             try_sharers(g, &a, g->widths[w].sharers);
     }
-    if (g->n_nodes == 1) {
+    if (g->n_nodes == 1 && !g->tail_us && !g->free_us) {
         admit_one_share(g, 1, allowed);
         try_theorem(g, &a, 2, RB_LIST_GREEDY, "greedy lists on one node: 2 max(load, longest)");
     }

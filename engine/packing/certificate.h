@@ -7,6 +7,8 @@
 // Widths that are no chain leave less than half idle (who runs is as wide, what is free is narrower): <= 3 max(load, longest).
 // Greedy lists on one node, nobody sharing: <= 2 max(load, longest) (Turek, Wolf, Yu; Ludwig, Tiwari): who runs a `longest`
 // later did not fit now, so both together fill the node.
+// `longest` counts tails. GPUs that others hold at first delay the first two by as long as the last of them; the third then
+// promises nothing, nor with tails.
 // The allotment bound minimises max(load, longest) over the widths admitted, and no packing is shorter than its value over all
 // widths: the quotient is the ratio that is proved. With a chain of all widths and one number of sharers it is 2.
 #ifndef RB_ENGINE_PACKING_CERTIFICATE_H

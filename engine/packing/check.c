@@ -30,7 +30,7 @@ static bool check_trial(const struct rb_pack_group *g, const struct rb_packing *
     if (t->width < 0 || t->width >= g->n_widths || rb_pack_height_us(g, trial, t->width) == RB_PACK_NEVER)
         return rb_err_set(err, RB_ERR_INVALID, "trial %d: a width it cannot take", trial);
     if (t->start_us < 0 || t->end_us - t->start_us != rb_pack_height_us(g, trial, t->width) ||
-        t->end_us > p->makespan_us)
+        t->end_us + rb_pack_tail_us(g, trial) > p->makespan_us)
         return rb_err_set(err, RB_ERR_INVALID, "trial %d: it does not train for as long as it takes", trial);
     return check_slots(g, p, trial, err);
 }
@@ -53,6 +53,8 @@ static bool check_gpu(const struct rb_pack_group *g, const struct rb_packing *p,
                       struct rb_err *err)
 {
     int n = 0, sharers = 0;
+    if (g->free_us && now_us < g->free_us[node * g->node_gpus + gpu])
+        return rb_err_set(err, RB_ERR_INVALID, "node %d: others still hold GPU %d", node, gpu);
     for (int i = 0; i < g->n_trials; i++) {
         if (!on_gpu(p, i, node, gpu, now_us))
             continue;

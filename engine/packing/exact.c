@@ -43,13 +43,14 @@ static int first_place(const struct gpu *gpu)
 
 // ---- the bound
 
-// Area that is taken from `now` on by those placed.
-static int64_t held_after(const struct search *s, int64_t now_us)
+// Area that is taken from `now` on, for limit_us: others may hold GPUs for longer than anybody cares.
+static int64_t held_after(const struct search *s, int64_t now_us, int64_t limit_us)
 {
     int64_t area = 0;
     for (int i = 0; i < s->n_gpus; i++) {
         for (int place = 0; place < s->gpus[i].sharers; place++) {
-            const int64_t left_us = s->gpus[i].ends_us[place] - now_us;
+            int64_t left_us = s->gpus[i].ends_us[place] - now_us;
+            left_us = left_us < limit_us ? left_us : limit_us;
             area += left_us > 0 ? left_us * (RB_PACK_PARTS / s->gpus[i].sharers) : 0;
         }
     }
@@ -61,7 +62,7 @@ static bool may_be_shorter(const struct search *s, int64_t now_us)
     const int64_t limit_us = s->out->best_us - 1 - now_us;
     if (limit_us <= 0)
         return false;
-    int64_t area = held_after(s, now_us);
+    int64_t area = held_after(s, now_us, limit_us);
     const int64_t room = limit_us * s->n_gpus * RB_PACK_PARTS;
     for (int i = 0; i < s->g->n_trials; i++) {
         if (s->placed >> i & 1)
@@ -90,7 +91,7 @@ static void keep_best(struct search *s, int64_t end_us)
 
 static void go_on(struct search *s, int trial, int width, int64_t start_us, int64_t end_us)
 {
-    const int64_t own_end_us = start_us + rb_pack_height_us(s->g, trial, width);
+    const int64_t own_end_us = start_us + rb_pack_needs_us(s->g, trial, width);
     s->placed |= 1u << trial;
     s->path_trials[s->n_placed] = trial;
     s->path_widths[s->n_placed++] = width;
@@ -107,7 +108,7 @@ static bool in_order(int64_t start_us, int64_t now_us, int trial, int last_trial
 
 static bool ends_in_time(const struct search *s, int trial, int width, int64_t start_us)
 {
-    return start_us + rb_pack_height_us(s->g, trial, width) < s->out->best_us;
+    return start_us + rb_pack_needs_us(s->g, trial, width) < s->out->best_us;
 }
 
 static int by_first_free(const struct search *s, int *order)
@@ -222,7 +223,8 @@ static int twin_before(const struct rb_pack_group *g, int trial)
 {
     const size_t row = (size_t)g->n_widths;
     for (int i = trial - 1; i >= 0; i--) {
-        if (memcmp(g->height_us + (size_t)i * row, g->height_us + (size_t)trial * row, row * sizeof *g->height_us) == 0)
+        if (rb_pack_tail_us(g, i) == rb_pack_tail_us(g, trial) &&
+            memcmp(g->height_us + (size_t)i * row, g->height_us + (size_t)trial * row, row * sizeof *g->height_us) == 0)
             return i;
     }
     return -1;
@@ -237,7 +239,7 @@ bool rb_pack_exact(const struct rb_pack_group *g, int64_t within_us, int64_t eno
     struct search s = {
         .g = g, .n_gpus = rb_pack_n_gpus(g), .enough_us = enough_us, .most_nodes = most_nodes, .out = out};
     for (int i = 0; i < s.n_gpus; i++)
-        s.gpus[i].sharers = 1;
+        s.gpus[i] = (struct gpu){.sharers = 1, .ends_us = {g->free_us ? g->free_us[i] : 0}};
     for (int i = 0; i < g->n_trials; i++)
         s.twin_before[i] = twin_before(g, i);
     place_next(&s, 0, -1, 0);

@@ -104,18 +104,20 @@ static double total_single_us(const struct rb_pack_group *g)
     return total;
 }
 
-static int static_width(const struct rb_pack_group *g, struct rb_fluid_caps caps, int trial, double total_us)
+static int static_width(const struct rb_pack_group *g, struct rb_fluid_caps caps, int n_gpus, int trial,
+                        double total_us)
 {
     const double single_us = (double)rb_pack_height_us(g, trial, rb_pack_single_gpu(g));
-    const double whole = floor(single_us * rb_pack_n_gpus(g) / total_us);
+    const double whole = floor(single_us * n_gpus / total_us);
     return width_of(g, trial, fmin(fmax(whole, 1.0 / caps.most_sharers), caps.most_gpus));
 }
 
-void rb_fluid_static(const struct rb_pack_group *g, struct rb_fluid_caps caps, int *out_widths, int *out_order)
+void rb_fluid_static(const struct rb_pack_group *g, struct rb_fluid_caps caps, int n_gpus, int *out_widths,
+                     int *out_order)
 {
     const double total_us = total_single_us(g);
     for (int i = 0; i < g->n_trials; i++)
-        out_widths[i] = static_width(g, caps, i, total_us);
+        out_widths[i] = static_width(g, caps, n_gpus, i, total_us);
     order_by_width(g, out_widths, out_order);
 }
 
@@ -124,7 +126,7 @@ void rb_fluid_dynamic(const struct rb_pack_group *g, struct rb_fluid_caps caps, 
 {
     const double total_us = total_single_us(g);
     for (int i = 0; i < g->n_trials; i++) {
-        const int to = static_width(g, caps, i, total_us), from = held[i];
+        const int to = static_width(g, caps, rb_pack_n_gpus(g), i, total_us), from = held[i];
         out_widths[i] = to;
         if (from < 0 || from == to)
             continue;

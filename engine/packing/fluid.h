@@ -23,9 +23,10 @@ int rb_fluid_most_gpus(const int *sizes, const double *speedups, int n, double t
 // The group must offer one GPU alone, and each of its trials must be able to take it.
 int rb_pack_single_gpu(const struct rb_pack_group *g); // index of that width, -1: not offered
 
-// StaticFluid: w = min(max(floor(h_1 / sum h_1 * GPUs), 1/c), d), in widths the group offers and the trial can take, the next
+// StaticFluid on n_gpus idle ones: w = min(max(floor(h_1 / sum h_1 * n_gpus), 1/c), d), in widths the group offers and the trial can take, the next
 // narrower one where w is not; list by width, the widest first, ties by time on one GPU, then by index.
-void rb_fluid_static(const struct rb_pack_group *g, struct rb_fluid_caps caps, int *out_widths, int *out_order);
+void rb_fluid_static(const struct rb_pack_group *g, struct rb_fluid_caps caps, int n_gpus, int *out_widths,
+                     int *out_order);
 // DynamicFluid on all GPUs of a group that trains: heights are of what remains. held [n_trials]: widths now, -1: waits, then as
 // StaticFluid. resize_us [n_trials]: what a change costs each. A trial whose change does not pay keeps what it holds.
 void rb_fluid_dynamic(const struct rb_pack_group *g, struct rb_fluid_caps caps, const int *held, const int64_t *resize_us,

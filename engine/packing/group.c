@@ -20,6 +20,24 @@ int rb_pack_n_gpus(const struct rb_pack_group *g)
     return g->n_nodes * g->node_gpus;
 }
 
+int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial)
+{
+    return g->tail_us ? g->tail_us[trial] : 0;
+}
+
+int64_t rb_pack_needs_us(const struct rb_pack_group *g, int trial, int width)
+{
+    return rb_pack_height_us(g, trial, width) + rb_pack_tail_us(g, trial);
+}
+
+int64_t rb_pack_last_free_us(const struct rb_pack_group *g)
+{
+    int64_t last_us = 0;
+    for (int i = 0; g->free_us && i < rb_pack_n_gpus(g); i++)
+        last_us = g->free_us[i] > last_us ? g->free_us[i] : last_us;
+    return last_us;
+}
+
 static int gang(const struct rb_pack_group *g, int width)
 {
     return (g->widths[width].gpus + g->node_gpus - 1) / g->node_gpus;
@@ -61,14 +79,14 @@ static bool check_trial(const struct rb_pack_group *g, int trial, int64_t *sum, 
 {
     int64_t largest = 0;
     for (int w = 0; w < g->n_widths; w++) {
-        const int64_t height_us = rb_pack_height_us(g, trial, w);
-        int64_t area;
+        int64_t height_us = rb_pack_height_us(g, trial, w), area;
         if (height_us <= 0)
             return rb_err_set(err, RB_ERR_INVALID, "trial %d: expected heights above 0, got %lld at widths[%d]", trial,
                               (long long)height_us, w);
         if (!can_take(g, trial, w))
             continue;
-        if (__builtin_mul_overflow(height_us, rb_pack_parts(g, w), &area))
+        if (__builtin_add_overflow(height_us, rb_pack_tail_us(g, trial), &height_us) ||
+            __builtin_mul_overflow(height_us, rb_pack_parts(g, w), &area))
             return rb_err_set(err, RB_ERR_INVALID, "trial %d: its GPU time is too large to be counted", trial);
         largest = area > largest ? area : largest;
     }
@@ -102,7 +120,7 @@ int rb_pack_least_area(const struct rb_pack_group *g, int trial, int64_t limit_u
     int best = -1;
     int64_t least = INT64_MAX;
     for (int w = 0; w < g->n_widths; w++) {
-        if ((allowed && !allowed[w]) || !can_take(g, trial, w) || rb_pack_height_us(g, trial, w) > limit_us)
+        if ((allowed && !allowed[w]) || !can_take(g, trial, w) || rb_pack_needs_us(g, trial, w) > limit_us)
             continue;
         const int64_t area = rb_pack_height_us(g, trial, w) * rb_pack_parts(g, w);
         if (area < least) {
@@ -133,8 +151,8 @@ int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g)
     for (int i = 0; i < g->n_trials; i++) {
         int64_t shortest_us = RB_PACK_NEVER;
         for (int w = 0; w < g->n_widths; w++) {
-            if (can_take(g, i, w) && rb_pack_height_us(g, i, w) < shortest_us)
-                shortest_us = rb_pack_height_us(g, i, w);
+            if (can_take(g, i, w) && rb_pack_needs_us(g, i, w) < shortest_us)
+                shortest_us = rb_pack_needs_us(g, i, w);
         }
         bound_us = shortest_us > bound_us ? shortest_us : bound_us;
     }
@@ -157,8 +175,10 @@ int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *al
 {
     const int n = g->n_trials * g->n_widths;
     RB_AUTO(rb_auto_free) int64_t *limits = rb_xcalloc((size_t)n, sizeof *limits);
-    for (int i = 0; i < n; i++)
-        limits[i] = g->height_us[i];
+    for (int i = 0; i < n; i++) {
+        const int trial = i / g->n_widths, width = i % g->n_widths;
+        limits[i] = can_take(g, trial, width) ? rb_pack_needs_us(g, trial, width) : RB_PACK_NEVER;
+    }
     qsort(limits, (size_t)n, sizeof *limits, ascending);
     int low = 0, high = n - 1;
     while (low < high) {

@@ -20,12 +20,18 @@ struct rb_pack_group {
     int n_widths;
     const int64_t *height_us;      // [n_trials * n_widths], > 0, or RB_PACK_NEVER
     int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes
+    // Both may be NULL: none.
+    const int64_t *free_us;        // when each GPU becomes free of others, [n_nodes * node_gpus], by node; 0: now
+    const int64_t *tail_us;        // what must follow a trial's end before all is done, [n_trials], >= 0
 };
 
 // Widths ascending and known, heights positive, every trial can run somewhere, and no area overflows.
 bool rb_pack_group_check(const struct rb_pack_group *g, struct rb_err *err);
 
 int64_t rb_pack_height_us(const struct rb_pack_group *g, int trial, int width);
+int64_t rb_pack_needs_us(const struct rb_pack_group *g, int trial, int width); // height and tail
+int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial);
+int64_t rb_pack_last_free_us(const struct rb_pack_group *g); // when all GPUs are free of others
 int rb_pack_n_gpus(const struct rb_pack_group *g);
 bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes at all
 
@@ -33,14 +39,14 @@ bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes a
 #define RB_PACK_PARTS 2520 // least common multiple of 1..RB_LIMIT_TRIALS_PER_GPU
 int64_t rb_pack_parts(const struct rb_pack_group *g, int width); // that one trial holds; whole nodes beyond one node
 
-// No packing ends sooner.
+// The end of a packing is that of its last trial, tails included. No packing ends sooner.
 //   simple: max(total of the least areas / GPUs, longest of the least heights), as in Fluid's analysis
 //   allotment: the least, over all choices of a width for each trial, of max(their areas / GPUs, longest): at least `simple`.
 // out_widths [n_trials], may be NULL: a choice that attains it. allowed [n_widths], NULL: all widths.
 int64_t rb_pack_simple_bound_us(const struct rb_pack_group *g);
 int64_t rb_pack_allotment_bound_us(const struct rb_pack_group *g, const bool *allowed, int *out_widths);
 
-// The width of least area (ties: narrowest) with which the trial ends within limit_us; -1: none.
+// The width of least area (ties: narrowest) with which the trial and its tail end within limit_us; -1: none.
 int rb_pack_least_area(const struct rb_pack_group *g, int trial, int64_t limit_us, const bool *allowed);
 
 #endif

@@ -36,7 +36,7 @@ static int larger_first(const void *pa, const void *pb)
 static void sort(struct improver *m, enum order by)
 {
     for (int i = 0; i < m->g->n_trials; i++) {
-        const int64_t height_us = rb_pack_height_us(m->g, i, m->widths[i]), parts = rb_pack_parts(m->g, m->widths[i]);
+        const int64_t height_us = rb_pack_needs_us(m->g, i, m->widths[i]), parts = rb_pack_parts(m->g, m->widths[i]);
         m->ranked[i] = (struct ranked){.first = by == BY_WIDTH  ? parts
                                                 : by == BY_AREA ? parts * height_us
                                                                 : height_us,
@@ -122,7 +122,7 @@ static void try_published(struct improver *m)
     for (int c = 0; c <= single; c++) {
         for (int d = single; d < g->n_widths && may_go_on(m); d++) {
             const struct rb_fluid_caps caps = {.most_sharers = g->widths[c].sharers, .most_gpus = g->widths[d].gpus};
-            rb_fluid_static(g, caps, m->widths, m->order);
+            rb_fluid_static(g, caps, rb_pack_n_gpus(g), m->widths, m->order);
             list(m);
         }
     }
@@ -175,7 +175,8 @@ static bool try_neighbours(struct improver *m)
     rb_pack_list(m->lister, m->g, m->best->widths, m->best->order, m->best->rule, &m->packing);
     m->left -= n;
     for (int i = 0; i < n; i++)
-        suspects[i] = (struct ranked){m->packing.trials[i].end_us, m->packing.trials[i].start_us, i};
+        suspects[i] =
+            (struct ranked){m->packing.trials[i].end_us + rb_pack_tail_us(m->g, i), m->packing.trials[i].start_us, i};
     qsort(suspects, (size_t)n, sizeof *suspects, larger_first);
     for (int i = 0; i < n && may_go_on(m); i++) {
         if (try_trial(m, suspects[i].trial))

@@ -22,6 +22,7 @@ void rb_lister_finish(struct rb_lister *l)
     free(l->head);
     free(l->tail);
     free(l->ends);
+    free(l->busy);
     *l = (struct rb_lister){0};
 }
 
@@ -134,6 +135,66 @@ static void give(struct rb_lister *l, const struct rb_pack_group *g, const struc
     }
 }
 
+// ---- GPUs that others hold
+
+struct held_gpu {
+    int64_t free_us;
+    int gpu;
+};
+
+static int latest_first(const void *pa, const void *pb)
+{
+    const struct held_gpu *a = pa, *b = pb;
+    if (a->free_us != b->free_us)
+        return a->free_us > b->free_us ? -1 : 1;
+    return (a->gpu < b->gpu) - (a->gpu > b->gpu);
+}
+
+static void set_nodes(struct rb_lister *l, const struct rb_pack_group *g)
+{
+    const int n_gpus = rb_pack_n_gpus(g);
+    rb_places_clear(&l->places);
+    for (int i = 0; i < g->n_nodes; i++) {
+        uint64_t free_gpus = rb_gpu_mask(g->node_gpus);
+        for (int gpu = 0; g->free_us && gpu < g->node_gpus; gpu++)
+            free_gpus &= ~((uint64_t)(g->free_us[i * g->node_gpus + gpu] > 0) << gpu);
+        rb_places_set(&l->places, i, g->node_gpus, free_gpus);
+    }
+    l->n_busy = 0;
+    if (!g->free_us)
+        return;
+    RB_AUTO(rb_auto_free) struct held_gpu *held = rb_xcalloc((size_t)n_gpus, sizeof *held);
+    for (int i = 0; i < n_gpus; i++) {
+        if (g->free_us[i] > 0)
+            held[l->n_busy++] = (struct held_gpu){g->free_us[i], i};
+    }
+    qsort(held, (size_t)l->n_busy, sizeof *held, latest_first);
+    if (l->n_busy > l->busy_cap) {
+        l->busy_cap = l->n_busy;
+        l->busy = rb_xrealloc(l->busy, (size_t)l->busy_cap, sizeof *l->busy);
+    }
+    for (int i = 0; i < l->n_busy; i++)
+        l->busy[i] = held[i].gpu;
+}
+
+// When the next GPU becomes free of anybody; INT64_MAX: all are.
+static int64_t next_us(const struct rb_lister *l, const struct rb_pack_group *g, const struct rb_packing *p)
+{
+    const int64_t trial_us = l->n_ends > 0 ? p->trials[l->ends[0]].end_us : INT64_MAX;
+    const int64_t other_us = l->n_busy > 0 ? g->free_us[l->busy[l->n_busy - 1]] : INT64_MAX;
+    return trial_us < other_us ? trial_us : other_us;
+}
+
+static void free_until(struct rb_lister *l, const struct rb_pack_group *g, struct rb_packing *p, int64_t now_us)
+{
+    while (l->n_ends > 0 && p->trials[l->ends[0]].end_us == now_us)
+        give(l, g, p, pop_end(l, p));
+    for (; l->n_busy > 0 && g->free_us[l->busy[l->n_busy - 1]] == now_us; l->n_busy--) {
+        const int gpu = l->busy[l->n_busy - 1];
+        rb_places_give(&l->places, gpu / g->node_gpus, UINT64_C(1) << gpu % g->node_gpus);
+    }
+}
+
 static void start_fitting(struct rb_lister *l, const struct rb_pack_group *g, enum rb_list_rule rule, int64_t now_us,
                           struct rb_packing *p)
 {
@@ -161,21 +222,20 @@ int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const i
                      enum rb_list_rule rule, struct rb_packing *out)
 {
     struct rb_packing *p = out ? out : &l->scratch;
-    int64_t now_us = 0;
     reserve(l, g->n_trials, g->n_widths);
     empty(p, g->n_trials);
-    rb_places_clear(&l->places);
-    for (int i = 0; i < g->n_nodes; i++)
-        rb_places_set(&l->places, i, g->node_gpus, rb_gpu_mask(g->node_gpus));
+    set_nodes(l, g);
     wait_in_order(l, g, widths, order);
     l->n_ends = 0;
-    start_fitting(l, g, rule, now_us, p);
-    while (l->n_ends > 0) {
-        const int trial = pop_end(l, p);
-        now_us = p->trials[trial].end_us;
-        give(l, g, p, trial);
-        if (l->n_ends == 0 || p->trials[l->ends[0]].end_us > now_us)
-            start_fitting(l, g, rule, now_us, p);
+    start_fitting(l, g, rule, 0, p);
+    for (int64_t now_us; first_width(l, g->n_widths, 0) >= 0;) {
+        now_us = next_us(l, g, p);
+        free_until(l, g, p, now_us);
+        start_fitting(l, g, rule, now_us, p);
     }
-    return p->makespan_us = now_us;
+    for (int i = 0; i < g->n_trials; i++) {
+        const int64_t done_us = p->trials[i].end_us + rb_pack_tail_us(g, i);
+        p->makespan_us = done_us > p->makespan_us ? done_us : p->makespan_us;
+    }
+    return p->makespan_us;
 }

@@ -14,7 +14,7 @@ struct rb_packed {
 
 // Zero-initialised is valid and empty.
 struct rb_packing {
-    int64_t makespan_us;
+    int64_t makespan_us;      // end of the last, tails included
     struct rb_packed *trials; // [n_trials]
     int n_trials;
     struct rb_slot *slots;
@@ -34,6 +34,8 @@ struct rb_lister {
     int *rank, *next, *head, *tail;   // of trials, and by width
     int *ends;                        // heap of running trials by end
     int n_ends;
+    int *busy;                        // GPUs that others hold, the first free last
+    int n_busy, busy_cap;
     int trials_cap, widths_cap;
 };
 void rb_lister_finish(struct rb_lister *l);

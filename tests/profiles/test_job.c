@@ -347,7 +347,7 @@ static void test_bad_trial(void **state)
         {0, "trial: {gpus: {sizes: [2, 2]}}", 7, "trial.gpus.sizes[1]", "listed twice"},
         {0, "trial: {gpus: {sizes: [2, x]}}", 7, "trial.gpus.sizes[1]", "whole number"},
         {0, "trial: {gpus: {sizes: 2}}", 7, "trial.gpus.sizes", "expected a list"},
-        {0, "trial: {gpus: {max: 2, share: [0]}}", 7, "trial.gpus.share[0]", "in 1..64"},
+        {0, "trial: {gpus: {max: 2, share: [0]}}", 7, "trial.gpus.share[0]", "in 1..10"},
         {0, "trial: {batch: {size: 128}}", 7, "trial.batch.max", "required and missing"},
         {0, "trial: {batch: {size: 128, max: 64}}", 7, "trial.batch.max", "in 128..1099511627776, got 64"},
         {0, "trial: {batch: {size: 1, max: 4, max_per_gpu: 5}}", 7, "trial.batch.max_per_gpu", "in 1..4"},

@@ -20,6 +20,7 @@ static const char resnet[] =
     "      - {gpus: 2, nodes: 1, speedup: 1.870}\n"
     "      - {gpus: 8, nodes: 1, speedup: 5.598}\n"
     "      - {gpus: 16, nodes: 2, speedup: 6.5}\n"
+    "    sharing: [{trials: 2, slowdown: 1.3}, {trials: 4, slowdown: 2.5}]\n"
     "  - accelerator: A100\n"
     "    throughput: {alpha_c: 0.02, beta_c: 0.001, alpha_n: 0.1, beta_n: 0.01, alpha_r: 0.03, beta_r: "
     "0.002,\n"
@@ -83,6 +84,14 @@ static void test_what_is_read(void **state)
     assert_null(rb_profile_training(&f.profile, "v100"));
     assert_int_equal(v100->n_layouts, 5);
     assert_near(v100->relative_error, 0.02, 0);
+    double slowdown;
+    struct rb_err err;
+    assert_true(rb_training_slowdown(v100, 1, &slowdown, &err));
+    assert_near(slowdown, 1, 0);
+    assert_true(rb_training_slowdown(v100, 4, &slowdown, &err));
+    assert_near(slowdown, 2.5, 0);
+    assert_false(rb_training_slowdown(v100, 3, &slowdown, &err)); // between two that were measured
+    assert_false(rb_training_slowdown(a100, 2, &slowdown, &err));
     assert_true(a100->relative_error <= 0);
     assert_int_equal(v100->layouts[1].gpus, 2); // by nodes, then GPUs
     assert_int_equal(v100->layouts[3].nodes, 2);
@@ -247,6 +256,7 @@ static const char *const small[] = {
 
 #define TRAINING(rest) "training: [{accelerator: X, " rest "}]"
 #define TABLE(rest)    TRAINING("base_s: 1, layouts: [" rest "]")
+#define SHARING(rest)  TRAINING("base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}], sharing: [" rest "]")
 #define MODEL(rest) \
     TRAINING("throughput: {alpha_c: 1, beta_c: 1, alpha_n: 1, beta_n: 1, alpha_r: 1, beta_r: 1, " rest "}")
 #define PROVISION(rest) "provisioning: [{instance_type: t, queue_s: 1, init_s: 1, " rest "}]"
@@ -273,6 +283,10 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {3, TRAINING("layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s", "required and missing"},
         {3, TRAINING("base_s: 0, layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s", "above 0"},
         {3, TRAINING("base_s: 1, relative_error: 2, layouts: []"), "training[0].relative_error", "in 0..1"},
+        {3, SHARING("{trials: 1, slowdown: 1}"), "training[0].sharing[0].trials", "in 2..10"},
+        {3, SHARING("{trials: 2, slowdown: 0}"), "training[0].sharing[0].slowdown", "above 0"},
+        {3, SHARING("{trials: 3, slowdown: 2}, {trials: 3, slowdown: 2}"), "training[0].sharing[1].trials",
+         "more trials"},
         {3, TABLE(""), "training[0].layouts", "expected 1..256"},
         {3, TABLE("{gpus: 2, nodes: 1, speedup: 1}"), "training[0].layouts", "{gpus: 1, nodes: 1, speedup: 1.0}"},
         {3, TABLE("{gpus: 1, nodes: 1, speedup: 1.1}"), "training[0].layouts[0]", "expected speedup 1.0"},

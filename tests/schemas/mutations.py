@@ -9,7 +9,7 @@ LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
 PLAN_OPTIONAL = {"deadline_at", "disks"}
 PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
-                    ("training",): {"relative_error", "max_gpus", "max_nodes"},
+                    ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
                     ("provisioning",): {"preemption_per_hour"}}
 
 
