@@ -77,6 +77,7 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
     e->tuner_state = tuner_state;
     e->policy = policy;
     e->policy_state = policy_state;
+    e->batching = rb_batching_create(plan);
     e->stage = -1;
     for (int i = 0; i < RB_LIMIT_STAGES; i++) {
         e->stage_plan[i] = plan;
@@ -93,6 +94,7 @@ void rb_engine_destroy(struct rb_engine *e)
     e->tuner->destroy(e->tuner_state);
     if (e->policy->destroy)
         e->policy->destroy(e->policy_state);
+    rb_batching_destroy(e->batching);
     for (int i = 0; i < e->n_trials; i++)
         free(e->trials[i].pub.slots);
     free(e->trials);
@@ -193,6 +195,11 @@ const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node)
 {
     assert(node >= 0 && node < e->n_nodes);
     return &e->nodes[node].pub;
+}
+
+const struct rb_batching *rb_engine_batching(const struct rb_engine *e)
+{
+    return e->batching;
 }
 
 int rb_engine_stage(const struct rb_engine *e)

@@ -59,6 +59,7 @@ struct rb_engine {
     void *tuner_state;
     const struct rb_policy *policy;
     void *policy_state;      // NULL: it does not watch
+    struct rb_batching *batching; // NULL: the job's batch is not tuned
     struct rb_decisions decisions; // reused
 
     int64_t now_us;

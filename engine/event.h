@@ -7,10 +7,20 @@
 #include "base/doc.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "profiles/grad_noise.h"
 
 #include <stdint.h>
 
 struct rb_advice;
+
+// What a training script may tell about its steps since its last report (docs/formats/trial.md), as it told it.
+struct rb_step_stats {
+    bool has_noise;
+    struct rb_grad_noise noise; // either part may be negative by chance
+    double step_s;              // mean time of one optimiser step; 0: not told
+    bool has_sync;
+    double sync_s;              // of which synchronisation
+};
 
 enum rb_event_kind {
     RB_EVENT_START,           // the run begins
@@ -18,7 +28,7 @@ enum rb_event_kind {
     RB_EVENT_NODE_READY,      // node: initialised, trials may start
     RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine asks again
     RB_EVENT_NODE_LOST,       // node: preempted, died or never came up; billed to this instant
-    RB_EVENT_REPORT,          // trial, attempt, resource, metric: one line of a training script
+    RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
     RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
     RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
@@ -50,6 +60,7 @@ struct rb_event {
     uint64_t gpus;            // LENT: bit mask, all that may be used
     int64_t resource;
     double metric;            // any double, NaN included
+    struct rb_step_stats steps; // REPORT
     enum rb_outcome outcome;
     enum rb_stop_reason reason;
     const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine

@@ -3,6 +3,7 @@
 
 #include "engine/advice.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +25,19 @@ static void write_gpus(struct rb_json *j, uint64_t gpus)
             rb_json_int(j, i);
     }
     rb_json_end_array(j);
+}
+
+// What was not told is left out.
+static void write_steps(struct rb_json *j, const struct rb_step_stats *s)
+{
+    if (s->has_noise) {
+        rb_json_kdouble(j, "grad_sqr", s->noise.sqr);
+        rb_json_kdouble(j, "grad_var", s->noise.var);
+    }
+    if (s->step_s > 0)
+        rb_json_kdouble(j, "step_s", s->step_s);
+    if (s->has_sync)
+        rb_json_kdouble(j, "sync_s", s->sync_s);
 }
 
 void rb_event_write(const struct rb_event *e, struct rb_json *j)
@@ -48,6 +62,7 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         rb_json_kint(j, "attempt", e->attempt);
         rb_json_kint(j, "resource", e->resource);
         write_metric(j, e->metric);
+        write_steps(j, &e->steps);
         break;
     case RB_EVENT_TRIAL_ENDED:
         rb_json_kint(j, "trial", e->trial);
@@ -107,6 +122,27 @@ static bool read_metric(struct rb_map *m, double *out, struct rb_err *err)
     if (!rb_node_choice(node, names, 3, &which, err))
         return false;
     *out = values[which];
+    return true;
+}
+
+static bool read_told(struct rb_map *m, const char *key, double min, double *out, bool *out_told, struct rb_err *err)
+{
+    const struct rb_node *node = rb_map_get(m, key);
+    *out_told = node != NULL;
+    return !node || rb_node_double(node, min, DBL_MAX, out, err);
+}
+
+static bool read_steps(struct rb_map *m, struct rb_step_stats *out, struct rb_err *err)
+{
+    struct rb_step_stats s = {0};
+    bool has_var, has_step;
+    if (!read_told(m, "grad_sqr", -DBL_MAX, &s.noise.sqr, &s.has_noise, err) ||
+        !read_told(m, "grad_var", -DBL_MAX, &s.noise.var, &has_var, err) ||
+        !read_told(m, "step_s", 0, &s.step_s, &has_step, err) || !read_told(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
+        return false;
+    if (s.has_noise != has_var)
+        return rb_node_error(m->node, err, "expected grad_sqr and grad_var together");
+    *out = s;
     return true;
 }
 
@@ -178,7 +214,7 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
         return read_node_event(m, e, err);
     case RB_EVENT_REPORT:
         return read_trial_event(m, e, err) && read_int(m, "resource", INT64_C(1) << 53, &e->resource, err) &&
-               read_metric(m, &e->metric, err);
+               read_metric(m, &e->metric, err) && read_steps(m, &e->steps, err);
     case RB_EVENT_TRIAL_ENDED:
         return read_trial_event(m, e, err) && read_outcome(m, e, err);
     case RB_EVENT_ADVICE:

@@ -159,6 +159,9 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
     struct trial *t = current(e, event);
     if (!t || event->resource <= t->pub.resource)
         return;
+    if (e->batching)
+        rb_batching_report(e->batching, event->trial, e->nodes[t->pub.slots[0].node].pub.offer, t->pub.n_slots,
+                           t->pub.gpus, &t->pub.with, &event->steps);
     t->pub.resource = event->resource;
     t->pub.metric = event->metric;
     t->pub.score = rb_score(e->plan->job->goal, event->metric);

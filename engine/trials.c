@@ -174,6 +174,8 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
     t->pub.state = RB_TRIAL_RUNNING;
     t->pub.started_us = e->now_us;
     t->started_from = t->checkpoint;
+    if (e->batching)
+        t->pub.with = rb_batching_choose(e->batching, trial, e->nodes[slots[0].node].pub.offer, n_slots, t->pub.gpus);
     add_running(e, trial);
     rb_actions_add_with_slots(e->out,
                               &(struct rb_action){

@@ -85,6 +85,8 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
         .node_ips = node_ips(t, &arena),
         .n_nodes = t->row.n_slots,
         .deadline_unix_us = c->meta.deadline_us < 0 ? -1 : c->meta.started_unix_us + c->meta.deadline_us,
+        .batch = rb_engine_trial(c->engine, t->row.trial)->with,
+        .gpus = rb_engine_trial(c->engine, t->row.trial)->gpus,
         .secret = c->config.secret,
         .secret_ctx = c->config.secret_ctx,
     };

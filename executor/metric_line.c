@@ -40,13 +40,43 @@ static bool is_resource(double v)
 // What one line has told so far.
 struct found {
     const char *unit, *metric_name;
-    bool has_resource, has_metric;
+    bool has_resource, has_metric, has_sqr, has_var;
     struct rb_metric_line line;
 };
 
 static bool is_name(const char *name, size_t n, const char *wanted)
 {
     return strlen(wanted) == n && memcmp(name, wanted, n) == 0;
+}
+
+// What is not a finite number in its range was not told.
+static void take_step(struct found *f, const char *name, size_t name_len, double value)
+{
+    struct rb_step_stats *steps = &f->line.steps;
+    if (is_name(name, name_len, "grad_sqr")) {
+        f->has_sqr = isfinite(value);
+        steps->noise.sqr = value;
+    } else if (is_name(name, name_len, "grad_var")) {
+        f->has_var = isfinite(value);
+        steps->noise.var = value;
+    } else if (is_name(name, name_len, "step_s")) {
+        steps->step_s = isfinite(value) && value > 0 ? value : 0;
+    } else if (is_name(name, name_len, "sync_s")) {
+        steps->has_sync = isfinite(value) && value >= 0;
+        steps->sync_s = value;
+    }
+}
+
+// Both halves of the noise or none; a part of a step is shorter than the step.
+static void settle_steps(struct found *f)
+{
+    struct rb_step_stats *steps = &f->line.steps;
+    steps->has_noise = f->has_sqr && f->has_var;
+    if (!steps->has_noise)
+        steps->noise = (struct rb_grad_noise){0};
+    steps->has_sync = steps->has_sync && steps->sync_s < steps->step_s;
+    if (!steps->has_sync)
+        steps->sync_s = 0;
 }
 
 static void take(struct found *f, const char *name, size_t name_len, double value)
@@ -60,6 +90,8 @@ static void take(struct found *f, const char *name, size_t name_len, double valu
         f->line.resource = f->has_resource ? (int64_t)value : 0;
     } else if (is_name(name, name_len, "RB_PACED")) {
         f->line.paced = value > 0;
+    } else {
+        take_step(f, name, name_len, value);
     }
 }
 
@@ -139,6 +171,7 @@ void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const c
         read_json(&f, bytes + start, n - start);
     else if (n <= RB_LIMIT_METRIC_LINE)
         read_words(&f, bytes, n);
+    settle_steps(&f);
     *out = f.line;
     out->is_report = f.has_resource && f.has_metric;
 }

@@ -4,6 +4,8 @@
 #ifndef RB_EXECUTOR_METRIC_LINE_H
 #define RB_EXECUTOR_METRIC_LINE_H
 
+#include "engine/event.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +15,7 @@ struct rb_metric_line {
     int64_t resource; // 0..2^53
     double metric;    // NaN and infinities as written: "nan", "NaN", "-inf", "Infinity"
     bool paced;       // the line says RB_PACED=1: the accelerator's speed is emulated
+    struct rb_step_stats steps; // grad_sqr with grad_var, step_s, sync_s: what of it is there and plausible
 };
 
 // unit: the scheduler's label ("epoch"); `resource` is understood as well. The last value of a repeated name

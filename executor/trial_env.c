@@ -110,11 +110,23 @@ static void put_nodes(struct env *env, const struct rb_trial_order *o)
     put_int(env, "MASTER_PORT", rb_trial_master_port(o->trial));
 }
 
+// Numbers a script can use as they are: the total is what one step trains on.
+static void put_batch(struct env *env, const struct rb_trial_order *o)
+{
+    const struct rb_batch *batch = &o->batch.batch;
+    if (batch->per_gpu == 0)
+        return;
+    put(env, "RB_BATCH_SIZE", rb_arena_printf(env->arena, "%.0f", rb_batch_total(batch, o->gpus)));
+    put_int(env, "RB_BATCH_PER_GPU", batch->per_gpu);
+    put_int(env, "RB_ACCUM_STEPS", batch->accumulation);
+    put(env, "RB_LR_FACTOR", rb_arena_printf(env->arena, "%.17g", o->batch.lr_factor));
+}
+
 void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out,
                   int *out_n)
 {
     const struct rb_job *job = o->job;
-    const int most = job->n_envs + job->secrets.n + job->space.n_params + 24;
+    const int most = job->n_envs + job->secrets.n + job->space.n_params + 28;
     struct env env = {.arena = arena,
                       .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
     for (int i = 0; i < job->n_envs; i++)
@@ -131,6 +143,7 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put_int(&env, "RB_RESOURCE_END", o->resource_end);
     put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
     put_nodes(&env, o);
+    put_batch(&env, o);
     put(&env, "RB_DEADLINE",
         o->deadline_unix_us < 0 ? "" : rb_arena_printf(arena, "%" PRId64, o->deadline_unix_us / 1000000));
     *out = env.items;

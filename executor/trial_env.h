@@ -5,6 +5,7 @@
 #define RB_EXECUTOR_TRIAL_ENV_H
 
 #include "base/arena.h"
+#include "engine/batching.h"
 #include "profiles/job.h"
 
 #include <stdint.h>
@@ -17,6 +18,8 @@ struct rb_trial_order {
     const char *const *node_ips; // as the gang's nodes see each other, rank order, [n_nodes]; RB_NODE_IPS
                                  // joins them by commas
     int n_nodes;
+    int gpus;                    // over all nodes
+    struct rb_trial_batch batch; // per_gpu 0: not tuned; its variables are then left out
     int64_t deadline_unix_us; // -1: none; RB_DEADLINE is then empty
     const char *(*secret)(void *ctx,
                           const char *name); // value of one of job.secrets; NULL function or answer: left out

@@ -198,6 +198,13 @@ static void warn_left_out(struct assembly *a)
 }
 
 // What an asynchronous job does depends on its results, which nobody knows yet.
+static void warn_tuned_batch(struct assembly *a)
+{
+    if (a->search->req->job->trial.batch_size > 0)
+        warn(a, "times are predicted with the batch size that was measured: what tuning it (trial.batch) gains is not "
+                "in them");
+}
+
 static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *result, struct rb_err *err)
 {
     struct rb_async_tried tried;
@@ -238,6 +245,7 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
         warn(a, a->search->req->offers_dropped);
     warn_few_samples(a, plan);
     warn_left_out(a);
+    warn_tuned_batch(a);
     if (!on_average)
         warn_close_call(a, plan);
     warn_unusable_offers(a);

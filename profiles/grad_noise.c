@@ -31,6 +31,8 @@ double rb_lr_factor(enum rb_lr_scaling rule, const struct rb_grad_noise *g, doub
         return sqrt(scale);
     case RB_LR_LINEAR:
         return scale;
+    case RB_LR_UNSCALED:
+        return 1.0;
     }
     assert(!"unknown rule");
     return 1.0;

@@ -25,6 +25,7 @@ enum rb_lr_scaling {
     RB_LR_ADASCALE, // times the gain
     RB_LR_SQRT,     // times sqrt(M / M0)
     RB_LR_LINEAR,   // times M / M0
+    RB_LR_UNSCALED, // not at all
 };
 
 // What to multiply the learning rate tuned for M0 with. g: NULL where nothing is known yet; AdaScale then takes 1.

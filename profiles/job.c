@@ -60,11 +60,6 @@ static const char *shared_gpus(const struct rb_job *job)
     return job->trial.n_shares != 1 || job->trial.shares[0] != 1 ? "trials that share a GPU" : NULL;
 }
 
-static const char *tuned_batch(const struct rb_job *job)
-{
-    return job->trial.batch_size > 0 ? "tuning the batch size" : NULL;
-}
-
 static bool asks_slurm(const struct rb_job *job)
 {
     for (int i = 0; i < job->resources.infra.n; i++)
@@ -98,7 +93,6 @@ static const struct {
     {"policy", other_policy, "use elastic, static, hypersched or lookahead"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with scheduler.type: asha; use that, or policy: elastic"},
     {"trial.gpus.share", shared_gpus, "leave share out"},
-    {"trial.batch", tuned_batch, "leave batch out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift, "use warn"},
 };

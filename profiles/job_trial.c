@@ -11,7 +11,7 @@
 
 #define MAX_GPUS     4096 // of one trial
 #define MAX_RESTARTS 1000
-#define MAX_BATCH    (INT64_C(1) << 40) // samples
+#define MAX_BATCH    (INT64_C(1) << 30) // samples
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -119,6 +119,9 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         !rb_node_int(max, t->batch_size, MAX_BATCH, &t->batch_max, err) ||
         !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
         return false;
+    if (t->batch_max < t->max_gpus)
+        return rb_node_error(max, err, "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
+                             t->max_gpus);
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;
     if (scaling && !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))

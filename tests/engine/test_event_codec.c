@@ -40,6 +40,13 @@ static void every_kind_has_its_text(void **state)
         {{.kind = RB_EVENT_NODE_LOST, .node = 1}, "{\"time_us\":0,\"event\":\"node_lost\",\"node\":1,\"attempt\":0}"},
         {{.kind = RB_EVENT_REPORT, .trial = 7, .attempt = 1, .resource = 3, .metric = 0.1},
          "{\"time_us\":0,\"event\":\"report\",\"trial\":7,\"attempt\":1,\"resource\":3,\"metric\":0.1}"},
+        {{.kind = RB_EVENT_REPORT,
+          .trial = 7,
+          .resource = 3,
+          .metric = 0.1,
+          .steps = {.has_noise = true, .noise = {0.5, -2}, .step_s = 0.25, .has_sync = true}},
+         "{\"time_us\":0,\"event\":\"report\",\"trial\":7,\"attempt\":0,\"resource\":3,\"metric\":0.1,"
+         "\"grad_sqr\":0.5,\"grad_var\":-2,\"step_s\":0.25,\"sync_s\":0}"},
         {{.kind = RB_EVENT_TRIAL_ENDED, .trial = 7, .outcome = RB_OUTCOME_HUNG},
          "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"hung\"}"},
         {{.kind = RB_EVENT_TIME, .time_us = INT64_MAX}, "{\"time_us\":9223372036854775807,\"event\":\"time\"}"},

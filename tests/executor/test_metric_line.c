@@ -78,6 +78,41 @@ static void reads_lines(void **state)
     }
 }
 
+static void reads_what_steps_take_and_how_noisy_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        struct rb_step_stats steps;
+    } lines[] = {
+        {"epoch=4 val_acc=1 grad_sqr=0.5 grad_var=8 step_s=0.2 sync_s=0.05", {true, {0.5, 8}, 0.2, true, 0.05}},
+        {"{\"grad_sqr\": -0.5, \"grad_var\": 8}", {true, {-0.5, 8}, 0, false, 0}},
+        {"step_s=2 sync_s=0", {false, {0, 0}, 2, true, 0}},
+        {"grad_sqr=1", {0}},
+        {"grad_sqr=1 grad_var=nan", {0}},
+        {"step_s=0 sync_s=1", {0}},
+        {"step_s=-1", {0}},
+        {"step_s=inf", {0}},
+        {"step_s=2 sync_s=2", {false, {0, 0}, 2, false, 0}},
+        {"step_s=2 sync_s=-1", {false, {0, 0}, 2, false, 0}},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct rb_metric_line line;
+        rb_metric_line_parse(lines[i].line, strlen(lines[i].line), "epoch", "val_acc", &line);
+        const struct rb_step_stats *a = &line.steps, *b = &lines[i].steps;
+        if (a->has_noise != b->has_noise || fabs(a->noise.sqr - b->noise.sqr) > 0 ||
+            fabs(a->noise.var - b->noise.var) > 0 || fabs(a->step_s - b->step_s) > 0 || a->has_sync != b->has_sync ||
+            fabs(a->sync_s - b->sync_s) > 0)
+            fail_msg("\"%s\": noise %d %g %g, step %g, sync %d %g", lines[i].line, a->has_noise, a->noise.sqr,
+                     a->noise.var, a->step_s, a->has_sync, a->sync_s);
+        assert_int_equal(line.is_report, i == 0);
+    }
+    // a job may well tune one of them
+    struct rb_metric_line line;
+    rb_metric_line_parse("epoch=1 step_s=3", 16, "epoch", "step_s", &line);
+    assert_true(line.is_report && line.steps.step_s <= 0);
+}
+
 static void bytes_need_no_terminator_and_may_hold_zeros(void **state)
 {
     (void)state;
@@ -119,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_lines),
+        cmocka_unit_test(reads_what_steps_take_and_how_noisy_they_are),
         cmocka_unit_test(bytes_need_no_terminator_and_may_hold_zeros),
         cmocka_unit_test(a_line_past_the_limit_is_no_report),
         cmocka_unit_test(knows_a_paced_accelerator),

@@ -105,6 +105,31 @@ static void says_everything(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// Written down nowhere unless the job lets it be tuned; the numbers are for a script to use as they are.
+static void a_tuned_batch_is_told(void **state)
+{
+    (void)state;
+    static const char *const ips[] = {"10.0.0.1", "10.0.0.2"};
+    struct fixture f;
+    make(&f, 0, 2, -1);
+    assert_null(get(&f, "RB_BATCH_SIZE"));
+    assert_null(get(&f, "RB_LR_FACTOR"));
+    const struct rb_trial_order order = {.job = &f.job,
+                                         .run_id = "env-1",
+                                         .resource_end = 1,
+                                         .node_ips = ips,
+                                         .n_nodes = 2,
+                                         .gpus = 6,
+                                         .batch = {.batch = {.per_gpu = 40, .accumulation = 1}, .lr_factor = 1.5},
+                                         .deadline_unix_us = -1};
+    rb_trial_env(&order, &f.arena, &f.env, &f.n);
+    assert_string_equal(get(&f, "RB_BATCH_SIZE"), "480");
+    assert_string_equal(get(&f, "RB_BATCH_PER_GPU"), "40");
+    assert_string_equal(get(&f, "RB_ACCUM_STEPS"), "1");
+    assert_string_equal(get(&f, "RB_LR_FACTOR"), "1.5");
+    rb_arena_finish(&f.arena);
+}
+
 static void no_deadline_is_empty(void **state)
 {
     (void)state;
@@ -137,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_everything),
+        cmocka_unit_test(a_tuned_batch_is_told),
         cmocka_unit_test(no_deadline_is_empty),
         cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };

@@ -184,7 +184,7 @@ static struct rb_trial_spec any_trial(struct maker *m)
     t.max_gpus = (int)between(m, t.sizes[t.n_sizes - 1], 4096);
     if (coin(m)) {
         t.batch_size = between(m, 1, 1000);
-        t.batch_max = between(m, t.batch_size, 100000);
+        t.batch_max = between(m, t.batch_size > t.max_gpus ? t.batch_size : t.max_gpus, 100000);
         t.batch_max_per_gpu = between(m, 1, t.batch_max);
         t.lr_scaling = pick(m, scalings, N_OF(scalings));
     }

@@ -1,0 +1,166 @@
+#include "engine/batching.h"
+
+#include "base/arena.h"
+#include "profiles/job_names.h"
+#include "profiles/throughput_log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_VAR 1e-6 // as published: gradients without any noise
+
+// What steps take on one accelerator.
+struct accelerator {
+    const char *name;
+    struct rb_throughput_log log;
+};
+
+struct known_noise {
+    bool known;
+    struct rb_grad_noise noise;
+};
+
+struct rb_batching {
+    const struct rb_plan *plan;
+    struct rb_batch_limits limits;
+    enum rb_lr_scaling rule;
+    struct rb_goodput_batches *batches;
+    struct accelerator *accelerators; // those of the plan's offers
+    int n_accelerators;
+    struct known_noise *trials; // by id, as far as any has reported
+    int n_trials;
+};
+
+static enum rb_lr_scaling rule_of(const char *name)
+{
+    for (int i = 0; name && rb_lr_scaling_names[i]; i++) {
+        if (strcmp(rb_lr_scaling_names[i], name) == 0)
+            return (enum rb_lr_scaling)i;
+    }
+    return RB_LR_UNSCALED;
+}
+
+static struct accelerator *find(const struct rb_batching *b, int offer)
+{
+    const char *name = b->plan->offers[offer].accelerator;
+    for (int i = 0; i < b->n_accelerators; i++) {
+        if (strcmp(b->accelerators[i].name, name) == 0)
+            return &b->accelerators[i];
+    }
+    return NULL;
+}
+
+struct rb_batching *rb_batching_create(const struct rb_plan *plan)
+{
+    const struct rb_trial_spec *spec = &plan->job->trial;
+    if (spec->batch_size == 0)
+        return NULL;
+    struct rb_batching *b = rb_xcalloc(1, sizeof *b);
+    b->plan = plan;
+    b->rule = rule_of(spec->lr_scaling);
+    b->limits = (struct rb_batch_limits){.initial = (int)spec->batch_size,
+                                         .max = (int)spec->batch_max,
+                                         .min_per_gpu = 1,
+                                         .max_per_gpu = (int)spec->batch_max_per_gpu};
+    b->batches = rb_goodput_batches_create(&b->limits, spec->max_gpus);
+    b->accelerators = rb_xcalloc((size_t)plan->n_offers, sizeof *b->accelerators);
+    for (int i = 0; i < plan->n_offers; i++) {
+        if (!find(b, i))
+            b->accelerators[b->n_accelerators++].name = plan->offers[i].accelerator;
+    }
+    return b;
+}
+
+void rb_batching_destroy(struct rb_batching *b)
+{
+    if (!b)
+        return;
+    for (int i = 0; i < b->n_accelerators; i++)
+        rb_throughput_log_finish(&b->accelerators[i].log);
+    rb_goodput_batches_destroy(b->batches);
+    free(b->accelerators);
+    free(b->trials);
+    free(b);
+}
+
+static struct known_noise *noise_at(struct rb_batching *b, int trial)
+{
+    if (trial >= b->n_trials) {
+        const int n = trial >= 2 * b->n_trials ? trial + 1 : 2 * b->n_trials;
+        b->trials = rb_xrealloc(b->trials, (size_t)n, sizeof *b->trials);
+        memset(b->trials + b->n_trials, 0, (size_t)(n - b->n_trials) * sizeof *b->trials);
+        b->n_trials = n;
+    }
+    return &b->trials[trial];
+}
+
+void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, int gpus,
+                        const struct rb_trial_batch *with, const struct rb_step_stats *stats)
+{
+    struct accelerator *a = find(b, offer);
+    if (stats->step_s > 0 && a) {
+        const struct rb_throughput_sample sample = {.nodes = nodes,
+                                                    .gpus = gpus,
+                                                    .local_batch = with->batch.per_gpu,
+                                                    .accumulation = with->batch.accumulation,
+                                                    .step_s = stats->step_s,
+                                                    .sync_s = stats->sync_s,
+                                                    .sync_unknown = !stats->has_sync};
+        rb_throughput_log_add(&a->log, &sample);
+    }
+    if (stats->has_noise) {
+        *noise_at(b, trial) = (struct known_noise){
+            .known = true, .noise = {.sqr = fmax(stats->noise.sqr, 0), .var = fmax(stats->noise.var, MIN_VAR)}};
+    }
+}
+
+// One batch size alone does not tell the fixed time of a step from the time per sample: until there are two, a profile
+// that knows both is the better judge.
+static bool throughput_for(const struct rb_batching *b, int offer, struct rb_throughput *out)
+{
+    const struct rb_training *t = rb_profile_training(b->plan->profile, b->plan->offers[offer].accelerator);
+    const struct accelerator *a = find(b, offer);
+    const bool measured = t && t->has_throughput;
+    if (a->log.n == 0 && !measured)
+        return false;
+    *out = a->log.several_batches || !measured ? a->log.fit : t->throughput;
+    return true;
+}
+
+static bool noise_for(const struct rb_batching *b, int trial, struct rb_grad_noise *out)
+{
+    if (trial >= b->n_trials || !b->trials[trial].known)
+        return false;
+    *out = b->trials[trial].noise;
+    return true;
+}
+
+bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct rb_goodput *out)
+{
+    struct rb_goodput g = {.limits = b->limits, .batches = b->batches};
+    if (!throughput_for(b, offer, &g.throughput) || !noise_for(b, trial, &g.noise))
+        return false;
+    *out = g;
+    return true;
+}
+
+// The smallest total that so many GPUs can be given; more GPUs than samples have one each.
+static struct rb_batch smallest(const struct rb_batching *b, int gpus)
+{
+    int n;
+    const struct rb_batch *candidates = rb_goodput_batches_of(b->batches, gpus, &n);
+    return candidates && n > 0 ? candidates[0] : (struct rb_batch){.per_gpu = 1};
+}
+
+struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, int offer, int nodes, int gpus)
+{
+    struct rb_goodput g;
+    struct rb_batch batch = smallest(b, gpus);
+    if (rb_batching_model(b, trial, offer, &g) && rb_goodput_best(&g, nodes, gpus, &batch) > 0)
+        batch = rb_batch_within(&b->limits, gpus, batch);
+    struct rb_grad_noise noise;
+    const bool known = noise_for(b, trial, &noise);
+    const double scale = rb_batch_total(&batch, gpus) / b->limits.initial;
+    return (struct rb_trial_batch){.batch = batch, .lr_factor = rb_lr_factor(b->rule, known ? &noise : NULL, scale)};
+}

@@ -1,0 +1,34 @@
+// Which batch a trial starts with, where the job lets it be tuned (trial.batch): what the run's own reports say about
+// the time of a step and about the noise of each trial's gradients, made into the largest goodput on the trial's GPUs.
+// Pure, like the engine: it depends on what was reported and in which order.
+// Source: Pollux (OSDI'21), section 4.1: its agent, at the starts of a trial.
+#ifndef RB_ENGINE_BATCHING_H
+#define RB_ENGINE_BATCHING_H
+
+#include "engine/event.h"
+#include "engine/plan.h"
+#include "profiles/goodput.h"
+
+// With what a trial was started.
+struct rb_trial_batch {
+    struct rb_batch batch; // per_gpu 0: the job does not tune it
+    double lr_factor;      // for the learning rate that was chosen for the initial batch
+};
+
+struct rb_batching;
+
+// NULL: the job's batch is not tuned. The plan is borrowed; its profile's figures count until reports tell more.
+struct rb_batching *rb_batching_create(const struct rb_plan *plan);
+void rb_batching_destroy(struct rb_batching *b); // NULL is fine
+
+// Trial `trial`, on `gpus` GPUs of `nodes` nodes of the plan's offer `offer` with `with`, reported `stats`.
+void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, int gpus,
+                        const struct rb_trial_batch *with, const struct rb_step_stats *stats);
+
+// For its next start. The initial batch as long as either its noise or the time of a step is unknown.
+struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, int offer, int nodes, int gpus);
+
+// What is known for it, to ask rb_goodput_best of. false: nothing yet.
+bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct rb_goodput *out);
+
+#endif
