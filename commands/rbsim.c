@@ -44,18 +44,27 @@ static const struct rb_option options[] = {
     {"rules", 0, RB_OPT_STRING, false, "NAME", "with --trace: events (default), or osdi21 as published", 0, 0},
     {"gpus-per-node", 0, RB_OPT_INT, false, "G", "with --trace (default 4); and --nodes, default 16", 1,
      RB_LIMIT_GPUS_PER_NODE},
+    {"round", 0, RB_OPT_DURATION, false, "D", "with --trace: between two rounds of its policy (default 60s)", 0, 0},
+    {"restart", 0, RB_OPT_DURATION, false, "D", "with --trace: what a change of placement costs a job (default 30s)", 0,
+     0},
+    {"fairness-p", 0, RB_OPT_DOUBLE, false, "P", "with --trace: power of the mean over jobs (default -1)", -100, 100},
+    {"interference", 0, RB_OPT_DOUBLE, false, "X", "with --trace: progress lost by jobs that share a node's network", 0,
+     0.99},
+    {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},
+    {"usd-per-gpu-hour", 0, RB_OPT_STRING, false, "USD", "with --trace: or --prices FILE --instance-type T", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
 
 static const struct rb_command command = {
     .name = "rbsim",
-    .usage = "[options] JOB.yaml",
+    .usage = "[options] JOB.yaml | --trace TRACE.csv --apps DIR",
     .summary = "Runs a tuning job in virtual time, many times over, and says what it takes, costs and finds.",
     .examples = "  rbsim job.yaml\n"
                 "  rbsim --plan plan.json --replicates 1000 job.yaml\n"
                 "  rbsim --nodes 4 --tuner asha --policy static --gantt run.svg job.yaml\n"
-                "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n",
+                "  rbsim --nodes 1 --deadline 30m --compare asha:static,asha:hypersched --curves measured/ job.yaml\n"
+                "  rbsim --trace jobs.csv --apps measured/ --policy pollux --gantt cluster.svg\n",
     .options = options,
     .min_args = 0, // with --trace there is no job
     .max_args = 1,

@@ -1,27 +1,19 @@
 // rbsim --trace: the jobs of a trace on one shared cluster, under a policy that divides it.
-#include "commands/rbsim.h"
+#include "commands/rbsim_trace.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/log.h"
 #include "base/number.h"
-#include "simulator/trace_summary.h"
+#include "commands/rbsim.h"
+#include "profiles/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-struct trace_run {
-    const struct rb_args *args;
-    struct rb_apps apps;
-    struct rb_trace trace;
-    struct rb_trace_options options;
-    struct rb_trace_run run;
-    int64_t wall_us;
-};
-
-static void finish(struct trace_run *t)
+static void finish(struct rb_sim_trace *t)
 {
+    rb_sim_trace_drawing_destroy(t->drawing);
     rb_trace_run_finish(&t->run);
     rb_trace_finish(&t->trace);
     rb_apps_finish(&t->apps);
@@ -29,9 +21,9 @@ static void finish(struct trace_run *t)
 
 // ---- what is asked for
 
-static bool find_policy(struct trace_run *t, struct rb_err *err)
+static bool find_policy(struct rb_sim_trace *t, struct rb_err *err)
 {
-    const char *name = rb_args_string(t->args, "policy", "tiresias");
+    const char *name = rb_args_string(t->args, "policy", rb_sharing_find("goodput") ? "goodput" : "pollux");
     t->options.policy = rb_sharing_find(name);
     if (t->options.policy)
         return true;
@@ -41,76 +33,129 @@ static bool find_policy(struct trace_run *t, struct rb_err *err)
     return rb_err_set(err, RB_ERR_INVALID, "--policy: expected %s for a trace, got %.40s", rb_buf_str(&known), name);
 }
 
-static bool find_rules(struct trace_run *t, struct rb_err *err)
+static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
 {
     const char *name = rb_args_string(t->args, "rules", "events");
-    if (strcmp(name, "events") == 0)
-        t->options.rules = RB_TRACE_EVENTS;
-    else if (strcmp(name, "osdi21") == 0)
-        t->options.rules = RB_TRACE_OSDI21;
-    else
-        return rb_err_set(err, RB_ERR_INVALID, "--rules: expected events or osdi21, got %.40s", name);
-    return true;
+    t->options.rules = strcmp(name, "osdi21") == 0 ? RB_TRACE_OSDI21 : RB_TRACE_EVENTS;
+    return t->options.rules == RB_TRACE_OSDI21 || strcmp(name, "events") == 0 ||
+           rb_err_set(err, RB_ERR_INVALID, "--rules: expected events or osdi21, got %.40s", name);
 }
 
-static bool read_seed(struct trace_run *t, struct rb_err *err)
+static bool read_seed(struct rb_sim_trace *t, struct rb_err *err)
 {
     int64_t seed;
     const char *text = rb_args_string(t->args, "seed", "0");
     if (!rb_parse_int(text, &seed) || seed < 0)
         return rb_err_set(err, RB_ERR_INVALID, "--seed: expected a whole number of at least 0, got %.40s", text);
-    t->options.sharing.seed = (uint64_t)seed;
+    t->options.sharing.seed = t->options.provisioning.seed = (uint64_t)seed;
     return true;
 }
 
-static bool read_options(struct trace_run *t, struct rb_err *err)
+// Options of a tuning job mean nothing here; silence would look like they did.
+static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *err)
 {
-    rb_trace_options_defaults(&t->options);
-    t->options.n_nodes = (int)rb_args_int(t->args, "nodes", t->options.n_nodes);
-    t->options.gpus_per_node = (int)rb_args_int(t->args, "gpus-per-node", t->options.gpus_per_node);
-    if (!read_seed(t, err))
-        return false;
-    if (!rb_args_nth(t->args, "apps", 0))
-        return rb_err_set(err, RB_ERR_INVALID, "--trace: expected --apps DIR, the measured applications of the trace");
+    static const char *const of_jobs[] = {
+        "plan",     "gpus-per-trial",   "tuner",        "compare", "replicates", "curves",
+        "deadline", "stop-at-deadline", "profile-file", "set",     "budget",     "confidence"};
+    for (int g = 0; g < t->args->n_given; g++) {
+        const char *name = t->args->given[g].option->name;
+        for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++) {
+            if (strcmp(name, of_jobs[i]) == 0)
+                return rb_err_set(err, RB_ERR_INVALID, "--trace: --%s is for a tuning job; leave it out", name);
+        }
+    }
     if (t->args->n_args > 0)
         return rb_err_set(err, RB_ERR_INVALID, "--trace: expected no job file beside it, got %.80s", t->args->args[0]);
-    return find_policy(t, err) && find_rules(t, err);
+    return rb_args_nth(t->args, "apps", 0) ||
+           rb_err_set(err, RB_ERR_INVALID, "--trace: expected --apps DIR, the measured applications of the trace");
 }
 
-// ---- what came of it
+// ---- prices
 
-static void write_json(const struct trace_run *t, struct rb_buf *out)
+static void finish_csv(struct rb_csv *csv)
 {
-    const struct rb_trace_summary s = rb_trace_summarise(&t->run);
-    struct rb_json j;
-    rb_json_init(&j, out, true);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-sim-trace/1");
-    rb_json_kstring(&j, "policy", t->options.policy->name);
-    rb_json_kstring(&j, "rules", t->options.rules == RB_TRACE_OSDI21 ? "osdi21" : "events");
-    rb_json_key(&j, "jct_s");
-    rb_json_begin_object(&j);
-    rb_json_kdouble(&j, "mean", s.jct_mean_s);
-    rb_json_kdouble(&j, "p50", s.jct_p50_s);
-    rb_json_kdouble(&j, "p99", s.jct_p99_s);
-    rb_json_end_object(&j);
-    rb_json_kdouble(&j, "makespan_s", s.makespan_s);
-    rb_json_kdouble(&j, "wait_s", s.wait_mean_s);
-    rb_json_kdouble(&j, "gpu_hours", s.gpu_hours);
-    rb_json_kdouble(&j, "restarts", s.restarts_mean);
-    rb_json_kint(&j, "rounds", t->run.n_rounds);
-    rb_json_key(&j, "jobs");
-    rb_json_begin_array(&j);
-    for (int i = 0; i < t->trace.n; i++) {
-        rb_json_begin_object(&j);
-        rb_json_kstring(&j, "name", t->trace.jobs[i].name);
-        rb_json_kdouble(&j, "jct_s", rb_trace_jct_s(&t->run.jobs[i]));
-        rb_json_end_object(&j);
+    rb_csv_finish(csv);
+}
+
+static const struct rb_offer *cheapest(const struct rb_catalog *catalog, const char *type)
+{
+    const struct rb_offer *best = NULL;
+    for (int i = 0; i < catalog->n_offers; i++) {
+        const struct rb_offer *o = &catalog->offers[i];
+        if (o->market == RB_MARKET_ON_DEMAND && strcmp(o->instance_type, type) == 0 &&
+            (!best || o->rate.uusd_per_hour < best->rate.uusd_per_hour))
+            best = o;
     }
-    rb_json_end_array(&j);
-    rb_json_kdouble(&j, "wall_s", (double)t->wall_us / (double)RB_US_PER_S);
-    rb_json_end_object(&j);
-    rb_buf_putc(out, '\n');
+    return best;
+}
+
+static bool read_price_list(struct rb_sim_trace *t, const char *path, const char *type, struct rb_err *err)
+{
+    RB_AUTO(finish_csv) struct rb_csv csv = {0};
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_catalog catalog;
+    rb_arena_init(&arena);
+    if (!rb_csv_read(&csv, path, err) || !rb_catalog_from_csv(&csv, &arena, &catalog, err))
+        return false;
+    const struct rb_offer *offer = cheapest(&catalog, type);
+    if (!offer)
+        return rb_err_set(err, RB_ERR_PRICE, "%s: no on-demand price of the instance type %.60s", path, type);
+    const bool other_size = rb_args_nth(t->args, "gpus-per-node", 0) && offer->gpus != t->options.gpus_per_node;
+    if (other_size || offer->gpus < 1)
+        return rb_err_set(err, RB_ERR_INVALID, "--instance-type %.60s has %d GPUs, --gpus-per-node says %d", type,
+                          offer->gpus, t->options.gpus_per_node);
+    t->options.gpus_per_node = offer->gpus;
+    t->options.node_rate = offer->rate;
+    rb_info("nodes are %s of %s", type, offer->infra);
+    return true;
+}
+
+static bool read_price(struct rb_sim_trace *t, struct rb_err *err)
+{
+    const char *usd = rb_args_string(t->args, "usd-per-gpu-hour", NULL),
+               *list = rb_args_string(t->args, "prices", NULL);
+    const char *type = rb_args_string(t->args, "instance-type", NULL);
+    t->options.has_price = usd || list;
+    if ((list != NULL) != (type != NULL) || (usd && list))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "--trace: expected --prices FILE with --instance-type T, or --usd-per-gpu-hour, or no price");
+    if (list)
+        return read_price_list(t, list, type, err);
+    if (!usd)
+        return true;
+    struct rb_rate rate;
+    if (!rb_parse_rate(usd, false, &rate, err))
+        return rb_err_prefix(err, "--usd-per-gpu-hour");
+    t->options.node_rate.uusd_per_hour = rate.uusd_per_hour * t->options.gpus_per_node;
+    return true;
+}
+
+static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
+{
+    struct rb_trace_options *o = &t->options;
+    rb_trace_options_defaults(o);
+    o->n_nodes = (int)rb_args_int(t->args, "nodes", o->n_nodes);
+    o->gpus_per_node = (int)rb_args_int(t->args, "gpus-per-node", o->gpus_per_node);
+    o->interference = rb_args_double(t->args, "interference", 0);
+    o->sharing.fairness_p = rb_args_double(t->args, "fairness-p", o->sharing.fairness_p);
+    o->sharing.restart_us = rb_args_duration_us(t->args, "restart", o->sharing.restart_us);
+    o->sharing.round_us = rb_args_duration_us(t->args, "round", o->sharing.round_us);
+    o->sharing.avoid_interference = !rb_args_flag(t->args, "allow-interference");
+    if (o->sharing.round_us < RB_US_PER_S || o->sharing.round_us % RB_US_PER_S != 0)
+        return rb_err_set(err, RB_ERR_INVALID, "--round: expected whole seconds, at least 1s");
+    return refuse_options_of_jobs(t, err) && find_policy(t, err) && find_rules(t, err) && read_seed(t, err) &&
+           read_price(t, err);
+}
+
+// ---- the run
+
+static bool run(struct rb_sim_trace *t, struct rb_err *err)
+{
+    const int64_t started_us = rb_clock_monotonic_us();
+    if (!rb_trace_run_init(&t->run, &t->trace, &t->options, err) || !rb_trace_run_all(&t->run, err))
+        return false;
+    t->wall_us = rb_clock_monotonic_us() - started_us;
+    return true;
 }
 
 static bool print(const struct rb_buf *out, struct rb_err *err)
@@ -122,15 +167,18 @@ static bool print(const struct rb_buf *out, struct rb_err *err)
 
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err)
 {
-    RB_AUTO(finish) struct trace_run t = {.args = args};
+    RB_AUTO(finish) struct rb_sim_trace t = {.args = args};
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    const char *gantt = rb_args_string(args, "gantt", NULL);
     if (!read_options(&t, err) || !rb_apps_load(&t.apps, rb_args_string(args, "apps", NULL), err) ||
         !rb_trace_read(&t.trace, rb_args_string(args, "trace", NULL), &t.apps, err))
         return false;
-    const int64_t started_us = rb_clock_monotonic_us();
-    if (!rb_trace_run_init(&t.run, &t.trace, &t.options, err) || !rb_trace_run_all(&t.run, err))
+    if ((gantt && !rb_sim_trace_watch(&t, gantt, err)) || !run(&t, err) ||
+        (gantt && !rb_sim_trace_draw(&t, gantt, err)))
         return false;
-    t.wall_us = rb_clock_monotonic_us() - started_us;
-    write_json(&t, &out);
+    if (rb_args_flag(args, "json"))
+        rb_sim_trace_write_json(&t, &out);
+    else
+        rb_sim_trace_write_table(&t, &out);
     return print(&out, err);
 }

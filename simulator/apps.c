@@ -1,6 +1,7 @@
 #include "simulator/apps_between.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -22,6 +23,23 @@ const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name)
 struct rb_batch_limits rb_app_limits(const struct rb_app *app)
 {
     return (struct rb_batch_limits){app->init_batch, app->max_batch, app->min_local_batch, app->max_local_batch};
+}
+
+// Quotients of whole numbers that are whole come out as such, whatever the last bit says.
+static int round_up(double x)
+{
+    return (int)ceil(x - 1e-8);
+}
+
+struct rb_batch rb_app_cut(const struct rb_app *app, int batch, int gpus, bool accumulates)
+{
+    const struct rb_batch_limits limits = rb_app_limits(app);
+    const int share = round_up((double)batch / gpus);
+    struct rb_batch b = {.accumulation = round_up((double)share / app->max_local_batch) - 1};
+    if (accumulates && b.accumulation < 1)
+        b.accumulation = 1;
+    b.per_gpu = round_up((double)share / (b.accumulation + 1));
+    return rb_batch_within(&limits, gpus, b);
 }
 
 // ---- iterations

@@ -65,6 +65,8 @@ void rb_apps_finish(struct rb_apps *apps);
 const struct rb_app *rb_apps_find(const struct rb_apps *apps, const char *name); // NULL: unknown
 
 struct rb_batch_limits rb_app_limits(const struct rb_app *app);
+// A batch of about this size, cut for so many GPUs with as little accumulation as fits, but some if it accumulates.
+struct rb_batch rb_app_cut(const struct rb_app *app, int batch, int gpus, bool accumulates);
 
 // Where a job of the application trains, as the tables know it.
 struct rb_app_layout {

@@ -11,9 +11,17 @@ struct rb_trace_summary {
     double gpu_hours;                        // held by jobs
     double restarts_mean;                    // of a job, its start not counted
     int deadlines, deadlines_met;            // jobs that have one
+    double fairness_mean, fairness_max;      // finish-time fairness, simulator/trace_fairness.h
+    double unfair;                           // share of the jobs with more than 1
+    int n_fairness;                          // jobs it is known of
+    double node_hours;                       // owned
+    int64_t cost_uusd;                       // of all nodes; -1: no price
 };
 
-struct rb_trace_summary rb_trace_summarise(const struct rb_trace_run *run);
-double rb_trace_jct_s(const struct rb_trace_training *t); // of a job that has ended
+// fairness: of each job, rb_trace_fairness.
+struct rb_trace_summary rb_trace_summarise(const struct rb_trace_run *run, const double *fairness);
+// Of a job that has ended.
+double rb_trace_jct_s(const struct rb_trace_training *t);
+double rb_trace_wait_s(const struct rb_trace_training *t);
 
 #endif

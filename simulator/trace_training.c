@@ -32,22 +32,6 @@ void rb_trace_training_finish(struct rb_trace_training *t)
 
 // ---- batch size
 
-// Quotients of whole numbers that are whole come out as such, whatever the last bit says.
-static int round_up(double x)
-{
-    return (int)ceil(x - 1e-8);
-}
-
-static struct rb_batch cut_batch(const struct rb_app *app, int batch, int gpus, bool accumulates)
-{
-    const int share = round_up((double)batch / gpus);
-    struct rb_batch b = {.accumulation = round_up((double)share / app->max_local_batch) - 1};
-    if (accumulates && b.accumulation < 1)
-        b.accumulation = 1;
-    b.per_gpu = round_up((double)share / (b.accumulation + 1));
-    return b;
-}
-
 // Before there is a model: as close to the initial batch as so many GPUs can. The gradient's noise takes two gradients to
 // see, and it must be seen where it pays: a single GPU that trains more than the initial batch accumulates.
 static struct rb_batch choose_cut(const struct rb_trace_training *t)
@@ -58,7 +42,7 @@ static struct rb_batch choose_cut(const struct rb_trace_training *t)
         return b;
     const int least = app->min_local_batch * t->gpus, first = app->init_batch > least ? app->init_batch : least;
     const int batch = t->tunes ? first : t->batch;
-    return cut_batch(app, batch, t->gpus, t->gpus == 1 && batch > app->init_batch);
+    return rb_app_cut(app, batch, t->gpus, t->gpus == 1 && batch > app->init_batch);
 }
 
 static double step_with_accumulation(struct rb_app_step step, int accumulation)
@@ -229,7 +213,7 @@ static double oracle_step_s(const struct rb_trace_training *t, int gpus)
     for (int left = gpus; left > 0; left -= on_node[n++])
         on_node[n] = left < t->node_gpus ? left : t->node_gpus;
     const struct rb_app_layout layout = rb_app_layout(app, on_node, n);
-    const struct rb_batch cut = rb_batch_within(&t->model.limits, gpus, cut_batch(app, t->batch, gpus, gpus == 1));
+    const struct rb_batch cut = rb_app_cut(app, t->batch, gpus, gpus == 1);
     struct rb_app_step step;
     return rb_app_step(app, &layout, cut.per_gpu, &step) ? step_with_accumulation(step, cut.accumulation) : INFINITY;
 }
