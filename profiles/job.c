@@ -45,7 +45,7 @@ static const char *several_brackets(const struct rb_job *job)
 
 static const char *other_policy(const struct rb_job *job)
 {
-    static const char *const carried_out[] = {"elastic", "static", "hypersched", "lookahead", NULL};
+    static const char *const carried_out[] = {"elastic", "static", "hypersched", "lookahead", "fluid", "packing", NULL};
     return is_one_of(job->policy, carried_out) ? NULL : job->policy;
 }
 
@@ -57,7 +57,9 @@ static const char *rungs_under_a_policy_that_admits(const struct rb_job *job)
 
 static const char *shared_gpus(const struct rb_job *job)
 {
-    return job->trial.n_shares != 1 || job->trial.shares[0] != 1 ? "trials that share a GPU" : NULL;
+    static const char *const packs[] = {"fluid", "packing", NULL};
+    const bool shares = job->trial.n_shares != 1 || job->trial.shares[0] != 1;
+    return shares && !is_one_of(job->policy, packs) ? "trials that share a GPU" : NULL;
 }
 
 static bool asks_slurm(const struct rb_job *job)
@@ -90,9 +92,9 @@ static const struct {
 } unsupported[] = {
     {"scheduler.type", other_tuner, "use sha, hyperband, asha, random or grid"},
     {"scheduler.brackets", several_brackets, "use scheduler.type: hyperband"},
-    {"policy", other_policy, "use elastic, static, hypersched or lookahead"},
+    {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with scheduler.type: asha; use that, or policy: elastic"},
-    {"trial.gpus.share", shared_gpus, "leave share out"},
+    {"trial.gpus.share", shared_gpus, "policies fluid and packing share GPUs: use one of them, or leave share out"},
     {"resources.infra", slurm_beside_others, "name partitions of Slurm only, or none"},
     {"on_drift", acts_on_drift, "use warn"},
 };

@@ -3,8 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct rb_policy *const rb_policies[] = {&rb_policy_elastic, &rb_policy_hypersched, &rb_policy_lookahead,
-                                              &rb_policy_shared, &rb_policy_static, NULL};
+const struct rb_policy *const rb_policies[] = {
+    &rb_policy_elastic, &rb_policy_fluid,  &rb_policy_hypersched, &rb_policy_lookahead,
+    &rb_policy_packing, &rb_policy_shared, &rb_policy_static,     NULL};
 
 const struct rb_policy *rb_policy_find(const char *name)
 {

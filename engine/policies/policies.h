@@ -4,7 +4,7 @@
 
 #include "engine/policy.h"
 
-extern const struct rb_policy rb_policy_elastic, rb_policy_hypersched, rb_policy_lookahead, rb_policy_shared,
-    rb_policy_static;
+extern const struct rb_policy rb_policy_elastic, rb_policy_fluid, rb_policy_hypersched, rb_policy_lookahead, rb_policy_packing,
+    rb_policy_shared, rb_policy_static;
 
 #endif

@@ -640,6 +640,8 @@ static void test_what_is_supported(void **state)
         {0, "policy: pollux", "policy"},
         {0, "trial: {gpus: {max: 4, share: [1, 2]}}", "trial.gpus.share"},
         {0, "trial: {gpus: {max: 4, share: [2]}}", "trial.gpus.share"},
+        {0, "policy: fluid\ntrial: {gpus: {max: 4, share: [1, 2]}}", NULL},
+        {0, "policy: packing\ntrial: {gpus: {max: 4, share: [1, 2]}}", NULL},
         {0, "resources: {infra: [local, slurm/gpu]}", "resources.infra"},
         {0, "resources: {infra: slurm, slurm: {shared_dir: /shared}}", NULL},
         {0, "on_drift: replan", "on_drift"},

@@ -1,0 +1,281 @@
+// Packing: this project's own answer to Fluid. Those that wait are packed around those that train, as shortly as
+// engine/packing finds, with what remains of each, what follows it (the rest of its bracket), and all groups at once; when
+// nobody waits, those that train are packed anew and change width where the whole then ends sooner, restarts counted.
+// docs/MODEL.md, "Trial groups as packing".
+#include "engine/policies/policies.h"
+
+#include "base/arena.h"
+#include "engine/packing/pack.h"
+#include "engine/policies/live_group.h"
+#include "engine/policies/pool.h"
+#include "engine/policies/widths_wanted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_REPACKED 256    // waiting; of more, only arrivals lead to a new packing: one end among many changes little
+#define CHANGE_PAYS   0.98   // of the time that is left, or trials stay as they are: estimates are not exact
+#define FIRST_LISTS   100000 // placements that lists on trial may make for an arriving group ...
+#define LATER_LISTS   10000  // ... and at each later look
+#define MOST_BRANCHES 2000
+
+struct packing {
+    const struct rb_plan *plan;
+    struct rb_live_widths widths;
+    struct rb_paces paces;
+    struct rb_live_group running, waiting;
+    struct rb_widths_wanted wanted;
+    int64_t stage_tail_us[RB_LIMIT_STAGES]; // what the later rungs of a bracket take at least
+    int64_t *free_us;                       // by GPU of the packing, [n_gpus]
+    bool on_demand;
+};
+
+// ---- what is known before the run
+
+// One trial on the widest place it can use: who goes on from a rung trains in all later ones.
+static void find_tails(struct packing *p)
+{
+    const struct rb_plan *plan = p->plan;
+    const struct rb_training *training =
+        rb_profile_training(plan->profile, plan->offers[plan->stages[0].nodes[0].offer].accelerator);
+    const double restart_s = rb_dist_mean(&plan->profile->startup_s) + rb_dist_mean(&plan->profile->checkpoint_s);
+    double least = p->widths.factor[0];
+    for (int w = 1; w < p->widths.n; w++)
+        least = p->widths.factor[w] < least ? p->widths.factor[w] : least;
+    for (int s = plan->n_stages - 2; s >= 0; s--) {
+        const struct rb_plan_stage *next = &plan->stages[s + 1];
+        if (next->resource_start != plan->stages[s].resource_end)
+            continue; // another bracket
+        const double units = (double)(next->resource_end - next->resource_start);
+        p->stage_tail_us[s] = p->stage_tail_us[s + 1] + (int64_t)(1e6 * (restart_s + units * training->base_s * least));
+    }
+}
+
+static bool create(const struct rb_plan *plan, void **out_state, struct rb_err *err)
+{
+    struct rb_live_widths widths;
+    if (!rb_live_widths_make(plan, &widths, err))
+        return false;
+    struct packing *p = rb_xcalloc(1, sizeof *p);
+    p->plan = plan;
+    p->widths = widths;
+    p->on_demand = rb_tuner_find(plan->job->scheduler.type)->on_demand;
+    find_tails(p);
+    *out_state = p;
+    return true;
+}
+
+static void destroy(void *state)
+{
+    struct packing *p = state;
+    if (!p)
+        return;
+    rb_paces_finish(&p->paces);
+    rb_live_group_finish(&p->running);
+    rb_live_group_finish(&p->waiting);
+    rb_widths_wanted_finish(&p->wanted);
+    free(p->free_us);
+    free(p);
+}
+
+// ---- those that wait, around those that train
+
+static void hold(struct packing *p, const struct rb_engine *e, const int *rows, int trial, int64_t until_us)
+{
+    const struct rb_trial *t = rb_engine_trial(e, trial);
+    const int per_node = p->waiting.pack.node_gpus;
+    for (int i = 0; i < t->n_slots; i++) {
+        const int row = rows[t->slots[i].node];
+        for (int gpu = 0; row >= 0 && gpu < per_node; gpu++) {
+            int64_t *own = &p->free_us[row * per_node + gpu];
+            if ((t->slots[i].gpus >> gpu & 1) && *own < until_us)
+                *own = until_us;
+        }
+    }
+}
+
+// Nodes on their way count as there: the packing is made anew when they are. Of each node the row in the packing, -1: none.
+static int *number_nodes(const struct packing *p, const struct rb_engine *e)
+{
+    const int n = rb_engine_n_nodes(e);
+    int *rows = rb_xcalloc((size_t)n + 1, sizeof *rows), next = 0;
+    for (int i = 0; i < n; i++) {
+        const bool owned = rb_engine_node(e, i)->state != RB_OWNED_ENDED;
+        rows[i] = owned && next < p->waiting.pack.n_nodes ? next++ : -1;
+    }
+    return rows;
+}
+
+static void find_free(struct packing *p, const struct rb_engine *e)
+{
+    const int n_gpus = rb_pack_n_gpus(&p->waiting.pack), n_widths = p->widths.n;
+    RB_AUTO(rb_auto_free) int *rows = number_nodes(p, e);
+    p->free_us = rb_xrealloc(p->free_us, (size_t)n_gpus, sizeof *p->free_us);
+    memset(p->free_us, 0, (size_t)n_gpus * sizeof *p->free_us);
+    if (!rb_live_group_collect(&p->running, p->plan, &p->widths, &p->paces, e, RB_LIVE_RUNNING))
+        return;
+    for (int i = 0; i < p->running.pack.n_trials; i++) {
+        const int held = p->running.held[i];
+        hold(p, e, rows, p->running.trials[i], held >= 0 ? p->running.height_us[i * n_widths + held] : 1);
+    }
+}
+
+struct started {
+    int64_t start_us;
+    int at;
+};
+
+static int sooner(const void *pa, const void *pb)
+{
+    const struct started *a = pa, *b = pb;
+    if (a->start_us != b->start_us)
+        return a->start_us < b->start_us ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static void decide_starts(struct packing *p, const struct rb_packing *packing, struct rb_decisions *out)
+{
+    RB_AUTO(rb_auto_free) struct started *list = rb_xcalloc((size_t)packing->n_trials, sizeof *list);
+    for (int i = 0; i < packing->n_trials; i++)
+        list[i] = (struct started){packing->trials[i].start_us, i};
+    qsort(list, (size_t)packing->n_trials, sizeof *list, sooner);
+    for (int i = 0; i < packing->n_trials; i++)
+        rb_decide_width(out, p->waiting.trials[list[i].at], p->widths.widths[packing->trials[list[i].at].width]);
+    out->in_order = true;
+    out->reason = "its place in the shortest packing found";
+}
+
+static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arrivals, struct rb_decisions *out)
+{
+    struct rb_pack_answer answer;
+    if (!rb_live_group_collect(&p->waiting, p->plan, &p->widths, &p->paces, e, RB_LIVE_WAITING))
+        return;
+    struct rb_pack_group *g = &p->waiting.pack;
+    RB_AUTO(rb_auto_free) int64_t *tails = rb_xcalloc((size_t)g->n_trials, sizeof *tails);
+    for (int i = 0; i < g->n_trials; i++)
+        tails[i] = p->stage_tail_us[rb_engine_trial(e, p->waiting.trials[i])->stage];
+    find_free(p, e);
+    g->free_us = p->free_us;
+    g->tail_us = tails;
+    if (!rb_pack_group_check(g, NULL))
+        return; // too long to be counted: they start as they came
+    rb_pack(g,
+            &(struct rb_pack_options){.most_branches = MOST_BRANCHES,
+                                      .most_placements = arrivals ? FIRST_LISTS : LATER_LISTS},
+            &answer);
+    decide_starts(p, &answer.packing, out);
+    rb_pack_answer_finish(&answer);
+}
+
+// ---- those that train, when nobody waits
+
+// A change costs a restart; how long all takes if nobody changes.
+static int64_t charge_changes(struct rb_live_group *g)
+{
+    int64_t longest_us = 0;
+    for (int i = 0; i < g->pack.n_trials; i++) {
+        for (int w = 0; w < g->pack.n_widths; w++) {
+            int64_t *own_us = &g->height_us[i * g->pack.n_widths + w];
+            if (w != g->held[i])
+                *own_us += g->resize_us[i];
+            else if (*own_us > longest_us)
+                longest_us = *own_us;
+        }
+    }
+    return longest_us;
+}
+
+// Those that train have their GPUs now: a packing in which one of them waits is none that could be carried out.
+static bool starts_at_once(const struct rb_packing *packing)
+{
+    for (int i = 0; i < packing->n_trials; i++) {
+        if (packing->trials[i].start_us > 0)
+            return false;
+    }
+    return true;
+}
+
+static void pack_running(struct packing *p, const struct rb_engine *e)
+{
+    struct rb_pack_answer answer;
+    struct rb_live_group *g = &p->running;
+    if (!rb_live_group_collect(g, p->plan, &p->widths, &p->paces, e, RB_LIVE_RUNNING))
+        return;
+    const int64_t kept_us = charge_changes(g);
+    if (g->pack.n_trials > MOST_REPACKED || !rb_pack_group_check(&g->pack, NULL))
+        return;
+    rb_pack(&g->pack, &(struct rb_pack_options){.most_branches = MOST_BRANCHES, .most_placements = LATER_LISTS},
+            &answer);
+    const bool pays =
+        starts_at_once(&answer.packing) && (double)answer.packing.makespan_us < CHANGE_PAYS * (double)kept_us;
+    for (int i = 0; i < g->pack.n_trials; i++) {
+        const int width = answer.packing.trials[i].width;
+        rb_widths_want(&p->wanted, g->trials[i], pays && width != g->held[i] ? width : -1);
+    }
+    rb_pack_answer_finish(&answer);
+}
+
+// ---- the policy
+
+static void arrange(void *state, const struct rb_engine *e, struct rb_decisions *out)
+{
+    struct packing *p = state;
+    int n_waiting;
+    rb_engine_waiting(e, &n_waiting);
+    if (n_waiting == 0) {
+        pack_running(p, e);
+        return;
+    }
+    const bool arrivals = rb_widths_note_arrivals(&p->wanted, e);
+    if (!p->on_demand && (arrivals || n_waiting <= MOST_REPACKED))
+        pack_waiting(p, e, arrivals, out);
+}
+
+static void decide(void *state, const struct rb_engine *e, int trial, struct rb_decisions *out)
+{
+    struct packing *p = state;
+    if (rb_paces_see(&p->paces, &p->widths, e, trial))
+        rb_widths_carry_out(&p->wanted, &p->widths, e, trial, "all that train end sooner so", out);
+}
+
+static int size(const struct rb_plan *plan, const struct rb_group *group)
+{
+    (void)plan;
+    (void)group;
+    return 1;
+}
+
+// Of an asynchronous tuner as many on a GPU as do most together; synchronous groups are packed when they arrive.
+static int sharers(const struct rb_plan *plan, const struct rb_group *group)
+{
+    struct rb_live_widths w;
+    double most = 1;
+    int best = 1;
+    (void)group;
+    if (!rb_tuner_find(plan->job->scheduler.type)->on_demand || !rb_live_widths_make(plan, &w, NULL))
+        return 1;
+    for (int i = 0; i < w.n; i++) {
+        if (w.widths[i].sharers > 1 && w.widths[i].sharers / w.factor[i] > most) {
+            most = w.widths[i].sharers / w.factor[i];
+            best = w.widths[i].sharers;
+        }
+    }
+    return best;
+}
+
+static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation *out)
+{
+    (void)phase;
+    rb_own_first_cluster(plan, "all groups are packed onto the nodes of the first stage", out);
+}
+
+const struct rb_policy rb_policy_packing = {
+    .name = "packing",
+    .size = size,
+    .sharers = sharers,
+    .cluster = cluster,
+    .create = create,
+    .destroy = destroy,
+    .decide = decide,
+    .arrange = arrange,
+};

@@ -1,0 +1,27 @@
+// Widths that a packing wants running trials to have, carried out at each trial's next report, when a restart loses no work;
+// and which waiting trials have been sized. For policies that pack (fluid, packing).
+#ifndef RB_ENGINE_POLICIES_WIDTHS_WANTED_H
+#define RB_ENGINE_POLICIES_WIDTHS_WANTED_H
+
+#include "engine/policies/live_group.h"
+#include "engine/policy.h"
+
+// Zero-initialised is valid.
+struct rb_widths_wanted {
+    struct rb_wanted_width {
+        int width;          // -1: as it is
+        int stage, attempt; // of the wait it was last sized in; attempt -1: never
+    } *trials; // by id, [n]
+    int n;
+};
+void rb_widths_wanted_finish(struct rb_widths_wanted *w);
+
+void rb_widths_want(struct rb_widths_wanted *w, int trial, int width);
+// true: somebody waits who has joined its stage or lost its place since the last call.
+bool rb_widths_note_arrivals(struct rb_widths_wanted *w, const struct rb_engine *e);
+
+// The trial has just reported. It gives way if another width is wanted, and can be had: growing needs idle GPUs.
+void rb_widths_carry_out(struct rb_widths_wanted *w, const struct rb_live_widths *widths, const struct rb_engine *e,
+                         int trial, const char *reason, struct rb_decisions *out);
+
+#endif
