@@ -386,13 +386,21 @@ static void finish(struct session *s)
         close(s->events_fd);
 }
 
+// Printed even if there is no room to keep it: the journal can tell it again.
 static bool save_report(struct session *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
+    struct rb_err why;
     rb_buf_printf(&path, "%s/report.json", s->files->dir);
-    return rb_run_report_json(s->journal, &s->files->plan, true, &text, err) &&
-           rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, err) &&
-           rb_run_report_print(s->journal, &s->files->plan, s->options->json, err);
+    if (!rb_run_report_json(s->journal, &s->files->plan, true, &text, err))
+        return false;
+    const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
+    if (!rb_run_report_print(s->journal, &s->files->plan, s->options->json, err))
+        return false;
+    return kept || rb_err_set(err, why.code,
+                              "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
+                              "%s`",
+                              why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
 static int exit_code(const struct session *s)
@@ -438,20 +446,6 @@ static bool read_deadline(struct session *s, struct rb_err *err)
     return true;
 }
 
-// A run that fails while it runs has lost its journal (a full disk): nothing may be done that is not written down, so it is as
-// if it had been killed, and its instances are there.
-static bool tell_failure(const struct session *s, struct rb_err *err)
-{
-    *err = s->failure;
-    if (s->outcome != RB_JOB_RUNNING)
-        return false;
-    return rb_err_set(
-        err, s->failure.code,
-        "%s%s%s; the run could not go on without its journal, and its instances are still there and billed: make "
-        "room, then end them with `rbrun stop %s`, or go on with `rbrun resume %s`",
-        s->failure.file, s->failure.file[0] ? ": " : "", s->failure.message, s->files->run_id, s->files->run_id);
-}
-
 static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
 {
     if (!read_deadline(s, err) || !start(s, err))
@@ -465,10 +459,8 @@ static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
     end_groups(s);
     struct rb_err unsaved;
     const bool saved = save_report(s, &unsaved);
-    if (s->failure.code)
-        return tell_failure(s, err);
-    if (!saved) {
-        *err = unsaved;
+    if (s->failure.code || !saved) {
+        *err = s->failure.code ? s->failure : unsaved;
         return false;
     }
     *out_code = exit_code(s);

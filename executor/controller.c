@@ -47,11 +47,23 @@ static void finish(struct rb_controller *c)
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
-void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err)
+void rb_controller_leave(struct rb_controller *c, const struct rb_err *err)
 {
     c->dead = true;
     c->failure = *err;
     finish(c);
+}
+
+void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err)
+{
+    if (c->dead)
+        return;
+    c->dead = true;
+    c->failure = *err;
+    if (rb_journal_plays_dead(c->journal))
+        finish(c);
+    else
+        rb_controller_rescue(c);
 }
 
 static void record_leak_check(struct rb_controller *c, int left)
@@ -413,6 +425,7 @@ void rb_controller_destroy(struct rb_controller *c)
         rb_controller_disarm(c, timers[i]);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);
+    rb_controller_rescue_free(c);
     rb_controller_free_tasks(c);
     rb_controller_free_calls(c);
     for (int i = 0; i < rb_controller_n_launches(c); i++) {

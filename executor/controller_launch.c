@@ -294,8 +294,10 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
     struct rb_controller *c = call->c;
     struct rb_controller_gang *g = call->gang;
     rb_controller_end_call(call);
-    if (c->dead)
+    if (c->dead) {
+        rb_controller_rescue_launched(g, err, instances);
         return;
+    }
     g->launching = false;
     if (!err) {
         settle_gang(g, instances);
@@ -390,6 +392,14 @@ static bool is_whole(const struct rb_controller_gang *g)
     return true;
 }
 
+// It could not be written down, so nothing was sent, and nobody needs to wait for what comes of it.
+static void forget_sending(struct rb_controller_gang *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (g->members[i]->row.state == RB_LAUNCH_SENT)
+            g->members[i]->row.state = RB_LAUNCH_INTENT;
+}
+
 void rb_controller_send_launch(struct rb_controller_gang *g)
 {
     struct rb_controller *c = g->c;
@@ -416,6 +426,8 @@ void rb_controller_send_launch(struct rb_controller_gang *g)
     }
     if (sent || rb_controller_set_open(g, RB_LAUNCH_SENT))
         request_launch(g, user_data);
+    else
+        forget_sending(g);
     if (user_data)
         explicit_bzero(user_data, len);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT_LISTED_US    (10 * RB_US_PER_S)  // a node that was listed is missed for this long: lost
-#define ABSENT_NEW_US       (300 * RB_US_PER_S) // clouds show a new instance late: minutes, on a bad day
+#define ABSENT_LISTED_US    (10 * RB_US_PER_S) // a node that was listed is missed for this long: lost
+#define ABSENT_NEW_US       (RB_CONTROLLER_NEW_S * RB_US_PER_S)
 #define ABSENT_FORGOTTEN_US (300 * RB_US_PER_S) // the cloud denies it ever existed for this long: it has ended
 
 static void copy(char *out, size_t size, const char *text)
@@ -296,6 +296,17 @@ static void judge_orphans(struct rb_controller *c, int infra, const struct rb_in
     }
 }
 
+// Without a listing nothing can be decided by one who comes back.
+static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
+{
+    struct rb_err why = {0};
+    rb_err_set(&why, err->code,
+               "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
+               "then say `rbrun resume %s` or `rbrun stop %s`",
+               err->message, c->config.run_id, c->config.run_id);
+    rb_controller_leave(c, &why);
+}
+
 static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
     const int failures = ++c->list_failures[infra];
@@ -305,7 +316,7 @@ static void listing_failed(struct rb_controller *c, int infra, const struct rb_e
     if (c->closing)
         c->leak_tries++;
     if (c->recovering && err && err->code == RB_ERR_DENIED)
-        rb_controller_journal_failed(c, err); // without a listing nothing can be decided: leave everything as it is
+        leave_unseen(c, err);
 }
 
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)

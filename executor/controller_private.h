@@ -11,6 +11,7 @@
 //   controller_trials.c   lines, exits, checkpoints
 //   controller_yields.c   trials that are asked to give way
 //   controller_recover.c  coming back from the journal
+//   controller_rescue.c   ending everything when the journal takes no more
 #ifndef RB_EXECUTOR_CONTROLLER_PRIVATE_H
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
 
@@ -28,6 +29,8 @@ enum {
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
+    RB_CONTROLLER_NEW_S = 300,   // a new instance may be listed this late: clouds take minutes, on a bad day
+    RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
     RB_CONTROLLER_END_SLACK_S = 3600,        // past the deadline: what saving and leaving may take
@@ -138,7 +141,8 @@ struct rb_controller {
     int64_t base_us, base_monotonic_us; // event time = base + monotonic time since
     int64_t last_event_us;              // -1: no event yet
     bool in_transaction;
-    bool dead;             // the journal failed: nothing may be done any more
+    bool dead;             // the journal failed: nothing is decided any more
+    struct rb_controller_rescue *rescue; // what is done instead, NULL: nothing
     struct rb_err failure; // why the run cannot go on; code NONE: it can
     bool told_how_to_yield;   // what a script must do to give way
     bool last_stretch;        // of an anytime job: nothing is started any more
@@ -197,6 +201,7 @@ void rb_controller_fail(struct rb_controller *c,
                         const struct rb_err *err);      // stops the run; it ends with this error
 void rb_controller_check_over(struct rb_controller *c); // the run may be over now
 void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
+void rb_controller_leave(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is
 
 // controller_timers.c
 void rb_controller_arm(struct rb_controller *c, uint64_t *timer, int64_t delay_us, rb_loop_fn *fn, void *arg);
@@ -331,5 +336,12 @@ void rb_controller_arm_last_stretch(struct rb_controller *c); // before the dead
 // controller_recover.c
 bool rb_controller_replay(struct rb_controller *c, struct rb_err *err);
 void rb_controller_repeat_orders(struct rb_controller *c); // every infra was listed: say again what has no outcome
+
+// controller_rescue.c
+void rb_controller_rescue(struct rb_controller *c); // dead: ends every instance of the run, then leaves
+// A launch has answered although nothing is decided any more.
+void rb_controller_rescue_launched(struct rb_controller_gang *g, const struct rb_err *err,
+                                   const struct rb_instance *instances); // [g->n]
+void rb_controller_rescue_free(struct rb_controller *c);
 
 #endif

@@ -261,6 +261,20 @@ static bool died(struct rb_err *err)
     return rb_err_set(err, RB_ERR_IO, "the journal takes no more writes; resume the run with `rbrun resume`");
 }
 
+static bool is_full(struct rb_journal *j, struct rb_err *err)
+{
+    if (j->death != RB_JOURNAL_FULL || j->last_write == 0 || j->n_writes + 1 < j->last_write)
+        return false;
+    j->dead = true;
+    rb_err_set(err, RB_ERR_IO, "journal %s: database or disk is full", sqlite3_db_filename(j->db, "main"));
+    return true;
+}
+
+bool rb_journal_plays_dead(const struct rb_journal *j)
+{
+    return j->death != RB_JOURNAL_FULL && j->last_write > 0 && j->n_writes >= j->last_write;
+}
+
 // Counts a committed write and ends the process, or plays dead, if a test asked for that.
 static bool committed(struct rb_journal *j, struct rb_err *err)
 {
@@ -288,7 +302,7 @@ bool rb_journal_commit(struct rb_journal *j, struct rb_err *err)
     if (j->dead)
         return died(err);
     j->in_transaction = false;
-    return exec(j, "COMMIT", err) && committed(j, err);
+    return !is_full(j, err) && exec(j, "COMMIT", err) && committed(j, err);
 }
 
 static bool bind_all(sqlite3_stmt *st, const char *types, va_list ap)
@@ -307,6 +321,8 @@ static bool write_row(struct rb_journal *j, struct rb_err *err, const char *sql,
 {
     if (j->dead)
         return died(err);
+    if (!j->in_transaction && is_full(j, err))
+        return false;
     sqlite3_stmt *st = NULL;
     va_list ap;
     va_start(ap, types);

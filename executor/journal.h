@@ -123,8 +123,10 @@ enum rb_journal_death {
                            // write
     RB_JOURNAL_DIES_AT,    // it is on disk, but the caller never learns: not one side effect more
     RB_JOURNAL_KILLS,      // the process gets SIGKILL at that instant
+    RB_JOURNAL_FULL,       // it fails, as do later ones: the disk is full, and the process lives
 };
 void rb_journal_die(struct rb_journal *j, int64_t n, enum rb_journal_death how);
+bool rb_journal_plays_dead(const struct rb_journal *j); // the process is to be taken for dead: nothing may be done any more
 int64_t rb_journal_n_writes(const struct rb_journal *j); // committed by this handle
 // Does not wait for the disk: a power cut may lose the last writes, a killed process loses nothing. For
 // tests.

@@ -2,7 +2,7 @@
 // that of a run nobody killed: the same best trial, no report lost, no launch made twice, no instance left,
 // the cloud's own bill. Of asynchronous tuners, whose decisions depend on who reports first, the ending is its own: all of it
 // is replayed from the journal. Two deaths: the process got as far as it could without another write; or not one side
-// effect further.
+// effect further. And a full disk, which it survives: it ends all that it has rented, and says so.
 //
 // RB_CRASH_SEEDS=N runs N seeds of every world instead of one (see docs/HACKING.md).
 #include "fake_reports.h"
@@ -85,6 +85,7 @@ struct ending {
 
 static struct {
     int points, identical, left, launched_twice, resumes;
+    int full, rescued; // disks, and how often all was known to have ended
 } table[N_WORLDS];
 
 static void init(struct fake_run *r, const struct world *w, uint64_t seed)
@@ -225,6 +226,19 @@ static bool check_end(struct fake_run *r, const struct ending *expected, bool sa
     return same_ending(&end, expected);
 }
 
+// It said that nothing is left: that is true. Only what was asked for and not answered can make it less than sure.
+static void check_rescue(const struct fake_run *r, int world)
+{
+    assert_non_null(strstr(r->err.message, "database or disk is full; the run cannot go on without its journal"));
+    assert_int_equal(r->err.code, RB_ERR_IO);
+    if (strstr(r->err.message, "a listing shows none left"))
+        assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+    else
+        assert_non_null(strstr(r->err.message, "not all of its instances are known to have ended"));
+    table[world].full++;
+    table[world].rescued += strstr(r->err.message, "a listing shows none left") != NULL;
+}
+
 // Dies at write n, and if `again` is not 0 at that write of the second controller too.
 static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death how, int64_t again,
                       const struct ending *expected)
@@ -239,10 +253,12 @@ static void one_point(int world, uint64_t seed, int64_t n, enum rb_journal_death
             break;
         fake_run_close(&r);
         table[world].resumes++;
+        if (how == RB_JOURNAL_FULL)
+            check_rescue(&r, world);
         fake_run_step_until(&r, r.v.now_us + (n % 3) * 7000000); // nobody is there for a while
     }
     table[world].points++;
-    const bool same = check_end(&r, expected, w->same_launches && again == 0, world);
+    const bool same = check_end(&r, expected, w->same_launches && again == 0 && how != RB_JOURNAL_FULL, world);
     table[world].identical += same;
     if (!same)
         print_error("%s: seed %d, write %d: another ending\n", w->name, (int)seed, (int)n);
@@ -263,6 +279,7 @@ static void every_point(int world, uint64_t seed)
     for (int64_t n = 1; n <= n_writes; n++) {
         one_point(world, seed, n, RB_JOURNAL_DIES_AFTER, 0, &expected);
         one_point(world, seed, n, RB_JOURNAL_DIES_AT, 0, &expected);
+        one_point(world, seed, n, RB_JOURNAL_FULL, 0, &expected);
         if (n % 3 == 0)
             one_point(world, seed, n, RB_JOURNAL_DIES_AT, 1 + n % 11, &expected);
     }
@@ -353,11 +370,11 @@ static void until_the_deadline(void **state)
 static int print_table(void **state)
 {
     (void)state;
-    print_message("%-32s %12s %8s %10s %15s %15s\n", "world", "kill points", "resumes", "identical", "launched twice",
-                  "instances left");
+    print_message("%-32s %12s %8s %10s %15s %15s %11s %10s\n", "world", "kill points", "resumes", "identical",
+                  "launched twice", "instances left", "full disks", "all ended");
     for (int i = 0; i < N_WORLDS; i++)
-        print_message("%-32s %12d %8d %10d %15d %15d\n", worlds[i].name, table[i].points, table[i].resumes,
-                      table[i].identical, table[i].launched_twice, table[i].left);
+        print_message("%-32s %12d %8d %10d %15d %15d %11d %10d\n", worlds[i].name, table[i].points, table[i].resumes,
+                      table[i].identical, table[i].launched_twice, table[i].left, table[i].full, table[i].rescued);
     return 0;
 }
 

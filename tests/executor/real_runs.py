@@ -261,19 +261,61 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()  # finds its nodes gone, and takes new ones
 
-    def test_a_journal_that_cannot_grow_ends_the_run_and_says_what_is_left(self):
-        """A full disk, as far as it can be had without one: no file may grow beyond what the journal begins with."""
+    # --- no room for the journal
+
+    def check_rescued(self, process):
+        """It has ended what it had rented, said so and how to go on; with room again, the run goes on to its end."""
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("nothing is started any more, and every instance of the run is being ended", err)
+        self.assertIn("all its instances were ended, and a listing shows none left; make room, then say `rbrun resume", err)
+        self.assertEqual(self.alive(), [])
+
+    def check_goes_on(self):
+        cost = self.resume_to_the_end()["cost_uusd"]["actual"]
+        bills = [i["cost_uusd"] for i in self.cloud.ledger()["instances"] if i["id"] not in self.older]
+        self.assertEqual(cost, sum(bills))
+
+    def test_a_journal_that_may_not_grow(self):
         process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
         run = os.path.join(self.state, os.listdir(self.state)[0])
         size = max(os.path.getsize(os.path.join(run, f)) for f in os.listdir(run) if f.startswith("journal.db"))
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
-        _, err = process.communicate(timeout=120)
+        self.check_rescued(process)
+        self.check_goes_on()
+
+    def test_a_full_disk(self):
+        os.mkdir(self.state)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.state], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("a small disk of its own cannot be mounted here; that needs root")
+        try:
+            process = self.start(self.slow_plan())
+            self.wait_for(process, "is ready")
+            filler = os.path.join(self.state, "filler")
+            with open(filler, "wb", buffering=0) as f, self.assertRaises(OSError):
+                while True:
+                    f.write(b"x" * 1024)
+            self.check_rescued(process)
+            os.remove(filler)
+            self.check_goes_on()
+        finally:
+            subprocess.run(["umount", self.state], check=True)
+
+    def test_a_report_that_cannot_be_kept_is_printed_and_can_be_had_later(self):
+        process = self.start(self.plan)
+        self.wait_for(process, "is ready")
+        run = os.listdir(self.state)[0]
+        in_the_way = os.path.join(self.state, run, "report.json.tmp")
+        os.mkdir(in_the_way)
+        out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1, err)
-        self.assertIn("its instances are still there and billed: make room, then end them with `rbrun stop", err)
-        self.assertTrue(self.alive())
-        self.rbrun("stop", os.path.basename(run))
-        self.assertEqual(self.alive(), [])
+        self.assertIn("instances left: 0", out)
+        self.assertIn("the run is over, but its report was not kept", err)
+        self.assertIn("`rbrun report " + run, err)
+        os.rmdir(in_the_way)
+        self.assertEqual(self.report()["outcome"], "complete")
 
     def test_gc_looks_into_every_region_that_the_cloud_names(self):
         done = self.rbrun("gc", "--infra", "mock/us-east-1", "--all-regions", "--dry-run")
