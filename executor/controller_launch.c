@@ -114,7 +114,7 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
     snprintf(n->row.infra, sizeof n->row.infra, "%s", offer->infra);
     snprintf(n->row.instance_type, sizeof n->row.instance_type, "%s", offer->instance_type);
     snprintf(n->row.market, sizeof n->row.market, "%s", rb_market_name(offer->market));
-    n->tries = n->absent = 0;
+    n->tries = n->absent = n->denied_looks = 0;
     n->end_known = n->other_market = n->looking = n->forgotten = false;
     n->absent_since_us = n->acked_us = -1;
 }
@@ -338,7 +338,7 @@ static void write_name(const struct rb_controller_gang *g, struct rb_buf *out)
 }
 
 // From an open member's row, which says what it said when it was written.
-static void request_launch(struct rb_controller_gang *g, const char *user_data)
+static void request_launch(struct rb_controller_gang *g, const char *user_data, bool again)
 {
     const struct rb_controller_node *n = rb_controller_open_member(g);
     struct rb_controller *c = g->c;
@@ -360,6 +360,7 @@ static void request_launch(struct rb_controller_gang *g, const char *user_data)
                                   {"rb:expires-at", expires}}; // for people: nobody wants it after that
     const struct rb_launch launch = {
         .token = n->row.token,
+        .again = again,
         .region = region ? region : "",
         .zone = zone,
         .instance_type = n->row.instance_type,
@@ -425,7 +426,7 @@ void rb_controller_send_launch(struct rb_controller_gang *g)
         return;
     }
     if (sent || rb_controller_set_open(g, RB_LAUNCH_SENT))
-        request_launch(g, user_data);
+        request_launch(g, user_data, sent);
     else
         forget_sending(g);
     if (user_data)

@@ -198,9 +198,10 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     if (c->dead || !ours)
         return;
     n->looking = false;
+    n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
     if (!err)
         rb_controller_observe(n, instance);
-    else if (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)
+    else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_LOOK_TRIES)
         n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
     rb_controller_check_over(c);
 }

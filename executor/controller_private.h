@@ -28,6 +28,7 @@ enum {
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
+    RB_CONTROLLER_LOOK_TRIES = 5, // refusals to say what became of an instance; a clock that was set may explain a few
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_NEW_S = 300,   // a new instance may be listed this late: clouds take minutes, on a bad day
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
@@ -66,7 +67,8 @@ struct rb_controller_node {
     bool end_denied;                   // it was refused for good, and that was said
     bool end_known;                    // the cloud said when it ended; else terminated_unix_us is our estimate
     bool other_market;                 // it is not on the market that was asked for, and that was said
-    bool looking, forgotten;           // it is asked for by name; the cloud knows it no more
+    bool looking, forgotten;           // it is asked for by name; the cloud knows it no more, or does not let us ask
+    int denied_looks;                  // answers in a row that did not
     bool preparing, prepared;          // this launcher reaches it
     char waits_for[RB_CONTROLLER_TAIL]; // why it is not prepared yet; "": the launcher has not said
     int tries;                         // repeats of the termination

@@ -289,6 +289,35 @@ static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *e
     return rb_gcp_decode_list(body, n, l->region, &l->arena, &l->found, err);
 }
 
+// An earlier call may have come further down the list of zones, and what it made there have ended since, which no list of
+// instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to.
+static void ask_earlier(struct launch *l);
+
+static void earlier_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+{
+    struct launch *l = arg;
+    if (err && err->code == RB_ERR_NOT_FOUND && l->at > 0) {
+        l->at--;
+        ask_earlier(l);
+    } else if (err && (err->code == RB_ERR_NOT_FOUND || err->code == RB_ERR_DENIED)) { // or nobody may say
+        l->at = 0;
+        insert(l);
+    } else if (err) {
+        finish(l, err);
+    } else if (instance->terminated_at_us >= 0) {
+        l->fn(l->arg, NULL, instance);
+        destroy(l);
+    } else {
+        insert(l); // the same words: the answer is what became of them
+    }
+}
+
+static void ask_earlier(struct launch *l)
+{
+    rb_gcp_instance_name(l->what.token, zone(l), l->name);
+    rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->name, zone(l)), earlier_known, destroy, l);
+}
+
 // An earlier call with this token, perhaps of a process that died, may have come further down the list of zones.
 static void found(void *arg, const struct rb_err *err)
 {
@@ -304,12 +333,15 @@ static void found(void *arg, const struct rb_err *err)
     }
     if (err) {
         finish(l, err);
-    } else if (!l->found.complete) {
+    } else if (!l->found.complete || (l->what.again && !l->zones.complete)) {
         rb_err_set(&partial, RB_ERR_IO,
                    "gcp/%s: a zone does not answer, and this launch may be in it already; name a zone in "
                    "resources.infra to do without",
                    l->region);
         finish(l, &partial);
+    } else if (l->what.again) {
+        l->at = l->zones.n - 1;
+        ask_earlier(l);
     } else {
         insert(l);
     }

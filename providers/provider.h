@@ -19,6 +19,7 @@ struct rb_tag { const char *key, *value; };
 
 struct rb_launch {
     const char *token;         // <= 64 ASCII characters: the idempotency key
+    bool again;                // it was sent before, perhaps by a process that died: what that made may have come and gone
     const char *region, *zone; // zone NULL: the provider chooses
     const char *instance_type;
     enum rb_market market;

@@ -568,6 +568,39 @@ static void a_launch_that_came_before_is_found_in_any_zone(void **state)
     finish(&w);
 }
 
+// No list of instances shows it: it came and went while the process that had asked for it was dead. The first zone had no
+// room then and may have some now.
+static void what_an_earlier_call_made_further_down_and_has_ended_was_launched(void **state)
+{
+    (void)state;
+    static const struct step never = HISTORY("");
+    const struct step ended = HISTORY(DEED("compute.instances.preempted", "") "," INSERT_DEED);
+    const struct step sold = SOLD(SOLD_IN("us-central1-a") "," SOLD_IN("us-central1-b"));
+    const struct {
+        int n;
+        struct step steps[8];
+        bool ended;
+    } cases[] = {
+        {4, {TOKEN, sold, NOBODY, ended}, true}, // the last zone is asked first
+        {5, {TOKEN, sold, NOBODY, never, ended}, true},
+        {7,
+         {TOKEN, sold, NOBODY, HISTORY(INSERT_DEED), INSERTED, DONE, THERE},
+         false},                                                                // lives: the same words, in that zone
+        {8, {TOKEN, sold, NOBODY, never, never, INSERTED, DONE, THERE}, false}, // nothing came of it
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct world w;
+        struct rb_launch anywhere = in_zone;
+        anywhere.zone = NULL;
+        anywhere.again = true;
+        launch(&w, cases[i].steps, cases[i].n, &anywhere);
+        assert_false(w.told.failed);
+        expect_requests(&w, cases[i].n);
+        assert_int_equal(w.told.state == RB_INSTANCE_TERMINATED, cases[i].ended);
+        finish(&w);
+    }
+}
+
 static void a_zone_that_does_not_answer_may_hold_it(void **state)
 {
     (void)state;
@@ -1010,6 +1043,7 @@ int main(void)
         cmocka_unit_test(inserts_that_are_refused),
         cmocka_unit_test(empty_zones_are_left_for_the_next_one),
         cmocka_unit_test(a_launch_that_came_before_is_found_in_any_zone),
+        cmocka_unit_test(what_an_earlier_call_made_further_down_and_has_ended_was_launched),
         cmocka_unit_test(a_zone_that_does_not_answer_may_hold_it),
         cmocka_unit_test(a_type_that_is_sold_nowhere),
         cmocka_unit_test(what_is_wrong_is_refused_before_it_costs_a_request),

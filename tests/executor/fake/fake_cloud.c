@@ -265,6 +265,17 @@ static void launch_arrives(void *arg)
     }
 }
 
+// Was it sent before?
+static bool note_sent(struct fake_cloud *c, const char *token)
+{
+    for (int i = 0; i < c->n_sent; i++)
+        if (strcmp(c->sent[i], token) == 0)
+            return true;
+    c->sent = rb_xrealloc(c->sent, (size_t)c->n_sent + 1, sizeof *c->sent);
+    copy(c->sent[c->n_sent++], sizeof *c->sent, token);
+    return false;
+}
+
 static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_launch_fn *fn, void *arg)
 {
     struct fake_cloud *c = p->state;
@@ -275,6 +286,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     l->copy.count = rb_launch_count(wanted);
     assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
+    assert(!note_sent(c, wanted->token) || wanted->again); // said before, and by now nobody may remember
     copy(l->copy.type, sizeof l->copy.type, wanted->instance_type);
     copy(l->copy.zone, sizeof l->copy.zone, wanted->zone);
     l->copy.market = wanted->market;
@@ -408,6 +420,7 @@ void fake_cloud_finish(struct fake_cloud *c)
     for (int i = 0; i < c->n_instances; i++)
         free(c->instances[i]);
     free(c->instances);
+    free(c->sent);
 }
 
 void fake_cloud_new_session(struct fake_cloud *c)

@@ -45,6 +45,8 @@ struct fake_cloud {
     struct fake_instance **instances; // [n_instances], never removed
     int n_instances;
     int n_launch_calls; // requests that arrived
+    char (*sent)[65];   // [n_sent] tokens of requests that were sent, by whichever controller
+    int n_sent;
     int room;           // machines that may be alive at once, 0: any number
     // Asked about every launch; err set: it is refused. NULL: none is.
     void (*judge)(void *ctx, const struct fake_cloud *c, const struct fake_instance *wanted, struct rb_err *err);
