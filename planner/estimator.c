@@ -34,14 +34,15 @@ static bool laws_apply(const struct rb_search *search, const struct rb_candidate
     return true;
 }
 
-static bool collect(struct rb_search *search, const struct rb_candidate *c, struct parts *out, struct rb_err *err)
+static bool collect(struct rb_search *search, const struct rb_candidate *c, double accuracy, struct parts *out,
+                    struct rb_err *err)
 {
     out->candidate = c;
     for (int i = 0; i < c->n_stages; i++) {
         const struct rb_choice *choice = &c->stages[i];
         out->kept[i] = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, choice);
         const struct rb_stage_work work = {i, choice->offer, choice->gpus, choice->nodes, out->kept[i]};
-        out->time[i] = rb_stage_times_get(search->times, search->scenario, &work, ACCURACY, err);
+        out->time[i] = rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
         if (!out->time[i])
             return false;
     }
@@ -137,14 +138,36 @@ static bool draw(struct rb_search *search, const struct rb_candidate *candidate,
     return true;
 }
 
+static bool table_runs(struct rb_search *search, const struct rb_candidate *candidate,
+                       const struct rb_plan_stage *stages, int samples, const struct rb_runs **out, struct rb_err *err)
+{
+    *out = rb_run_store_find(search->runs, RB_RUN_TABLES, candidate, samples);
+    return *out || draw(search, candidate, stages, samples, out, err);
+}
+
 bool rb_estimate_by_tables(struct rb_search *search, const struct rb_candidate *candidate,
                            const struct rb_plan_stage *stages, int samples, struct rb_estimate *out, struct rb_err *err)
 {
-    const struct rb_runs *runs = rb_run_store_find(search->runs, RB_RUN_TABLES, candidate, samples);
-    if (!runs && !draw(search, candidate, stages, samples, &runs, err))
+    const struct rb_runs *runs;
+    if (!table_runs(search, candidate, stages, samples, &runs, err))
         return false;
     *out = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
     return true;
+}
+
+bool rb_estimate_draws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs **out,
+                       struct rb_err *err)
+{
+    const int samples = search->req->samples;
+    struct parts parts;
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    if (search->by_laws && !collect(search, candidate, RB_SCORE_SEARCH_ACCURACY, &parts, err))
+        return false;
+    if (!search->by_laws || has_atoms(&parts))
+        return rb_search_runs(search, candidate, samples, out, err);
+    rb_candidate_stages(search->scenario, candidate, stages, nodes);
+    return table_runs(search, candidate, stages, samples, out, err);
 }
 
 // The mean is computed; of p_both, what the budget does not decide is the deadline's, and that is not sampled either.
@@ -220,7 +243,7 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
     struct parts parts;
     struct rb_score score;
     struct rb_estimate e;
-    if (!collect(search, c, &parts, err))
+    if (!collect(search, c, ACCURACY, &parts, err))
         return false;
     if (has_atoms(&parts))
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,

@@ -4,6 +4,7 @@
 #include "planner/fastest.h"
 #include "planner/neighbours.h"
 #include "planner/proof.h"
+#include "planner/plan_space.h"
 
 #include "base/log.h"
 
@@ -397,10 +398,10 @@ static bool search(struct rb_exact *x, struct rb_err *err)
     rb_togo_compute(free_of_price, RB_DELAY_CAUTIOUS, 0);
     if (!x->has_best && rb_exact_out_of_time(x) && !offer_baselines(x, err)) // planned before, where time is limited
         return false;
+    if (x->search->req->deadline_us == 0) // only what is nearest is asked
+        return true;
     if (!x->has_best && !offer_surest(x, err))
         return false;
-    if (x->search->req->deadline_us == 0)
-        return true;
     if (!rb_affordable_uusd(x->search, free_of_price, &x->affordable_uusd, err) ||
         (!x->has_best && !rb_fastest_with_room(x, err)))
         return false;
@@ -421,7 +422,7 @@ bool rb_exact_plan(struct rb_search *search_, const struct rb_exact_options *opt
     x->affordable_uusd = x->doubtful_uusd = x->open_uusd = INFINITY;
     x->root_uusd = -INFINITY;
     x->node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT;
-    bool ok = rb_lattice_init(&x->lattice, search_, opt->accuracy, err);
+    bool ok = rb_plan_space_take_lattice(search_, opt->accuracy, &x->lattice, err);
     if (ok) {
         x->lattice.most_sampled = req->node_limit > 0 || req->out_of_time ? INT64_MAX : MOST_SAMPLED;
         ok = search(x, err);
@@ -435,7 +436,7 @@ bool rb_exact_plan(struct rb_search *search_, const struct rb_exact_options *opt
         }
         for (int i = 0; i < x->n_multipliers; i++)
             rb_togo_destroy(x->multipliers[i]);
-        rb_lattice_finish(&x->lattice);
+        rb_plan_space_give_lattice(search_, &x->lattice);
     }
     free(x);
     return ok;

@@ -151,27 +151,38 @@ static bool allow_for_late(struct rb_exact *x, const struct rb_candidate *c, str
     return score.unready < NO_MATTER || rb_search_needs(x->search, c, out, err);
 }
 
+// The least deadline that laws say some plan keeps, and what late nodes make of it.
+static bool needs_of_time(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest, struct rb_err *err)
+{
+    struct rb_candidate soonest;
+    struct rb_score score;
+    struct rb_needs late_soonest, late_surest;
+    double quantile_s;
+    if (!find(x, SOONEST, &soonest, &quantile_s, err) || !allow_for_late(x, &soonest, &late_soonest, err))
+        return false;
+    nearest->deadline_us = (int64_t)ceil(quantile_s * 1e6);
+    nearest->deadline_us =
+        late_soonest.deadline_us > nearest->deadline_us ? late_soonest.deadline_us : nearest->deadline_us;
+    if (x->search->req->deadline_us == 0) { // nothing keeps it, one plan as surely as the other
+        *surest = soonest;
+        return true;
+    }
+    if (!rb_fastest_surest(x, surest, err) || !rb_score_candidate(x->search, surest, RB_SCORE_ACCURACY, &score, err) ||
+        !allow_for_late(x, surest, &late_surest, err))
+        return false;
+    nearest->confidence = fmin(score.p_deadline, late_surest.confidence);
+    return true;
+}
+
 bool rb_fastest_nearest(struct rb_exact *x, struct rb_plan_result *out, struct rb_err *err)
 {
     struct rb_needs nearest = rb_needs_none();
-    struct rb_candidate surest, soonest;
-    struct rb_score score;
-    double quantile_s;
-    struct rb_needs late_soonest, late_surest;
-    if (!rb_fastest_surest(x, &surest, err))
+    struct rb_candidate surest;
+    if (x->search->req->budget_uusd < 0) {
+        if (!needs_of_time(x, &surest, &nearest, err))
+            return false;
+    } else if (!rb_fastest_surest(x, &surest, err) || !needs_with_budget(x, &surest, &nearest, err)) {
         return false;
-    if (x->search->req->budget_uusd >= 0) {
-        if (!needs_with_budget(x, &surest, &nearest, err))
-            return false;
-    } else {
-        if (!find(x, SOONEST, &soonest, &quantile_s, err) || !allow_for_late(x, &soonest, &late_soonest, err) ||
-            !rb_score_candidate(x->search, &surest, RB_SCORE_ACCURACY, &score, err) ||
-            !allow_for_late(x, &surest, &late_surest, err))
-            return false;
-        nearest.deadline_us = (int64_t)ceil(quantile_s * 1e6);
-        nearest.deadline_us =
-            late_soonest.deadline_us > nearest.deadline_us ? late_soonest.deadline_us : nearest.deadline_us;
-        nearest.confidence = fmin(score.p_deadline, late_surest.confidence);
     }
     if (!rb_search_not_found(x->search, &surest, &nearest, out, err))
         return false;

@@ -1,6 +1,7 @@
 #include "planner/nearest.h"
 
 #include "planner/async_nearest.h"
+#include "planner/estimator.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (!rb_search_runs(search, candidate, req->samples, &runs, err))
+    if (!rb_estimate_draws(search, candidate, &runs, err))
         return false;
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,

@@ -1,5 +1,7 @@
 #include "planner/optimum.h"
 
+#include "planner/plan_space.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 #define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
 #define CHECK_SAMPLES      1024   // a quarter of the default: most of what a pilot liked in error is found out
 #define DOUBTS             16
+#define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and the rounding of bills couple its stages
 
 static int n_check(const struct rb_plan_request *req)
 {
@@ -27,10 +30,12 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
         .nearest = rb_needs_none(),
         .node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT,
     };
-    if (!rb_options_init(&op->options, search, err))
+    if (!rb_plan_space_take_options(search, &op->options, err))
         return false;
-    if (op->options.is_pilot)
-        op->check = rb_stage_samples_create(search->scenario, n_check(req), 0);
+    if (op->options.is_pilot && !op->options.check) {
+        op->options.check = rb_stage_samples_create(search->scenario, n_check(req), 0);
+        op->options.all = rb_stage_samples_create(search->scenario, req->samples, 0);
+    }
     op->time_us = rb_xcalloc(n, sizeof *op->time_us);
     op->cost_uusd = rb_xcalloc(n, sizeof *op->cost_uusd);
     op->scratch = rb_xcalloc(n, sizeof *op->scratch);
@@ -40,8 +45,7 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
 
 void rb_optimum_finish(struct rb_optimum *op)
 {
-    rb_stage_samples_destroy(op->check);
-    rb_options_finish(&op->options);
+    rb_plan_space_give_options(op->search, &op->options);
     free(op->time_us);
     free(op->cost_uusd);
     free(op->scratch);
@@ -168,21 +172,33 @@ static void doubt(struct rb_optimum *op)
         op->aim.need++;
 }
 
-// On more replicates, where the tables are a pilot: may the plan be feasible?
+// May the plan be feasible, and no dearer than the best, by these replicates of its stages?
+static bool may_win(struct rb_optimum *op, struct rb_stage_samples *by, const struct rb_candidate *c, double confidence,
+                    bool *out, struct rb_err *err)
+{
+    const int n = rb_stage_samples_n(by);
+    struct rb_aim aim = op->aim;
+    double objective;
+    if (!sum_candidate(op, by, c, &objective, err))
+        return false;
+    aim.need = rb_need_count(fmax(0, confidence), n);
+    aim.best = op->has_best ? (1 + SUMS_ERR) * rb_search_objective(op->search, &op->best.estimate) : INFINITY;
+    *out = rb_aim_may_beat(&aim, op->time_us, op->cost_uusd, n, objective);
+    return true;
+}
+
+// Where the tables are a pilot, more replicates are asked, and then all of them: the evaluator draws the same, so that a plan's
+// stages say almost what it will, and what is known of a stage serves every plan.
 static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
-    double objective;
     *out = true;
-    if (!op->check || op->aim.kind != RB_AIM_OBJECTIVE)
+    if (!op->options.check || op->aim.kind != RB_AIM_OBJECTIVE)
         return true;
-    if (!sum_candidate(op, op->check, c, &objective, err))
+    if (!may_win(op, op->options.check, c, rb_cautious_confidence(req->confidence, n_check(req), req->samples), out,
+                 err))
         return false;
-    struct rb_aim all = op->aim;
-    all.need = rb_need_count(rb_cautious_confidence(req->confidence, n_check(req), req->samples), n_check(req));
-    all.best = INFINITY;
-    *out = rb_aim_may_beat(&all, op->time_us, op->cost_uusd, n_check(req), objective);
-    return true;
+    return !*out || may_win(op, op->options.all, c, req->confidence - SUMS_ERR, out, err);
 }
 
 // Runs all replicates of a candidate for an aim that looks for the nearest constraints. Nodes that are inherited while

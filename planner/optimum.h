@@ -11,7 +11,6 @@
 struct rb_optimum {
     struct rb_search *search;
     struct rb_options options;
-    struct rb_stage_samples *check;   // more replicates than a pilot, for the few plans it likes; NULL: no pilot
     int n_doubts;                     // plans the pilot liked and more replicates did not
     struct rb_aim aim;                // on the tables
     bool has_path, has_best;

@@ -234,6 +234,8 @@ void rb_options_finish(struct rb_options *o)
         free(o->stages[stage].entries);
     }
     rb_stage_samples_destroy(o->samples);
+    rb_stage_samples_destroy(o->check);
+    rb_stage_samples_destroy(o->all);
     *o = (struct rb_options){0};
 }
 

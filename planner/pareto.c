@@ -21,7 +21,7 @@ struct answers {
 // What deadlines of one frontier share.
 struct sweep {
     const struct rb_plan_request *req;
-    const struct rb_scenario *scenario;
+    struct rb_search search; // asked for one deadline after the other
     bool has_cheapest;
     struct rb_candidate cheapest; // of all plans, however long it takes
     int64_t deadlines_us[MAX_DEADLINES];
@@ -29,18 +29,17 @@ struct sweep {
     int n, n_answered;
 };
 
-// A request of the sweep and the search that answers it.
+// What the search is asked at one deadline.
 struct question {
     struct rb_plan_request req;
     struct rb_time_share share;
     struct rb_candidate hints[2];
-    struct rb_search search;
 };
 
 // --- one deadline
 
 // `until`: of the time limit. left: a plan that keeps a tighter deadline; NULL: none is known.
-static bool begin(const struct sweep *sweep, int64_t deadline_us, double until, const struct rb_candidate *left,
+static bool begin(struct sweep *sweep, int64_t deadline_us, double until, const struct rb_candidate *left,
                   struct question *q, struct rb_err *err)
 {
     q->req = *sweep->req;
@@ -52,21 +51,19 @@ static bool begin(const struct sweep *sweep, int64_t deadline_us, double until, 
         q->hints[q->req.n_hints++] = sweep->cheapest;
     if (left)
         q->hints[q->req.n_hints++] = *left;
-    return rb_search_init(&q->search, &q->req, sweep->scenario, err);
+    return rb_search_ask_again(&sweep->search, &q->req, err);
 }
 
-static bool ask_optimal(const struct sweep *sweep, int64_t deadline_us, double until, struct rb_plan_result *out,
+static bool ask_optimal(struct sweep *sweep, int64_t deadline_us, double until, struct rb_plan_result *out,
                         struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *result;
-    if (!begin(sweep, deadline_us, until, NULL, &q, err))
+    if (!begin(sweep, deadline_us, until, NULL, &q, err) ||
+        !rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
         return false;
-    bool ok = rb_search_plan(&q.search, &rb_planner_optimal, &result, err);
-    if (ok)
-        *out = *result;
-    rb_search_finish(&q.search);
-    return ok;
+    *out = *result;
+    return true;
 }
 
 // Where the search scores by all replicates, what it says of its best is the estimate already.
@@ -77,16 +74,25 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
     return rb_estimate_candidate(search, candidate, NULL, err);
 }
 
+// Of a plan found for another deadline: runs are kept, and only counted anew.
+static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    return search->by_laws ? rb_estimate_candidate(search, candidate, NULL, err)
+                           : rb_search_score(search, candidate, search->req->samples, err);
+}
+
 // Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
-// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is.
+// arrive elsewhere; the others' best is the best of a set of plans that shrinks with the deadline, and so it still is: proved
+// where laws prove it, and as far as was searched where nothing is proved of either deadline.
 static bool carry_over(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *looser,
                        struct rb_plan_result *out, bool *out_carried, struct rb_err *err)
 {
     *out_carried = false;
-    if (planner == &rb_planner_greedy || looser->cut || (planner == &rb_planner_optimal && !looser->bound.proved))
+    if (planner == &rb_planner_greedy || looser->cut ||
+        (planner == &rb_planner_optimal && search->by_laws && !looser->bound.proved))
         return true;
     struct rb_plan_result result = *looser;
-    if (looser->feasible && !rb_estimate_candidate(search, &result.best, NULL, err))
+    if (looser->feasible && !estimate_anew(search, &result.best, err))
         return false;
     const struct rb_estimate *e = &result.best.estimate;
     *out_carried =
@@ -151,8 +157,8 @@ static bool ask_all(struct sweep *sweep, int i, const struct answers *tighter, c
         return false;
     bool ok = true;
     for (int p = 0; ok && rb_planners[p]; p++) // at one confidence: averages are another question
-        ok = rb_planners[p]->on_average || ask_planner(&q.search, p, tighter, looser, &sweep->answers[i].of[p], err);
-    rb_search_finish(&q.search);
+        ok = rb_planners[p]->on_average ||
+             ask_planner(&sweep->search, p, tighter, looser, &sweep->answers[i].of[p], err);
     return ok;
 }
 
@@ -341,8 +347,13 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     if (!req->times)
         timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
     timed.runs = rb_run_store_create();
-    struct sweep sweep = {.req = &timed, .scenario = &scenario};
-    bool ok = sweep_deadlines(&sweep, arena, out, err);
+    struct sweep sweep = {.req = &timed};
+    bool ok = rb_search_init(&sweep.search, &timed, &scenario, err);
+    if (ok) {
+        sweep.search.asked_again = true;
+        ok = sweep_deadlines(&sweep, arena, out, err);
+        rb_search_finish(&sweep.search);
+    }
     rb_run_store_destroy(timed.runs);
     if (!req->times)
         rb_stage_times_destroy(timed.times);

@@ -311,14 +311,20 @@ static bool settle_by_samples(struct rb_search *search, struct rb_candidate *can
 {
     const struct rb_plan_request *req = search->req;
     const double deviation = sqrt(req->confidence * (1 - req->confidence) / FEW_SAMPLES);
-    if (req->samples >= 2 * FEW_SAMPLES) {
+    const struct rb_runs *runs;
+    if (!spoiled && req->samples >= 2 * FEW_SAMPLES) {
         if (!rb_search_replicates(search, candidate, FEW_SAMPLES, err))
             return false;
         if (candidate->estimate.p_both < req->confidence - FEW_SIGMA * deviation)
             return true;
     }
-    return spoiled ? rb_search_replicates(search, candidate, req->samples, err)
-                   : rb_estimate_candidate(search, candidate, NULL, err);
+    if (!spoiled)
+        return rb_estimate_candidate(search, candidate, NULL, err);
+    if (!rb_estimate_draws(search, candidate, &runs, err))
+        return false;
+    search->n_evaluated++;
+    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
 }
 
 bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)

@@ -5,6 +5,7 @@
 #include "planner/floors.h"
 #include "planner/on_time.h"
 #include "planner/score.h"
+#include "planner/plan_space.h"
 
 #include "engine/placement.h"
 
@@ -58,10 +59,20 @@ static int count_planners(void)
     return n;
 }
 
+static bool set_up_deadline(struct rb_search *s, struct rb_err *err)
+{
+    double deviation_s;
+    if (!s->by_laws || s->req->deadline_us <= 0)
+        return true;
+    if (!rb_score_deviation_s(s, &deviation_s, err))
+        return false;
+    s->on_time = rb_on_time_create((double)s->req->deadline_us / 1e6, FINER * deviation_s);
+    return true;
+}
+
 // Laws serve where stages are independent and mean cost is what counts: time under a budget is left to replicates.
 static bool set_up_laws(struct rb_search *s, struct rb_err *err)
 {
-    double deviation_s;
     s->by_laws =
         !s->asynchronous && s->req->objective == RB_OBJECTIVE_MIN_COST && rb_score_applies(s, &s->why_not_by_laws);
     if (s->asynchronous)
@@ -72,12 +83,7 @@ static bool set_up_laws(struct rb_search *s, struct rb_err *err)
         return true;
     s->owns_times = s->req->times == NULL;
     s->times = s->owns_times ? rb_stage_times_create(rb_search_pilot_samples(s->scenario)) : s->req->times;
-    if (s->req->deadline_us <= 0)
-        return true;
-    if (!rb_score_deviation_s(s, &deviation_s, err))
-        return false;
-    s->on_time = rb_on_time_create((double)s->req->deadline_us / 1e6, FINER * deviation_s);
-    return true;
+    return set_up_deadline(s, err);
 }
 
 static double trials_in_all(const struct rb_search *s)
@@ -128,12 +134,32 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     s.left_out = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.left_out);
     s.owns_runs = req->runs == NULL;
     s.runs = s.owns_runs ? rb_run_store_create() : req->runs;
+    s.space = rb_plan_space_create();
     leave_out_lawless(&s);
     *search = s;
     if (set_up_laws(search, err))
         return true;
     rb_search_finish(search);
     return false;
+}
+
+static void forget_deadline(struct rb_search *search)
+{
+    rb_on_time_destroy(search->on_time);
+    rb_floors_destroy(search->floors); // their tilts are sized to it
+    search->on_time = NULL;
+    search->floors = NULL;
+}
+
+bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
+{
+    forget_deadline(search);
+    search->req = req;
+    for (int i = 0; rb_planners[i]; i++)
+        search->has_result[i] = false;
+    for (int i = 0; i < search->scenario->n_offers; i++)
+        search->static_best[i].known = false;
+    return set_up_deadline(search, err);
 }
 
 void rb_search_finish(struct rb_search *search)
@@ -144,8 +170,8 @@ void rb_search_finish(struct rb_search *search)
     free(search->has_result);
     free(search->n_explained);
     free(search->static_best);
-    rb_on_time_destroy(search->on_time);
-    rb_floors_destroy(search->floors);
+    forget_deadline(search);
+    rb_plan_space_destroy(search->space);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);
     if (search->owns_times)

@@ -30,6 +30,8 @@ struct rb_search {
     struct rb_on_time *on_time;       // by_laws with a deadline
     struct rb_floors *floors;         // made when first asked for (planner/candidate_floor.h), at
     double theta[4];                  // [RB_N_TILTS]
+    struct rb_plan_space *space;           // what depends on neither deadline nor budget (planner/plan_space.h)
+    bool asked_again;                 // rb_search_ask_again will be called: then it is kept
     const struct rb_planner *asked;   // for its infeasible request the nearest constraints are worth the time they take
     struct rb_plan_result *results;   // [number of planners], in the order of rb_planners
     bool *has_result;
@@ -46,6 +48,9 @@ struct rb_search {
 bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
                     struct rb_err *err);
 void rb_search_finish(struct rb_search *search);
+// Another question to the same search: `req` differs from the last one in its constraints, hints and clock only. Results are
+// forgotten; scores, runs and the space stay.
+bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err);
 
 // Result of one planner, found once a request.
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
@@ -115,7 +120,7 @@ struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
 // An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
                          struct rb_plan_result *out, struct rb_err *err);
-// What one candidate would need, from all replicates.
+// What one candidate would need, from simulated runs of it.
 bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                      struct rb_err *err);
 // Result of a planner whose best is a feasible candidate; cut if the time is up, unless the planner knows better.
