@@ -132,8 +132,18 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
                       rb_buf_str(&known));
 }
 
+static const char *const of_traces[] = {
+    "apps",       "rules",        "gpus-per-node",      "round",           "restart",
+    "fairness-p", "interference", "allow-interference", "usd-per-gpu-hour"};
+
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
+    for (int g = 0; g < args->n_given; g++) {
+        for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
+            if (strcmp(args->given[g].option->name, of_traces[i]) == 0)
+                return rb_err_set(err, RB_ERR_INVALID, "--%s: expected --trace FILE beside it", of_traces[i]);
+        }
+    }
     return check_names(args, err) &&
            (args->n_args == 1 ||
             rb_err_set(err, RB_ERR_INVALID, "expected a job file: rbsim job.yaml (see rbsim --help)"));

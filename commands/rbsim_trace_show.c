@@ -168,9 +168,9 @@ void rb_sim_trace_write_table(const struct rb_sim_trace *t, struct rb_buf *out)
     rb_trace_fairness(&t->run, fairness);
     const struct rb_trace_summary s = rb_trace_summarise(&t->run, fairness);
     RB_AUTO(rb_text_table_finish) struct rb_text_table table;
-    rb_buf_printf(out, "%d jobs on %d nodes of %d GPUs under %s, rules %s, %lld rounds\n\n", t->trace.n,
-                  t->options.n_nodes, t->options.gpus_per_node, t->options.policy->name, rules_name(t),
-                  (long long)t->run.n_rounds);
+    rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n", t->trace.n,
+                  t->options.n_nodes * t->options.gpus_per_node, t->options.gpus_per_node, t->options.policy->name,
+                  rules_name(t), (long long)t->run.n_rounds);
     rb_text_table_init(&table, columns, 2);
     fill_table(&s, &table);
     rb_text_table_write(&table, &style, out);

@@ -36,6 +36,10 @@ static bool load_training(const struct rb_app_loading *l, const struct rb_app *a
                                     columns[c][e - 1]);
         }
     }
+    for (int e = 0; e < app->n_epochs; e++) {
+        if (!(columns[3][e] + columns[4][e] > 0))
+            return rb_csv_error(&csv, e, at[3], l->err, "expected grad_sqr and grad_var not both 0");
+    }
     t->progress = columns[0];
     t->iteration = columns[1];
     t->grad_sqr = columns[3];
