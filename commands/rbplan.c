@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/policy.h"
 #include "planner/planner.h"
 
 #include <errno.h>
@@ -215,25 +216,26 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
 }
 
-// `confidence: mean` is no probability that another planner could work with, and `policy: static` carries out nothing but a
-// static plan.
+// `confidence: mean` is no probability that another planner could work with, and a policy that keeps its cluster carries out
+// nothing but a static plan.
 static bool check_planner(const struct rb_args *args, const struct rb_job *job, struct rb_err *err)
 {
     const char *own = rb_planner_default(job);
-    const bool is_static = strcmp(job->policy, "static") == 0, pareto = is_given(args, "pareto");
+    const struct rb_policy *policy = rb_policy_find(job->policy);
+    const bool is_static = policy && policy->keeps_cluster, pareto = is_given(args, "pareto");
     const bool other = strcmp(rb_args_string(args, "planner", own), own) != 0;
     if (job->on_average && is_static)
-        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: static another: "
-                                               "give a probability, or leave policy out");
+        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: %s another: "
+                                               "give a probability, or leave policy out", job->policy);
     if (job->on_average && (other || pareto || is_given(args, "what-if")))
         return rb_err_set(err, RB_ERR_INVALID,
                           "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
                           "and --what-if, or give a probability: --confidence 0.95");
     if (is_static && (other || pareto))
         return rb_err_set(err, RB_ERR_INVALID,
-                          "policy: static keeps the nodes of the first stage throughout, so only static plans are what "
+                          "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "
                           "it will carry out: leave out --%s, or add --set policy=elastic",
-                          pareto ? "pareto" : "planner");
+                          job->policy, pareto ? "pareto" : "planner");
     return true;
 }
 

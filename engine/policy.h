@@ -45,6 +45,7 @@ struct rb_policy {
     const char *name;
     bool anytime;                       // its deadline is when the best trial so far wins, not a failure
     bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
+    bool keeps_cluster;                 // owns the first stage's nodes throughout: only static plans are what it carries out
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);

@@ -87,6 +87,8 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
         .deadline_unix_us = c->meta.deadline_us < 0 ? -1 : c->meta.started_unix_us + c->meta.deadline_us,
         .batch = rb_engine_trial(c->engine, t->row.trial)->with,
         .gpus = rb_engine_trial(c->engine, t->row.trial)->gpus,
+        .sharers =
+            job->trial.n_shares > 1 || job->trial.shares[0] > 1 ? rb_engine_trial(c->engine, t->row.trial)->sharers : 0,
         .secret = c->config.secret,
         .secret_ctx = c->config.secret_ctx,
     };

@@ -122,11 +122,21 @@ static void put_batch(struct env *env, const struct rb_trial_order *o)
     put(env, "RB_LR_FACTOR", rb_arena_printf(env->arena, "%.17g", o->batch.lr_factor));
 }
 
+// Each gets an equal part of the GPU's multiprocessors, where NVIDIA's MPS runs on the node; elsewhere they take turns.
+static void put_share(struct env *env, const struct rb_trial_order *o)
+{
+    if (o->sharers == 0)
+        return;
+    put(env, "RB_GPU_SHARE", rb_arena_printf(env->arena, "%.6g", 1.0 / o->sharers));
+    if (o->sharers > 1)
+        put_int(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 100 / o->sharers);
+}
+
 void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out,
                   int *out_n)
 {
     const struct rb_job *job = o->job;
-    const int most = job->n_envs + job->secrets.n + job->space.n_params + 28;
+    const int most = job->n_envs + job->secrets.n + job->space.n_params + 30;
     struct env env = {.arena = arena,
                       .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
     for (int i = 0; i < job->n_envs; i++)
@@ -144,6 +154,7 @@ void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct
     put_int(&env, "RB_MAX_RESOURCE", job->scheduler.max_resource);
     put_nodes(&env, o);
     put_batch(&env, o);
+    put_share(&env, o);
     put(&env, "RB_DEADLINE",
         o->deadline_unix_us < 0 ? "" : rb_arena_printf(arena, "%" PRId64, o->deadline_unix_us / 1000000));
     *out = env.items;

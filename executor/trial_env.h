@@ -19,6 +19,7 @@ struct rb_trial_order {
                                  // joins them by commas
     int n_nodes;
     int gpus;                    // over all nodes
+    int sharers;                 // trials that may sit on its GPU, itself included; 0: its GPUs are not shared, and not told
     struct rb_trial_batch batch; // per_gpu 0: not tuned; its variables are then left out
     int64_t deadline_unix_us; // -1: none; RB_DEADLINE is then empty
     const char *(*secret)(void *ctx,

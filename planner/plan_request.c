@@ -197,6 +197,17 @@ static void warn_left_out(struct assembly *a)
                                 a->search->n_left_out));
 }
 
+// They end sooner than with one size for all trials of a rung, but by how much only the engine's own runs say.
+static void warn_packed(struct assembly *a)
+{
+    const char *policy = a->search->req->job->policy;
+    if (!a->search->asynchronous && (strcmp(policy, "fluid") == 0 || strcmp(policy, "packing") == 0))
+        warn(a, rb_arena_printf(a->arena,
+                                "the estimate is of policy static on these nodes: %s gives every trial its own width; "
+                                "`rbsim --plan` simulates it",
+                                policy));
+}
+
 // What an asynchronous job does depends on its results, which nobody knows yet.
 static void warn_tuned_batch(struct assembly *a)
 {
@@ -357,6 +368,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
+    warn_packed(&a);
     if (!warn_asynchronous(&a, result, err))
         return false;
     plan.offers = a.offers;

@@ -1,5 +1,7 @@
 #include "planner/search.h"
 
+#include "engine/policy.h"
+
 #include <string.h>
 
 const struct rb_planner *const rb_planners[] = {
@@ -19,7 +21,8 @@ const char *rb_planner_default(const struct rb_job *job)
 {
     if (job->on_average)
         return rb_planner_mean.name;
-    return strcmp(job->policy, "static") == 0 ? rb_planner_static.name : rb_planner_optimal.name;
+    const struct rb_policy *policy = rb_policy_find(job->policy);
+    return policy && policy->keeps_cluster ? rb_planner_static.name : rb_planner_optimal.name;
 }
 
 static int compare_int64(int64_t a, int64_t b)

@@ -121,6 +121,7 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
 
 const struct rb_policy rb_policy_fluid = {
     .name = "fluid",
+    .keeps_cluster = true,
     .size = size,
     .sharers = sharers,
     .cluster = cluster,

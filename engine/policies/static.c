@@ -50,4 +50,4 @@ static void cluster(const struct rb_plan *plan, int phase, struct rb_allocation 
     rb_own_first_cluster(plan, "the cluster stays as large as in the first stage", out);
 }
 
-const struct rb_policy rb_policy_static = {.name = "static", .size = size, .cluster = cluster};
+const struct rb_policy rb_policy_static = {.name = "static", .keeps_cluster = true, .size = size, .cluster = cluster};

@@ -130,6 +130,33 @@ static void a_tuned_batch_is_told(void **state)
     rb_arena_finish(&f.arena);
 }
 
+static void a_share_of_a_gpu_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        int sharers;
+        const char *share, *percentage; // NULL: not set
+    } cases[] = {{0, NULL, NULL}, {1, "1", NULL}, {2, "0.5", "50"}, {3, "0.333333", "33"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static const char *const ips[] = {"10.0.0.1"};
+        struct fixture f;
+        make(&f, 0, 1, -1);
+        const struct rb_trial_order order = {.job = &f.job,
+                                             .run_id = "env-1",
+                                             .resource_end = 1,
+                                             .node_ips = ips,
+                                             .n_nodes = 1,
+                                             .gpus = 1,
+                                             .sharers = cases[i].sharers,
+                                             .deadline_unix_us = -1};
+        rb_trial_env(&order, &f.arena, &f.env, &f.n);
+        const char *share = get(&f, "RB_GPU_SHARE"), *percentage = get(&f, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+        assert_string_equal(share ? share : "", cases[i].share ? cases[i].share : "");
+        assert_string_equal(percentage ? percentage : "", cases[i].percentage ? cases[i].percentage : "");
+        rb_arena_finish(&f.arena);
+    }
+}
+
 static void no_deadline_is_empty(void **state)
 {
     (void)state;
@@ -163,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_everything),
         cmocka_unit_test(a_tuned_batch_is_told),
+        cmocka_unit_test(a_share_of_a_gpu_is_told),
         cmocka_unit_test(no_deadline_is_empty),
         cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };
