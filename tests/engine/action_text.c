@@ -14,6 +14,8 @@ static void one(const struct rb_action *a, const struct rb_plan *plan, struct rb
         rb_buf_printf(out, "start %d.%d on", a->trial, a->attempt);
         for (int i = 0; i < a->n_slots; i++)
             rb_buf_printf(out, " %d:%llx", a->slots[i].node, (unsigned long long)a->slots[i].gpus);
+        if (a->sharers > 1)
+            rb_buf_printf(out, "/%d", a->sharers);
         break;
     case RB_ACTION_KILL_TRIAL:
         rb_buf_printf(out, "kill %d.%d", a->trial, a->attempt);

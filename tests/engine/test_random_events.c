@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define N_RUNS   400
+#define N_PACKED 60 // each decision is a packing
 #define N_EVENTS 600
 
 struct seen {
@@ -93,6 +94,24 @@ static struct rb_event any_event(struct rb_stream *s, const struct rb_engine *e,
 
 // ---- what must hold
 
+// A GPU belongs to one trial, or to as many as share it, all alike.
+static void check_shares(const struct rb_engine *e, int node, int gpu)
+{
+    int n, n_here = 0, sharers = 0;
+    const int *running = rb_engine_running(e, &n);
+    for (int i = 0; i < n; i++) {
+        const struct rb_trial *t = rb_engine_trial(e, running[i]);
+        for (int k = 0; k < t->n_slots; k++) {
+            if (t->slots[k].node != node || !(t->slots[k].gpus >> gpu & 1))
+                continue;
+            assert_true(n_here == 0 || sharers == t->sharers);
+            sharers = t->sharers;
+            n_here++;
+        }
+    }
+    assert_in_range(n_here, 1, sharers);
+}
+
 static void check_trials(const struct rb_engine *e)
 {
     uint64_t used[RB_LIMIT_NODES / 16] = {0};
@@ -102,7 +121,10 @@ static void check_trials(const struct rb_engine *e)
         assert_true((t->state == RB_TRIAL_RUNNING) == (t->n_slots > 0));
         for (int k = 0; k < t->n_slots; k++) {
             assert_int_equal(rb_engine_node(e, t->slots[k].node)->state, RB_OWNED_READY);
-            assert_true(t->slots[k].gpus != 0 && (used[t->slots[k].node] & t->slots[k].gpus) == 0);
+            assert_true(t->slots[k].gpus != 0);
+            assert_true(t->sharers > 1 || (used[t->slots[k].node] & t->slots[k].gpus) == 0);
+            if (t->sharers > 1)
+                check_shares(e, t->slots[k].node, __builtin_ctzll(t->slots[k].gpus));
             used[t->slots[k].node] |= t->slots[k].gpus;
         }
     }
@@ -239,7 +261,21 @@ static void watch(struct random_plan *p, uint64_t seed)
                                                        .atom_gpus = 1};
 }
 
-static void check_seed(uint64_t seed, const char *tuner, bool watched, struct seen *seen)
+// One GPU is always among the sizes, and sharing was measured.
+static void pack(struct random_plan *p, uint64_t seed)
+{
+    static const int shares[] = {1, 2, 3};
+    static const struct rb_sharing_cost costs[] = {{2, 1.3}, {3, 1.8}};
+    p->plan.policy = seed % 2 ? "fluid" : "packing";
+    p->training.sharing = costs;
+    p->training.n_sharing = 2;
+    p->job.trial.shares = shares;
+    p->job.trial.n_shares = 1 + (int)(seed % 3);
+}
+
+enum watching { NOBODY, HYPERSCHED, PACKING };
+
+static void check_seed(uint64_t seed, const char *tuner, enum watching watching, struct seen *seen)
 {
     static struct random_plan p; // large; remade every time
     static struct rb_event events[N_EVENTS];
@@ -248,8 +284,10 @@ static void check_seed(uint64_t seed, const char *tuner, bool watched, struct se
     p.job.has_target = seed % 4 == 0;
     p.job.target = p.job.goal == RB_GOAL_MAXIMIZE ? 0.99 : 0.01;
     p.plan.policy = seed % 3 == 0 ? "static" : "elastic";
-    if (watched)
+    if (watching == HYPERSCHED)
         watch(&p, seed);
+    else if (watching == PACKING)
+        pack(&p, seed);
     run_once(&p, seed, events, &first, seen);
     replay(&p, events, &second);
     if (strcmp(rb_buf_str(&first), rb_buf_str(&second)) != 0)
@@ -258,46 +296,65 @@ static void check_seed(uint64_t seed, const char *tuner, bool watched, struct se
     rb_buf_finish(&second);
 }
 
-static void check_tuner(const char *tuner, bool watched)
+static void check_tuner(const char *tuner, enum watching watching)
 {
     struct seen seen = {0};
     const char *one = getenv("RB_TEST_SEED");
     if (one) {
-        check_seed(strtoull(one, NULL, 10), tuner, watched, &seen);
+        check_seed(strtoull(one, NULL, 10), tuner, watching, &seen);
         return;
     }
-    for (uint64_t seed = 1; seed <= N_RUNS; seed++)
-        check_seed(seed, tuner, watched, &seen);
+    const int n = watching == PACKING ? N_PACKED : N_RUNS;
+    for (uint64_t seed = 1; seed <= (uint64_t)n; seed++)
+        check_seed(seed, tuner, watching, &seen);
     print_message("%d runs of %d events: %d completed, %d stopped, %d resumed, %d at the target, %d nodes lost, "
                   "%d starts, %d of them again\n",
-                  N_RUNS, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
+                  n, N_EVENTS, seen.complete, seen.stopped, seen.resumed, seen.target, seen.lost, seen.starts,
                   seen.requeued);
-    assert_true(seen.complete > 20 && seen.stopped > 100 && seen.resumed > 100 && seen.target > 5);
-    assert_true(seen.lost > 1000 && seen.requeued > 1000);
+    assert_true(20 * seen.complete > n && 4 * seen.stopped > n && 4 * seen.resumed > n && 80 * seen.target > n);
+    assert_true(seen.lost > 2 * n && seen.requeued > 2 * n);
 }
 
 static void any_events_are_survived(void **state)
 {
     (void)state;
-    check_tuner(NULL, false);
+    check_tuner(NULL, NOBODY);
 }
 
 static void any_events_are_survived_by_hyperband(void **state)
 {
     (void)state;
-    check_tuner("hyperband", false);
+    check_tuner("hyperband", NOBODY);
 }
 
 static void any_events_are_survived_by_asha(void **state)
 {
     (void)state;
-    check_tuner("asha", false);
+    check_tuner("asha", NOBODY);
 }
 
 static void any_events_are_survived_by_hypersched(void **state)
 {
     (void)state;
-    check_tuner("asha", true);
+    check_tuner("asha", HYPERSCHED);
+}
+
+static void any_events_are_survived_by_packed_groups(void **state)
+{
+    (void)state;
+    check_tuner(NULL, PACKING);
+}
+
+static void any_events_are_survived_by_packed_hyperband(void **state)
+{
+    (void)state;
+    check_tuner("hyperband", PACKING);
+}
+
+static void any_events_are_survived_by_packed_asha(void **state)
+{
+    (void)state;
+    check_tuner("asha", PACKING);
 }
 
 int main(void)
@@ -307,6 +364,9 @@ int main(void)
         cmocka_unit_test(any_events_are_survived_by_hyperband),
         cmocka_unit_test(any_events_are_survived_by_asha),
         cmocka_unit_test(any_events_are_survived_by_hypersched),
+        cmocka_unit_test(any_events_are_survived_by_packed_groups),
+        cmocka_unit_test(any_events_are_survived_by_packed_hyperband),
+        cmocka_unit_test(any_events_are_survived_by_packed_asha),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
