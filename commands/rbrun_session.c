@@ -37,10 +37,11 @@ enum {
     REDRAW_US = 500000,
 };
 
-struct session {
+struct rb_session {
     struct rb_run_files *files;
     struct rb_journal *journal;
     const struct rb_session_options *options;
+    struct rb_session_host host; // uv NULL: it is alone, and loop and signals are its own
     struct rb_loop_uv *uv;
     const struct rb_loop *loop;
     struct rb_http *http;
@@ -93,7 +94,7 @@ bool rb_session_is_harmless(const char *infra)
     return rb_provider_find(infra, &ops, region, NULL) && ops->is_harmless(region);
 }
 
-static bool open_provider(struct session *s, int i, struct rb_err *err)
+static bool open_provider(struct rb_session *s, int i, struct rb_err *err)
 {
     const char *accelerator;
     const struct rb_provider_ops *ops;
@@ -116,8 +117,22 @@ static bool open_provider(struct session *s, int i, struct rb_err *err)
     return true;
 }
 
-static bool open_providers(struct session *s, struct rb_err *err)
+static void open_lender(struct rb_session *s)
 {
+    snprintf(s->infras[0], sizeof s->infras[0], "%s", s->files->plan.offers[0].infra);
+    s->infra_names[0] = s->infras[0];
+    s->providers[0] = s->host.lender;
+    s->n_infras = s->n_providers = 1;
+    s->local = s->host.on_this_machine;
+    s->near = true; // asking this process costs nothing
+}
+
+static bool open_providers(struct rb_session *s, struct rb_err *err)
+{
+    if (s->host.lender.ops) {
+        open_lender(s);
+        return true;
+    }
     s->n_infras = rb_session_infras(&s->files->plan, s->infras, MAX_INFRAS);
     int n_slurm = 0;
     for (int i = 0; i < s->n_infras; i++) {
@@ -140,7 +155,7 @@ static bool open_providers(struct session *s, struct rb_err *err)
 static bool make_launcher(void *ctx, const struct rb_launcher_events *events, struct rb_launcher **out,
                           struct rb_err *err)
 {
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     const struct rb_launcher_config config = {
         .loop = s->loop,
         .job = s->files->plan.job,
@@ -149,14 +164,21 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .workdir = s->files->workdir,
         .events = *events,
     };
-    return s->local   ? rb_launcher_local_create(&config, out, err)
-           : s->slurm ? rb_launcher_slurm_create(&config, out, err)
-                      : rb_launcher_ssh_create(&config, out, err);
+    struct rb_launcher *launcher;
+    const bool ok = s->local   ? rb_launcher_local_create(&config, &launcher, err)
+                    : s->slurm ? rb_launcher_slurm_create(&config, &launcher, err)
+                               : rb_launcher_ssh_create(&config, &launcher, err);
+    if (!ok)
+        return false;
+    if (s->host.reach)
+        return s->host.reach(s->host.ctx, launcher, out, err);
+    *out = launcher;
+    return true;
 }
 
 static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
 {
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     struct rb_host_key key;
     if (!rb_bootstrap_host_key(&key, err))
         return false;
@@ -169,7 +191,7 @@ static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], stru
 static bool slurm_birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
 {
     (void)err;
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     host_key[0] = '\0'; // who may write into the mailbox is the filesystem's to say
     rb_slurm_mailbox_script(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id,
                             RB_SESSION_HARD_LIMIT_MIN * 60, out);
@@ -184,7 +206,7 @@ static const char *secret(void *ctx, const char *name)
 
 // --- what is seen while it goes on
 
-static void wipe_line(struct session *s)
+static void wipe_line(struct rb_session *s)
 {
     if (s->drawn)
         fputs("\r\033[K", stderr);
@@ -193,7 +215,7 @@ static void wipe_line(struct session *s)
 
 static void redraw(void *arg)
 {
-    struct session *s = arg;
+    struct rb_session *s = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
     struct rb_progress p = {.deadline_us = s->deadline_us};
     int64_t reserved;
@@ -208,7 +230,7 @@ static void redraw(void *arg)
     s->drawn = true;
 }
 
-static void write_event(struct session *s, const struct rb_event *event)
+static void write_event(struct rb_session *s, const struct rb_event *event)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
     struct rb_json json;
@@ -225,28 +247,31 @@ static void write_event(struct session *s, const struct rb_event *event)
 
 static void observe(void *ctx, const struct rb_event *event, const struct rb_actions *actions)
 {
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     write_event(s, event);
+    if (s->host.observe)
+        s->host.observe(s->host.ctx, event);
     if (s->terminal || s->options->json)
         return;
+    const char *label = s->host.label ? s->host.label : "";
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
     rb_progress_event_write(event, &s->files->plan, &line);
-    rb_info("%9.3f s  %s", (double)event->time_us / 1e6, rb_buf_str(&line));
+    rb_info("%9.3f s  %s%s", (double)event->time_us / 1e6, label, rb_buf_str(&line));
     for (int i = 0; i < actions->n; i++) {
         rb_buf_clear(&line);
         rb_progress_action_write(&actions->items[i], &s->files->plan, &line);
         if (line.len && actions->items[i].kind != RB_ACTION_START_TRIAL)
-            rb_info("%14s%s", "", rb_buf_str(&line));
+            rb_info("%14s%s%s", "", label, rb_buf_str(&line));
     }
 }
 
 static void talk(void *ctx, const char *kind, const char *text)
 {
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     if (strcmp(kind, "paced") == 0)
         return; // the report says so
     wipe_line(s);
-    rb_warn("%s", text);
+    rb_warn("%s%s", s->host.label ? s->host.label : "", text);
 }
 
 // --- signals and the end
@@ -260,7 +285,7 @@ static void print_open_launch(void *ctx, const struct rb_launch_row *row)
 
 static void interrupt(void *arg)
 {
-    struct session *s = arg;
+    struct rb_session *s = arg;
     wipe_line(s);
     if (!s->interrupted) {
         s->interrupted = true;
@@ -277,18 +302,21 @@ static void interrupt(void *arg)
 
 static void finished(void *ctx, enum rb_job_outcome outcome, enum rb_stop_reason reason, const struct rb_err *err)
 {
-    struct session *s = ctx;
+    struct rb_session *s = ctx;
     s->finished = true;
     s->outcome = outcome;
     s->reason = reason;
     if (err)
         s->failure = *err;
-    rb_loop_uv_stop(s->uv);
+    if (s->host.finished)
+        s->host.finished(s->host.ctx);
+    else
+        rb_loop_uv_stop(s->uv);
 }
 
 // --- one controller
 
-static bool open_events(struct session *s, struct rb_err *err)
+static bool open_events(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/events.jsonl", s->files->dir);
@@ -296,7 +324,7 @@ static bool open_events(struct session *s, struct rb_err *err)
     return s->events_fd >= 0 || rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
 }
 
-static bool open_forecaster(struct session *s, struct rb_err *err)
+static bool open_forecaster(struct rb_session *s, struct rb_err *err)
 {
     const struct rb_plan *plan = &s->files->plan;
     const struct rb_policy *policy = rb_policy_find(plan->policy);
@@ -309,7 +337,7 @@ static bool open_forecaster(struct session *s, struct rb_err *err)
     return true;
 }
 
-static struct rb_controller_config controller_config(struct session *s)
+static struct rb_controller_config controller_config(struct rb_session *s)
 {
     const struct rb_resources *resources = &s->files->plan.job->resources;
     const char *user = getenv("RB_SSH_USER"), *port = getenv("RB_SSH_PORT");
@@ -324,17 +352,17 @@ static struct rb_controller_config controller_config(struct session *s)
         .n_providers = s->n_providers,
         .launcher = make_launcher,
         .launcher_ctx = s,
-        .birth = s->local   ? NULL
-                 : s->slurm ? slurm_birth
-                            : birth,
+        .birth = s->local || s->host.lender.ops ? NULL
+                 : s->slurm                     ? slurm_birth
+                                                : birth,
         .birth_ctx = s,
         .secret = secret,
         .ssh_user = user && user[0] ? user : resources->ssh_user,
         .ssh_port = port && port[0] ? atoi(port) : resources->ssh_port,
         .poll_us = s->near ? NEAR_POLL_US : FAR_POLL_US,
-        .boot_timeout_us = (s->slurm  ? QUEUE_BOOT_S
-                            : s->near ? NEAR_BOOT_S
-                                      : FAR_BOOT_S) *
+        .boot_timeout_us = (s->slurm || s->host.lender.ops ? QUEUE_BOOT_S
+                            : s->near                      ? NEAR_BOOT_S
+                                                           : FAR_BOOT_S) *
                            RB_US_PER_S,
         .capacity_retries = s->near ? NEAR_CAPACITY_RETRIES : FAR_CAPACITY_RETRIES,
         .go_on = s->options->go_on,
@@ -347,11 +375,11 @@ static struct rb_controller_config controller_config(struct session *s)
     };
 }
 
-static bool start(struct session *s, struct rb_err *err)
+static bool start(struct rb_session *s, struct rb_err *err)
 {
-    s->uv = rb_loop_uv_create();
+    s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
-    s->terminal = isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
+    s->terminal = !s->host.uv && isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
     if (!open_providers(s, err) || !open_events(s, err) ||
         (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
@@ -359,9 +387,11 @@ static bool start(struct session *s, struct rb_err *err)
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
-    rb_loop_uv_on_signal(s->uv, SIGINT, interrupt, s);
-    rb_loop_uv_on_signal(s->uv, SIGTERM, interrupt, s);
-    rb_loop_uv_on_signal(s->uv, SIGHUP, interrupt, s);
+    if (!s->host.uv) {
+        rb_loop_uv_on_signal(s->uv, SIGINT, interrupt, s);
+        rb_loop_uv_on_signal(s->uv, SIGTERM, interrupt, s);
+        rb_loop_uv_on_signal(s->uv, SIGHUP, interrupt, s);
+    }
     rb_controller_start(s->controller);
     if (s->options->end_it)
         rb_controller_stop(s->controller, RB_STOP_USER);
@@ -370,7 +400,7 @@ static bool start(struct session *s, struct rb_err *err)
     return true;
 }
 
-static void finish(struct session *s)
+static void finish(struct rb_session *s)
 {
     wipe_line(s);
     for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped, nobody is told any more
@@ -379,7 +409,7 @@ static void finish(struct session *s)
     rb_controller_destroy(s->controller);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
-    if (s->uv)
+    if (s->uv && !s->host.uv)
         rb_loop_uv_destroy(s->uv);
     rb_ssh_leave_control_dir(s->files->dir);
     if (s->events_fd >= 0)
@@ -387,7 +417,7 @@ static void finish(struct session *s)
 }
 
 // Printed even if there is no room to keep it: the journal can tell it again.
-static bool save_report(struct session *s, struct rb_err *err)
+static bool save_report(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
     struct rb_err why;
@@ -403,7 +433,7 @@ static bool save_report(struct session *s, struct rb_err *err)
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
-static int exit_code(const struct session *s)
+static int exit_code(const struct rb_session *s)
 {
     if (s->outcome != RB_JOB_STOPPED)
         return 0;
@@ -425,7 +455,7 @@ static int exit_code(const struct session *s)
 }
 
 // The run's instances are seen to be gone; what held them together goes after them.
-static void end_groups(struct session *s)
+static void end_groups(struct rb_session *s)
 {
     if (rb_placement_groups_wanted(&s->files->plan))
         rb_run_groups_delete(&(struct rb_run_groups){.uv = s->uv,
@@ -435,7 +465,7 @@ static void end_groups(struct session *s)
                                                      .run_id = s->files->run_id});
 }
 
-static bool read_deadline(struct session *s, struct rb_err *err)
+static bool read_deadline(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_journal_meta meta;
@@ -446,11 +476,9 @@ static bool read_deadline(struct session *s, struct rb_err *err)
     return true;
 }
 
-static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
+// What is said when the loop has ended.
+static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
-    if (!read_deadline(s, err) || !start(s, err))
-        return false;
-    rb_loop_uv_run(s->uv);
     wipe_line(s);
     if (s->left || !s->finished) {
         *out_code = 1; // 130 would say that everything was cleaned up
@@ -467,15 +495,45 @@ static bool carry_out(struct session *s, int *out_code, struct rb_err *err)
     return true;
 }
 
-bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,
-                          const struct rb_session_options *options, int *out_code, struct rb_err *err)
+struct rb_controller *rb_session_controller(struct rb_session *s)
 {
-    struct session s = {.files = files, .journal = journal, .options = options, .events_fd = -1};
+    return s->controller;
+}
+
+bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, const struct rb_session_options *options,
+                      const struct rb_session_host *host, struct rb_session **out, struct rb_err *err)
+{
+    struct rb_session *s = rb_xcalloc(1, sizeof *s);
+    *s = (struct rb_session){.files = files, .journal = journal, .options = options, .events_fd = -1};
+    if (host)
+        s->host = *host;
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
     if (dies && atoll(dies) > 0)
         rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
-    const bool ok = carry_out(&s, out_code, err);
-    rb_trace("journal", "%lld journal writes", (long long)rb_journal_n_writes(journal));
-    finish(&s);
+    if (!read_deadline(s, err) || !start(s, err)) {
+        finish(s);
+        free(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err)
+{
+    const bool ok = conclude(s, out_code, err);
+    rb_trace("journal", "%lld journal writes", (long long)rb_journal_n_writes(s->journal));
+    finish(s);
+    free(s);
     return ok;
+}
+
+bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,
+                          const struct rb_session_options *options, int *out_code, struct rb_err *err)
+{
+    struct rb_session *s;
+    if (!rb_session_begin(files, journal, options, NULL, &s, err))
+        return false;
+    rb_loop_uv_run(s->uv);
+    return rb_session_close(s, out_code, err);
 }

@@ -1,4 +1,5 @@
-// One controller at work: clouds, launcher, loop, signals, progress, and what is printed when it ends.
+// One controller at work: clouds, launcher, loop, signals, progress, and what is printed when it ends. Several sessions may
+// share one loop: those of the jobs of a pool, beside the one that owns its nodes.
 #ifndef RB_COMMANDS_RBRUN_SESSION_H
 #define RB_COMMANDS_RBRUN_SESSION_H
 
@@ -12,6 +13,28 @@ struct rb_session_options {
     bool end_it; // the run is stopped as soon as the controller has come back
     bool json;
 };
+
+// What a session on a shared loop is given by whoever runs them all: signals, progress and the end are theirs.
+struct rb_session_host {
+    struct rb_loop_uv *uv;
+    const char *label;          // before each line; NULL: none
+    // Nodes that are lent, not bought: the only provider, taken over, and what makes a launcher reach them. ops NULL: the
+    // clouds that the plan names.
+    struct rb_provider lender;
+    bool on_this_machine;       // the lent nodes are; else ssh reaches them
+    bool (*reach)(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher **out, struct rb_err *err);
+    void (*observe)(void *ctx, const struct rb_event *event); // after every turn
+    void (*finished)(void *ctx);                              // the run is over; close the session later, from outside
+    void *ctx;
+};
+
+// Its parts: begun, then its loop is run until it has finished, then closed. files, journal and options outlive it. Close
+// saves and prints the report where the session has finished, and sets *out_code as below.
+struct rb_session;
+bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, const struct rb_session_options *options,
+                      const struct rb_session_host *host, struct rb_session **out, struct rb_err *err);
+bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
+struct rb_controller *rb_session_controller(struct rb_session *s);
 
 // Takes the open journal. *out_code: 0, 4 or 130; other ends are errors.
 bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,

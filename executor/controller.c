@@ -323,6 +323,12 @@ void rb_controller_turn(struct rb_controller *c, struct rb_event event)
     rb_controller_turns(c, &event, 1);
 }
 
+void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus)
+{
+    if (rb_controller_running(c))
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_LENT, .node = node, .gpus = gpus});
+}
+
 // Spending.
 
 struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)

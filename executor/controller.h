@@ -59,6 +59,9 @@ void rb_controller_start(struct rb_controller *c);
 void rb_controller_stop(struct rb_controller *c,
                         enum rb_stop_reason reason); // graceful: kill, terminate, confirm
 
+// Of a node shared with other runs, what this one may use from now on (engine/event.h: LENT).
+void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
+
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
 int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run
 // Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.

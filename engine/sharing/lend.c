@@ -1,0 +1,44 @@
+#include "engine/sharing/lend.h"
+
+#include "engine/placement.h"
+
+static uint64_t lowest_bits(uint64_t mask, int n)
+{
+    uint64_t taken = 0;
+    for (int i = 0; i < n && mask; i++, mask &= mask - 1)
+        taken |= mask & -mask;
+    return taken;
+}
+
+static int count(uint64_t mask)
+{
+    return __builtin_popcountll(mask);
+}
+
+static uint64_t keep(const struct rb_lending *l)
+{
+    const uint64_t at_work = lowest_bits(l->usable & l->busy, l->want);
+    return at_work | lowest_bits(l->usable & ~l->busy, l->want - count(at_work));
+}
+
+bool rb_lend(int gpus, struct rb_lending *jobs, int n_jobs)
+{
+    bool changed = false;
+    for (int i = 0; i < n_jobs; i++) {
+        if (count(jobs[i].usable) > jobs[i].want) {
+            jobs[i].usable = keep(&jobs[i]);
+            changed = true;
+        }
+    }
+    for (int i = 0; i < n_jobs; i++) {
+        // What it was asked to give back and still trains on is as good as free for itself.
+        uint64_t others = 0;
+        for (int k = 0; k < n_jobs; k++)
+            others |= k == i ? 0 : jobs[k].usable | jobs[k].busy;
+        const int missing = jobs[i].want - count(jobs[i].usable);
+        const uint64_t got = missing > 0 ? lowest_bits(rb_gpu_mask(gpus) & ~jobs[i].usable & ~others, missing) : 0;
+        jobs[i].usable |= got;
+        changed = changed || got;
+    }
+    return changed;
+}
