@@ -39,20 +39,26 @@ enum {
 
 // --- what to measure ----------------------------------------------------------------------------------------------------
 
-static bool parse_gpus(const char *text, int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
+static bool parse_counts(const char *flag, const char *expected, int most, const char *text,
+                         int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
 {
     int n = 0;
     for (const char *p = text; *p;) {
         char *end;
         long v = strtol(p, &end, 10);
-        if (end == p || v < 1 || v > RB_LIMIT_GPUS_PER_NODE || (*end && *end != ',') || n == RB_GPU_COUNTS_MAX ||
+        if (end == p || v < 1 || v > most || (*end && *end != ',') || n == RB_GPU_COUNTS_MAX ||
             (n > 0 && v <= out[n - 1]))
-            return rb_err_set(err, RB_ERR_INVALID, "--gpus %s: expected ascending GPU counts such as 1,2,4", text);
+            return rb_err_set(err, RB_ERR_INVALID, "%s %s: expected ascending %s", flag, text, expected);
         out[n++] = (int)v;
         p = *end ? end + 1 : end;
     }
     *out_n = n;
-    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "--gpus: expected GPU counts such as 1,2,4");
+    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "%s: expected %s", flag, expected);
+}
+
+static bool parse_gpus(const char *text, int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
+{
+    return parse_counts("--gpus", "GPU counts such as 1,2,4", RB_LIMIT_GPUS_PER_NODE, text, out, out_n, err);
 }
 
 static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *infra, const char *type)
@@ -151,6 +157,27 @@ static bool choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err
                           m->offer->gpus);
     *out_n = n;
     return true;
+}
+
+// --share 1,2,3: each more than one, at once on one GPU, beside the same configurations with a GPU to themselves.
+static bool choose_shares(struct rb_measurement *m, struct rb_err *err)
+{
+    const char *text = rb_args_string(m->args, "share", NULL);
+    int counts[RB_GPU_COUNTS_MAX], n;
+    if (!text)
+        return true;
+    if (!parse_counts("--share", "numbers of trials such as 1,2,3", RB_LIMIT_TRIALS_PER_GPU, text, counts, &n, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (counts[i] > 1)
+            m->shares[m->n_shares++] = counts[i];
+    }
+    const int most = m->n_shares > 0 ? m->shares[m->n_shares - 1] : 1, configs = (int)rb_args_int(m->args, "configs", 3);
+    if (m->gpus[0] != 1)
+        return rb_err_set(err, RB_ERR_INVALID, "--share compares with one GPU: add 1 to --gpus");
+    return configs >= most || rb_err_set(err, RB_ERR_INVALID,
+                                         "--share %d: expected as many configurations, there are %d: add --configs %d",
+                                         most, configs, most);
 }
 
 // Real machines are bought only after a look at what it costs at most.
@@ -311,6 +338,8 @@ static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct 
         .workdir = m->workdir,
         .gpus = m->gpus,
         .n_gpus = n_gpus,
+        .shares = m->shares,
+        .n_shares = n_gpus > 0 ? m->n_shares : 0,
         .n_configs = n_gpus > 0 ? (int)rb_args_int(m->args, "configs", 3) : 0,
         .resource = n_gpus > 0 ? rb_args_int(m->args, "resource", 3) : 0,
         .exclusive = n_gpus > 0 && (!paced_cloud || rb_args_flag(m->args, "exclusive")),
@@ -382,7 +411,7 @@ static bool train_with(struct rb_measurement *m, struct rb_err *err)
         n_sets++;
     const char *path = m->args->args[0];
     if (!rb_job_load(path, sets, n_sets, &m->arena, &m->job, err) || !choose_place(m, err) || !choose_offer(m, err) ||
-        !choose_gpus(m, &n_gpus, err) || !find_workdir(m, path, err) || !open_provider(m, err))
+        !choose_gpus(m, &n_gpus, err) || !choose_shares(m, err) || !find_workdir(m, path, err) || !open_provider(m, err))
         return false;
     int n_nodes = m->local ? 1 : (int)rb_args_int(m->args, "nodes", 1);
     if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) || !begin(m, err))
@@ -491,6 +520,7 @@ int rb_profile_train(int argc, char **argv)
     static const struct rb_option options[] = {
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
         {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run, at least 2 (default: 3)", 2, 1000},
+        {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"nodes", 0, RB_OPT_INT, false, "N", "nodes to measure on at the same time (default: 1)", 1, 64},
         {"name", 0, RB_OPT_STRING, false, "P", "profile to add to (default: the job's)", 0, 0},

@@ -46,6 +46,29 @@ static bool store_nodes(struct rb_measurement *m, int n_nodes, int64_t now, stru
     return true;
 }
 
+static double mean_of(const struct rb_campaign_run *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->n_units; i++)
+        sum += r->unit_s[i];
+    return sum / r->n_units;
+}
+
+static bool store_shared(struct rb_measurement *m, const char *profile, const struct rb_campaign_run *r,
+                         const char *config_json, const char *machine, int64_t now, struct rb_err *err)
+{
+    const struct rb_shared_sample sample = {
+        .accelerator = m->offer->accelerator,
+        .trials = r->sharers,
+        .config_json = config_json,
+        .command = m->job.run,
+        .machine = machine,
+        .measured_at_us = now,
+        .unit_s = mean_of(r),
+    };
+    return rb_store_add_shared(m->store, profile, &sample, err);
+}
+
 static bool store_runs(struct rb_measurement *m, const char *profile, int64_t now, struct rb_err *err)
 {
     char commit[80], machine[400];
@@ -64,6 +87,11 @@ static bool store_runs(struct rb_measurement *m, const char *profile, int64_t no
         rb_space_sample(&m->job.space, m->job.seed, (uint32_t)r->config, values);
         rb_json_init(&j, &params, false);
         rb_space_json(&m->job.space, values, &j);
+        if (r->sharers > 1) {
+            if (!store_shared(m, profile, r, params.data, machine, now, err))
+                return false;
+            continue;
+        }
         struct rb_run_sample sample = {
             .accelerator = m->offer->accelerator,
             .infra = m->infra,
@@ -106,23 +134,19 @@ static const char *outcome_name(enum rb_pool_outcome outcome)
     return names[outcome];
 }
 
-static double mean_of(const struct rb_campaign_run *r)
-{
-    double sum = 0;
-    for (int i = 0; i < r->n_units; i++)
-        sum += r->unit_s[i];
-    return sum / r->n_units;
-}
-
 void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *out)
 {
     rb_buf_printf(out, "%4s  %4s  %12s  %8s  %10s  %10s\n", "GPUs", "runs", m->job.scheduler.unit, "speed-up",
                   "start-up", "checkpoint");
     double one = 0;
     for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
-        int gpus = rb_campaign_run(m->campaign, i)->gpus, n = 0;
+        const int gpus = rb_campaign_run(m->campaign, i)->gpus, sharers = rb_campaign_run(m->campaign, i)->sharers;
+        char width[16];
+        int n = 0;
         double unit = 0, startup = 0, checkpoint = 0;
-        for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus; i++) {
+        for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus &&
+               rb_campaign_run(m->campaign, i)->sharers == sharers;
+             i++) {
             const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
             if (!r->ok)
                 continue;
@@ -133,8 +157,9 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
         }
         if (n == 0)
             continue;
-        one = gpus == 1 ? unit / n : one;
-        rb_buf_printf(out, "%4d  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", gpus, n, unit / n,
+        one = gpus == 1 && sharers == 1 ? unit / n : one;
+        snprintf(width, sizeof width, sharers > 1 ? "1/%d" : "%d", sharers > 1 ? sharers : gpus);
+        rb_buf_printf(out, "%4s  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", width, n, unit / n,
                       one > 0 ? one * n / unit : 0.0, startup / n, checkpoint / n);
     }
 }
@@ -165,6 +190,8 @@ static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
 {
     rb_json_begin_object(j);
     rb_json_kint(j, "gpus", r->gpus);
+    if (r->sharers > 1)
+        rb_json_kint(j, "sharers", r->sharers);
     rb_json_kint(j, "config", r->config);
     rb_json_kbool(j, "ok", r->ok);
     rb_json_kstring(j, "error", r->ok ? NULL : r->error);

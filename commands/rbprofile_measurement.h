@@ -29,6 +29,7 @@ struct rb_measurement {
     char region[64];
     char run_id[128], run_dir[4096], workdir[4096], public_key[256], owner[160];
     int gpus[RB_GPU_COUNTS_MAX];
+    int shares[RB_GPU_COUNTS_MAX], n_shares; // trials at once on one GPU, each > 1
     struct rb_loop_uv *uv;
     struct rb_http *http;
     struct rb_provider provider;

@@ -47,6 +47,16 @@ static void show_throughput(const struct rb_fit_report *r, const struct rb_train
                   p->beta_r, p->alpha_n, p->beta_n, p->gamma);
 }
 
+// What all of them do together is what sharing is for.
+static void show_sharing(const struct rb_training *t, struct rb_buf *out)
+{
+    for (int i = 0; i < t->n_sharing; i++) {
+        const struct rb_sharing_cost *c = &t->sharing[i];
+        rb_buf_printf(out, "  %d trials on one %s: each takes %.3g times as long, together they do %.3g times the work\n",
+                      c->trials, t->accelerator, c->slowdown, c->trials / c->slowdown);
+    }
+}
+
 // "lognormal, mean 8.02 s, cv 0.30"; factors have no unit.
 static void put_dist(struct rb_buf *out, const struct rb_dist *d, const char *unit)
 {
@@ -150,6 +160,7 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
         } else {
             show_layouts(r, &p->training[i], out);
         }
+        show_sharing(&p->training[i], out);
     }
     rb_buf_puts(out, "noise\n");
     show_noise(r, out);

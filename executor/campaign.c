@@ -19,6 +19,7 @@ struct run {
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
     int64_t last_resource;
+    int team; // the first of the runs that share its GPU; itself where it is alone
 };
 
 struct rb_campaign {
@@ -53,6 +54,12 @@ static void talk(struct rb_campaign *c, const char *fmt, ...)
 
 static void start_waiting(struct rb_campaign *c);
 
+// Runs of a team follow each other.
+static int team_size(const struct run *r)
+{
+    return r->result.sharers;
+}
+
 static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
 {
     struct rb_arena arena;
@@ -62,10 +69,11 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .job = c->config.pool.job,
         .run_id = c->config.pool.run_id,
         .trial = r->result.config,
-        .attempt = (int)(r - c->runs) / c->config.n_configs, // a script that draws noise from its identity draws anew
+        .attempt = r->result.round, // a script that draws noise from its identity draws anew
         .resource_end = c->config.resource,
         .node_ips = &ip,
         .n_nodes = 1,
+        .sharers = c->config.n_shares > 0 ? r->result.sharers : 0,
         .deadline_unix_us = -1,
     };
     struct rb_key_value *env;
@@ -130,27 +138,60 @@ static void start_waiting(struct rb_campaign *c)
         fail_waiting(c, "no node came up");
     for (int i = 0; i < c->n_runs; i++) {
         struct rb_slot slot;
-        if (c->runs[i].state == RUN_WAITING && place(c, c->runs[i].result.gpus, &slot))
-            start_run(c, &c->runs[i], slot);
+        if (c->runs[i].state != RUN_WAITING || c->runs[i].team != i || !place(c, c->runs[i].result.gpus, &slot))
+            continue;
+        for (int k = 0; k < team_size(&c->runs[i]); k++)
+            start_run(c, &c->runs[i + k], slot);
     }
     maybe_over(c);
 }
 
+static bool team_has_ended(const struct rb_campaign *c, const struct run *r)
+{
+    for (int k = 0; k < team_size(r); k++) {
+        if (c->runs[r->team + k].state != RUN_ENDED)
+            return false;
+    }
+    return true;
+}
+
+// Has every run on the GPU begun to train, and none come to its end?
+static bool team_trains(const struct rb_campaign *c, const struct run *r)
+{
+    for (int k = 0; k < team_size(r); k++) {
+        const struct run *other = &c->runs[r->team + k];
+        if (other != r &&
+            (other->state != RUN_RUNNING || other->first_us < 0 || other->last_resource >= c->config.resource))
+            return false;
+    }
+    return true;
+}
+
+static void describe(const struct run *r, char *out, size_t size)
+{
+    if (r->result.sharers > 1)
+        snprintf(out, size, "configuration %d on 1/%d GPU", r->result.config, r->result.sharers);
+    else
+        snprintf(out, size, "configuration %d on %d GPU%s", r->result.config, r->result.gpus,
+                 r->result.gpus == 1 ? "" : "s");
+}
+
 static void end_run(struct rb_campaign *c, struct run *r, const char *error)
 {
+    char what[80];
+    describe(r, what, sizeof what);
     r->state = RUN_ENDED;
     r->result.ok = error == NULL;
-    rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
+    if (team_has_ended(c, r))
+        rb_places_give(&c->places, r->slot.node, c->config.exclusive ? rb_gpu_mask(gpus_per_node(c)) : r->slot.gpus);
     if (error) {
         snprintf(r->result.error, sizeof r->result.error, "%s", error);
-        talk(c, "configuration %d on %d GPU%s failed: %s", r->result.config, r->result.gpus,
-             r->result.gpus == 1 ? "" : "s", error);
+        talk(c, "%s failed: %s", what, error);
     } else {
         double sum = 0;
         for (int i = 0; i < r->result.n_units; i++)
             sum += r->result.unit_s[i];
-        talk(c, "configuration %d on %d GPU%s: %.3f s per %s, start-up %.2f s", r->result.config, r->result.gpus,
-             r->result.gpus == 1 ? "" : "s", sum / r->result.n_units, c->config.pool.job->scheduler.unit,
+        talk(c, "%s: %.3f s per %s, start-up %.2f s", what, sum / r->result.n_units, c->config.pool.job->scheduler.unit,
              r->result.startup_s);
     }
     start_waiting(c);
@@ -189,7 +230,7 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     int64_t now = now_us(c);
     if (r->first_us < 0)
         r->first_us = now;
-    else if (line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource)
+    else if (line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource && team_trains(c, r))
         r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
     r->last_us = now;
     r->last_resource = line.resource;
@@ -205,6 +246,8 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     if (code != 0) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         end_run(c, r, text);
+    } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
+        end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
         snprintf(text, sizeof text, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
                  (long long)r->last_resource, (long long)c->config.resource, c->config.pool.job->scheduler.unit,
@@ -278,16 +321,39 @@ static void on_gone(void *ctx, const struct rb_err *err)
 
 // --- life ---------------------------------------------------------------------------------------------------------------
 
-// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration.
+static void add_run(struct rb_campaign *c, int gpus, int sharers, int config, int round, int team)
+{
+    struct run *r = &c->runs[c->n_runs++];
+    r->team = team;
+    r->result.gpus = gpus;
+    r->result.sharers = sharers;
+    r->result.config = config;
+    r->result.round = round;
+    r->result.unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *r->result.unit_s);
+}
+
+// As many teams as show every configuration once at least.
+static int n_teams(const struct rb_campaign *c, int sharers)
+{
+    return (c->config.n_configs + sharers - 1) / sharers;
+}
+
+// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration. Then those that share one.
 static void list_runs(struct rb_campaign *c)
 {
-    c->n_runs = c->config.n_gpus * c->config.n_configs;
-    c->runs = rb_xcalloc((size_t)c->n_runs + 1, sizeof *c->runs);
-    for (int i = 0; i < c->n_runs; i++) {
-        struct rb_campaign_run *m = &c->runs[i].result;
-        m->gpus = c->config.gpus[i / c->config.n_configs];
-        m->config = i % c->config.n_configs;
-        m->unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *m->unit_s);
+    const struct rb_campaign_config *config = &c->config;
+    int n = config->n_gpus * config->n_configs, round = config->n_gpus;
+    for (int i = 0; i < config->n_shares; i++)
+        n += n_teams(c, config->shares[i]) * config->shares[i];
+    c->runs = rb_xcalloc((size_t)n + 1, sizeof *c->runs);
+    for (int i = 0; i < config->n_gpus * config->n_configs; i++)
+        add_run(c, config->gpus[i / config->n_configs], 1, i % config->n_configs, i / config->n_configs, i);
+    for (int i = 0; i < config->n_shares; i++) {
+        for (int t = 0; t < n_teams(c, config->shares[i]); t++, round++) {
+            const int team = c->n_runs;
+            for (int k = 0; k < config->shares[i]; k++)
+                add_run(c, 1, config->shares[i], (t * config->shares[i] + k) % config->n_configs, round, team);
+        }
     }
 }
 

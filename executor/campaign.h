@@ -4,6 +4,8 @@
 //   unit u (u >= 2)  time from report u-1 to report u
 //   startup          (first report - start order) - mean of that run's units: ssh, process start, imports, loading
 //   checkpoint       last report -> checkpoint on the controller: writing it, process exit, transfer
+// Of runs that share a GPU only units count during which all of them trained: from when each has reported until the first
+// has reported its last.
 // Only reports are visible, so the first unit cannot be told from the start-up: it is taken to last as long as the others.
 #ifndef RB_EXECUTOR_CAMPAIGN_H
 #define RB_EXECUTOR_CAMPAIGN_H
@@ -12,7 +14,9 @@
 #include "executor/node_pool.h"
 
 struct rb_campaign_run {
+    int sharers;               // runs on its GPU at the same time, itself included; 1: alone
     int gpus, config;          // GPUs, and which configuration (trial index in the search space)
+    int round;                 // how often the configuration had run before: RB_ATTEMPT
     int node;                  // where it ran
     bool ok;
     double startup_s, checkpoint_s; // checkpoint < 0: none was written
@@ -28,6 +32,8 @@ struct rb_campaign_config {
     const char *run_dir, *workdir;
     const int *gpus;                 // counts to measure, ascending, [n_gpus]
     int n_gpus, n_configs;
+    const int *shares;               // so many runs at once on one GPU, each > 1, at most n_configs, [n_shares]
+    int n_shares;
     int64_t resource;                // units per run, >= 2
     bool exclusive;                  // one run per node at a time
     // One line per thing that happened.

@@ -23,6 +23,8 @@ struct rb_samples {
     const char *profile;
     struct rb_run_sample *runs;             // [n_runs] by accelerator, nodes, gpus, then order of measurement
     int n_runs;
+    struct rb_shared_sample *shared;        // [n_shared] by accelerator, trials, order of measurement
+    int n_shared;
     struct rb_throughput_set *throughputs;  // [n_throughputs] by accelerator
     int n_throughputs;
     struct rb_provision_sample *provisions; // [n_provisions] by infra, instance type, market; shared by all profiles
@@ -37,6 +39,9 @@ bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_ar
 // Cells, training entries, noise, start-up and checkpoint times into the report. Errors: one GPU was not measured, ...
 bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,
                      struct rb_err *err);
+
+// `sharing` of each training entry, for every number of trials that was measured. entries [n]: with their base_s.
+void rb_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena);
 
 // Provisioning per (infra, instance type, market) into report->provisions.
 bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,

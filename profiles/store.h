@@ -38,6 +38,17 @@ struct rb_run_sample {
 };
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
 
+// One run that shared its GPU with others all the while it was measured. An older program takes no notice of it.
+struct rb_shared_sample {
+    const char *accelerator;
+    int trials;                  // on the GPU, itself included; > 1
+    const char *config_json, *command, *machine;
+    int64_t measured_at_us;      // unix
+    double unit_s;               // mean
+};
+bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct rb_shared_sample *sample,
+                         struct rb_err *err);
+
 // One throughput sample (throughput-csv).
 bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char *accelerator, double batch,
                              double units_per_epoch, const struct rb_throughput_sample *sample, struct rb_err *err);

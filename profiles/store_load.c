@@ -110,6 +110,52 @@ static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *
     return join_units(rows, out->n_runs, units, n_units, arena, out->runs, err);
 }
 
+static bool read_shared(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    const struct rb_shared_sample sample = {.accelerator = rb_store_text(row, 0, arena),
+                                            .trials = sqlite3_column_int(row, 1),
+                                            .config_json = rb_store_text(row, 2, arena),
+                                            .command = rb_store_text(row, 3, arena),
+                                            .machine = rb_store_text(row, 4, arena),
+                                            .measured_at_us = sqlite3_column_int64(row, 5),
+                                            .unit_s = sqlite3_column_double(row, 6)};
+    if (sample.trials < 2 || !(sample.unit_s > 0) || !isfinite(sample.unit_s)) {
+        return damaged(err, "shared", sqlite3_column_int64(row, 7), "two trials at least and a positive unit time");
+    }
+    *(struct rb_shared_sample *)out = sample;
+    return true;
+}
+
+static bool read_count(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    (void)arena, (void)err;
+    *(int *)out = sqlite3_column_int(row, 0);
+    return true;
+}
+
+// A store in which nothing was ever measured so has no such table.
+static bool load_shared(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
+                        struct rb_err *err)
+{
+    void *count, *rows;
+    int n;
+    if (!rb_store_select(s, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'shared'", NULL,
+                         read_count, sizeof(int), arena, &count, &n, err)) {
+        return false;
+    }
+    if (n == 0 || *(int *)count == 0) {
+        return true;
+    }
+    if (!rb_store_select(s,
+                         "SELECT accelerator, trials, config, command, machine, measured_at_us, unit_s, id FROM shared"
+                         " WHERE profile = ?1 ORDER BY accelerator, trials, id",
+                         profile, read_shared, sizeof(*out->shared), arena, &rows, &out->n_shared, err)) {
+        return false;
+    }
+    out->shared = rows;
+    return true;
+}
+
 struct throughput_row {
     const char *accelerator;
     double batch, units_per_epoch;
@@ -221,7 +267,8 @@ bool rb_store_load_samples(struct rb_store *s, const char *profile, struct rb_ar
                            struct rb_err *err)
 {
     struct rb_samples samples = {.profile = rb_arena_strdup(arena, profile)};
-    if (!load_runs(s, profile, arena, &samples, err) || !load_throughputs(s, profile, arena, &samples, err) ||
+    if (!load_runs(s, profile, arena, &samples, err) || !load_shared(s, profile, arena, &samples, err) ||
+        !load_throughputs(s, profile, arena, &samples, err) ||
         !load_clouds(s, arena, &samples, err)) {
         return false;
     }

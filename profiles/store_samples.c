@@ -60,6 +60,27 @@ bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_r
     return ok && closed;
 }
 
+// The table came after the first stores: it is made when it is needed.
+bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct rb_shared_sample *sample,
+                         struct rb_err *err)
+{
+    if (sample->trials < 2 || !(sample->unit_s > 0) || !isfinite(sample->unit_s)) {
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s", sample->trials);
+    }
+    return rb_store_run(s, err,
+                        "CREATE TABLE IF NOT EXISTS shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"
+                        " accelerator TEXT NOT NULL, trials INTEGER NOT NULL CHECK(trials >= 2), config TEXT NOT NULL,"
+                        " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"
+                        " unit_s REAL NOT NULL CHECK(unit_s > 0)) STRICT",
+                        "") &&
+           rb_store_run(s, err,
+                        "INSERT INTO shared(profile, accelerator, trials, config, command, machine, measured_at_us,"
+                        " unit_s) VALUES(?,?,?,?,?,?,?,?)",
+                        "ssisssId", profile, sample->accelerator, sample->trials, text_or(sample->config_json, "{}"),
+                        sample->command, sample->machine, sample->measured_at_us, sample->unit_s);
+}
+
 bool rb_store_add_throughput(struct rb_store *s, const char *profile, const char *accelerator, double batch,
                              double units_per_epoch, const struct rb_throughput_sample *sample, struct rb_err *err)
 {

@@ -136,6 +136,26 @@ class Measure(unittest.TestCase):
         self.assertIn("1 of 1 runs kept", p.stdout)
         self.assertEqual(self.new_instances(), [])
 
+    def test_trials_that_share_a_gpu_are_measured_together(self):
+        """Half a GPU takes twice as long; units count only while both train."""
+        with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
+            f.write("i=0\nwhile [ $i -lt $RB_RESOURCE_END ]; do i=$((i + 1));"
+                    " sleep $(awk \"BEGIN{print 0.15 / $RB_GPU_SHARE}\"); echo \"epoch=$i loss=0.5\"; done\n"
+                    "echo $CUDA_VISIBLE_DEVICES ${CUDA_MPS_ACTIVE_THREAD_PERCENTAGE:-all} >&2\n")
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "4", "--configs", "2", "--gpus", "1",
+                           "--share", "1,2", "--name", "shared", "--json", RB_LOCAL_SLOTS="1")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        runs = json.loads(p.stdout)["runs"]
+        self.assertEqual([(r["gpus"], r.get("sharers", 1), r["config"]) for r in runs],
+                         [(1, 1, 0), (1, 1, 1), (1, 2, 0), (1, 2, 1)])
+        self.assertTrue(all(r["ok"] and r["unit_s"] for r in runs), runs)
+        p = self.rbprofile("export", "shared", "--json")
+        sharing, = json.loads(p.stdout)["training"][0]["sharing"]
+        self.assertEqual(sharing["trials"], 2)
+        self.assertGreater(sharing["slowdown"], 1.5)
+        self.assertLess(sharing["slowdown"], 2.5)
+        self.assertIn("2 trials on one", self.rbprofile("show", "shared").stdout)
+
     # --- Ctrl-C
 
     def interrupt(self, awaited, *args):
@@ -266,6 +286,9 @@ class Measure(unittest.TestCase):
     def test_bad_input_changes_nothing(self):
         self.refused(2, "a two.gpus has 2", "train", self.job, "--gpus", "4")
         self.refused(2, "--gpus 2,1", "train", self.job, "--gpus", "2,1")
+        self.refused(2, "--share 2,11", "train", self.job, "--share", "2,11")
+        self.refused(2, "add 1 to --gpus", "train", self.job, "--gpus", "2", "--share", "1,2")
+        self.refused(2, "add --configs 4", "train", self.job, "--share", "1,4")
         self.refused(2, "where?", "provision", "--instance-type", "one.gpu")
         self.refused(2, "which machine?", "provision", "--infra", "mock/us-east-1")
         self.refused(2, "needs no provisioning", "provision", "--infra", "local", "--instance-type", "one.gpu")
