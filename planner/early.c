@@ -1,6 +1,7 @@
 #include "planner/early.h"
 
 #include "planner/candidate_floor.h"
+#include "planner/endless.h"
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
@@ -111,7 +112,17 @@ static bool simulate(const struct rb_search *search, const struct proposal *p, u
     const struct rb_evaluate_options opt = {.samples = n, .threads = search->req->threads, .first = first};
     rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
     rb_early_apply(&p->candidate, &p->early, stages, early);
-    return rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, out->time_us, out->cost_uusd, err);
+    struct rb_err why = {0};
+    if (!rb_has_endless_stage(search, &p->candidate) &&
+        rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, out->time_us, out->cost_uusd, &why))
+        return true;
+    if (why.code != RB_ERR_NONE && why.code != RB_ERR_INFEASIBLE) {
+        *err = why;
+        return false;
+    }
+    for (int i = 0; i < n; i++) // it does not come to an end
+        out->time_us[i] = out->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
+    return true;
 }
 
 static double p_both(const struct rb_search *search, const struct runs *r, int n)

@@ -1,6 +1,7 @@
 #include "planner/nearest.h"
 
 #include "planner/async_nearest.h"
+#include "planner/endless.h"
 #include "planner/estimator.h"
 
 #include <math.h>
@@ -109,8 +110,15 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (!rb_estimate_draws(search, candidate, &runs, err))
-        return false;
+    struct rb_err why = {0};
+    *out = rb_needs_none();
+    if (rb_has_endless_stage(search, candidate))
+        return true;
+    if (!rb_estimate_draws(search, candidate, &runs, &why)) {
+        if (why.code != RB_ERR_INFEASIBLE) // else it does not come to an end
+            *err = why;
+        return why.code == RB_ERR_INFEASIBLE;
+    }
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
                        scratch);

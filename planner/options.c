@@ -1,5 +1,7 @@
 #include "planner/options.h"
 
+#include "planner/endless.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,7 +52,8 @@ static int list_offer(struct rb_options *o, int stage, int offer, struct rb_opti
             continue;
         }
         for (int i = 0; i < sizes->n; i++) {
-            if (rb_nodes_per_trial(per_node, sizes->gpus[i]) > nodes)
+            if (rb_nodes_per_trial(per_node, sizes->gpus[i]) > nodes ||
+                rb_is_endless(o->search, stage, offer, sizes->gpus[i]))
                 continue;
             if (out)
                 out[n] = (struct rb_option_entry){.choice = {offer, sizes->gpus[i], nodes}};

@@ -1,5 +1,6 @@
 #include "planner/pareto.h"
 
+#include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/time_share.h"
 
@@ -351,7 +352,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     bool ok = rb_search_init(&sweep.search, &timed, &scenario, err);
     if (ok) {
         sweep.search.asked_again = true;
-        ok = sweep_deadlines(&sweep, arena, out, err);
+        ok = rb_endless_check(&sweep.search, err) && sweep_deadlines(&sweep, arena, out, err);
         rb_search_finish(&sweep.search);
     }
     rb_run_store_destroy(timed.runs);

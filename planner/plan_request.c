@@ -3,6 +3,7 @@
 #include "planner/async_admission.h"
 #include "planner/async_pool.h"
 #include "planner/early.h"
+#include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/time_share.h"
 
@@ -141,6 +142,13 @@ static void warn_unusable_offers(struct assembly *a)
             warn(a, rb_arena_printf(a->arena, "%s %s (%s) was not considered: %s", s->offers[i].infra,
                                     s->offers[i].instance_type, rb_market_name(s->offers[i].market),
                                     s->sim_offers[i].why_not));
+        else if (!a->search->asynchronous && rb_endless_stage(a->search, i) >= 0)
+            warn(a,
+                 rb_arena_printf(a->arena,
+                                 "%s %s (%s) was not considered from stage %d on: its market takes nodes back (%g "
+                                 "times an hour) before a trial ends",
+                                 s->offers[i].infra, s->offers[i].instance_type, rb_market_name(s->offers[i].market),
+                                 rb_endless_stage(a->search, i), s->sim_offers[i].provisioning->preemption_per_hour));
         else if (a->search->sizes[i].n == 0 && !a->search->left_out[i])
             warn(a, rb_arena_printf(a->arena, "%s %s was not considered: no size of trial.gpus fits its nodes",
                                     s->offers[i].infra, s->offers[i].instance_type));
@@ -489,6 +497,12 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
         return false;
     search.asked = planner;
     explain_zones(&search);
+    if (!rb_endless_check(&search, err)) {
+        *out_result = rb_search_no_plan(&search);
+        out_result->best.estimate = rb_endless_estimate(req->samples);
+        rb_search_finish(&search);
+        return false;
+    }
     bool ok = plan_in_phases(&search, planner, phase, out_result, err);
     if (ok)
         ok = out_result->feasible

@@ -1,6 +1,7 @@
 #include "planner/search.h"
 
 #include "planner/async_pool.h"
+#include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
 #include "planner/on_time.h"
@@ -361,18 +362,33 @@ static bool replicates_in_time(struct rb_search *search, struct rb_candidate *ca
     return rb_evaluate(search->scenario, stages, candidate->n_stages, &opt, &candidate->estimate, NULL, err);
 }
 
-bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+static bool run_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
-    if (search->asynchronous)
-        return rb_async_score(search, candidate, samples, err);
-    search->n_evaluated++;
     if (req->out_of_time)
         return replicates_in_time(search, candidate, samples, err);
     if (!rb_search_runs(search, candidate, samples, &runs, err))
         return false;
     candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
+}
+
+bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candidate, int samples, struct rb_err *err)
+{
+    if (search->asynchronous)
+        return rb_async_score(search, candidate, samples, err);
+    search->n_evaluated++;
+    if (!rb_has_endless_stage(search, candidate)) {
+        struct rb_err why = {0};
+        if (run_replicates(search, candidate, samples, &why))
+            return true;
+        if (why.code != RB_ERR_INFEASIBLE) {
+            *err = why;
+            return false;
+        }
+    }
+    candidate->estimate = rb_endless_estimate(samples);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "planner/stage_samples.h"
 
+#include "planner/endless.h"
 #include "simulator/stage_run.h"
 
 #include <assert.h>
@@ -136,7 +137,16 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
 {
     struct rb_plan_nodes nodes = {c->offer, c->nodes};
     struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
-    return rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, err);
+    struct rb_err why = {0};
+    if (rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, &why))
+        return true;
+    if (why.code != RB_ERR_INFEASIBLE) {
+        *err = why;
+        return false;
+    }
+    for (int r = 0; r < samples->n; r++) // it does not come to an end
+        time_us[r] = cost_uusd[r] = (double)rb_endless_estimate(samples->n).time_us.mean;
+    return true;
 }
 
 // Summarises both vectors and puts them into the table.

@@ -1,0 +1,164 @@
+// Machines that are taken back before a trial ends: left out by name, and no more than that.
+#include "case.h"
+
+#include "planner/endless.h"
+#include "planner/pareto.h"
+#include "planner/stage_samples.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Trials of 600 and 1800 s on one GPU, half as long on two.
+static const char job_format[] =
+    "name: tiny\nmetric: {name: acc, goal: maximize}\nparameters:\n  lr: {min: 0.1, max: 0.9}\n"
+    "scheduler: {type: sha, num_trials: 3, min_resource: 1, max_resource: 4, eta: 3}\n"
+    "trial:\n  gpus: {min: 1, max: 2, sizes: [1, 2]}\n"
+    "resources: {infra: [aws/us-east-1], max_nodes: 3, spot: %s}\nconfidence: 0.9\nrun: python train.py\n";
+static const char profile_format[] =
+    "format: rb-profile/1\nname: tiny\nunit: epoch\nsource: test\ntraining:\n  - accelerator: T4\n    base_s: 600\n"
+    "    layouts:\n      - {gpus: 1, nodes: 1, speedup: 1}\n      - {gpus: 2, nodes: 1, speedup: 2}\n"
+    "noise:\n  between: {distribution: lognormal, mean: 1.0, cv: 0.1}\n  within: {distribution: constant, mean: 1.0}\n"
+    "startup_s: {distribution: constant, mean: 0.0}\ncheckpoint_s: {distribution: constant, mean: 0.0}\n"
+    "provisioning:\n  - infra: aws\n    instance_type: \"*\"\n    market: on_demand\n"
+    "    queue_s: {distribution: constant, mean: 10}\n    init_s: {distribution: constant, mean: 20}\n"
+    "    capacity_failure: 0.0\n    preemption_per_hour: 0.0\n"
+    "  - infra: aws\n    instance_type: \"*\"\n    market: spot\n"
+    "    queue_s: {distribution: constant, mean: 10}\n    init_s: {distribution: constant, mean: 20}\n"
+    "    capacity_failure: 0.0\n    preemption_per_hour: %g\n";
+static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
+                             "aws/us-east-1,m.a,T4,2,16,4,16,on_demand,1.0\naws/us-east-1,m.a,T4,2,16,4,16,spot,0.3\n";
+
+static void open_case(struct rb_case *c, const char *spot, double losses_per_hour)
+{
+    char job[1024], profile[2048];
+    snprintf(job, sizeof job, job_format, spot);
+    snprintf(profile, sizeof profile, profile_format, losses_per_hour);
+    case_init(c, job, profile, prices);
+}
+
+static bool plan(struct rb_case *c, struct rb_plan *out, struct rb_plan_result *out_result, struct rb_err *err)
+{
+    *err = (struct rb_err){0};
+    return rb_make_plan(&c->req, "optimal", &c->arena, out, out_result, err);
+}
+
+static int warnings_with(const struct rb_plan *plan, const char *text)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_warnings; i++)
+        n += strstr(plan->warnings[i], text) != NULL;
+    return n;
+}
+
+// exp(losses x time) starts: on one GPU 1800 s at 10 an hour are e^5, on two e^2.5.
+static void a_trial_is_endless_where_it_starts_too_often(void **state)
+{
+    struct rb_case c;
+    struct rb_scenario s;
+    struct rb_search search;
+    struct rb_offer *offers;
+    struct rb_err err = {0};
+    int n;
+    (void)state;
+    open_case(&c, "allow", 10);
+    assert_true(rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err));
+    assert_int_equal(n, 2);
+    assert_true(rb_scenario_init(&s, &c.job, &c.profile, offers, n, &c.catalog, 1, &err));
+    assert_true(rb_search_init(&search, &c.req, &s, &err));
+    for (int offer = 0; offer < n; offer++) {
+        const bool spot = offers[offer].market == RB_MARKET_SPOT;
+        assert_false(rb_is_endless(&search, 0, offer, 1));
+        assert_int_equal(rb_is_endless(&search, 1, offer, 1), spot);
+        assert_false(rb_is_endless(&search, 1, offer, 2));
+        assert_int_equal(rb_endless_stage(&search, offer), -1);
+
+        struct rb_candidate slow = {.n_stages = 2, .stages = {{offer, 1, 1}, {offer, 1, 1}}};
+        assert_int_equal(rb_has_endless_stage(&search, &slow), spot);
+        assert_true(rb_search_replicates(&search, &slow, 64, &err));
+        assert_int_equal(rb_search_feasible(&search, &slow.estimate), !spot);
+    }
+    rb_search_finish(&search);
+    rb_scenario_finish(&s);
+    case_finish(&c);
+}
+
+// What only a simulation finds out: more nodes than one run may request.
+static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
+{
+    struct rb_case c;
+    struct rb_scenario s;
+    struct rb_offer *offers;
+    struct rb_err err = {0};
+    int n;
+    (void)state;
+    open_case(&c, "only", 60);
+    assert_true(rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err));
+    assert_true(rb_scenario_init(&s, &c.job, &c.profile, offers, n, &c.catalog, 1, &err));
+    struct rb_stage_samples *samples = rb_stage_samples_create(&s, 4, 4);
+    const struct rb_choice choice = {0, 1, 1};
+    const struct rb_stage_sample *sample = rb_stage_samples_get(samples, 1, &choice, 0, &err);
+    assert_non_null(sample);
+    assert_true(sample->time_mean_us >= (double)rb_endless_estimate(1).time_us.mean);
+    rb_stage_samples_destroy(samples);
+    rb_scenario_finish(&s);
+    case_finish(&c);
+}
+
+static void other_machines_are_planned_on(void **state)
+{
+    struct rb_case c;
+    struct rb_plan plan_, without;
+    struct rb_plan_result result;
+    struct rb_err err;
+    (void)state;
+    open_case(&c, "never", 60);
+    assert_true(plan(&c, &without, &result, &err));
+    case_finish(&c);
+    open_case(&c, "allow", 60);
+    if (!plan(&c, &plan_, &result, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(
+        warnings_with(&plan_, "m.a (spot) was not considered from stage 0 on: its market takes nodes back (60"), 1);
+    for (int i = 0; i < plan_.n_stages; i++)
+        assert_int_equal(plan_.offers[plan_.stages[i].nodes[0].offer].market, RB_MARKET_ON_DEMAND);
+    case_finish(&c);
+}
+
+static void where_nothing_ends_it_is_infeasible(void **state)
+{
+    struct rb_case c;
+    struct rb_plan plan_;
+    struct rb_plan_result result;
+    struct rb_pareto pareto;
+    struct rb_err err;
+    (void)state;
+    open_case(&c, "only", 60);
+    assert_false(plan(&c, &plan_, &result, &err));
+    assert_int_equal(err.code, RB_ERR_INFEASIBLE);
+    assert_non_null(strstr(err.message,
+                           "no plan comes to an end: a trial of stage 0 takes 5 m 0 s without a break, even on "
+                           "m.a (spot)"));
+    assert_false(result.feasible);
+    assert_int_equal(result.nearest_deadline_us, -1);
+    assert_int_equal(result.nearest_budget_uusd, -1);
+    assert_true(isnan(result.nearest_confidence));
+
+    err = (struct rb_err){0};
+    assert_false(rb_pareto_find(&c.req, &c.arena, &pareto, &err));
+    assert_int_equal(err.code, RB_ERR_INFEASIBLE);
+    case_finish(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trial_is_endless_where_it_starts_too_often),
+        cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
+        cmocka_unit_test(other_machines_are_planned_on),
+        cmocka_unit_test(where_nothing_ends_it_is_infeasible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
