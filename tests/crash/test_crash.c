@@ -28,6 +28,7 @@ struct world {
     bool same_launches;            // nothing but deaths can change how many nodes are asked for
     bool gangs;                    // trials over two nodes
     bool asynchronous;             // asha, whose trials are asked to give way
+    bool packed;                   // GPUs shared, trials resized
     enum rb_rule rule;
     int64_t deadline_us;   // of hypersched, 0: another policy
     int64_t stopped_at_us; // by the user, once, and resumed at once; 0: never
@@ -70,6 +71,10 @@ static const struct world worlds[] = {
      .deadline_us = 240000000,
      .faults = {.preemption_per_hour = 5, .visible_after_us = 3000000},
      .training = {.deaf = 0.1}},
+    {.name = "packed, GPUs shared",
+     .packed = true,
+     .faults = {.preemption_per_hour = 10, .lost_answer = 0.1, .visible_after_us = 3000000},
+     .training = {.fails = 0.1, .deaf = 0.1}},
 };
 enum { N_WORLDS = sizeof worlds / sizeof *worlds, N_TRIALS = 9, LIMIT_US = 2000000000 };
 
@@ -99,6 +104,8 @@ static void init(struct fake_run *r, const struct world *w, uint64_t seed)
     r->go_on = w->stopped_at_us > 0;
     if (w->gangs)
         fake_run_make_gangs(r);
+    if (w->packed)
+        fake_run_make_packed(r);
     if (w->deadline_us > 0)
         fake_run_make_anytime(r, w->deadline_us);
     else if (w->asynchronous)
@@ -367,6 +374,12 @@ static void until_the_deadline(void **state)
     every_seed(11);
 }
 
+static void packed(void **state)
+{
+    (void)state;
+    every_seed(12);
+}
+
 static int print_table(void **state)
 {
     (void)state;
@@ -393,6 +406,7 @@ int main(void)
         cmocka_unit_test(asynchronous_giving_way),
         cmocka_unit_test(asynchronous_stopped),
         cmocka_unit_test(until_the_deadline),
+        cmocka_unit_test(packed),
     };
     return cmocka_run_group_tests(tests, NULL, print_table);
 }

@@ -238,18 +238,42 @@ static int64_t env_int(const struct rb_task *task, const char *key)
     return -1;
 }
 
+// 1 where nothing is said.
+static int sharers_of(const struct rb_task *task)
+{
+    for (int i = 0; i < task->n_env; i++) {
+        double share;
+        if (strcmp(task->env[i].key, "RB_GPU_SHARE") == 0 && rb_parse_double(task->env[i].value, &share))
+            return (int)(1 / share + 0.5);
+    }
+    return 1;
+}
+
+static bool on_same_gpu(const struct fake_process *p, const struct fake_process *q)
+{
+    for (int a = 0; a < p->n_slots; a++) {
+        for (int b = 0; b < q->n_slots; b++) {
+            if (p->slots[a].instance == q->slots[b].instance && (p->slots[a].gpus & q->slots[b].gpus))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void check_free(const struct fake_machines *m, const struct fake_process *p)
 {
+    int n_beside = 0;
     for (int i = 0; i < m->n_processes; i++) {
         const struct fake_process *q = m->processes[i];
         if (q->state != FAKE_RUNNING)
             continue;
         assert(q->trial != p->trial);
-        for (int a = 0; a < p->n_slots; a++) {
-            for (int b = 0; b < q->n_slots; b++)
-                assert(p->slots[a].instance != q->slots[b].instance || !(p->slots[a].gpus & q->slots[b].gpus));
-        }
+        if (!on_same_gpu(p, q))
+            continue;
+        assert(p->sharers > 1 && p->sharers == q->sharers);
+        n_beside++;
     }
+    assert(n_beside < p->sharers);
 }
 
 static void check_checkpoint(const struct fake_machines *m, const struct rb_task *task, int64_t resource_start)
@@ -298,6 +322,7 @@ static struct fake_process *create(struct fake_machines *m, const struct rb_task
     struct fake_process *p = rb_xcalloc(1, sizeof *p);
     *p = (struct fake_process){.machines = m, .trial = task->trial, .start = task->attempt, .stage = task->stage};
     p->attempt = (int)env_int(task, "RB_ATTEMPT");
+    p->sharers = sharers_of(task);
     p->resource_start = env_int(task, "RB_RESOURCE_START");
     p->resource_end = env_int(task, "RB_RESOURCE_END");
     assert(task->n_slots <= 16 && env_int(task, "RB_TRIAL_ID") == task->trial);

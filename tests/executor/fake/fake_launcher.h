@@ -1,6 +1,6 @@
 // Training in virtual time on some cloud's machines. Processes belong to the machines and go on when a
 // controller dies; a launcher is one controller's view of them. Asserts what must never happen: two processes
-// on one GPU, two of one trial, a start from the wrong checkpoint.
+// on one GPU (or more than share it, or with unequal shares), two of one trial, a start from the wrong checkpoint.
 #ifndef RB_TESTS_FAKE_LAUNCHER_H
 #define RB_TESTS_FAKE_LAUNCHER_H
 
@@ -36,6 +36,7 @@ struct fake_process {
     struct fake_machines *machines;
     int trial, start, stage, attempt;
     int64_t resource_start, resource_end;
+    int sharers; // by RB_GPU_SHARE; 1: its GPUs are its own
     int n_slots;
     struct {
         int instance;

@@ -139,6 +139,40 @@ void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us)
     r->plan->deadline_us = r->deadline_us = deadline_us;
 }
 
+static const struct rb_layout packed_layouts[] = {{1, 1, 1.0}, {2, 1, 1.8}, {4, 1, 3.0}};
+static const struct rb_sharing_cost packed_sharing[] = {{2, 1.3}};
+static const struct rb_training packed_training = {.accelerator = "A",
+                                                   .base_s = 20,
+                                                   .layouts = packed_layouts,
+                                                   .n_layouts = 3,
+                                                   .sharing = packed_sharing,
+                                                   .n_sharing = 1,
+                                                   .max_gpus = 4,
+                                                   .max_nodes = 1};
+static const struct rb_profile packed_profile = {
+    .name = "fake", .unit = "epoch", .source = "", .training = &packed_training, .n_training = 1};
+
+void fake_run_make_packed(struct fake_run *r)
+{
+    static const int sizes[] = {1, 2, 4}, shares[] = {1, 2};
+    struct rb_job *job = rb_arena_alloc(&r->arena, sizeof *job);
+    *job = *r->plan->job;
+    job->trial.sizes = sizes;
+    job->trial.n_sizes = 3;
+    job->trial.min_gpus = 1;
+    job->trial.max_gpus = 4;
+    job->trial.shares = shares;
+    job->trial.n_shares = 2;
+    struct rb_plan_nodes *nodes = rb_arena_alloc(&r->arena, sizeof *nodes);
+    *nodes = (struct rb_plan_nodes){.offer = 0, .count = 1};
+    struct rb_plan_stage *stages = (struct rb_plan_stage *)r->plan->stages;
+    for (int i = 0; i < r->plan->n_stages; i++)
+        stages[i].nodes = nodes;
+    r->plan->job = job;
+    r->plan->profile = &packed_profile;
+    r->plan->policy = "packing";
+}
+
 void fake_run_init(struct fake_run *r, uint64_t seed)
 {
     *r = (struct fake_run){.deadline_us = -1,

@@ -39,6 +39,8 @@ void fake_run_make_gangs(struct fake_run *r); // 8 GPUs each, over two nodes: (4
 // The same 9 configurations, asynchronously: levels 1, 3, 9 on two nodes, 2 GPUs each. Before fake_run_open
 void fake_run_make_asynchronous(struct fake_run *r, enum rb_rule rule);
 void fake_run_make_anytime(struct fake_run *r, int64_t deadline_us); // likewise, under hypersched until the deadline
+// The same 9 trials packed onto one node: halves of a GPU, 1, 2 or 4. Before fake_run_open
+void fake_run_make_packed(struct fake_run *r);
 void fake_run_finish(struct fake_run *r);
 
 void fake_run_open(struct fake_run *r); // journal (created if absent) and controller, started
