@@ -92,6 +92,8 @@ struct rb_plan {
     int64_t budget_uusd;               // -1: none
     int64_t admit_until_us;            // asynchronous: no configuration is started after; 0: as long as there are any
     double confidence;
+    bool unpredicted;                  // nobody has said what it will take: no estimate, of no stage either, as of the run
+                                       // that owns the nodes of a pool
     struct rb_estimate estimate;
     struct rb_plan_bound bound;
     const struct rb_plan_stage *stages;

@@ -88,9 +88,14 @@ static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_stage_quantiles(struct rb_json *j, const char *key, const struct rb_quantiles *q)
+static void write_stage_quantiles(const struct rb_plan *plan, struct rb_json *j, const char *key,
+                                  const struct rb_quantiles *q)
 {
     rb_json_key(j, key);
+    if (plan->unpredicted) {
+        rb_json_null(j);
+        return;
+    }
     rb_json_begin_object(j);
     rb_json_kint(j, "mean", q->mean);
     rb_json_kint(j, "p50", q->p50);
@@ -136,8 +141,8 @@ static void write_stages(const struct rb_plan *plan, struct rb_json *j)
         rb_json_kint(j, "trials_per_gpu", s->trials_per_gpu);
         rb_json_kint(j, "waves", s->waves);
         write_stage_nodes(plan, s, j);
-        write_stage_quantiles(j, "time_us", &s->time_us);
-        write_stage_quantiles(j, "cost_uusd", &s->cost_uusd);
+        write_stage_quantiles(plan, j, "time_us", &s->time_us);
+        write_stage_quantiles(plan, j, "cost_uusd", &s->cost_uusd);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
@@ -224,7 +229,10 @@ void rb_plan_write(const struct rb_plan *plan, struct rb_json *j)
     rb_json_kstring(j, "planner", plan->planner);
     write_constraints(plan, j);
     rb_json_key(j, "estimate");
-    rb_estimate_write(&plan->estimate, j);
+    if (plan->unpredicted)
+        rb_json_null(j);
+    else
+        rb_estimate_write(&plan->estimate, j);
     write_bound(&plan->bound, j);
     write_stages(plan, j);
     rb_json_key(j, "baselines");

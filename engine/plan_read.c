@@ -322,10 +322,19 @@ static bool read_offers_and_stages(struct reader *r, const struct rb_node *root,
            rb_plan_read_fallbacks(fallbacks, r->arena, &r->plan, r->err);
 }
 
+static bool read_estimate(struct reader *r, struct rb_map *m)
+{
+    const struct rb_node *estimate;
+    if (!rb_map_need(m, "estimate", &estimate, r->err))
+        return false;
+    r->plan.unpredicted = estimate->kind == RB_NODE_NULL;
+    return r->plan.unpredicted || rb_estimate_read(estimate, &r->plan.estimate, r->err);
+}
+
 static bool read_predictions(struct reader *r, struct rb_map *m)
 {
-    const struct rb_node *estimate, *bound, *baselines;
-    return rb_map_need(m, "estimate", &estimate, r->err) && rb_estimate_read(estimate, &r->plan.estimate, r->err) &&
+    const struct rb_node *bound, *baselines;
+    return read_estimate(r, m) &&
            rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
            rb_map_need(m, "baselines", &baselines, r->err) && read_baselines(r, baselines);
 }

@@ -5,12 +5,17 @@
 
 #include <string.h>
 
-static bool read_summary(struct rb_map *parent, const char *key, struct rb_quantiles *out, struct rb_err *err)
+static bool read_summary(struct rb_map *parent, const struct rb_plan *plan, const char *key, struct rb_quantiles *out,
+                         struct rb_err *err)
 {
     const struct rb_node *node;
     struct rb_map m;
     struct rb_quantiles q = {0};
-    if (!rb_map_need(parent, key, &node, err) || !rb_map_begin(&m, node, err) ||
+    if (!rb_map_need(parent, key, &node, err))
+        return false;
+    if (plan->unpredicted)
+        return node->kind == RB_NODE_NULL || rb_node_error(node, err, "expected null, as the plan has no estimate");
+    if (!rb_map_begin(&m, node, err) ||
         !rb_plan_need_int(&m, "mean", 0, INT64_MAX, &q.mean, err) ||
         !rb_plan_need_int(&m, "p50", 0, INT64_MAX, &q.p50, err) ||
         !rb_plan_need_int(&m, "p95", 0, INT64_MAX, &q.p95, err) || !rb_map_end(&m, err))
@@ -145,7 +150,7 @@ static bool read_stage(const struct rb_node *node, int index, const struct rb_ru
         !rb_plan_need_count(&m, "waves", 1, RB_LIMIT_TRIALS, &s.waves, err) ||
         !rb_plan_need_list(&m, "early", &early, err) || !read_early(early, arena, plan, &s, err) ||
         !rb_plan_need_list(&m, "nodes", &nodes, err) || !read_nodes(nodes, arena, plan, &s, err) ||
-        !read_summary(&m, "time_us", &s.time_us, err) || !read_summary(&m, "cost_uusd", &s.cost_uusd, err) ||
+        !read_summary(&m, plan, "time_us", &s.time_us, err) || !read_summary(&m, plan, "cost_uusd", &s.cost_uusd, err) ||
         !rb_map_end(&m, err) || !check_size(node, plan, &s, err))
         return false;
     *out = s;

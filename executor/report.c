@@ -234,11 +234,11 @@ static void write_metric(double metric, struct rb_json *j)
 }
 
 // A time that may not have come yet.
-static void write_time(const char *key, int64_t us, struct rb_json *j)
+static void write_unless_unknown(const char *key, int64_t value, struct rb_json *j)
 {
     rb_json_key(j, key);
-    if (us >= 0)
-        rb_json_int(j, us);
+    if (value >= 0)
+        rb_json_int(j, value);
     else
         rb_json_null(j);
 }
@@ -260,12 +260,20 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_predicted(const struct rb_plan *plan, const struct rb_quantiles *q, struct rb_json *j)
+{
+    if (plan->unpredicted)
+        rb_json_null(j);
+    else
+        rb_quantiles_write(q, j);
+}
+
 static void write_cost(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "cost_uusd");
     rb_json_begin_object(j);
     rb_json_key(j, "predicted");
-    rb_quantiles_write(&r->plan->estimate.cost_uusd, j);
+    write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
     rb_json_kint(j, "actual", r->cost_uusd);
     rb_json_key(j, "by");
     rb_json_begin_object(j);
@@ -279,18 +287,19 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static void write_stage(const struct rb_report_stage *s, const struct rb_plan_stage *planned, struct rb_json *j)
+static void write_stage(const struct rb_report_stage *s, const struct rb_plan *plan, struct rb_json *j)
 {
+    const struct rb_plan_stage *planned = &plan->stages[s->stage];
     rb_json_begin_object(j);
     rb_json_kint(j, "stage", s->stage);
     rb_json_kint(j, "trials", s->trials);
     rb_json_kint(j, "resource_end", s->resource_end);
     rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
     rb_json_kint(j, "nodes", s->nodes);
-    write_time("start_us", s->start_us, j);
-    write_time("end_us", s->end_us, j);
-    rb_json_kint(j, "predicted_time_us", planned->time_us.mean);
-    rb_json_kint(j, "predicted_cost_uusd", planned->cost_uusd.mean);
+    write_unless_unknown("start_us", s->start_us, j);
+    write_unless_unknown("end_us", s->end_us, j);
+    write_unless_unknown("predicted_time_us", plan->unpredicted ? -1 : planned->time_us.mean, j);
+    write_unless_unknown("predicted_cost_uusd", plan->unpredicted ? -1 : planned->cost_uusd.mean, j);
     rb_json_kint(j, "cost_uusd", s->cost_uusd);
     rb_json_end_object(j);
 }
@@ -317,9 +326,9 @@ static void write_node(const struct rb_report_node *n, struct rb_json *j)
     rb_json_kstring(j, "market", n->market);
     rb_json_kstring(j, "state", n->state);
     rb_json_kint(j, "requested_us", n->requested_us);
-    write_time("running_us", n->running_us, j);
-    write_time("ready_us", n->ready_us, j);
-    write_time("terminated_us", n->terminated_us, j);
+    write_unless_unknown("running_us", n->running_us, j);
+    write_unless_unknown("ready_us", n->ready_us, j);
+    write_unless_unknown("terminated_us", n->terminated_us, j);
     rb_json_kint(j, "cost_uusd", n->cost_uusd);
     rb_json_end_object(j);
 }
@@ -371,14 +380,14 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_key(j, "time_us");
     rb_json_begin_object(j);
     rb_json_key(j, "predicted");
-    rb_quantiles_write(&r->plan->estimate.time_us, j);
+    write_predicted(r->plan, &r->plan->estimate.time_us, j);
     rb_json_kint(j, "actual", r->time_us);
     rb_json_end_object(j);
     write_cost(r, j);
     rb_json_key(j, "stages");
     rb_json_begin_array(j);
     for (int i = 0; i < r->n_stages; i++)
-        write_stage(&r->stages[i], &r->plan->stages[i], j);
+        write_stage(&r->stages[i], r->plan, j);
     rb_json_end_array(j);
     rb_json_key(j, "trials");
     rb_json_begin_array(j);

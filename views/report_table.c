@@ -77,6 +77,13 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
     const struct rb_node *predicted = child(values, "predicted");
     const int64_t p5 = integer(predicted, "p5"), p95 = integer(predicted, "p95"), actual = integer(values, "actual");
     rb_text_table_cell(t, "%s", name);
+    if (!predicted) {
+        rb_text_table_cell(t, "-");
+        rb_text_table_cell(t, "-");
+        rb_text_table_cell(t, "%s", format(actual, a));
+        rb_text_table_cell(t, "nobody predicted it");
+        return;
+    }
     rb_text_table_cell(t, "%s", format(integer(predicted, "mean"), a));
     rb_text_table_cell(t, "%s .. %s", format(p5, a), format(p95, b));
     rb_text_table_cell(t, "%s", format(actual, a));
@@ -126,6 +133,12 @@ static void money(const struct rb_node *r, const struct rb_text_style *style, st
     rb_text_table_finish(&t);
 }
 
+static void predicted_cell(struct rb_text_table *t, int64_t value, format_fn *format)
+{
+    char a[32];
+    rb_text_table_cell(t, "%s", value >= 0 ? format(value, a) : "-");
+}
+
 static void stage_row(struct rb_text_table *t, const struct rb_node *s)
 {
     char a[32];
@@ -135,9 +148,9 @@ static void stage_row(struct rb_text_table *t, const struct rb_node *s)
     rb_text_table_cell(t, "%" PRId64, integer(s, "resource_end"));
     rb_text_table_cell(t, "%" PRId64, integer(s, "gpus_per_trial"));
     rb_text_table_cell(t, "%" PRId64, integer(s, "nodes"));
-    rb_text_table_cell(t, "%s", rb_format_duration(integer(s, "predicted_time_us"), a));
+    predicted_cell(t, integer(s, "predicted_time_us"), rb_format_duration);
     rb_text_table_cell(t, "%s", start >= 0 && end >= 0 ? rb_format_duration(end - start, a) : "-");
-    rb_text_table_cell(t, "%s", rb_format_money(integer(s, "predicted_cost_uusd"), a));
+    predicted_cell(t, integer(s, "predicted_cost_uusd"), rb_format_money);
     rb_text_table_cell(t, "%s", rb_format_money(integer(s, "cost_uusd"), a));
 }
 
@@ -191,8 +204,8 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
 {
     if (strcmp(text(r, "format"), "rb-report/1") != 0)
         return rb_err_set(err, RB_ERR_INVALID, "expected a report of format rb-report/1");
-    if (!child(child(r, "time_us"), "predicted") || !child(child(r, "cost_uusd"), "by") || !child(r, "stages"))
-        return rb_err_set(err, RB_ERR_INVALID, "the report lacks time_us.predicted, cost_uusd.by or stages");
+    if (!child(r, "time_us") || !child(child(r, "cost_uusd"), "by") || !child(r, "stages"))
+        return rb_err_set(err, RB_ERR_INVALID, "the report lacks time_us, cost_uusd.by or stages");
     heading(r, out);
     best(r, out);
     beside(r, style, out);
