@@ -239,7 +239,7 @@ static char *random_rows(struct small_apps *s, uint64_t seed, int n)
 
 static void check_run(const struct rb_trace_run *r, const struct rb_trace_options *o)
 {
-    const struct rb_trace_summary sum = rb_trace_summarise(r, (double[5]){0});
+    const struct rb_trace_summary sum = rb_trace_summarise(r, (double[12]){0});
     assert_true(sum.gpu_hours <= sum.node_hours * o->gpus_per_node + 1e-9);
     for (int j = 0; j < r->trace->n; j++) {
         const struct rb_trace_training *t = &r->jobs[j];
@@ -255,12 +255,14 @@ static void every_policy_ends_every_job_and_twice_the_same(void **state)
 {
     (void)state;
     for (int p = 0; rb_sharings[p]; p++) {
-        for (uint64_t seed = 0; seed < 2; seed++) {
+        // The published search looks longest where it finds nothing new, which is on small clusters.
+        const bool slow = strcmp(rb_sharings[p]->name, "pollux") == 0;
+        for (uint64_t seed = 0; seed < (slow ? 1 : 8); seed++) {
             struct small_apps s;
             struct rb_trace_options o;
             struct rb_trace_run a, b;
             small_apps_write(&s);
-            small_apps_load(&s, random_rows(&s, seed, 5));
+            small_apps_load(&s, random_rows(&s, seed, slow ? 3 : 12));
             options_for(&o, seed % 2 ? RB_TRACE_OSDI21 : RB_TRACE_EVENTS, rb_sharings[p]->name, 2);
             o.sharing.seed = seed;
             run(&a, &s, &o);
