@@ -90,9 +90,33 @@ def planned(p):
     yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
     yield "sim-compare", "rbsim", p.json("rbsim $ROOT/examples/resnet50-cifar10/job.yaml --nodes 2 --replicates 4 "
                                          "--compare asha:static,asha:hypersched --json")
+    yield from traced(p)
     *events, last = p.lines("rbrun plan.json --dry-run --json")
     yield from (("event", "dry run", e) for e in events)
     yield "dry-run", "rbrun", last
+
+
+# A made-up application: 1 s an iteration on one GPU, 0.6 s on two of one node.
+TRACE = {
+    "apps/reference_vectors.json": '{"apps": {"toy": {"init_batch_size": 10, "max_batch_size": 40, "min_local_bsz": 1, '
+                                   '"max_local_bsz": 10, "max_epochs": 2, "completion_epoch": {"10": 1}}}}',
+    "apps/traces/toy/placements.csv": "placement,local_bsz,step_time,sync_time\n1,1,1,0\n1,10,1,0\n2,1,0.6,0\n2,10,0.6,0\n",
+    "apps/traces/toy/validation-10.csv": "progress,iteration,metric,grad_sqr,grad_var\n100,100,0.5,1,0\n200,200,0.6,1,0\n",
+    "apps/derived-throughput-grid/toy-grid.csv": "num_nodes,num_replicas,local_bsz,step_time,sync_time\n1,2,1,0.6,0\n",
+    "jobs.csv": "name,time,application,num_replicas,batch_size\na,0,toy,2,20\nb,7,toy,1,10\n",
+    "due.csv": "name,time,application,num_replicas,batch_size,deadline_s\na,0,toy,2,20,200\n",
+}
+
+
+def traced(p):
+    for name, text in TRACE.items():
+        path = pathlib.Path(p.work, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    p.run("gzip -f apps/derived-throughput-grid/toy-grid.csv")
+    command = "rbsim --trace %s.csv --apps apps --policy tiresias --nodes 1 --gpus-per-node 2 --json %s"
+    yield "sim-trace", "events", p.json(command % ("jobs", ""))
+    yield "sim-trace", "a price and a deadline", p.json(command % ("due", "--rules osdi21 --usd-per-gpu-hour 0.35"))
 
 
 def refused(p):
