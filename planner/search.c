@@ -130,7 +130,7 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     }
     s.results = rb_xcalloc((size_t)count_planners(), sizeof *s.results);
     s.has_result = rb_xcalloc((size_t)count_planners(), sizeof *s.has_result);
-    s.n_explained = rb_xcalloc((size_t)count_planners(), sizeof *s.n_explained);
+    s.explained = rb_explained_create();
     s.static_best = rb_xcalloc((size_t)scenario->n_offers, sizeof *s.static_best);
     s.left_out = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.left_out);
     s.owns_runs = req->runs == NULL;
@@ -169,7 +169,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->left_out);
     free(search->results);
     free(search->has_result);
-    free(search->n_explained);
+    rb_explained_destroy(search->explained);
     free(search->static_best);
     forget_deadline(search);
     rb_plan_space_destroy(search->space);

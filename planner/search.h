@@ -40,8 +40,7 @@ struct rb_search {
         struct rb_candidate candidate;
     } *static_best;
     int64_t n_evaluated;              // exact scores made
-    int *n_explained;                 // [number of planners] lines given to req->explain
-    int64_t n_unexplained;            // candidates that lost after the cap
+    struct rb_explained *explained;   // what req->explain was told (planner/explain.c)
 };
 
 // Errors: no offer is usable (says why), or no size of trial.gpus fits any of them.
@@ -128,6 +127,9 @@ struct rb_plan_result rb_search_found(const struct rb_search *search, const stru
 
 // --- what was considered, and why it lost
 
+struct rb_explained *rb_explained_create(void);
+void rb_explained_destroy(struct rb_explained *explained); // NULL is fine
+
 bool rb_search_explains(const struct rb_search *search);
 // One line: planner, candidate, reason.
 void rb_search_explain(struct rb_search *search, const char *planner, const struct rb_candidate *candidate,
@@ -137,7 +139,7 @@ void rb_search_explain_loss(struct rb_search *search, const char *planner, const
                             const struct rb_candidate *best);
 // A line about many candidates at once; not capped.
 void rb_search_note(struct rb_search *search, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-// "3 more candidates lost" if the cap was passed.
+// What was not said yet, and how many lines there would be beyond the cap.
 void rb_search_explain_rest(struct rb_search *search);
 // "64 x 1 GPU on 16 g5.12xlarge (spot) > 21 x 2 on 11 > ..."
 void rb_candidate_text(const struct rb_scenario *s, const struct rb_candidate *candidate, struct rb_buf *out);
