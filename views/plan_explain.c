@@ -4,6 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
+// Reasons that hold for many stages. Each is given where it first applies.
+enum reason { KEPT, MORE_WORK, FEWER_TRIALS, OTHER_MACHINES, BOOT_MEANWHILE };
+
+static const char *const reasons[] = {
+    [KEPT] = ": they are up, a new one would have to boot",
+    [MORE_WORK] = ": more work is left than the nodes at hand can do in time",
+    [FEWER_TRIALS] = ": fewer trials are left than they can hold, and idle GPUs are paid for",
+    [OTHER_MACHINES] = ": the next stage runs on other machines",
+    [BOOT_MEANWHILE] = ": they boot while it still runs",
+};
+
+struct explanation {
+    const struct rb_plan *plan;
+    bool given[sizeof reasons / sizeof reasons[0]];
+    struct rb_buf *out;
+};
+
+static const char *once(struct explanation *x, enum reason reason)
+{
+    const bool given = x->given[reason];
+    x->given[reason] = true;
+    return given ? "" : reasons[reason];
+}
+
 static int owned(const struct rb_plan *plan, int stage, int offer)
 {
     int count = 0;
@@ -14,10 +38,22 @@ static int owned(const struct rb_plan *plan, int stage, int offer)
     return count;
 }
 
+static bool has_one_infra(const struct rb_plan *plan)
+{
+    for (int i = 1; i < plan->n_offers; i++) {
+        if (strcmp(plan->offers[i].infra, plan->offers[0].infra) != 0)
+            return false;
+    }
+    return true;
+}
+
+// The infra only where there are several.
 static const char *label(const struct rb_plan *plan, int offer, char *out, size_t size)
 {
     const struct rb_offer *o = &plan->offers[offer];
-    snprintf(out, size, "%s %s%s", o->infra, o->instance_type, o->market == RB_MARKET_SPOT ? " (spot)" : "");
+    const bool one = has_one_infra(plan);
+    snprintf(out, size, "%s%s%s%s", one ? "" : o->infra, one ? "" : " ", o->instance_type,
+             o->market == RB_MARKET_SPOT ? " (spot)" : "");
     return out;
 }
 
@@ -29,13 +65,14 @@ static int busy_gpus(const struct rb_plan *plan, const struct rb_plan_stage *sta
     return at_once * stage->gpus_per_trial;
 }
 
-static void explain_kept(const struct rb_plan *plan, int stage, int offer, int kept, struct rb_buf *out)
+static void explain_kept(struct explanation *x, int stage, int offer, int kept)
 {
     char name[160];
+    const struct rb_plan *plan = x->plan;
     const struct rb_plan_stage *s = &plan->stages[stage];
+    struct rb_buf *out = x->out;
     int gpus = rb_plan_stage_gpus_per_node(plan, s) * rb_plan_stage_node_count(s);
-    rb_buf_printf(out, "   keeps %d x %s: they are up, a new one would have to boot", kept,
-                  label(plan, offer, name, sizeof name));
+    rb_buf_printf(out, "   keeps %d x %s%s", kept, label(plan, offer, name, sizeof name), once(x, KEPT));
     if (busy_gpus(plan, s) < gpus)
         rb_buf_printf(out, " (%d of %d GPUs are busy in the first wave)", busy_gpus(plan, s), gpus);
     rb_buf_putc(out, '\n');
@@ -51,47 +88,50 @@ static int requested_ahead(const struct rb_plan *plan, int stage, int offer)
     return count;
 }
 
-static void explain_early(const struct rb_plan *plan, int stage, struct rb_buf *out)
+static void explain_early(struct explanation *x, int stage)
 {
     char name[160], text[32];
+    const struct rb_plan *plan = x->plan;
     for (int i = 0; i < plan->stages[stage].n_early; i++) {
         const struct rb_plan_early *e = &plan->stages[stage].early[i];
-        rb_buf_printf(
-            out, "   requests %d x %s for stage %d ahead, %s after its start: they boot while it still runs\n",
-            e->count, label(plan, e->offer, name, sizeof name), stage + 1, rb_format_duration(e->at_us, text));
+        rb_buf_printf(x->out, "   requests %d x %s for stage %d ahead, %s after its start%s\n", e->count,
+                      label(plan, e->offer, name, sizeof name), stage + 1, rb_format_duration(e->at_us, text),
+                      once(x, BOOT_MEANWHILE));
     }
 }
 
-static void explain_offer(const struct rb_plan *plan, int stage, int offer, struct rb_buf *out)
+static void explain_offer(struct explanation *x, int stage, int offer)
 {
     char name[160];
+    const struct rb_plan *plan = x->plan;
+    struct rb_buf *out = x->out;
     int before = owned(plan, stage - 1, offer), now = owned(plan, stage, offer);
     int kept = before < now ? before : now, ahead = requested_ahead(plan, stage - 1, offer);
     label(plan, offer, name, sizeof name);
     if (kept > 0)
-        explain_kept(plan, stage, offer, kept, out);
+        explain_kept(x, stage, offer, kept);
     if (now > kept && ahead >= now - kept)
         rb_buf_printf(out, "   finds %d x %s that were requested ahead\n", now - kept, name);
     if (now > kept + ahead)
         rb_buf_printf(out, "   requests %d x %s at its start%s\n", now - kept - ahead, name,
-                      stage > 0 ? ": more work is left than the nodes at hand can do in time" : "");
+                      stage > 0 ? once(x, MORE_WORK) : "");
     if (before > kept)
-        rb_buf_printf(out, "   releases %d x %s at the barrier: %s\n", before - kept, name,
-                      now > 0 ? "fewer trials are left than they can hold, and idle GPUs are paid for"
-                              : "the next stage runs on other machines");
+        rb_buf_printf(out, "   releases %d x %s at the barrier%s\n", before - kept, name,
+                      once(x, now > 0 ? FEWER_TRIALS : OTHER_MACHINES));
 }
 
-static void explain_stage(const struct rb_plan *plan, int index, struct rb_buf *out)
+static void explain_stage(struct explanation *x, int index)
 {
+    const struct rb_plan *plan = x->plan;
     const struct rb_plan_stage *s = &plan->stages[index];
     char time[32], cost[32];
-    rb_buf_printf(out, "stage %d: %d trial%s to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
+    rb_buf_printf(x->out, "stage %d: %d trial%s to %lld %s, %d GPU%s each, %d wave%s, %s, %s\n", index, s->trials,
                   s->trials == 1 ? "" : "s", (long long)s->resource_end, plan->job->scheduler.unit, s->gpus_per_trial,
                   s->gpus_per_trial == 1 ? "" : "s", s->waves, s->waves == 1 ? "" : "s",
                   rb_format_duration(s->time_us.mean, time), rb_format_money(s->cost_uusd.mean, cost));
     for (int offer = 0; offer < plan->n_offers; offer++)
-        explain_offer(plan, index, offer, out);
-    explain_early(plan, index, out);
+        explain_offer(x, index, offer);
+    explain_early(x, index);
 }
 
 static const struct rb_text_column baseline_columns[] = {
@@ -160,15 +200,16 @@ static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_printf(out, ", %s", b->proved ? "proved" : "not proved");
     rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
     for (int i = 0; i < b->n_relaxations; i++)
-        rb_buf_printf(out, "   %s\n", b->relaxations[i]);
+        rb_buf_printf(out, "%s   %s\n", i == 0 ? "the bound rests on:\n" : "", b->relaxations[i]);
 }
 
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
 {
+    struct explanation x = {.plan = plan, .out = out};
     rb_plan_verdict_write(plan, out);
     rb_buf_putc(out, '\n');
     for (int i = 0; i < plan->n_stages; i++)
-        explain_stage(plan, i, out);
+        explain_stage(&x, i);
     rb_buf_putc(out, '\n');
     explain_baselines(plan, style, out);
     explain_estimate(plan, out);
