@@ -196,6 +196,8 @@ void rb_engine_ask(struct rb_engine *e)
         if (next == RB_TUNER_GROUP)
             begin_group(e, &group);
         rb_engine_enter_phase(e);
+        if (e->n_waiting > 0)
+            rb_engine_let_policy_arrange(e);
         rb_engine_start_waiting(e);
         if (next == RB_TUNER_WAIT)
             return;

@@ -30,7 +30,7 @@ static bool check_trial(const struct rb_pack_group *g, const struct rb_packing *
     if (t->width < 0 || t->width >= g->n_widths || rb_pack_height_us(g, trial, t->width) == RB_PACK_NEVER)
         return rb_err_set(err, RB_ERR_INVALID, "trial %d: a width it cannot take", trial);
     if (t->start_us < 0 || t->end_us - t->start_us != rb_pack_height_us(g, trial, t->width) ||
-        t->end_us + rb_pack_tail_us(g, trial) > p->makespan_us)
+        t->end_us + rb_pack_tail_us(g, trial, t->width) > p->makespan_us)
         return rb_err_set(err, RB_ERR_INVALID, "trial %d: it does not train for as long as it takes", trial);
     return check_slots(g, p, trial, err);
 }

@@ -219,12 +219,16 @@ static void place_next(struct search *s, int64_t now_us, int last_trial, int64_t
     }
 }
 
-static int twin_before(const struct rb_pack_group *g, int trial)
+static bool same_row(const struct rb_pack_group *g, const int64_t *table, int a, int b)
 {
     const size_t row = (size_t)g->n_widths;
+    return !table || memcmp(table + (size_t)a * row, table + (size_t)b * row, row * sizeof *table) == 0;
+}
+
+static int twin_before(const struct rb_pack_group *g, int trial)
+{
     for (int i = trial - 1; i >= 0; i--) {
-        if (rb_pack_tail_us(g, i) == rb_pack_tail_us(g, trial) &&
-            memcmp(g->height_us + (size_t)i * row, g->height_us + (size_t)trial * row, row * sizeof *g->height_us) == 0)
+        if (same_row(g, g->height_us, i, trial) && same_row(g, g->tail_us, i, trial))
             return i;
     }
     return -1;

@@ -20,14 +20,14 @@ int rb_pack_n_gpus(const struct rb_pack_group *g)
     return g->n_nodes * g->node_gpus;
 }
 
-int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial)
+int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial, int width)
 {
-    return g->tail_us ? g->tail_us[trial] : 0;
+    return g->tail_us ? g->tail_us[(int64_t)trial * g->n_widths + width] : 0;
 }
 
 int64_t rb_pack_needs_us(const struct rb_pack_group *g, int trial, int width)
 {
-    return rb_pack_height_us(g, trial, width) + rb_pack_tail_us(g, trial);
+    return rb_pack_height_us(g, trial, width) + rb_pack_tail_us(g, trial, width);
 }
 
 int64_t rb_pack_last_free_us(const struct rb_pack_group *g)
@@ -85,7 +85,7 @@ static bool check_trial(const struct rb_pack_group *g, int trial, int64_t *sum, 
                               (long long)height_us, w);
         if (!can_take(g, trial, w))
             continue;
-        if (__builtin_add_overflow(height_us, rb_pack_tail_us(g, trial), &height_us) ||
+        if (__builtin_add_overflow(height_us, rb_pack_tail_us(g, trial, w), &height_us) ||
             __builtin_mul_overflow(height_us, rb_pack_parts(g, w), &area))
             return rb_err_set(err, RB_ERR_INVALID, "trial %d: its GPU time is too large to be counted", trial);
         largest = area > largest ? area : largest;

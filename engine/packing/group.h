@@ -22,7 +22,7 @@ struct rb_pack_group {
     int n_nodes, node_gpus;        // a width beyond node_gpus takes whole nodes
     // Both may be NULL: none.
     const int64_t *free_us;        // when each GPU becomes free of others, [n_nodes * node_gpus], by node; 0: now
-    const int64_t *tail_us;        // what must follow a trial's end before all is done, [n_trials], >= 0
+    const int64_t *tail_us;        // what must follow a trial's end before all is done, as height_us, >= 0
 };
 
 // Widths ascending and known, heights positive, every trial can run somewhere, and no area overflows.
@@ -30,7 +30,7 @@ bool rb_pack_group_check(const struct rb_pack_group *g, struct rb_err *err);
 
 int64_t rb_pack_height_us(const struct rb_pack_group *g, int trial, int width);
 int64_t rb_pack_needs_us(const struct rb_pack_group *g, int trial, int width); // height and tail
-int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial);
+int64_t rb_pack_tail_us(const struct rb_pack_group *g, int trial, int width);
 int64_t rb_pack_last_free_us(const struct rb_pack_group *g); // when all GPUs are free of others
 int rb_pack_n_gpus(const struct rb_pack_group *g);
 bool rb_pack_fits(const struct rb_pack_group *g, int width); // on these nodes at all

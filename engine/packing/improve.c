@@ -176,7 +176,8 @@ static bool try_neighbours(struct improver *m)
     m->left -= n;
     for (int i = 0; i < n; i++)
         suspects[i] =
-            (struct ranked){m->packing.trials[i].end_us + rb_pack_tail_us(m->g, i), m->packing.trials[i].start_us, i};
+            (struct ranked){m->packing.trials[i].end_us + rb_pack_tail_us(m->g, i, m->packing.trials[i].width),
+                            m->packing.trials[i].start_us, i};
     qsort(suspects, (size_t)n, sizeof *suspects, larger_first);
     for (int i = 0; i < n && may_go_on(m); i++) {
         if (try_trial(m, suspects[i].trial))

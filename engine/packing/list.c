@@ -234,7 +234,7 @@ int64_t rb_pack_list(struct rb_lister *l, const struct rb_pack_group *g, const i
         start_fitting(l, g, rule, now_us, p);
     }
     for (int i = 0; i < g->n_trials; i++) {
-        const int64_t done_us = p->trials[i].end_us + rb_pack_tail_us(g, i);
+        const int64_t done_us = p->trials[i].end_us + rb_pack_tail_us(g, i, p->trials[i].width);
         p->makespan_us = done_us > p->makespan_us ? done_us : p->makespan_us;
     }
     return p->makespan_us;

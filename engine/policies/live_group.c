@@ -136,9 +136,14 @@ bool rb_paces_see(struct rb_paces *p, const struct rb_live_widths *w, const stru
     return true;
 }
 
+bool rb_paces_known(const struct rb_paces *p, int trial)
+{
+    return trial < p->n && p->paces[trial].unit_s > 0;
+}
+
 static double unit_s(const struct rb_paces *p, int trial, double expected_s)
 {
-    return trial < p->n && p->paces[trial].unit_s > 0 ? p->paces[trial].unit_s : expected_s;
+    return rb_paces_known(p, trial) ? p->paces[trial].unit_s : expected_s;
 }
 
 // ---- the group

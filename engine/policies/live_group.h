@@ -30,6 +30,8 @@ void rb_paces_finish(struct rb_paces *p);
 // After every event about a trial. true: it has just reported, and still trains.
 bool rb_paces_see(struct rb_paces *p, const struct rb_live_widths *w, const struct rb_engine *e, int trial);
 
+bool rb_paces_known(const struct rb_paces *p, int trial);
+
 struct rb_live_group {
     struct rb_pack_group pack; // heights of running trials count no change of width
     int *trials;               // ids, [pack.n_trials]; those that run first, then as they wait, ties by id

@@ -10,6 +10,7 @@
 #include "engine/policies/pool.h"
 #include "engine/policies/widths_wanted.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct packing {
     struct rb_live_widths widths;
     struct rb_paces paces;
     struct rb_live_group running, waiting;
+    int64_t *tail_us; // of the group being packed, as its heights
     struct rb_widths_wanted wanted;
     int64_t stage_tail_us[RB_LIMIT_STAGES]; // what the later rungs of a bracket take at least
     int64_t *free_us;                       // by GPU of the packing, [n_gpus]
@@ -75,6 +77,7 @@ static void destroy(void *state)
     rb_live_group_finish(&p->waiting);
     rb_widths_wanted_finish(&p->wanted);
     free(p->free_us);
+    free(p->tail_us);
     free(p);
 }
 
@@ -145,21 +148,41 @@ static void decide_starts(struct packing *p, const struct rb_packing *packing, s
     out->reason = "its place in the shortest packing found";
 }
 
+// How much longer than the mean the slowest of so many is likely to take.
+static double overrun(const struct packing *p, int n)
+{
+    const double slowest = rb_dist_quantile(&p->plan->profile->between, (double)n / (n + 1));
+    return slowest > 1 ? slowest - 1 : 0;
+}
+
+// What follows each trial: the later rungs of its bracket, and before them how much it may be late where nobody knows yet how
+// fast it is. A wide place makes up for some of that.
+static void find_tails_of(struct packing *p, const struct rb_engine *e, struct rb_live_group *g)
+{
+    const int n = g->pack.n_trials, n_widths = g->pack.n_widths;
+    const double late = overrun(p, n);
+    p->tail_us = rb_xrealloc(p->tail_us, (size_t)n * (size_t)n_widths, sizeof *p->tail_us);
+    for (int i = 0; i < n; i++) {
+        const int64_t follows_us = p->stage_tail_us[rb_engine_trial(e, g->trials[i])->stage];
+        const bool known = rb_paces_known(&p->paces, g->trials[i]);
+        for (int w = 0; w < n_widths; w++)
+            p->tail_us[i * n_widths + w] =
+                follows_us + (known ? 0 : (int64_t)(late * (double)g->height_us[i * n_widths + w]));
+    }
+    g->pack.tail_us = p->tail_us;
+}
+
 static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arrivals, struct rb_decisions *out)
 {
     struct rb_pack_answer answer;
     if (!rb_live_group_collect(&p->waiting, p->plan, &p->widths, &p->paces, e, RB_LIVE_WAITING))
         return;
-    struct rb_pack_group *g = &p->waiting.pack;
-    RB_AUTO(rb_auto_free) int64_t *tails = rb_xcalloc((size_t)g->n_trials, sizeof *tails);
-    for (int i = 0; i < g->n_trials; i++)
-        tails[i] = p->stage_tail_us[rb_engine_trial(e, p->waiting.trials[i])->stage];
     find_free(p, e);
-    g->free_us = p->free_us;
-    g->tail_us = tails;
-    if (!rb_pack_group_check(g, NULL))
+    p->waiting.pack.free_us = p->free_us;
+    find_tails_of(p, e, &p->waiting);
+    if (!rb_pack_group_check(&p->waiting.pack, NULL))
         return; // too long to be counted: they start as they came
-    rb_pack(g,
+    rb_pack(&p->waiting.pack,
             &(struct rb_pack_options){.most_branches = MOST_BRANCHES,
                                       .most_placements = arrivals ? FIRST_LISTS : LATER_LISTS},
             &answer);
@@ -167,9 +190,67 @@ static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arri
     rb_pack_answer_finish(&answer);
 }
 
+// ---- one at a time, as an asynchronous tuner hands them out
+
+// While there are new configurations: the sharing at which all that are left would end their first rung soonest.
+static int sharers_for_new(const struct packing *p, int n_left, int n_gpus)
+{
+    const struct rb_plan *plan = p->plan;
+    const struct rb_training *training =
+        rb_profile_training(plan->profile, plan->offers[plan->stages[0].nodes[0].offer].accelerator);
+    const double restart_s = rb_dist_mean(&plan->profile->startup_s) + rb_dist_mean(&plan->profile->checkpoint_s);
+    const double units = (double)(plan->stages[0].resource_end - plan->stages[0].resource_start);
+    double soonest_s = INFINITY;
+    int best = 1;
+    for (int w = 0; w < p->widths.n; w++) {
+        const struct rb_width *width = &p->widths.widths[w];
+        const double waves = ceil((double)n_left / ((double)n_gpus * width->sharers));
+        const double s = waves * (restart_s + units * training->base_s * p->widths.factor[w]);
+        if (width->gpus == 1 && s < soonest_s) {
+            soonest_s = s;
+            best = width->sharers;
+        }
+    }
+    return best;
+}
+
+// The widest place that its part of all the work is worth and that is idle, else a share.
+static struct rb_width promoted_width(const struct packing *p, const struct rb_engine *e, int at, int sharers)
+{
+    const struct rb_pack_group *g = &p->waiting.pack;
+    const int single = rb_pack_single_gpu(g), idle = rb_live_idle_gpus(e) + 1; // it counts on one itself
+    double all_us = 0;
+    for (int i = 0; i < p->running.pack.n_trials; i++)
+        all_us += (double)rb_pack_height_us(&p->running.pack, i, single);
+    const double own_us = (double)rb_pack_height_us(g, at, single);
+    const double part = own_us / (all_us + own_us) * rb_pack_n_gpus(g);
+    struct rb_width best = {1, idle >= 1 ? 1 : sharers};
+    for (int w = single + 1; w < g->n_widths; w++) {
+        const struct rb_width *wide = &g->widths[w];
+        if (wide->gpus <= idle && wide->gpus <= part && rb_engine_would_fit(e, p->waiting.trials[at], wide->gpus))
+            best = *wide;
+    }
+    return best;
+}
+
+static void size_newcomers(struct packing *p, const struct rb_engine *e, struct rb_decisions *out)
+{
+    const int n_left = p->plan->job->scheduler.num_trials - rb_engine_n_trials(e) + 1;
+    const int sharers = sharers_for_new(p, n_left, rb_engine_n_gpus(e) > 0 ? rb_engine_n_gpus(e) : 1);
+    if (!rb_live_group_collect(&p->waiting, p->plan, &p->widths, &p->paces, e, RB_LIVE_WAITING))
+        return;
+    rb_live_group_collect(&p->running, p->plan, &p->widths, &p->paces, e, RB_LIVE_RUNNING);
+    for (int i = 0; i < p->waiting.pack.n_trials; i++) {
+        const bool new = rb_engine_trial(e, p->waiting.trials[i])->resource == 0;
+        rb_decide_width(out, p->waiting.trials[i],
+                        new ? (struct rb_width){1, sharers} : promoted_width(p, e, i, sharers));
+    }
+    out->reason = "what its part of the work is worth";
+}
+
 // ---- those that train, when nobody waits
 
-// A change costs a restart; how long all takes if nobody changes.
+// A change costs a restart. Returns how long all takes if nobody changes.
 static int64_t charge_changes(struct rb_live_group *g)
 {
     int64_t longest_us = 0;
@@ -178,8 +259,8 @@ static int64_t charge_changes(struct rb_live_group *g)
             int64_t *own_us = &g->height_us[i * g->pack.n_widths + w];
             if (w != g->held[i])
                 *own_us += g->resize_us[i];
-            else if (*own_us > longest_us)
-                longest_us = *own_us;
+            else if (rb_pack_needs_us(&g->pack, i, w) > longest_us)
+                longest_us = rb_pack_needs_us(&g->pack, i, w);
         }
     }
     return longest_us;
@@ -195,22 +276,29 @@ static bool starts_at_once(const struct rb_packing *packing)
     return true;
 }
 
+// Where no packing ends sooner as a whole, trials still grow into what is idle, as under DynamicFluid: each for itself.
 static void pack_running(struct packing *p, const struct rb_engine *e)
 {
     struct rb_pack_answer answer;
     struct rb_live_group *g = &p->running;
     if (!rb_live_group_collect(g, p->plan, &p->widths, &p->paces, e, RB_LIVE_RUNNING))
         return;
+    if (g->pack.n_trials > MOST_REPACKED)
+        return;
+    find_tails_of(p, e, g);
+    RB_AUTO(rb_auto_free) int *fluid = rb_xcalloc((size_t)g->pack.n_trials, sizeof *fluid);
+    RB_AUTO(rb_auto_free) int *order = rb_xcalloc((size_t)g->pack.n_trials, sizeof *order);
+    rb_fluid_dynamic(&g->pack, p->widths.caps, g->held, g->resize_us, fluid, order);
     const int64_t kept_us = charge_changes(g);
-    if (g->pack.n_trials > MOST_REPACKED || !rb_pack_group_check(&g->pack, NULL))
+    if (!rb_pack_group_check(&g->pack, NULL))
         return;
     rb_pack(&g->pack, &(struct rb_pack_options){.most_branches = MOST_BRANCHES, .most_placements = LATER_LISTS},
             &answer);
     const bool pays =
         starts_at_once(&answer.packing) && (double)answer.packing.makespan_us < CHANGE_PAYS * (double)kept_us;
     for (int i = 0; i < g->pack.n_trials; i++) {
-        const int width = answer.packing.trials[i].width;
-        rb_widths_want(&p->wanted, g->trials[i], pays && width != g->held[i] ? width : -1);
+        const int width = pays ? answer.packing.trials[i].width : fluid[i];
+        rb_widths_want(&p->wanted, g->trials[i], width != g->held[i] ? width : -1);
     }
     rb_pack_answer_finish(&answer);
 }
@@ -227,7 +315,9 @@ static void arrange(void *state, const struct rb_engine *e, struct rb_decisions 
         return;
     }
     const bool arrivals = rb_widths_note_arrivals(&p->wanted, e);
-    if (!p->on_demand && (arrivals || n_waiting <= MOST_REPACKED))
+    if (p->on_demand && arrivals)
+        size_newcomers(p, e, out);
+    else if (!p->on_demand && (arrivals || n_waiting <= MOST_REPACKED))
         pack_waiting(p, e, arrivals, out);
 }
 

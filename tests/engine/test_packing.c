@@ -152,7 +152,8 @@ static void put(struct oracle *o, int trial, int width, unsigned gpus, int place
                 int64_t end_us)
 {
     const struct oracle before = *o;
-    const int64_t own_us = start_us + rb_pack_height_us(o->g, trial, width), done_us = own_us + o->g->tail_us[trial];
+    const int64_t own_us = start_us + rb_pack_height_us(o->g, trial, width),
+                  done_us = own_us + rb_pack_tail_us(o->g, trial, width);
     for (int i = 0; i < rb_pack_n_gpus(o->g); i++) {
         if (!(gpus >> i & 1))
             continue;
@@ -208,7 +209,7 @@ static void small_groups_are_packed_as_short_as_can_be(void **state)
     static const struct rb_width widths[] = {{1, 3}, {1, 2}, {1, 1}, {2, 1}, {3, 1}};
     for (uint32_t index = 0; index < 300; index++) {
         struct rb_stream s;
-        int64_t heights[4 * 5], free_us[3] = {0}, tails[4] = {0};
+        int64_t heights[4 * 5], free_us[3] = {0}, tails[4 * 5] = {0};
         rb_stream_init(&s, &(struct rb_stream_key){.seed = 5, .purpose = RB_DRAW_SEARCH, .index = index});
         struct rb_pack_group g = {.n_trials = 1 + (int)rb_stream_below(&s, 4),
                                   .widths = widths,
@@ -221,7 +222,7 @@ static void small_groups_are_packed_as_short_as_can_be(void **state)
                 rb_stream_below(&s, 8) == 0 && i % 5 != 2 ? RB_PACK_NEVER : 1 + (int64_t)rb_stream_below(&s, 12);
         for (int i = 0; i < 3 && index % 2 == 0; i++)
             free_us[i] = (int64_t)rb_stream_below(&s, 6);
-        for (int i = 0; i < 4 && index % 3 == 0; i++)
+        for (int i = 0; i < 20 && index % 3 == 0; i++)
             tails[i] = (int64_t)rb_stream_below(&s, 10);
         g.free_us = free_us;
         g.tail_us = tails;
@@ -247,7 +248,7 @@ static void add_surroundings(uint32_t index, struct rb_study_group *g, int64_t *
     rb_stream_init(&s, &(struct rb_stream_key){.seed = 8, .purpose = RB_DRAW_SEARCH, .index = index});
     for (int i = 0; i < rb_pack_n_gpus(&g->group); i++)
         free_us[i] = rb_stream_below(&s, 2) ? (int64_t)rb_stream_below(&s, 1000000000) : 0;
-    for (int i = 0; i < g->group.n_trials; i++)
+    for (int i = 0; i < g->group.n_trials * g->group.n_widths; i++)
         tails[i] = (int64_t)rb_stream_below(&s, 500000000);
     if (index % 3 == 1)
         g->group.free_us = free_us;
@@ -267,7 +268,7 @@ static void no_promise_is_broken(void **state)
         struct rb_pack_answer ours;
         struct rb_err err;
         int widths[RB_STUDY_MOST_TRIALS], order[RB_STUDY_MOST_TRIALS];
-        int64_t free_us[32], tails[RB_STUDY_MOST_TRIALS];
+        int64_t free_us[32], tails[RB_STUDY_MOST_TRIALS * RB_STUDY_MOST_WIDTHS];
         rb_study_group_draw(7, i, RB_STUDY_MOST_TRIALS, &s);
         add_surroundings(i, &s, free_us, tails);
         rb_pack(&s.group, &options, &ours);
