@@ -1,5 +1,4 @@
-// The verbs of a provider as calls of the Compute Engine API. Gangs are launched node by node like everywhere, so
-// bulkInsert is not used.
+// The verbs of a provider as calls of the Compute Engine API.
 #include "providers/gcp.h"
 
 #include "providers/gcp_decode.h"
@@ -283,6 +282,7 @@ static bool gcp_create(const struct rb_provider_config *config, struct rb_provid
 const struct rb_provider_ops rb_provider_gcp = {
     .name = "gcp",
     .summary = "Google Compute Engine",
+    .launches_gangs = true,
     .create = gcp_create,
     .destroy = gcp_destroy,
     .launch = gcp_launch,

@@ -183,6 +183,7 @@ static bool read_instance(const struct rb_node *item, const char *region, struct
         .market = model && strcmp(model, "SPOT") == 0 ? RB_MARKET_SPOT : RB_MARKET_ON_DEMAND,
         .run_id = rb_gcp_tag(labels, "rb:run-id", arena),
         .launch_id = rb_gcp_tag(labels, "rb:launch-id", arena),
+        .member = rb_gcp_member_of(name),
         .owner = rb_gcp_tag(labels, "rb:owner", arena),
         .state_reason = copy(arena, text(item, "statusMessage")),
     };

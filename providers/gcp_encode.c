@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, PAGE = 500 };
+enum { MAX_TOKEN_LEN = 64, MAX_ACCELERATORS = 16, MAX_GANG = 1000, PAGE = 500 };
 
 // What maxRunDuration takes: half a minute to 120 days.
 static const int64_t min_lifetime_s = 30, max_lifetime_s = INT64_C(120) * 86400;
@@ -108,6 +108,8 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
                           l->zone, region);
     if (l->disk_gb < 0)
         return rb_err_set(err, RB_ERR_INVALID, "disk size: expected at least 0 GB");
+    if (l->count < 0 || l->count > MAX_GANG)
+        return rb_err_set(err, RB_ERR_INVALID, "launch: expected a gang of 1..%d machines, got %d", MAX_GANG, l->count);
     if (l->user_data && strlen(l->user_data) > RB_LIMIT_USER_DATA)
         return rb_err_set(err, RB_ERR_INVALID, "user-data: %zu bytes, expected at most %d (RB_LIMIT_USER_DATA)",
                           strlen(l->user_data), RB_LIMIT_USER_DATA);
@@ -146,6 +148,13 @@ void rb_gcp_target_insert(const char *project, const char *zone, const char *req
 {
     put_zone(out, project, zone);
     rb_buf_puts(out, "/instances");
+    put_query(out, '?', "requestId", request_id);
+}
+
+void rb_gcp_target_bulk_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out)
+{
+    put_zone(out, project, zone);
+    rb_buf_puts(out, "/instances/bulkInsert");
     put_query(out, '?', "requestId", request_id);
 }
 
@@ -270,10 +279,14 @@ static void put_labels(struct rb_json *j, const struct rb_gcp_label *labels, int
     rb_json_end_object(j);
 }
 
-static void put_ktext(struct rb_json *j, struct rb_arena *a, const char *key, const char *zone, const char *kind,
-                      const char *name)
+// A gang's properties are those of a template, which names what there is in every zone.
+static void put_zonal(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *key,
+                      const char *zone, const char *kind, const char *name)
 {
-    rb_json_kstring(j, key, rb_arena_printf(a, "zones/%s/%s/%s", zone, kind, name));
+    if (rb_launch_count(l) > 1)
+        rb_json_kstring(j, key, name);
+    else
+        rb_json_kstring(j, key, rb_arena_printf(a, "zones/%s/%s/%s", zone, kind, name));
 }
 
 // int64 is a string in Google's JSON.
@@ -298,15 +311,27 @@ static void put_disk(struct rb_json *j, struct rb_arena *a, const struct rb_laun
     rb_json_kstring(j, "sourceImage", l->image_id);
     if (l->disk_gb > 0)
         put_kint64(j, "diskSizeGb", l->disk_gb);
-    put_ktext(j, a, "diskType", zone, "diskTypes", disk_type_of(type->name));
+    put_zonal(j, a, l, "diskType", zone, "diskTypes", disk_type_of(type->name));
     put_labels(j, labels, n_labels);
     rb_json_end_object(j);
     rb_json_end_object(j);
     rb_json_end_array(j);
 }
 
+// Families whose machines know no other network card. Source: "Machine series comparison", 2026.
+static bool needs_gvnic(const char *machine_type)
+{
+    static const char *const families[] = {"a3-",  "a4-",  "a4x-", "c3-", "c3d-", "c4-",
+                                           "c4a-", "c4d-", "g4-",  "n4-", "n4d-"};
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (strncmp(machine_type, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
 // An address of its own, because ssh comes from outside.
-static void put_network(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone)
+static void put_network(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone,
+                        const struct rb_gcp_machine_type *type)
 {
     const int region_len = (int)strlen(zone) - 2;
     rb_json_key(j, "networkInterfaces");
@@ -319,6 +344,8 @@ static void put_network(struct rb_json *j, struct rb_arena *a, const struct rb_l
     else
         rb_json_kstring(j, "subnetwork",
                         rb_arena_printf(a, "regions/%.*s/subnetworks/%s", region_len, zone, l->subnet));
+    if (needs_gvnic(type->name))
+        rb_json_kstring(j, "nicType", "GVNIC");
     rb_json_key(j, "accessConfigs");
     rb_json_begin_array(j);
     rb_json_begin_object(j);
@@ -330,7 +357,7 @@ static void put_network(struct rb_json *j, struct rb_arena *a, const struct rb_l
     rb_json_end_array(j);
 }
 
-static void put_accelerators(struct rb_json *j, struct rb_arena *a, const char *zone,
+static void put_accelerators(struct rb_json *j, struct rb_arena *a, const struct rb_launch *l, const char *zone,
                              const struct rb_gcp_machine_type *type)
 {
     if (type->n_accelerators == 0)
@@ -338,7 +365,7 @@ static void put_accelerators(struct rb_json *j, struct rb_arena *a, const char *
     rb_json_key(j, "guestAccelerators");
     rb_json_begin_array(j);
     rb_json_begin_object(j);
-    put_ktext(j, a, "acceleratorType", zone, "acceleratorTypes", type->accelerator);
+    put_zonal(j, a, l, "acceleratorType", zone, "acceleratorTypes", type->accelerator);
     rb_json_kint(j, "acceleratorCount", type->n_accelerators);
     rb_json_end_object(j);
     rb_json_end_array(j);
@@ -426,30 +453,74 @@ static void put_description(struct rb_json *j, const struct rb_launch *l)
             rb_json_kstring(j, "description", l->tags[i].value);
 }
 
-bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const char *name, struct rb_buf *out,
-                          struct rb_err *err)
-{
-    RB_AUTO(rb_arena_finish) struct rb_arena a = {0};
+// What every machine of the launch is.
+struct properties {
     struct rb_gcp_machine_type type;
     struct rb_gcp_label labels[RB_GCP_MAX_LABELS];
     int n_labels;
-    if (!rb_gcp_machine_type_parse(l->instance_type, &type, err) ||
-        !rb_gcp_labels(l->tags, l->n_tags, labels, &n_labels, err))
-        return false;
+};
+
+static bool read_properties(const struct rb_launch *l, struct properties *out, struct rb_err *err)
+{
+    return rb_gcp_machine_type_parse(l->instance_type, &out->type, err) &&
+           rb_gcp_labels(l->tags, l->n_tags, out->labels, &out->n_labels, err);
+}
+
+static void put_properties(struct rb_json *j, const struct rb_launch *l, const char *zone, const struct properties *p)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena a = {0};
+    put_description(j, l);
+    put_zonal(j, &a, l, "machineType", zone, "machineTypes", p->type.name);
+    put_labels(j, p->labels, p->n_labels);
+    put_disk(j, &a, l, zone, &p->type, p->labels, p->n_labels);
+    put_network(j, &a, l, zone, &p->type);
+    put_accelerators(j, &a, l, zone, &p->type);
+    put_scheduling(j, l);
+    put_metadata(j, l->user_data);
+    put_tags(j, l);
+    put_service_account(j, l->instance_profile);
+}
+
+bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const char *name, struct rb_buf *out,
+                          struct rb_err *err)
+{
+    struct properties properties;
     struct rb_json j;
+    if (!read_properties(l, &properties, err))
+        return false;
     rb_json_init(&j, out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "name", name);
-    put_description(&j, l);
-    put_ktext(&j, &a, "machineType", zone, "machineTypes", type.name);
-    put_labels(&j, labels, n_labels);
-    put_disk(&j, &a, l, zone, &type, labels, n_labels);
-    put_network(&j, &a, l, zone);
-    put_accelerators(&j, &a, zone, &type);
-    put_scheduling(&j, l);
-    put_metadata(&j, l->user_data);
-    put_tags(&j, l);
-    put_service_account(&j, l->instance_profile);
+    put_properties(&j, l, zone, &properties);
+    rb_json_end_object(&j);
+    return true;
+}
+
+bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
+                               struct rb_err *err)
+{
+    struct properties properties;
+    struct rb_json j;
+    char name[RB_GCP_NAME_BYTES];
+    if (!read_properties(l, &properties, err))
+        return false;
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    put_kint64(&j, "count", l->count);
+    put_kint64(&j, "minCount", l->count);
+    rb_json_key(&j, "perInstanceProperties");
+    rb_json_begin_object(&j);
+    for (int i = 0; i < l->count; i++) {
+        rb_gcp_member_name(gang, i, name);
+        rb_json_key(&j, name);
+        rb_json_begin_object(&j);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_object(&j);
+    rb_json_key(&j, "instanceProperties");
+    rb_json_begin_object(&j);
+    put_properties(&j, l, zone, &properties);
+    rb_json_end_object(&j);
     rb_json_end_object(&j);
     return true;
 }

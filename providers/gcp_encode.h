@@ -23,10 +23,11 @@ void rb_gcp_target_look(const char *project, const char *zone, const char *name,
 void rb_gcp_target_history(const char *project, const char *zone, const char *name, const char *page,
                            struct rb_buf *out);
 void rb_gcp_target_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
+void rb_gcp_target_bulk_insert(const char *project, const char *zone, const char *request_id, struct rb_buf *out);
 void rb_gcp_target_wait(const char *project, const char *zone, const char *operation, struct rb_buf *out);
 // All zones of the project at once; run_id NULL: of any run. page NULL: the first.
 void rb_gcp_target_list(const char *project, const char *run_id, const char *page, struct rb_buf *out);
-// Launches of that id, likewise: one, if everything went well.
+// Instances of the launch of that id, likewise: as many as it asked for, if everything went well.
 void rb_gcp_target_find(const char *project, const char *launch_id, struct rb_buf *out);
 // In which zones a machine type is sold, or rather the GPUs it asks for beside it.
 void rb_gcp_target_sold(const char *project, const struct rb_gcp_machine_type *type, struct rb_buf *out);
@@ -44,5 +45,8 @@ void rb_gcp_target_permissions(const char *project, struct rb_buf *out);
 // if it begins with "#cloud-config", else to where every image of Google's looks (`startup-script`).
 bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const char *name, struct rb_buf *out,
                           struct rb_err *err);
+// The same for a gang, of which every member is called after it: all of them or none.
+bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
+                               struct rb_err *err);
 
 #endif

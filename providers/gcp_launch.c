@@ -7,6 +7,7 @@
 #include "providers/gcp_decode.h"
 #include "providers/gcp_encode.h"
 #include "providers/gcp_look.h"
+#include "providers/gcp_members.h"
 #include "providers/gcp_names.h"
 
 #include <stdlib.h>
@@ -29,13 +30,15 @@ struct launch {
     int at;
 
     // Of the attempt in the present zone.
-    char name[RB_GCP_NAME_BYTES];
+    char name[RB_GCP_NAME_BYTES]; // of the instance, or of the gang
+    const char **names;           // [count] of the instances
+    int count;
     struct rb_gcp_operation operation;
     int64_t inserted_us;
-    struct rb_err doubt; // why the instance itself is asked for; code NONE: the operation succeeded
+    struct rb_err doubt; // why the instances themselves are asked for; code NONE: the operation succeeded
     bool over;           // the operation is: what is not there now never will be
+    bool refused;        // it is, and the doubt is its answer
     struct rb_gcp_instances found;
-    struct rb_instance instance;
 
     rb_launch_fn *fn;
     void *arg;
@@ -55,7 +58,13 @@ static void destroy(void *arg)
 
 static void finish(struct launch *l, const struct rb_err *err)
 {
-    l->fn(l->arg, err, err ? NULL : &l->instance);
+    l->fn(l->arg, err, NULL);
+    destroy(l);
+}
+
+static void succeed(struct launch *l, const struct rb_instance *instances)
+{
+    l->fn(l->arg, NULL, instances);
     destroy(l);
 }
 
@@ -109,66 +118,73 @@ static void unknown(struct launch *l, const struct rb_err *why)
 {
     struct rb_err err = *why;
     err.code = RB_ERR_UNKNOWN_OUTCOME;
-    rb_err_prefix(&err, "instance %s in %s", l->name, zone(l));
+    rb_err_prefix(&err, "%s %s in %s", l->count > 1 ? "gang" : "instance", l->name, zone(l));
     finish(l, &err);
 }
 
-// --- the instance itself ---
+// --- the instances themselves ---
 
-static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *err)
+static bool any_ran(const struct rb_gcp_members *m)
 {
-    struct launch *l = arg;
-    return rb_gcp_decode_instance(body, n, l->region, &l->arena, &l->instance, err);
+    for (int i = 0; i < m->n; i++)
+        if (m->instances[i].id && m->instances[i].running_at_us >= 0)
+            return true;
+    return false;
 }
 
-// Not there, and it never will be: did it never come, or has it ended? Spot is preempted within seconds, another process
-// may have asked for it first, our own caller may have seen it in a listing and ended it. What was made and ended was
-// launched, and has a bill: no reason to make another one.
-static void history_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
+// What was made and ended was launched, and has a bill: no reason to make another one. Of a gang those that never came have
+// ended too, then, because there was no machine for them.
+static void tell_ended(struct launch *l, const struct rb_gcp_members *m)
 {
-    struct launch *l = arg;
+    for (int i = 0; i < m->n; i++)
+        if (!m->instances[i].id)
+            m->instances[i] = (struct rb_instance){.id = rb_gcp_instance_id(&l->arena, l->names[i], zone(l)),
+                                                   .state = RB_INSTANCE_TERMINATED,
+                                                   .zone = zone(l),
+                                                   .region = l->region,
+                                                   .market_unknown = true,
+                                                   .member = i,
+                                                   .running_at_us = -1,
+                                                   .terminated_at_us = -1,
+                                                   .sold_out = true};
+    succeed(l, m->instances);
+}
+
+static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
+{
     struct rb_err refusal = l->doubt;
-    if (err && err->code == RB_ERR_DENIED && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
+    if (m->n_ended == m->n || any_ran(m)) {
+        tell_ended(l, m);
+    } else if (m->forgotten && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
         rb_err_set(&refusal, RB_ERR_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
-    } else if (err && err->code != RB_ERR_NOT_FOUND && err->code != RB_ERR_DENIED) {
-        unknown(l, err);
-    } else if (!err && instance->terminated_at_us >= 0) {
-        l->fn(l->arg, NULL, instance);
-        destroy(l);
     } else if (refusal.code == RB_ERR_NONE) {
         rb_err_set(&refusal, RB_ERR_IO, "it was made and is not there, and nobody says that it ended");
         unknown(l, &refusal);
     } else {
-        refusal.code = RB_ERR_CAPACITY;
+        if (!l->refused)
+            refusal.code = RB_ERR_CAPACITY;
         leave_zone(l, &refusal);
     }
 }
 
-static void not_there(struct launch *l, const struct rb_err *look_err)
-{
-    if (l->over)
-        rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->name, zone(l)), history_known, destroy,
-                         l);
-    else
-        unknown(l, l->doubt.code ? &l->doubt : look_err);
-}
-
-static void looked(void *arg, const struct rb_err *err)
+// Some of a gang may be on its way in, or on its way out again: the cloud takes back what it could not complete.
+static void looked(void *arg, const struct rb_err *err, const struct rb_gcp_members *m)
 {
     struct launch *l = arg;
-    struct rb_err foreign;
-    if (err && err->code == RB_ERR_NOT_FOUND) {
-        not_there(l, err);
+    struct rb_err some;
+    if (err && err->code == RB_ERR_INVALID) {
+        finish(l, err);
     } else if (err) {
-        unknown(l, l->doubt.code ? &l->doubt : err);
-    } else if (l->instance.launch_id && strcmp(l->instance.launch_id, l->launch_id) == 0) {
-        finish(l, NULL);
+        unknown(l, l->doubt.code && !l->over ? &l->doubt : err);
+    } else if (m->n_there == 0) {
+        nothing_there(l, m);
+    } else if (m->n_there + m->n_ended == m->n) {
+        succeed(l, m->instances);
     } else {
-        rb_err_set(&foreign, RB_ERR_INVALID,
-                   "instance %s in %s exists and is not of this launch (label rb-launch); look at it by hand", l->name,
-                   zone(l));
-        finish(l, &foreign);
+        rb_err_set(&some, RB_ERR_IO, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
+                   l->doubt.code ? l->doubt.message : "");
+        unknown(l, &some);
     }
 }
 
@@ -176,11 +192,13 @@ static void look(struct launch *l, const struct rb_err *doubt, bool over)
 {
     l->doubt = doubt ? *doubt : (struct rb_err){0};
     l->over = over;
-    struct rb_api_call call = new_call(l, "instances.get", "GET", false);
-    rb_gcp_target_look(project(l), zone(l), l->name, &call.target);
-    call.decode = decode_look;
-    call.done = looked;
-    send(l, &call);
+    const struct rb_gcp_members_question question = {.region = l->region,
+                                                     .zone = zone(l),
+                                                     .launch_id = l->launch_id,
+                                                     .names = l->names,
+                                                     .n = l->count,
+                                                     .over = over};
+    rb_gcp_members(l->client, &question, &l->arena, looked, destroy, l);
 }
 
 // --- the operation ---
@@ -221,8 +239,12 @@ static void operation_known(struct launch *l, int64_t pause_us)
     case RB_GCP_DONE:
         look(l, NULL, true);
         return;
-    case RB_GCP_FAILED:
-        leave_zone(l, &l->operation.error);
+    case RB_GCP_FAILED: // of a gang some may have been made, and be on their way out
+        l->refused = true;
+        if (l->count > 1)
+            look(l, &l->operation.error, true);
+        else
+            leave_zone(l, &l->operation.error);
         return;
     case RB_GCP_UNSETTLED:
         look(l, &l->operation.error, true);
@@ -262,18 +284,31 @@ static void inserted(void *arg, const struct rb_err *err)
     }
 }
 
+// The names that its machines have in the present zone.
+static void name_machines(struct launch *l)
+{
+    rb_gcp_instance_name(l->what.token, zone(l), l->name);
+    for (int i = 0; i < l->count; i++) {
+        char name[RB_GCP_NAME_BYTES];
+        rb_gcp_member_name(l->name, i, name);
+        l->names[i] = rb_arena_strdup(&l->arena, l->count > 1 ? name : l->name);
+    }
+}
+
 static void insert(struct launch *l)
 {
     struct rb_err err;
     char request_id[RB_GCP_UUID_BYTES];
-    rb_gcp_instance_name(l->what.token, zone(l), l->name);
+    const bool gang = l->count > 1;
+    name_machines(l);
     rb_gcp_request_id(l->name, request_id);
     l->inserted_us = l->loop->now_us(l->loop->ctx);
-    struct rb_api_call call = new_call(l, "instances.insert", "POST", true);
-    rb_gcp_target_insert(project(l), zone(l), request_id, &call.target);
+    l->refused = false;
+    struct rb_api_call call = new_call(l, gang ? "instances.bulkInsert" : "instances.insert", "POST", true);
+    (gang ? rb_gcp_target_bulk_insert : rb_gcp_target_insert)(project(l), zone(l), request_id, &call.target);
     call.decode = decode_operation;
     call.done = inserted;
-    if (rb_gcp_encode_insert(&l->what, zone(l), l->name, &call.body, &err)) {
+    if ((gang ? rb_gcp_encode_bulk_insert : rb_gcp_encode_insert)(&l->what, zone(l), l->name, &call.body, &err)) {
         send(l, &call);
         return;
     }
@@ -290,7 +325,8 @@ static bool decode_found(void *arg, const char *body, size_t n, struct rb_err *e
 }
 
 // An earlier call may have come further down the list of zones, and what it made there have ended since, which no list of
-// instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to.
+// instances shows: the operations do. Asked from the last zone on, so that the first that knows of one is where it came to;
+// of a gang its first member tells, whose insert is an operation of its own.
 static void ask_earlier(struct launch *l);
 
 static void earlier_known(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -304,9 +340,10 @@ static void earlier_known(void *arg, const struct rb_err *err, const struct rb_i
         insert(l);
     } else if (err) {
         finish(l, err);
+    } else if (instance->terminated_at_us >= 0 && l->count == 1) {
+        succeed(l, instance);
     } else if (instance->terminated_at_us >= 0) {
-        l->fn(l->arg, NULL, instance);
-        destroy(l);
+        look(l, NULL, true); // what has become of the others?
     } else {
         insert(l); // the same words: the answer is what became of them
     }
@@ -314,24 +351,40 @@ static void earlier_known(void *arg, const struct rb_err *err, const struct rb_i
 
 static void ask_earlier(struct launch *l)
 {
-    rb_gcp_instance_name(l->what.token, zone(l), l->name);
-    rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->name, zone(l)), earlier_known, destroy, l);
+    name_machines(l);
+    rb_gcp_look_back(l->client, l->region, rb_gcp_instance_id(&l->arena, l->names[0], zone(l)), earlier_known, destroy,
+                     l);
 }
 
-// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones.
+// Of this launch; NULL: the listing shows none.
+static const struct rb_instance *first_found(const struct launch *l)
+{
+    for (int i = 0; i < l->found.n; i++)
+        if (l->found.instances[i].launch_id && strcmp(l->found.instances[i].launch_id, l->launch_id) == 0)
+            return &l->found.instances[i];
+    return NULL;
+}
+
+static void stay_in_zone(struct launch *l, const char *zone)
+{
+    l->zones = (struct rb_gcp_zones){.zones = rb_arena_array(&l->arena, 1, sizeof *l->zones.zones), .n = 1};
+    l->zones.zones[0] = zone;
+    name_machines(l);
+}
+
+// An earlier call with this token, perhaps of a process that died, may have come further down the list of zones. Of a gang
+// that a listing shows the rest may not be in listings yet, or may have ended: all of it is asked for by name.
 static void found(void *arg, const struct rb_err *err)
 {
     struct launch *l = arg;
     struct rb_err partial;
-    for (int i = 0; !err && i < l->found.n; i++) {
-        const struct rb_instance *instance = &l->found.instances[i];
-        if (instance->launch_id && strcmp(instance->launch_id, l->launch_id) == 0) {
-            l->instance = *instance;
-            finish(l, NULL);
-            return;
-        }
-    }
-    if (err) {
+    const struct rb_instance *instance = err ? NULL : first_found(l);
+    if (instance && l->count == 1) {
+        succeed(l, instance);
+    } else if (instance) {
+        stay_in_zone(l, instance->zone);
+        look(l, NULL, true);
+    } else if (err) {
         finish(l, err);
     } else if (!l->found.complete || (l->what.again && !l->zones.complete)) {
         rb_err_set(&partial, RB_ERR_IO,
@@ -430,6 +483,8 @@ void rb_gcp_launch(struct rb_google_client *client, const struct rb_loop *loop, 
     l->region = rb_arena_strdup(&l->arena, region);
     rb_launch_copy(&l->arena, what, &l->what);
     l->launch_id = tag(&l->what, "rb:launch-id");
+    l->count = rb_launch_count(&l->what);
+    l->names = rb_arena_array(&l->arena, (size_t)l->count, sizeof *l->names);
     l->fn = fn;
     l->arg = arg;
     if (!check(l, &err)) {

@@ -1,7 +1,7 @@
-// From a launch to an instance of Compute Engine, through every zone that may hold it.
+// From a launch to instances of Compute Engine, through every zone that may hold them.
 //
 //   zone given ------------------------------------------+
-//   zones that sell the type --> is it there already? ---+--> insert --> operation --> instance
+//   zones that sell the type --> is it there already? ---+--> insert --> operation --> instances
 //                                                        ^      |            |
 //                                                        +------+------------+  no capacity: next zone
 //
@@ -9,6 +9,8 @@
 // process, finds what the first one made (the request id, then HTTP status 409). A zone is left only when it is certain
 // that nothing is there: refused, or the operation failed. Whatever else goes wrong while we wait for the operation is
 // no answer about the machine: the instance itself is asked for, and where even that fails the outcome is unknown.
+// A gang goes the same way by bulkInsert, which makes all of it or takes back what it made; a zone is left when nothing of
+// it is there any more.
 #ifndef RB_PROVIDERS_GCP_LAUNCH_H
 #define RB_PROVIDERS_GCP_LAUNCH_H
 

@@ -1,12 +1,14 @@
 #include "providers/gcp_names.h"
 
+#include "base/limits.h"
+#include "base/number.h"
 #include "providers/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VALUE_LEN = 63, MAX_PARTS = 4 };
+enum { MAX_VALUE_LEN = 63, MAX_PARTS = 4, GANG_NAME_LEN = 35 };
 
 // Random, ours, once and for all: another one would make other request ids of the same names.
 static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a, 0x66,
@@ -26,6 +28,18 @@ void rb_gcp_instance_name(const char *token, const char *zone, char out[static R
     rb_buf_printf(&text, "%s|%s", zone, token);
     rb_digest_sha256(text.data, text.len, digest);
     snprintf(out, RB_GCP_NAME_BYTES, "rb-%.32s", digest);
+}
+
+void rb_gcp_member_name(const char *gang, int member, char out[static RB_GCP_NAME_BYTES])
+{
+    snprintf(out, RB_GCP_NAME_BYTES, "%.40s-%d", gang, member);
+}
+
+int rb_gcp_member_of(const char *name)
+{
+    int64_t member = 0;
+    const char *dash = strlen(name) > GANG_NAME_LEN && name[GANG_NAME_LEN] == '-' ? name + GANG_NAME_LEN : NULL;
+    return dash && rb_parse_int(dash + 1, &member) && member >= 0 && member < RB_LIMIT_NODES ? (int)member : 0;
 }
 
 void rb_gcp_request_id(const char *name, char out[static RB_GCP_UUID_BYTES])

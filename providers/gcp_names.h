@@ -12,7 +12,11 @@ enum { RB_GCP_NAME_BYTES = 64, RB_GCP_UUID_BYTES = 37 };
 // The instance's name is what makes a launch idempotent: "rb-" and 128 bits of digest over token and zone (RFC 1035,
 // 35 characters). Another zone or another token is another name; the same two are the same name for ever.
 void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES]);
-// The request id of the insert of that name.
+// Members of a gang are called after it: "-0", "-1" and so on behind its name, which no instance has then.
+void rb_gcp_member_name(const char *gang, int member, char out[static RB_GCP_NAME_BYTES]);
+// Which member an instance of that name is; 0 where it was launched alone.
+int rb_gcp_member_of(const char *name);
+// The request id of the insert of that name, or of all members of the gang.
 void rb_gcp_request_id(const char *name, char out[static RB_GCP_UUID_BYTES]);
 
 // An instance's id, "NAME.ZONE", as its internal DNS name begins: all that ending it takes.

@@ -165,6 +165,8 @@ struct rb_cloud_reservation {
 // keeps one is not documented, and a client that counts on a token's end is wrong either way.
 enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_launch *launch, int64_t now_us,
                                      struct rb_cloud_reservation *out);
+// Binds the instances of a new reservation together: unless so many of them find a machine, none does.
+void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_count);
 // All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
 enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                         int64_t now_us, int *out_bad);

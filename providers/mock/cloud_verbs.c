@@ -246,6 +246,26 @@ enum rb_cloud_answer rb_cloud_launch(struct rb_cloud *c, const struct rb_cloud_l
     return RB_CLOUD_OK;
 }
 
+// What was begun is taken back before any of it is billed: when the last of it would have run.
+void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_count)
+{
+    int n_found = 0;
+    int64_t last_us = 0;
+    const char *code = NULL;
+    for (int k = 0; k < r.n; k++) {
+        const struct rb_cloud_instance *i = c->instances[r.first + k];
+        n_found += !i->plan.lacks_capacity;
+        last_us = i->plan.start_us > last_us ? i->plan.start_us : last_us;
+        code = i->plan.lacks_capacity && i->failure_code ? i->failure_code : code;
+    }
+    for (int k = 0; k < r.n && n_found < min_count; k++) {
+        struct rb_cloud_instance *i = c->instances[r.first + k];
+        i->plan.lacks_capacity = true;
+        i->plan.start_us = last_us;
+        i->failure_code = code;
+    }
+}
+
 // --- the other verbs ---
 
 // Position of the first id that is no instance of the region, or -1.

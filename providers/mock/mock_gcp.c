@@ -29,9 +29,11 @@ static const struct route {
     {"GET", "projects/{project}/global/images/family/{name}", "images.getFromFamily", rb_gcp_image_get},
     {"GET", "projects/{project}/regions", "regions.list", rb_gcp_regions_list},
     {"GET", "projects/{project}/regions/{region}", "regions.get", rb_gcp_region_get},
-    {"GET", "projects/{project}/regions/{region}/operations/{name}", "regionOperations.get", rb_gcp_region_operation},
+    {"POST", "projects/{project}/regions/{region}/instances/bulkInsert", "regionInstances.bulkInsert",
+     rb_gcp_instances_bulk_insert},
+    {"GET", "projects/{project}/regions/{region}/operations/{name}", "regionOperations.get", rb_gcp_operation_get},
     {"POST", "projects/{project}/regions/{region}/operations/{name}/wait", "regionOperations.wait",
-     rb_gcp_region_operation},
+     rb_gcp_operation_wait},
     {"GET", "projects/{project}/zones", "zones.list", rb_gcp_zones_list},
     {"GET", "projects/{project}/zones/{zone}", "zones.get", rb_gcp_zone_get},
     {"GET", "projects/{project}/zones/{zone}/acceleratorTypes", "acceleratorTypes.list", rb_gcp_accelerator_types_list},
@@ -39,6 +41,8 @@ static const struct route {
      rb_gcp_accelerator_type_get},
     {"GET", "projects/{project}/zones/{zone}/instances", "instances.list", rb_gcp_instances_list},
     {"POST", "projects/{project}/zones/{zone}/instances", "instances.insert", rb_gcp_instances_insert},
+    {"POST", "projects/{project}/zones/{zone}/instances/bulkInsert", "instances.bulkInsert",
+     rb_gcp_instances_bulk_insert},
     {"GET", "projects/{project}/zones/{zone}/instances/{name}", "instances.get", rb_gcp_instance_get},
     {"DELETE", "projects/{project}/zones/{zone}/instances/{name}", "instances.delete", rb_gcp_instance_delete},
     {"POST", "projects/{project}/zones/{zone}/instances/{name}/setLabels", "instances.setLabels",
@@ -143,8 +147,10 @@ static const struct rb_node *peek_map(const struct rb_node *node, const char *ke
 static void ask_chaos(struct rb_mock_gcp_call *call, const struct route *route)
 {
     const struct rb_cloud_region *region = call->zone ? rb_gcp_region_of_zone(call->cloud, call->zone) : NULL;
-    const char *type = peek(call->body, "machineType"),
-               *model = peek(peek_map(call->body, "scheduling"), "provisioningModel");
+    const struct rb_node *properties = peek_map(call->body, "instanceProperties");
+    const struct rb_node *machine = properties ? properties : call->body;
+    const char *type = peek(machine, "machineType"),
+               *model = peek(peek_map(machine, "scheduling"), "provisioningModel");
     struct rb_chaos_subject s = {.front = "gcp",
                                  .action = route ? route->action : NULL,
                                  .region = call->region ? call->region

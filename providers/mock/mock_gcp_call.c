@@ -32,6 +32,10 @@ bool rb_gcp_not_found(struct rb_mock_gcp_call *call, const char *kind, const cha
     if (call->zone)
         return rb_gcp_refuse(call, 404, "notFound", "The resource 'projects/%.60s/zones/%.60s/%s/%.63s' was not found",
                              call->project, call->zone, kind, name);
+    if (call->region)
+        return rb_gcp_refuse(call, 404, "notFound",
+                             "The resource 'projects/%.60s/regions/%.60s/%s/%.63s' was not found", call->project,
+                             call->region, kind, name);
     return rb_gcp_refuse(call, 404, "notFound", "The resource 'projects/%.60s/%s/%.200s' was not found", call->project,
                          kind, name);
 }
@@ -91,6 +95,11 @@ const char *rb_gcp_without_host(struct rb_mock_gcp_call *call, const char *link)
 bool rb_gcp_read_link(struct rb_mock_gcp_call *call, const char *field, const char *link, const char *collection,
                       const char *zone, const char **out_name)
 {
+    if (call->in_template) {
+        *out_name = link;
+        return !strchr(link, '/') ||
+               rb_gcp_invalid(call, field, link, "In instanceProperties it is a name, not the URL of one zone's.");
+    }
     const char *at = rb_gcp_without_host(call, link);
     const char *project = rb_arena_printf(call->arena, "projects/%s/", call->project);
     if (strncmp(at, project, strlen(project)) == 0)

@@ -26,6 +26,7 @@ struct rb_mock_gcp_call {
     struct rb_form query;
     const struct rb_node *body;    // NULL: none, or not JSON
     const char *project, *region, *zone, *name; // of the path; NULL: not in it
+    bool in_template;              // the body names what there is in every zone: by plain names
     int64_t now_us;
     struct rb_json json;           // the answer
     struct rb_mock_gcp_refusal refusal;
@@ -39,9 +40,9 @@ typedef bool rb_mock_gcp_method_fn(struct rb_mock_gcp_call *call);
 rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get, rb_gcp_zones_list, rb_gcp_zone_get,
     rb_gcp_image_get, rb_gcp_machine_types_list, rb_gcp_machine_type_get, rb_gcp_machine_types_aggregated,
     rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
-    rb_gcp_instances_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
+    rb_gcp_instances_insert, rb_gcp_instances_bulk_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
     rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
-    rb_gcp_operation_wait, rb_gcp_region_operation, rb_gcp_skus_list, rb_gcp_test_permissions;
+    rb_gcp_operation_wait, rb_gcp_skus_list, rb_gcp_test_permissions;
 
 // --- permissions: all are granted but those the cloud file denies ---
 
@@ -113,6 +114,15 @@ bool rb_gcp_takes_guest_accelerators(const char *machine_type); // n1-*
 
 // The body of an insert, strictly; *out and *launch live as long as the call. *launch lacks place and labels.
 bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *out, struct rb_cloud_launch *launch);
+// The body of a bulkInsert likewise.
+struct rb_gcp_bulk {
+    struct rb_mock_gcp_instance instance; // what each of them is; nameless
+    const char **names;                   // [count]
+    int count, min_count;
+    const struct rb_node *locations;      // NULL: every zone is as good
+};
+bool rb_gcp_read_bulk(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *out, struct rb_cloud_launch *launch);
+bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone);
 // Its metadata; what the node is told goes to *launch.
 bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *out,
                           struct rb_cloud_launch *launch);

@@ -1,4 +1,4 @@
-// The body of instances.insert. What a mock machine cannot honour (several disks, local SSDs, disks that outlive their
+// The bodies of instances.insert and bulkInsert. What a mock machine cannot honour (several disks, local SSDs, disks that outlive their
 // instance, deletion protection) is refused, never silently dropped; what does not matter to it (networks, service
 // accounts, network tags) is checked, kept and shown.
 #include "providers/mock/mock_gcp_body.h"
@@ -8,6 +8,7 @@
 #define MAX_NAME    63
 #define MAX_LABELS  64
 #define MAX_DISK_GB 65536
+#define MAX_BULK    1000
 #define MIN_RUN_S   30
 #define MAX_RUN_S   (120 * 24 * 3600)
 
@@ -291,21 +292,42 @@ static bool read_network_tags(struct rb_mock_gcp_call *call, const struct rb_nod
                      rb_gcp_map_end(call, &m));
 }
 
+static bool check_instance_name(struct rb_mock_gcp_call *call, const char *field, const char *name)
+{
+    return is_name(name) ||
+           rb_gcp_invalid(call, field, name, "Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'");
+}
+
 static bool read_identity(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i)
 {
     const char *type;
     bool forward = false, protect = false;
-    if (!rb_gcp_need_text(call, m, "name", &i->name) || !rb_gcp_need_text(call, m, "machineType", &type) ||
-        !rb_gcp_get_text(call, m, "description", &i->description) ||
+    if (!rb_gcp_need_text(call, m, "machineType", &type) || !rb_gcp_get_text(call, m, "description", &i->description) ||
         !rb_gcp_get_bool(call, m, "canIpForward", &forward) ||
         !rb_gcp_get_bool(call, m, "deletionProtection", &protect))
         return false;
-    if (!is_name(i->name))
-        return rb_gcp_invalid(call, "resource.name", i->name,
-                              "Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'");
     if (protect)
         return rb_gcp_invalid(call, "resource.deletionProtection", "true", "This mock cloud has none.");
     return rb_gcp_read_link(call, "resource.machineType", type, "machineTypes", call->zone, &i->machine_type);
+}
+
+// All but its name.
+static bool read_properties(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_mock_gcp_instance *i,
+                            struct rb_cloud_launch *l)
+{
+    return read_identity(call, m, i) && read_disks(call, m, i) && read_network(call, m, i) &&
+           read_scheduling(call, rb_map_get(m, "scheduling"), i) &&
+           read_accelerators(call, rb_map_get(m, "guestAccelerators"), i) &&
+           rb_gcp_read_labels(call, rb_map_get(m, "labels"), &i->labels, &i->n_labels) &&
+           rb_gcp_read_metadata(call, rb_map_get(m, "metadata"), i, l) &&
+           read_service_account(call, rb_map_get(m, "serviceAccounts"), i) &&
+           read_network_tags(call, rb_map_get(m, "tags"), i) &&
+           read_shield(call, rb_map_get(m, "shieldedInstanceConfig")) && rb_gcp_map_end(call, m);
+}
+
+static bool no_body(struct rb_mock_gcp_call *call)
+{
+    return rb_gcp_refuse(call, 400, "parseError", "The request needs a body that is JSON");
 }
 
 bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instance *i, struct rb_cloud_launch *l)
@@ -313,13 +335,115 @@ bool rb_gcp_read_insert(struct rb_mock_gcp_call *call, struct rb_mock_gcp_instan
     struct rb_map m;
     *i = (struct rb_mock_gcp_instance){.zone = call->zone, .ordinal = -1};
     if (!call->body)
-        return rb_gcp_refuse(call, 400, "parseError", "The request needs a body that is JSON");
-    return rb_gcp_map_begin(call, &m, call->body) && read_identity(call, &m, i) && read_disks(call, &m, i) &&
-           read_network(call, &m, i) && read_scheduling(call, rb_map_get(&m, "scheduling"), i) &&
-           read_accelerators(call, rb_map_get(&m, "guestAccelerators"), i) &&
-           rb_gcp_read_labels(call, rb_map_get(&m, "labels"), &i->labels, &i->n_labels) &&
-           rb_gcp_read_metadata(call, rb_map_get(&m, "metadata"), i, l) &&
-           read_service_account(call, rb_map_get(&m, "serviceAccounts"), i) &&
-           read_network_tags(call, rb_map_get(&m, "tags"), i) &&
-           read_shield(call, rb_map_get(&m, "shieldedInstanceConfig")) && rb_gcp_map_end(call, &m);
+        return no_body(call);
+    return rb_gcp_map_begin(call, &m, call->body) && rb_gcp_need_text(call, &m, "name", &i->name) &&
+           check_instance_name(call, "resource.name", i->name) && read_properties(call, &m, i, l);
+}
+
+// --- bulkInsert ---
+
+// "x-####" -> x-0001, x-0002, ...
+static bool read_pattern(struct rb_mock_gcp_call *call, const char *pattern, struct rb_gcp_bulk *out)
+{
+    const size_t n = strlen(pattern), stem = strcspn(pattern, "#");
+    if (stem == n || strspn(pattern + stem, "#") != n - stem)
+        return rb_gcp_invalid(call, "resource.namePattern", pattern, "It must end with one group of hash signs.");
+    for (int k = 0; k < out->count; k++) {
+        out->names[k] = rb_arena_printf(call->arena, "%.*s%0*d", (int)stem, pattern, (int)(n - stem), k + 1);
+        if (!check_instance_name(call, "resource.namePattern", out->names[k]))
+            return false;
+    }
+    return true;
+}
+
+static bool read_given_names(struct rb_mock_gcp_call *call, const struct rb_node *map, struct rb_gcp_bulk *out)
+{
+    int n = 0;
+    if (map->kind != RB_NODE_MAP || map->n_children != out->count)
+        return rb_gcp_refuse_field(call, map, "expected a map of as many names as count");
+    for (const struct rb_node *child = map->first; child; child = child->next) {
+        struct rb_map m;
+        const char *same = NULL;
+        if (!rb_gcp_map_begin(call, &m, child) || !rb_gcp_get_text(call, &m, "name", &same) ||
+            !rb_gcp_map_end(call, &m))
+            return false;
+        out->names[n++] = child->key;
+        if (!check_instance_name(call, "resource.perInstanceProperties", child->key))
+            return false;
+    }
+    return true;
+}
+
+static bool read_names(struct rb_mock_gcp_call *call, struct rb_map *m, struct rb_gcp_bulk *out)
+{
+    const char *pattern = NULL;
+    const struct rb_node *given = rb_map_get(m, "perInstanceProperties");
+    out->names = rb_arena_array(call->arena, (size_t)out->count, sizeof *out->names);
+    if (!rb_gcp_get_text(call, m, "namePattern", &pattern))
+        return false;
+    if ((pattern != NULL) == (given != NULL))
+        return rb_gcp_refuse(call, 400, "required", "Give either namePattern or perInstanceProperties");
+    return pattern ? read_pattern(call, pattern, out) : read_given_names(call, given, out);
+}
+
+// Only one zone at a time, which is what Google does unless told otherwise.
+static bool read_locations(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_gcp_bulk *out)
+{
+    static const char *const shapes[] = {"ANY_SINGLE_ZONE"}, *const preferences[] = {"ALLOW", "DENY"};
+    struct rb_map m;
+    const char *ignored;
+    if (!node)
+        return true;
+    if (call->zone)
+        return rb_gcp_refuse_field(call, node, "the zone is in the path");
+    if (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_get_choice(call, &m, "targetShape", shapes, 1, &ignored))
+        return false;
+    out->locations = rb_map_get(&m, "locations");
+    for (const struct rb_node *zone = out->locations ? out->locations->first : NULL; zone; zone = zone->next) {
+        struct rb_map location;
+        if (!rb_gcp_map_begin(call, &location, zone) ||
+            !rb_gcp_get_choice(call, &location, "preference", preferences, 2, &ignored) ||
+            !rb_gcp_map_end(call, &location))
+            return false;
+    }
+    return rb_gcp_map_end(call, &m);
+}
+
+bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone)
+{
+    bool any_allowed = false;
+    for (const struct rb_node *l = bulk->locations ? bulk->locations->first : NULL; l; l = l->next) {
+        const struct rb_node *preference = rb_node_member(l, "preference");
+        const bool allows = preference && preference->kind == RB_NODE_STRING && strcmp(preference->text, "ALLOW") == 0;
+        if (strncmp(l->key, "zones/", 6) == 0 && strcmp(l->key + 6, zone) == 0)
+            return allows;
+        any_allowed |= allows;
+    }
+    return !any_allowed; // where some are named as allowed, the others are not
+}
+
+bool rb_gcp_read_bulk(struct rb_mock_gcp_call *call, struct rb_gcp_bulk *out, struct rb_cloud_launch *l)
+{
+    struct rb_map m, properties;
+    struct rb_err err = {0};
+    const struct rb_node *node;
+    int64_t count = 0, min_count = 0;
+    *out = (struct rb_gcp_bulk){.instance = {.zone = call->zone, .ordinal = -1}};
+    if (!call->body)
+        return no_body(call);
+    if (!rb_gcp_map_begin(call, &m, call->body) || !rb_gcp_get_int(call, &m, "count", 1, MAX_BULK, &count) ||
+        !rb_gcp_get_int(call, &m, "minCount", 1, MAX_BULK, &min_count))
+        return false;
+    if (count == 0 || min_count > count)
+        return rb_gcp_refuse(call, 400, count ? "invalid" : "required",
+                             count ? "minCount is larger than count" : "Required field 'count' not specified");
+    out->count = (int)count;
+    out->min_count = (int)(min_count ? min_count : count);
+    if (!read_names(call, &m, out) || !read_locations(call, rb_map_get(&m, "locationPolicy"), out))
+        return false;
+    if (!rb_map_need(&m, "instanceProperties", &node, &err))
+        return rb_gcp_refuse_node(call, &err);
+    call->in_template = true;
+    return rb_gcp_map_begin(call, &properties, node) && read_properties(call, &properties, &out->instance, l) &&
+           rb_gcp_map_end(call, &m);
 }

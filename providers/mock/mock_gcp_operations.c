@@ -11,8 +11,9 @@
 
 static const char *type_of(enum rb_mock_gcp_deed deed)
 {
-    static const char *const types[] = {"insert", "delete", "setLabels", "compute.instances.preempted",
-                                        "compute.instances.deleteByMaxRunDuration"};
+    static const char *const types[] = {
+        "insert",    "delete", "setLabels", "compute.instances.preempted", "compute.instances.deleteByMaxRunDuration",
+        "bulkInsert"};
     return types[deed];
 }
 
@@ -133,6 +134,43 @@ static struct progress progress_of_insert(const struct rb_mock_gcp_call *call, c
     return p;
 }
 
+// What has become of a bulk so far.
+struct tally {
+    int n_made, n_failed, n_open;
+    int64_t last_us;
+};
+
+static struct tally tally_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    struct tally t = {.last_us = o->inserted_us};
+    for (int k = 0; k < o->n_instances; k++) {
+        const struct rb_mock_gcp_operation one = {.deed = RB_GCP_INSERT,
+                                                  .instance = o->instance + k,
+                                                  .inserted_us = o->inserted_us,
+                                                  .error_code = "",
+                                                  .error_message = ""};
+        const struct progress p = progress_of_insert(call, &one);
+        t.n_open += !p.done;
+        t.n_made += p.done && !p.http_status;
+        t.n_failed += p.done && p.http_status;
+        t.last_us = later(t.last_us, p.ended_us);
+    }
+    return t;
+}
+
+static struct progress progress_of_bulk(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    const struct tally t = tally_of(call, o);
+    struct progress p = {.done = t.n_open == 0, .ended_us = t.last_us};
+    if (p.done && t.n_made < o->min_count) {
+        p.http_status = 503;
+        p.code = "VM_MIN_COUNT_NOT_REACHED";
+        p.message =
+            rb_arena_printf(call->arena, "Requested minimum count of %d VMs could not be created.", o->min_count);
+    }
+    return p;
+}
+
 static struct progress progress_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
     const struct rb_mock_gcp_instance *i = &call->gcp->instances[o->instance];
@@ -140,6 +178,8 @@ static struct progress progress_of(const struct rb_mock_gcp_call *call, const st
     switch (o->deed) {
     case RB_GCP_INSERT:
         return progress_of_insert(call, o);
+    case RB_GCP_BULK_INSERT:
+        return progress_of_bulk(call, o);
     case RB_GCP_SET_LABELS:
         return (struct progress){.done = call->now_us >= o->inserted_us + SET_LABELS_US,
                                  .ended_us = o->inserted_us + SET_LABELS_US};
@@ -178,6 +218,47 @@ static void write_failure(struct rb_json *j, const struct progress *p)
     rb_json_kstring(j, "httpErrorMessage", p->http_status == 409 ? "CONFLICT" : "SERVICE UNAVAILABLE");
 }
 
+// The group, and of a bulk itself how far it is in its zone.
+static void write_group(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o, const struct progress *p)
+{
+    struct rb_json *j = &call->json;
+    rb_json_kstring(j, "operationGroupId", rb_arena_printf(call->arena, "%016" PRIx64, o->group));
+    if (o->deed != RB_GCP_BULK_INSERT)
+        return;
+    const struct tally t = tally_of(call, o);
+    rb_json_key(j, "instancesBulkInsertOperationMetadata");
+    rb_json_begin_object(j);
+    rb_json_key(j, "perLocationStatus");
+    rb_json_begin_object(j);
+    rb_json_key(j, rb_arena_printf(call->arena, "zones/%s", call->gcp->instances[o->instance].zone));
+    rb_json_begin_object(j);
+    rb_json_kint(j, "targetVmCount", o->n_instances);
+    rb_json_kint(j, "createdVmCount", t.n_made);
+    rb_json_kint(j, "failedToCreateVmCount", t.n_failed);
+    rb_json_kint(j, "deletedVmCount", 0);
+    rb_json_kstring(j, "status", p->done ? "DONE" : "CREATING");
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+    rb_json_end_object(j);
+}
+
+// What a bulk is about is the place where it is.
+static const char *target_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    const struct rb_mock_gcp_instance *i = &call->gcp->instances[o->instance];
+    if (o->region)
+        return rb_arena_printf(call->arena, "/regions/%s", o->region);
+    if (o->deed == RB_GCP_BULK_INSERT)
+        return rb_arena_printf(call->arena, "/zones/%s", i->zone);
+    return rb_arena_printf(call->arena, "/zones/%s/instances/%s", i->zone, i->name);
+}
+
+static const char *place_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    return o->region ? rb_arena_printf(call->arena, "/regions/%s", o->region)
+                     : rb_arena_printf(call->arena, "/zones/%s", call->gcp->instances[o->instance].zone);
+}
+
 // PENDING is what the request itself is answered with, RUNNING what every later look finds until it is done.
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
@@ -192,10 +273,11 @@ void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_
     rb_json_kstring(j, "kind", "compute#operation");
     rb_gcp_kid(j, "id", o->id);
     rb_json_kstring(j, "name", name);
-    rb_gcp_klink(call, "zone", "/zones/%s", i->zone);
+    rb_gcp_klink(call, o->region ? "region" : "zone", "%s", place_of(call, o));
     rb_json_kstring(j, "operationType", type_of(o->deed));
-    rb_gcp_klink(call, "targetLink", "/zones/%s/instances/%s", i->zone, i->name);
-    rb_gcp_kid(j, "targetId", i->id);
+    rb_gcp_klink(call, "targetLink", "%s", target_of(call, o));
+    if (o->deed != RB_GCP_BULK_INSERT)
+        rb_gcp_kid(j, "targetId", i->id);
     rb_json_kstring(j, "status", status);
     rb_json_kstring(j, "user", system ? "system" : rb_mock_gcp_account_email(call->gcp->tokens.account));
     rb_json_kint(j, "progress", p.done ? 100 : 0);
@@ -206,7 +288,9 @@ void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_
         rb_gcp_kinstant(j, "endTime", p.ended_us);
     if (p.done && p.http_status)
         write_failure(j, &p);
-    rb_gcp_klink(call, "selfLink", "/zones/%s/operations/%s", i->zone, name);
+    if (o->group)
+        write_group(call, o, &p);
+    rb_gcp_klink(call, "selfLink", "%s/operations/%s", place_of(call, o), name);
     rb_json_end_object(j);
 }
 
@@ -234,8 +318,8 @@ static const char *operation_field(const void *item, const char *field, const vo
         return o->deed == RB_GCP_PREEMPT || o->deed == RB_GCP_EXPIRE
                    ? "system"
                    : rb_mock_gcp_account_email(call->gcp->tokens.account);
-    const char *rest = strcmp(field, "zone") == 0 ? "" : rb_arena_printf(call->arena, "/instances/%s", i->name);
-    return rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s/zones/%s%s", call->project, i->zone, rest);
+    return rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s%s", call->project,
+                           strcmp(field, "zone") == 0 ? place_of(call, o) : target_of(call, o));
 }
 
 static int visit_operations(struct rb_mock_gcp_call *call, const char *zone, int64_t first, struct rb_gcp_page *p,
@@ -244,7 +328,8 @@ static int visit_operations(struct rb_mock_gcp_call *call, const char *zone, int
     int n = 0;
     for (int k = 0; k < call->gcp->n_operations; k++) {
         const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
-        if (strcmp(call->gcp->instances[o->instance].zone, zone) != 0 || !rb_gcp_page_take(p, first + k, o))
+        if (o->region || strcmp(call->gcp->instances[o->instance].zone, zone) != 0 ||
+            !rb_gcp_page_take(p, first + k, o))
             continue;
         n++;
         if (write)
@@ -274,14 +359,20 @@ bool rb_gcp_operations_aggregated(struct rb_mock_gcp_call *call)
            rb_gcp_aggregated(call, "compute#operationAggregatedList", "operations", &page, visit_operations);
 }
 
+static bool is_here(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
+{
+    return call->zone ? !o->region && strcmp(call->gcp->instances[o->instance].zone, call->zone) == 0
+                      : o->region && strcmp(o->region, call->region) == 0;
+}
+
+// Of a zone or of a region.
 bool rb_gcp_operation_get(struct rb_mock_gcp_call *call)
 {
     if (!rb_gcp_checked(call))
         return false;
     for (int k = 0; k < call->gcp->n_operations; k++) {
         const struct rb_mock_gcp_operation *o = &call->gcp->operations[k];
-        if (strcmp(name_of(call, o), call->name) == 0 &&
-            strcmp(call->gcp->instances[o->instance].zone, call->zone) == 0) {
+        if (strcmp(name_of(call, o), call->name) == 0 && is_here(call, o)) {
             rb_gcp_write_operation(call, o);
             return true;
         }
@@ -294,13 +385,4 @@ bool rb_gcp_operation_get(struct rb_mock_gcp_call *call)
 bool rb_gcp_operation_wait(struct rb_mock_gcp_call *call)
 {
     return rb_gcp_operation_get(call);
-}
-
-// Nothing that this cloud does is an operation of a region.
-bool rb_gcp_region_operation(struct rb_mock_gcp_call *call)
-{
-    return rb_gcp_checked(call) &&
-           rb_gcp_refuse(call, 404, "notFound",
-                         "The resource 'projects/%.60s/regions/%.60s/operations/%.63s' was not found", call->project,
-                         call->region, call->name);
 }

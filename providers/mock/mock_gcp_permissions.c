@@ -20,11 +20,13 @@ static const char *permission_of(struct rb_mock_gcp_call *call, const char *acti
 {
     static const struct {
         const char *method, *permission;
-    } verbs[] = {{"insert", "create"}, {"aggregatedList", "list"}, {"wait", "get"}};
+    } verbs[] = {{"insert", "create"}, {"bulkInsert", "create"}, {"aggregatedList", "list"}, {"wait", "get"}};
     const char *dot = strchr(action, '.'), *verb = dot + 1;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verbs[i].method, verb) == 0)
             verb = verbs[i].permission;
+    if (strncmp(action, "regionInstances.", strlen("regionInstances.")) == 0)
+        return "compute.instances.create";
     return rb_arena_printf(call->arena, "compute.%.*s.%s", (int)(dot - action), action, verb);
 }
 

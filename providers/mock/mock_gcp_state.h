@@ -38,12 +38,22 @@ struct rb_mock_gcp_instance {
     int n_network_tags;
 };
 
-enum rb_mock_gcp_deed { RB_GCP_INSERT, RB_GCP_DELETE, RB_GCP_SET_LABELS, RB_GCP_PREEMPT, RB_GCP_EXPIRE };
+enum rb_mock_gcp_deed {
+    RB_GCP_INSERT,
+    RB_GCP_DELETE,
+    RB_GCP_SET_LABELS,
+    RB_GCP_PREEMPT,
+    RB_GCP_EXPIRE,
+    RB_GCP_BULK_INSERT, // of several, each of which has an operation of its own besides
+};
 
 struct rb_mock_gcp_operation {
     uint64_t id;
     enum rb_mock_gcp_deed deed;
-    int instance;                   // index
+    int instance;                   // index; of a bulk, of the first
+    int n_instances, min_count;     // of a bulk
+    const char *region;             // of a bulk that was asked of a region; NULL: all else is a zone's
+    uint64_t group;                 // what belongs to one bulk; 0: none
     int64_t inserted_us;
     const char *request_id;         // NULL: none
     const char *request_digest;     // of what was asked, when request_id is given

@@ -313,6 +313,140 @@ static void no_machine_is_an_error_of_the_operation(void **state)
     expect_refusal(get(INSTANCES "/rb-2", ""), 404, "notFound", "rb-2");
 }
 
+// --- bulkInsert
+
+static const char *bulk_of(const char *head, const char *type, const char *more)
+{
+    return rb_arena_printf(&arena,
+                           "{%s,\"instanceProperties\":{\"machineType\":\"%s\"," DISKS "," NETWORK "," ON_DEMAND "%s}}",
+                           head, type, more);
+}
+
+#define TWO "\"count\":\"2\",\"minCount\":\"2\",\"perInstanceProperties\":{\"rb-0\":{},\"rb-1\":{}}"
+
+static const struct rb_node *bulk(const char *place, const char *query, const char *body)
+{
+    return ask("POST", rb_arena_printf(&arena, "%s/instances/bulkInsert", place), query, body);
+}
+
+static void a_bulk_is_one_operation_and_several_machines(void **state)
+{
+    (void)state;
+    begin("", "");
+    const char *body = bulk_of(TWO, "g2-standard-4", ",\"labels\":{\"rb-run\":\"r1\"}");
+    const char *o = rb_arena_strdup(&arena, text_at(bulk("zones/us-central1-a", "requestId=" UUID_1, body), "name"));
+    if (status != 200)
+        fail_msg("%s", rb_buf_str(&answer.body));
+    assert_string_equal(text_at(answer_doc.root, "operationType"), "bulkInsert");
+    assert_string_equal(text_at(bulk("zones/us-central1-a", "requestId=" UUID_1, body), "name"), o);
+    assert_int_equal(rb_cloud_n_instances(cloud), 2);
+    assert_string_equal(text_at(get(INSTANCES "/rb-1", ""), "labels.rb-run"), "r1");
+    now_us = T0 + 6 * S;
+    const struct rb_node *done = operation(o);
+    assert_string_equal(text_at(done, "status"), "DONE");
+    assert_null(node_at(done, "error"));
+    const struct rb_node *zone =
+        node_at(done, "instancesBulkInsertOperationMetadata.perLocationStatus.zones/us-central1-a");
+    assert_int_equal(node_at(zone, "createdVmCount")->integer, 2);
+    const char *group = rb_arena_strdup(&arena, text_at(done, "operationGroupId"));
+    const struct rb_node *all = get("zones/us-central1-a/operations", "");
+    assert_int_equal(node_at(all, "items")->n_children, 3); // each machine's own insert besides
+    for (int k = 0; k < 3; k++)
+        assert_string_equal(text_at(node_at(all, rb_arena_printf(&arena, "items.%d", k)), "operationGroupId"), group);
+    assert_string_equal(rb_cloud_instance(cloud, 0)->name, "rb-0");
+    assert_string_equal(rb_cloud_instance(cloud, 1)->name, "rb-1");
+    expect_refusal(bulk("zones/us-central1-a", "requestId=" UUID_2, body), 409, "alreadyExists", "rb-0");
+}
+
+// Room for one of two: none is made. Where one is enough, one is.
+static void a_bulk_is_filled_as_far_as_its_least_allows(void **state)
+{
+    (void)state;
+    static const char some[] = "\"count\":3,\"minCount\":1,\"namePattern\":\"vm-##\"";
+    begin("pools: [{instance_type: g2-standard-4, steps: [{after_s: 0, max: 1}]}]\n", "");
+    const char *none =
+        rb_arena_strdup(&arena, text_at(bulk("zones/us-central1-a", "", bulk_of(TWO, "g2-standard-4", "")), "name"));
+    assert_int_equal(rb_cloud_n_instances(cloud), 0);
+    const char *one =
+        rb_arena_strdup(&arena, text_at(bulk("zones/us-central1-a", "", bulk_of(some, "g2-standard-4", "")), "name"));
+    assert_int_equal(rb_cloud_n_instances(cloud), 1);
+    now_us = T0 + 60 * S;
+    assert_string_equal(text_at(operation(none), "error.errors.0.code"), "VM_MIN_COUNT_NOT_REACHED");
+    expect_refusal(get(INSTANCES "/rb-0", ""), 404, "notFound", "rb-0");
+    assert_null(node_at(operation(one), "error"));
+    assert_string_equal(text_at(get(INSTANCES "/vm-01", ""), "status"), "RUNNING");
+    expect_refusal(get(INSTANCES "/vm-02", ""), 404, "notFound", "vm-02");
+}
+
+// One finds no machine after all: what was begun of the others is taken back, and nothing is billed.
+static void a_bulk_that_fails_late_leaves_nothing(void **state)
+{
+    (void)state;
+    begin("", "format: rb-chaos/1\nrules: [{what: {fails_to_start: {}}, times: 1}]\n");
+    const char *o =
+        rb_arena_strdup(&arena, text_at(bulk("zones/us-central1-a", "", bulk_of(TWO, "g2-standard-4", "")), "name"));
+    assert_int_equal(rb_cloud_n_instances(cloud), 2);
+    now_us = T0 + 60 * S;
+    assert_string_equal(text_at(operation(o), "error.errors.0.code"), "VM_MIN_COUNT_NOT_REACHED");
+    for (int k = 0; k < 2; k++) {
+        expect_refusal(get(rb_arena_printf(&arena, INSTANCES "/rb-%d", k), ""), 404, "notFound", "rb-");
+        assert_int_equal(rb_cloud_bill(rb_cloud_instance(cloud, k), now_us).total_uusd, 0);
+    }
+}
+
+// Asked of a region, the cloud finds the zone: one that is allowed, sells the machine and has room for the least.
+static void a_region_chooses_one_zone(void **state)
+{
+    (void)state;
+    begin("pools: [{instance_type: g2-standard-4, zone: us-central1-a, steps: [{after_s: 0, max: 1}]}]\n", "");
+    const char *o =
+        rb_arena_strdup(&arena, text_at(bulk("regions/us-central1", "", bulk_of(TWO, "g2-standard-4", "")), "name"));
+    if (status != 200)
+        fail_msg("%s", rb_buf_str(&answer.body));
+    assert_string_equal(rb_cloud_instance(cloud, 0)->zone, "us-central1-b");
+    assert_string_equal(rb_cloud_instance(cloud, 1)->zone, "us-central1-b");
+    now_us = T0 + 6 * S;
+    const struct rb_node *done = get(rb_arena_printf(&arena, "regions/us-central1/operations/%s", o), "");
+    assert_string_equal(text_at(done, "status"), "DONE");
+    assert_non_null(strstr(text_at(done, "region"), "/regions/us-central1"));
+    expect_refusal(operation(o), 404, "notFound", "operations/"); // it is no zone's
+    bulk("regions/us-central1", "",
+         bulk_of("\"count\":1,\"namePattern\":\"x-#\",\"locationPolicy\":{\"locations\":{\"zones/us-central1-a\":"
+                 "{\"preference\":\"DENY\"},\"zones/us-central1-b\":{\"preference\":\"DENY\"}}}",
+                 "g2-standard-4", ""));
+    assert_string_equal(rb_cloud_instance(cloud, 2)->zone, "us-central1-c");
+}
+
+static void nonsense_in_a_bulk_is_refused_by_field(void **state)
+{
+    (void)state;
+    static const char *const heads[][2] = {
+        {"\"minCount\":1,\"namePattern\":\"x-#\"", "count"},
+        {"\"count\":1,\"minCount\":2,\"namePattern\":\"x-#\"", "minCount"},
+        {"\"count\":2", "namePattern"},
+        {"\"count\":2,\"namePattern\":\"x\"", "hash signs"},
+        {"\"count\":2,\"namePattern\":\"X-#\"", "namePattern"},
+        {"\"count\":2,\"perInstanceProperties\":{\"a\":{}}", "as many names"},
+        {"\"count\":1,\"perInstanceProperties\":{\"a\":{\"colour\":1}}", "colour"},
+        {"\"count\":1,\"namePattern\":\"x-#\",\"locationPolicy\":{}", "locationPolicy"},
+    };
+    begin("", "");
+    for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
+        bulk("zones/us-central1-a", "", bulk_of(heads[k][0], "g2-standard-4", ""));
+        if (status != 400 || !strstr(text_at(answer_doc.root, "error.message"), heads[k][1]))
+            fail_msg("expected a refusal that says %s, got %d: %s", heads[k][1], status, rb_buf_str(&answer.body));
+    }
+    expect_refusal(bulk("zones/us-central1-a", "", bulk_of(TWO, "zones/us-central1-a/machineTypes/g2-standard-4", "")),
+                   400, "invalid", "machineType"); // as in a template: a name
+    expect_refusal(bulk("regions/us-central1", "",
+                        bulk_of("\"count\":1,\"namePattern\":\"x-#\",\"locationPolicy\":"
+                                "{\"targetShape\":\"BALANCED\"}",
+                                "g2-standard-4", "")),
+                   400, "invalid", "targetShape");
+    expect_refusal(bulk("regions/us-central1", "", bulk_of(TWO, "g9-standard-4", "")), 400, "invalid", "machineType");
+    assert_int_equal(rb_cloud_n_instances(cloud), 0);
+}
+
 static void an_instance_deleted_while_it_is_made_conflicts(void **state)
 {
     (void)state;
@@ -515,6 +649,11 @@ int main(void)
         T(a_disk_that_would_stay_is_refused),
         T(guest_accelerators_are_part_of_the_offer),
         T(no_machine_is_an_error_of_the_operation),
+        T(a_bulk_is_one_operation_and_several_machines),
+        T(a_bulk_is_filled_as_far_as_its_least_allows),
+        T(a_bulk_that_fails_late_leaves_nothing),
+        T(a_region_chooses_one_zone),
+        T(nonsense_in_a_bulk_is_refused_by_field),
         T(an_instance_deleted_while_it_is_made_conflicts),
         T(quotas_and_throttles_speak_of_usage),
         T(lists_are_filtered_and_paged),

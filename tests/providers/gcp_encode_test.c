@@ -80,6 +80,32 @@ static void everything_at_once(void **state)
                     "\"scopes\":[\"https://www.googleapis.com/auth/cloud-platform\"]}]}");
 }
 
+// As in a template, what every zone has is named without the zone.
+static void a_gang(void **state)
+{
+    (void)state;
+    struct rb_launch l = plain();
+    struct rb_buf out = RB_BUF_INIT;
+    l.instance_type = "n1-standard-8+nvidia-tesla-t4:2";
+    l.count = 2;
+    assert_true(rb_gcp_check_launch(&l, "us-central1", NULL));
+    assert_true(rb_gcp_encode_bulk_insert(&l, "us-central1-a", "rb-1", &out, NULL));
+    assert_string_equal(
+        out.data, "{\"count\":\"2\",\"minCount\":\"2\",\"perInstanceProperties\":{\"rb-1-0\":{},\"rb-1-1\":{}},"
+                  "\"instanceProperties\":{\"description\":\"rb-cifar-0\",\"machineType\":\"n1-standard-8\"," LABELS ","
+                  "\"disks\":[{\"boot\":true,\"autoDelete\":true,\"initializeParams\":{\"sourceImage\":\"" IMAGE "\","
+                  "\"diskType\":\"pd-balanced\"," LABELS "}}],"
+                  "\"networkInterfaces\":[{\"network\":\"global/networks/default\","
+                  "\"accessConfigs\":[{\"type\":\"ONE_TO_ONE_NAT\",\"name\":\"External NAT\"}]}],"
+                  "\"guestAccelerators\":[{\"acceleratorType\":\"nvidia-tesla-t4\",\"acceleratorCount\":2}],"
+                  "\"scheduling\":{\"provisioningModel\":\"STANDARD\",\"onHostMaintenance\":\"TERMINATE\","
+                  "\"automaticRestart\":false},"
+                  "\"metadata\":{\"items\":[{\"key\":\"block-project-ssh-keys\",\"value\":\"TRUE\"}]}}}");
+    rb_buf_finish(&out);
+    l.count = 1001;
+    assert_false(rb_gcp_check_launch(&l, "us-central1", NULL));
+}
+
 static void expect_part(const struct rb_launch *l, const char *part)
 {
     struct rb_buf out = RB_BUF_INIT;
@@ -100,6 +126,7 @@ static void particulars(void **state)
     expect_part(&l, "\"instanceTerminationAction\":\"DELETE\",\"maxRunDuration\":{\"seconds\":\"3600\"}");
     l.instance_type = "a4-highgpu-8g";
     expect_part(&l, "diskTypes/hyperdisk-balanced");
+    expect_part(&l, "\"nicType\":\"GVNIC\"");
     l.instance_type = "a3-highgpu-8g";
     expect_part(&l, "diskTypes/pd-balanced");
     l.subnet = "projects/host/regions/us-central1/subnetworks/shared";
@@ -224,8 +251,9 @@ static void targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_machine), cmocka_unit_test(everything_at_once), cmocka_unit_test(particulars),
-        cmocka_unit_test(what_is_refused), cmocka_unit_test(machine_types),      cmocka_unit_test(targets),
+        cmocka_unit_test(a_plain_machine), cmocka_unit_test(everything_at_once), cmocka_unit_test(a_gang),
+        cmocka_unit_test(particulars),     cmocka_unit_test(what_is_refused),    cmocka_unit_test(machine_types),
+        cmocka_unit_test(targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,24 @@ static void names_are_for_ever(void **state)
     assert_string_equal(id, "f594d600-9419-5ff0-a06e-492f19fe3865");
 }
 
+static void members_are_told_apart_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int member;
+    } cases[] = {{"rb-6915a5aaed82d7a32187485f389d7483", 0},    {"rb-6915a5aaed82d7a32187485f389d7483-0", 0},
+                 {"rb-6915a5aaed82d7a32187485f389d7483-7", 7},  {"rb-6915a5aaed82d7a32187485f389d7483-x", 0},
+                 {"rb-6915a5aaed82d7a32187485f389d7483--1", 0}, {"rb-1", 0},
+                 {"somebody-elses-machine-with-a-long-name", 0}};
+    char name[RB_GCP_NAME_BYTES];
+    rb_gcp_member_name("rb-6915a5aaed82d7a32187485f389d7483", 12, name);
+    assert_string_equal(name, "rb-6915a5aaed82d7a32187485f389d7483-12");
+    assert_int_equal(rb_gcp_member_of(name), 12);
+    for (size_t i = 0; i < N_OF(cases); i++)
+        assert_int_equal(rb_gcp_member_of(cases[i].name), cases[i].member);
+}
+
 static void ids_are_split(void **state)
 {
     (void)state;
@@ -174,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_for_ever),
+        cmocka_unit_test(members_are_told_apart_by_name),
         cmocka_unit_test(ids_are_split),
         cmocka_unit_test(values_are_read_back),
         cmocka_unit_test(random_values_are_read_back),

@@ -28,6 +28,8 @@ struct told {
     enum rb_instance_state state;
     enum rb_market market;
     char id[128], type[64], zone[64], run_id[64], owner[64];
+    int gang; // machines that the launch is of; 0: one
+    char members[8][128];
 };
 
 static void copy(char *out, size_t size, const char *text)
@@ -56,7 +58,12 @@ static void keep(struct told *t, const struct rb_instance *i)
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
 {
+    struct told *t = arg;
     tell(arg, err);
+    for (int k = 0; i && k < t->gang; k++) {
+        assert_int_equal(i[k].member, k);
+        copy(t->members[k], sizeof t->members[k], i[k].id);
+    }
     if (i)
         keep(arg, i);
 }
@@ -132,7 +139,7 @@ static const struct rb_launch plain = {
 
 static struct told launch(struct world *w, const struct rb_launch *l)
 {
-    struct told t = {.w = w};
+    struct told t = {.w = w, .gang = l->count};
     w->provider.ops->launch(&w->provider, l, on_launch, &t);
     rb_loop_uv_run(w->uv);
     return t;
@@ -291,6 +298,98 @@ static void a_zone_that_does_not_answer_is_no_empty_zone(void **state)
     finish(&w);
 }
 
+// --- gangs
+
+static struct rb_launch of_three(void)
+{
+    struct rb_launch l = plain;
+    l.count = 3;
+    return l;
+}
+
+static void expect_all_gone(struct world *w, const struct told *t)
+{
+    for (int k = 0; k < t->gang; k++)
+        assert_int_equal(terminate(w, t->members[k]).code, RB_ERR_NONE);
+    struct told left;
+    for (int i = 0; (left = list(w, NULL)).n > 0 && i < 200; i++)
+        assert_int_equal(left.n_alive, 0);
+    assert_int_equal(left.n, 0);
+}
+
+static void a_gang_lives_and_ends(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct rb_launch l = of_three();
+    begin(&w, NULL);
+    const struct told first = launch(&w, &l);
+    if (first.code != RB_ERR_NONE)
+        fail_msg("%s", first.message);
+    const struct told again = launch(&w, &l);
+    const struct told listed = list(&w, "cifar-1");
+    assert_int_equal(listed.n, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_string_equal(again.members[k], first.members[k]);
+        assert_non_null(strstr(first.members[k], first.zone)); // all in one
+    }
+    expect_all_gone(&w, &first);
+    finish(&w);
+}
+
+static void whatever_is_lost_there_is_one_gang(void **state)
+{
+    (void)state;
+    static const char *const chaos[] = {
+        CHAOS("instances.bulkInsert", "times: 1, what: lost_response"),
+        CHAOS("instances.bulkInsert", "times: 1, what: {html_502: {after_effect: true}}"),
+        CHAOS("instances.bulkInsert", "times: 1, what: {truncated_body: {fraction: 0.5}}"),
+        CHAOS("zoneOperations.wait", "times: 1, what: html_502"),
+        CHAOS("instances.get", "times: 2, what: {truncated_body: {fraction: 0.9}}"),
+        CHAOS("instances.aggregatedList", "times: 2, what: lost_response"),
+    };
+    for (size_t i = 0; i < N_OF(chaos); i++) {
+        struct world w;
+        const struct rb_launch l = of_three();
+        begin(&w, chaos[i]);
+        const struct told t = launch_until_known(&w, &l);
+        if (t.code != RB_ERR_NONE)
+            fail_msg("%s: %s", chaos[i], t.message);
+        assert_int_equal(list(&w, "cifar-1").n, 3);
+        expect_all_gone(&w, &t);
+        finish(&w);
+    }
+}
+
+// In the zone where it begins, one of three finds no machine.
+static void a_gang_goes_to_another_zone_as_a_whole(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct rb_launch l = of_three();
+    begin(&w, NULL);
+    const struct told first = launch(&w, &l);
+    finish(&w);
+    char chaos[512];
+    snprintf(chaos, sizeof chaos,
+             "format: rb-chaos/1\nrules:\n  - {where: {front: gcp, zone: %s}, times: 1, what: {fails_to_start: {code: "
+             "ZONE_RESOURCE_POOL_EXHAUSTED}}}\n",
+             first.zone);
+    begin(&w, chaos);
+    const struct told t = launch(&w, &l);
+    if (t.code != RB_ERR_NONE)
+        fail_msg("%s", t.message);
+    assert_string_not_equal(t.zone, first.zone);
+    assert_int_equal(list(&w, "cifar-1").n_alive, 3);
+    finish(&w);
+    begin(&w, chaos);
+    struct rb_launch there = l;
+    there.zone = first.zone;
+    assert_int_equal(launch(&w, &there).code, RB_ERR_CAPACITY);
+    assert_int_equal(list(&w, "cifar-1").n_alive, 0);
+    finish(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +398,9 @@ int main(void)
         cmocka_unit_test(whatever_is_lost_there_is_one_machine),
         cmocka_unit_test(an_empty_zone_is_left),
         cmocka_unit_test(a_zone_that_does_not_answer_is_no_empty_zone),
+        cmocka_unit_test(a_gang_lives_and_ends),
+        cmocka_unit_test(whatever_is_lost_there_is_one_gang),
+        cmocka_unit_test(a_gang_goes_to_another_zone_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
