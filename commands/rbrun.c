@@ -1,5 +1,6 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun.h"
+#include "commands/rbrun_pool.h"
 
 #include "base/closest.h"
 #include "base/file.h"
@@ -52,6 +53,10 @@ int main(int argc, char **argv)
     for (int i = 0; argc > 1 && i < N_SUBCOMMANDS; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return subcommands[i].run(argc - 1, argv + 1);
+    }
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--pool") == 0 || strncmp(argv[i], "--pool=", 7) == 0)
+            return rb_run_pool(argc, argv);
     }
     const char *meant = argc > 1 ? misspelt(argv[1]) : NULL;
     if (meant) {

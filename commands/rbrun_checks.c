@@ -110,7 +110,7 @@ static void warn_of_load(void)
 
 // --- refusals
 
-static bool check_secrets(const struct rb_job *job, struct rb_err *err)
+bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
 {
     for (int i = 0; i < job->secrets.n; i++) {
         if (!getenv(job->secrets.items[i]))
@@ -138,7 +138,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     const int n = rb_session_infras(plan, infras, 32);
     bool here = false;
     if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
-        !check_secrets(plan->job, err))
+        !rb_run_check_secrets(plan->job, err))
         return false;
     for (int i = 0; i < n; i++) {
         if (!check_credentials(infras[i], err))

@@ -9,6 +9,9 @@
 // was read from.
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err);
 
+// The secrets that the job names, alone.
+bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err);
+
 // Deadline and budget of this run: the plan's, an instant turned into what remains of it, or what the flags
 // say. INFEASIBLE: the plan no longer fits them with its confidence.
 bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,

@@ -425,7 +425,7 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
     if (!rb_run_report_json(s->journal, &s->files->plan, true, &text, err))
         return false;
     const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
-    if (!rb_run_report_print(s->journal, &s->files->plan, s->options->json, err))
+    if (!s->options->quiet && !rb_run_report_print(s->journal, &s->files->plan, s->options->json, err))
         return false;
     return kept || rb_err_set(err, why.code,
                               "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
@@ -435,8 +435,8 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
 
 static int exit_code(const struct rb_session *s)
 {
-    if (s->outcome != RB_JOB_STOPPED)
-        return 0;
+    if (s->outcome != RB_JOB_STOPPED || s->options->quiet)
+        return s->outcome != RB_JOB_STOPPED ? 0 : 130;
     switch (s->reason) {
     case RB_STOP_DEADLINE:
         rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);

@@ -12,6 +12,7 @@ struct rb_session_options {
     bool go_on;  // a stopped run goes on
     bool end_it; // the run is stopped as soon as the controller has come back
     bool json;
+    bool quiet;  // the report is saved, and printed by somebody else
 };
 
 // What a session on a shared loop is given by whoever runs them all: signals, progress and the end are theirs.

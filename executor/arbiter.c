@@ -11,7 +11,7 @@ struct borrower {
     struct rb_arbiter_job job;
     bool left;
     int64_t joined_us, counted_us; // loop time; its use is counted up to then
-    struct rb_arbiter_use use;
+    struct rb_lent_use use;
     int *want; // GPUs of each node, as divided last, [n_nodes]
 };
 
@@ -83,22 +83,12 @@ static const struct rb_owned_node *its_node(const struct borrower *b, int node, 
 
 // ---- what was used
 
-static int usable_gpus(const struct rb_arbiter *a, const struct borrower *b)
-{
-    int n = 0, number;
-    for (int i = 0; i < a->n_nodes; i++) {
-        const struct rb_owned_node *node = a->gpus[i] > 0 ? its_node(b, i, &number) : NULL;
-        n += node ? __builtin_popcountll(node->usable) : 0;
-    }
-    return n;
-}
-
 static void count_use(struct rb_arbiter *a)
 {
     for (int i = 0; i < a->n_borrowers; i++) {
         struct borrower *b = &a->borrowers[i];
         const int64_t passed_us = now_us(a) - b->counted_us;
-        const int gpus = b->left ? 0 : usable_gpus(a, b);
+        const int gpus = b->left ? 0 : rb_lent_gpus(rb_controller_engine(b->job.controller));
         b->use.gpu_s += gpus * (double)passed_us / 1e6;
         b->use.executed_us += gpus > 0 ? passed_us : 0;
         b->counted_us = now_us(a);
@@ -130,7 +120,7 @@ static struct rb_shared_job describe(const struct rb_arbiter *a, int id, const s
         .age_us = now_us(a) - b->joined_us,
         .attained_gpu_s = b->use.gpu_s,
         .executed_us = b->use.executed_us,
-        .restarts = b->use.restarts,
+        .restarts = b->use.changes,
         .min_gpus = b->job.plan->job->trial.sizes[0],
         .max_gpus = rb_arbiter_view_max_gpus(view),
         .held = b->want,
@@ -158,7 +148,7 @@ static void take_over(struct rb_arbiter *a, int id, const int *division)
         any = any || division[i] > 0;
     if (memcmp(b->want, division, bytes) == 0)
         return;
-    b->use.restarts += any;
+    b->use.changes += any;
     memcpy(b->want, division, bytes);
 }
 
@@ -318,7 +308,8 @@ int rb_arbiter_join(struct rb_arbiter *a, const struct rb_arbiter_job *job)
     a->borrowers = rb_xrealloc(a->borrowers, (size_t)a->n_borrowers + 1, sizeof *a->borrowers);
     a->borrowers[a->n_borrowers] = (struct borrower){
         .job = *job,
-        .joined_us = now_us(a),
+        .joined_us = now_us(a) - job->age_us,
+        .use = job->had,
         .counted_us = now_us(a),
         .want = rb_xcalloc((size_t)a->n_nodes + 1, sizeof(int)),
     };
@@ -331,9 +322,4 @@ void rb_arbiter_leave(struct rb_arbiter *a, int job)
     count_use(a);
     a->borrowers[job].left = true;
     look_soon(a, true);
-}
-
-struct rb_arbiter_use rb_arbiter_use(const struct rb_arbiter *a, int job)
-{
-    return a->borrowers[job].use;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/sharing/sharing.h"
 #include "executor/lender.h"
+#include "executor/lent_use.h"
 
 struct rb_arbiter_config {
     const struct rb_loop *loop;
@@ -20,13 +21,8 @@ struct rb_arbiter_job {
     const struct rb_plan *plan;        // policy shared
     double weight;
     int64_t deadline_us;               // from its arrival; INT64_MAX: none
-};
-
-// What a borrower has had so far.
-struct rb_arbiter_use {
-    double gpu_s;                      // lent, at work or not
-    int64_t executed_us;               // with at least one GPU
-    int restarts;                      // changes of what it was given, the first included
+    int64_t age_us;                    // since its arrival, of a run that is resumed
+    struct rb_lent_use had;            // before now, likewise
 };
 
 struct rb_arbiter;
@@ -37,7 +33,6 @@ void rb_arbiter_own(struct rb_arbiter *a, const struct rb_controller *owner);
 
 int rb_arbiter_join(struct rb_arbiter *a, const struct rb_arbiter_job *job); // its number, from 0
 void rb_arbiter_leave(struct rb_arbiter *a, int job);                        // its GPUs are the others'
-struct rb_arbiter_use rb_arbiter_use(const struct rb_arbiter *a, int job);   // also after it left
 
 // To be told of every event of the owner and of the borrowers. What follows from it is done from the loop.
 void rb_arbiter_observe(struct rb_arbiter *a, const struct rb_event *event);

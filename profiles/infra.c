@@ -22,11 +22,12 @@ static const struct provider {
     {"gcp", true, "^[a-z]+-[a-z]+[0-9]{1,2}$", "^[a-z]+-[a-z]+[0-9]{1,2}-[a-z]$", "gcp/us-central1/us-central1-a"},
     {"local", false, NULL, NULL, "local"},
     {"mock", true, "^[a-z0-9-]{1,32}$", "^[a-z0-9-]{1,33}$", "mock/us-east-1/us-east-1a"},
+    {"pool", false, NULL, NULL, "pool"}, // nodes lent by a pool: rbrun --pool writes it into the plans of its jobs
     {"slurm", false, "^[A-Za-z0-9_.-]{1,64}$", NULL, "slurm/partition"},
 };
 #define N_PROVIDERS (sizeof providers / sizeof providers[0])
 
-const char *const rb_infra_providers[] = {"aws", "gcp", "local", "mock", "slurm", NULL};
+const char *const rb_infra_providers[] = {"aws", "gcp", "local", "mock", "pool", "slurm", NULL};
 
 static const struct provider *find_provider(const char *name)
 {
@@ -93,5 +94,5 @@ bool rb_infra_within(const char *infra, const char *pattern)
 
 bool rb_infra_may_be_free(const char *infra)
 {
-    return rb_infra_within(infra, "local") || rb_infra_within(infra, "slurm");
+    return rb_infra_within(infra, "local") || rb_infra_within(infra, "slurm") || strcmp(infra, "pool") == 0;
 }

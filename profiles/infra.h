@@ -13,7 +13,8 @@ extern const char *const rb_infra_providers[]; // sorted by name, NULL-terminate
 bool rb_infra_check(const char *infra, struct rb_err *err);
 // Does it say all that a price depends on? aws, gcp and mock need a region.
 bool rb_infra_is_priceable(const char *infra);
-// May a machine there cost nothing by declaration? This machine, and those of a cluster that is there anyway.
+// May a machine there cost nothing by declaration? This machine, those of a cluster that is there anyway, and
+// those that are lent: whoever lends them has the bill.
 bool rb_infra_may_be_free(const char *infra);
 // "aws/us-east-1/us-east-1a" is within "aws/us-east-1", "aws" and "*", and within itself.
 bool rb_infra_within(const char *infra, const char *pattern);

@@ -7,7 +7,6 @@
 #include "providers/local.h"
 #include "providers/slurm.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +29,8 @@ bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, cha
         return rb_err_prefix(err, "infra");
     const size_t name_len = strcspn(infra, "/");
     const struct rb_provider_ops *ops = find(infra, name_len);
-    assert(ops && "an infra that may be written has a provider");
+    if (!ops)
+        return rb_err_set(err, RB_ERR_INVALID, "infra %s: its nodes are lent by the run that owns them: rbrun --pool", infra);
     if (!rb_infra_is_priceable(infra))
         return rb_err_set(err, RB_ERR_INVALID, "infra %s: expected a region, such as %s/%s", infra, infra,
                           strcmp(ops->name, "gcp") == 0 ? "us-central1" : "us-east-1");

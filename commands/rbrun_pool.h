@@ -1,0 +1,38 @@
+// Pools: several jobs on nodes that they share.
+#ifndef RB_COMMANDS_RBRUN_POOL_H
+#define RB_COMMANDS_RBRUN_POOL_H
+
+#include "base/json.h"
+#include "commands/rbrun.h"
+#include "executor/lent_use.h"
+#include "profiles/pool_file.h"
+
+int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]
+
+// Was this run begun as the owner of a pool's nodes? Then it goes on as one.
+bool rb_pool_is_one(const char *dir);
+bool rb_pool_resume(const struct rb_args *args, const char *dir, int *out_code, struct rb_err *err);
+
+// rb-pool-report/1. One job of it; times from the start of the pool, -1: not yet.
+struct rb_pool_report_job {
+    const char *job, *run_id, *outcome;
+    int64_t arrived_us, jct_us;
+    int64_t alone_us;            // mean, had it been alone on the whole pool
+    struct rb_lent_use use;
+    int best_trial;              // -1: none
+    double best_metric;
+    const char *metric_name;
+};
+
+struct rb_pool_report {
+    const char *run_id, *policy, *outcome;
+    int64_t time_us, cost_uusd;
+    int instances_left;          // -1: unknown
+    const struct rb_pool_report_job *jobs;
+    int n_jobs;
+};
+
+void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j);
+void rb_pool_report_table(const struct rb_pool_report *r, const struct rb_text_style *style, struct rb_buf *out);
+
+#endif
