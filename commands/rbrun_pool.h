@@ -11,7 +11,9 @@ int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]
 
 // Was this run begun as the owner of a pool's nodes? Then it goes on as one.
 bool rb_pool_is_one(const char *dir);
-bool rb_pool_resume(const struct rb_args *args, const char *dir, int *out_code, struct rb_err *err);
+// Takes files and journal over.
+bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
+                    struct rb_err *err);
 
 // rb-pool-report/1. One job of it; times from the start of the pool, -1: not yet.
 struct rb_pool_report_job {

@@ -84,7 +84,7 @@ static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_
     rb_text_table_cell(t, "%s", job->arrived_us >= 0 ? rb_format_duration(job->arrived_us, text) : "-");
     rb_text_table_cell(t, "%s", job->jct_us >= 0 ? rb_format_duration(job->jct_us, text) : "-");
     rb_text_table_cell(t, "%s", rb_format_duration(job->alone_us, text));
-    rb_text_table_cell(t, "%.2f", job->use.gpu_s / 3600);
+    rb_text_table_cell(t, "%s", rb_format_duration((int64_t)(job->use.gpu_s * RB_US_PER_S), text));
     rb_text_table_cell(t, "%s", share >= 0 ? rb_format_money(share, text) : "-");
     if (job->best_trial >= 0)
         rb_text_table_cell(t, "%s %.4g (trial %d)", job->metric_name, job->best_metric, job->best_trial);
@@ -96,8 +96,8 @@ static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_
 void rb_pool_report_table(const struct rb_pool_report *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {
-        {"job", false, 0},       {"outcome", false, 0}, {"arrived", true, 1}, {"took", true, 0}, {"alone", true, 1},
-        {"GPU hours", true, 1},  {"share", true, 0},    {"best", false, 0},   {"run", false, 2},
+        {"job", false, 0},     {"outcome", false, 0}, {"arrived", true, 1}, {"took", true, 0}, {"alone", true, 1},
+        {"GPU time", true, 1}, {"share", true, 0},    {"best", false, 0},   {"run", false, 2},
     };
     char time[32], cost[32];
     struct rb_text_table t;

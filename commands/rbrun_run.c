@@ -1,6 +1,7 @@
 // rbrun plan.json, and rbrun resume.
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_dry_run.h"
+#include "commands/rbrun_pool.h"
 #include "commands/rbrun_preflight.h"
 #include "commands/rbrun_session.h"
 
@@ -311,6 +312,9 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open(f.journal, &journal, err))
         return false;
+    if (rb_pool_is_one(f.dir))
+        return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)
+                                              : (rb_journal_close(journal), false);
     rb_info("run %s", f.run_id);
     const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
     const bool ok = set_limits(args, journal, err) && rb_session_carry_out(&f, journal, &options, out_code, err);

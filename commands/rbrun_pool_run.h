@@ -1,0 +1,67 @@
+// A pool being carried out: the run that owns the nodes, the runs of its jobs, and what they share.
+//   rbrun_pool.c         the commands: what is asked for, and what is printed
+//   rbrun_pool_run.c     from the first node to the last end
+//   rbrun_pool_files.c   runs on disk, and pool.json
+//   rbrun_pool_plan.c    plans of the nodes and of the jobs
+//   rbrun_pool_report.c  rb-pool-report/1
+#ifndef RB_COMMANDS_RBRUN_POOL_RUN_H
+#define RB_COMMANDS_RBRUN_POOL_RUN_H
+
+#include "commands/rbplan_inputs.h"
+#include "commands/rbrun_session.h"
+#include "executor/arbiter.h"
+#include "executor/loop_uv.h"
+#include "profiles/pool_file.h"
+
+struct rb_pool_member;
+
+struct rb_pool_run {
+    struct rb_arena arena;
+    struct rb_pool_file file;
+    struct rb_loop_uv *uv;
+    const struct rb_loop *loop;
+    struct rb_session_options options;
+    struct rb_run_files files; // of the run that owns the nodes
+    struct rb_journal *journal;
+    struct rb_session *session;
+    struct rb_lender *lender;
+    struct rb_arbiter *arbiter;
+    struct rb_pool_member *members; // [n]
+    int n;
+    bool on_this_machine; // the nodes are
+    bool owner_over, ending, left;
+    int interrupts;
+    struct rb_err failure; // of a member that could not even begin
+};
+
+// A job of it.
+struct rb_pool_member {
+    struct rb_pool_run *pool;
+    const struct rb_pool_job *spec;
+    struct rb_plan_inputs inputs;
+    struct rb_run_files files;
+    struct rb_journal *journal; // NULL: it has not arrived
+    struct rb_provider lent; // as the session has it
+    struct rb_session *session;
+    char label[64];
+    int number; // the arbiter's
+    uint64_t timer;
+    bool over;
+};
+
+// rbrun_pool_run.c: runs that have a journal go on, others begin when they arrive. Until all is over, or `left`.
+bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err);
+// Ends the sessions and frees everything. *out_code: as of the worst of the jobs; stays where it is higher.
+bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err);
+
+// rbrun_pool_files.c
+bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, struct rb_err *err);
+bool rb_pool_plan_member(struct rb_pool_member *m, struct rb_plan *out, struct rb_err *err);
+bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err);
+bool rb_pool_keep(const struct rb_pool_run *p, const char *name, const char *text, struct rb_err *err);
+// What a resume must know beyond the runs themselves: pool.json. run_ids: "" of jobs that have not arrived, [n_jobs].
+bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err);
+bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out, const char ***out_run_ids,
+                    struct rb_err *err);
+
+#endif
