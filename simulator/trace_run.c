@@ -80,7 +80,7 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
     r.cluster = (struct rb_shared_cluster){r.nodes.n, r.nodes.gpus};
     r.batches = list_batches(trace->apps);
     r.jobs = rb_xcalloc((size_t)trace->n, sizeof *r.jobs);
-    r.rows = rb_xcalloc((size_t)trace->n, (size_t)options->n_nodes * sizeof *r.rows);
+    r.rows = rb_xcalloc((size_t)trace->n, sizeof *r.rows);
     r.active = rb_xcalloc((size_t)trace->n, sizeof *r.active);
     for (int j = 0; j < trace->n; j++)
         rb_trace_training_init(&r.jobs[j], &trace->jobs[j], !options->policy->as_submitted, options->gpus_per_node,
@@ -98,8 +98,10 @@ void rb_trace_run_finish(struct rb_trace_run *run)
     run->options.policy->destroy(run->policy_state);
     if (run->options.autoscale)
         run->options.autoscale->destroy(run->autoscale_state);
-    for (int j = 0; j < run->trace->n; j++)
+    for (int j = 0; j < run->trace->n; j++) {
         rb_trace_training_finish(&run->jobs[j]);
+        free(run->rows[j]);
+    }
     for (int i = 0; i < run->trace->apps->n; i++)
         rb_goodput_batches_destroy(run->batches[i]);
     rb_trace_nodes_finish(&run->nodes);
@@ -137,7 +139,7 @@ bool rb_trace_check_time(const struct rb_trace_run *run, struct rb_err *err)
 
 static int *row_of(const struct rb_trace_run *run, int job)
 {
-    return run->rows + (size_t)job * (size_t)run->cluster.n_nodes;
+    return run->rows[job];
 }
 
 // ---- who is there
@@ -157,6 +159,7 @@ void rb_trace_arrivals(struct rb_trace_run *run)
     while (run->n_arrived < run->trace->n && run->trace->jobs[run->n_arrived].submitted_us <= run->now_us) {
         if (run->options.policy->needs_oracle)
             rb_trace_training_consult_oracle(&run->jobs[run->n_arrived]);
+        run->rows[run->n_arrived] = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof(int));
         run->active[run->n_active++] = run->n_arrived++;
     }
     reserve(run);
@@ -171,7 +174,8 @@ void rb_trace_remove_ended(struct rb_trace_run *run)
             run->active[n++] = job;
             continue;
         }
-        memset(row_of(run, job), 0, (size_t)run->cluster.n_nodes * sizeof *run->rows);
+        free(run->rows[job]);
+        run->rows[job] = NULL;
         run->n_ended++;
         if (run->options.watcher)
             run->options.watcher->ended(run->options.watcher->ctx, job, run->jobs[job].ended_us);

@@ -44,7 +44,7 @@ struct rb_trace_run {
     struct rb_shared_cluster cluster; // of these
     struct rb_goodput_batches **batches; // of each application
     struct rb_trace_training *jobs;   // of the trace, [trace->n]
-    int *rows;                        // what each job holds: [trace->n][n_nodes]
+    int **rows;                       // what each active job holds, [n_nodes]; NULL: not there, or not any more
     int *active;                      // jobs submitted and not ended, ascending; [n_active]
     int n_active, n_arrived, n_ended;
     struct rb_shared_job *seen;       // what the policy is shown of the active, [n_active]
