@@ -107,6 +107,10 @@ static bool store_runs(struct rb_measurement *m, const char *profile, int64_t no
             .checkpoint_s = r->checkpoint_s,
             .unit_s = r->unit_s,
             .n_units = r->n_units,
+            .probe = r->probe,
+            .initial_batch = (double)m->job.trial.batch_size,
+            .batch = r->with.batch,
+            .steps = r->steps,
         };
         if (!rb_store_add_run(m->store, profile, &sample, err))
             return false;
@@ -148,7 +152,7 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
                rb_campaign_run(m->campaign, i)->sharers == sharers;
              i++) {
             const struct rb_campaign_run *r = rb_campaign_run(m->campaign, i);
-            if (!r->ok)
+            if (!r->ok || r->probe)
                 continue;
             n++;
             unit += mean_of(r);
@@ -177,13 +181,33 @@ void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, str
     }
 }
 
-static void write_seconds(struct rb_json *j, const char *key, bool known, double s)
+static void write_number(struct rb_json *j, const char *key, bool known, double s)
 {
     rb_json_key(j, key);
     if (known)
         rb_json_double(j, s);
     else
         rb_json_null(j);
+}
+
+// What it trained with and told of its steps; null where the job does not tune its batch.
+static void write_steps(struct rb_json *j, const struct rb_campaign_run *r)
+{
+    const struct rb_step_stats *steps = &r->steps;
+    rb_json_key(j, "batch");
+    if (r->with.batch.per_gpu == 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "per_gpu", r->with.batch.per_gpu);
+    rb_json_kint(j, "accumulation", r->with.batch.accumulation);
+    rb_json_kbool(j, "probe", r->probe);
+    write_number(j, "step_s", steps->step_s > 0, steps->step_s);
+    write_number(j, "sync_s", steps->has_sync, steps->sync_s);
+    write_number(j, "grad_sqr", steps->has_noise, steps->noise.sqr);
+    write_number(j, "grad_var", steps->has_noise, steps->noise.var);
+    rb_json_end_object(j);
 }
 
 static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
@@ -195,8 +219,9 @@ static void write_run(struct rb_json *j, const struct rb_campaign_run *r)
     rb_json_kint(j, "config", r->config);
     rb_json_kbool(j, "ok", r->ok);
     rb_json_kstring(j, "error", r->ok ? NULL : r->error);
-    write_seconds(j, "startup_s", r->ok, r->startup_s);
-    write_seconds(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
+    write_steps(j, r);
+    write_number(j, "startup_s", r->ok, r->startup_s);
+    write_number(j, "checkpoint_s", r->ok && r->checkpoint_s >= 0, r->checkpoint_s);
     rb_json_key(j, "unit_s");
     rb_json_begin_array(j);
     for (int k = 0; k < r->n_units; k++)

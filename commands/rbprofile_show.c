@@ -57,6 +57,45 @@ static void show_sharing(const struct rb_training *t, struct rb_buf *out)
     }
 }
 
+static const struct rb_fit_goodput *goodput_fit_of(const struct rb_fit_report *r, const char *accelerator)
+{
+    for (int i = 0; i < r->n_goodputs; i++) {
+        if (strcmp(r->goodputs[i].accelerator, accelerator) == 0) {
+            return &r->goodputs[i];
+        }
+    }
+    return NULL;
+}
+
+static void show_steps(const struct rb_throughput *p, const struct rb_fit_goodput *f, struct rb_buf *out)
+{
+    rb_buf_printf(out, "    a step: gradient %.4g s + %.4g s a sample; synchronisation on one node %.4g s + %.4g s a GPU; "
+                       "overlap exponent %.3g", p->alpha_c, p->beta_c, p->alpha_r, p->beta_r, p->gamma);
+    if (f) {
+        rb_buf_printf(out, " (%d placements and batches, mean error %.1f %%%s)", f->n_placements, 100 * f->step_error,
+                      f->several_batches ? "" : "; one batch size per GPU: fixed and per-sample time split by assumption");
+    }
+    rb_buf_putc(out, '\n');
+}
+
+static void show_goodput(const struct rb_fit_report *r, const struct rb_training *t, struct rb_buf *out)
+{
+    const struct rb_training_goodput *g = &t->goodput;
+    const struct rb_fit_goodput *f = goodput_fit_of(r, t->accelerator);
+    rb_buf_printf(out, "  %s: tuned batch, initially %g\n", t->accelerator, g->batch);
+    if (g->has_noise) {
+        rb_buf_printf(out, "    gradient noise: |g|^2 %.4g, trace of the covariance %.4g, noise scale %.4g samples",
+                      g->noise.sqr, g->noise.var, rb_grad_noise_scale(&g->noise, g->batch));
+        if (f) {
+            rb_buf_printf(out, " (%d runs)", f->n_noises);
+        }
+        rb_buf_putc(out, '\n');
+    }
+    if (g->has_steps) {
+        show_steps(&g->steps, f, out);
+    }
+}
+
 // "lognormal, mean 8.02 s, cv 0.30"; factors have no unit.
 static void put_dist(struct rb_buf *out, const struct rb_dist *d, const char *unit)
 {
@@ -161,6 +200,9 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
             show_layouts(r, &p->training[i], out);
         }
         show_sharing(&p->training[i], out);
+        if (p->training[i].has_goodput) {
+            show_goodput(r, &p->training[i], out);
+        }
     }
     rb_buf_puts(out, "noise\n");
     show_noise(r, out);
@@ -216,6 +258,28 @@ static void put_cells(struct rb_json *j, const struct rb_fit_report *r)
         rb_json_kint(j, "units", c->n_units);
         rb_json_kdouble(j, "mean_s", c->mean_s);
         rb_json_kdouble(j, "se_s", c->se_s);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void put_goodputs(struct rb_json *j, const struct rb_fit_report *r)
+{
+    rb_json_key(j, "goodput");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_goodputs; i++) {
+        const struct rb_fit_goodput *f = &r->goodputs[i];
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "accelerator", f->accelerator);
+        rb_json_kint(j, "placements", f->n_placements);
+        rb_json_key(j, "step_error");
+        if (f->n_placements > 0) {
+            rb_json_double(j, f->step_error);
+        } else {
+            rb_json_null(j);
+        }
+        rb_json_kbool(j, "several_batches", f->several_batches);
+        rb_json_kint(j, "noises", f->n_noises);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
@@ -302,6 +366,7 @@ void rb_show_fit_json(const struct rb_fit_report *r, struct rb_buf *out)
     } else {
         rb_json_null(&j);
     }
+    put_goodputs(&j, r);
     put_noise(&j, &r->noise);
     put_dist_fit(&j, "startup_s", &r->startup);
     put_dist_fit(&j, "checkpoint_s", &r->checkpoint);

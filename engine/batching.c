@@ -4,11 +4,13 @@
 #include "profiles/job_names.h"
 #include "profiles/throughput_log.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_VAR 1e-6 // as published: gradients without any noise
+#define MIN_VAR    1e-6 // as published: gradients without any noise
+#define MAX_GROWTH 4    // times the largest batch per GPU that was timed: beyond, a fit is a guess
 
 // What steps take on one accelerator.
 struct accelerator {
@@ -41,6 +43,34 @@ static enum rb_lr_scaling rule_of(const char *name)
     return RB_LR_UNSCALED;
 }
 
+static struct rb_batch_limits limits_of(const struct rb_trial_spec *spec)
+{
+    return (struct rb_batch_limits){.initial = (int)spec->batch_size,
+                                    .max = (int)spec->batch_max,
+                                    .min_per_gpu = 1,
+                                    .max_per_gpu = (int)spec->batch_max_per_gpu};
+}
+
+// Of the smallest total that so many GPUs can be given. The job's reader has seen to it that there is one.
+static struct rb_batch smallest(const struct rb_batch_limits *limits, int gpus)
+{
+    struct rb_batch candidates[RB_N_TOTALS];
+    const int n = rb_batch_candidates(limits, gpus, candidates);
+    assert(n > 0);
+    return n > 0 ? candidates[0] : (struct rb_batch){.per_gpu = 1};
+}
+
+struct rb_trial_batch rb_batching_initial(const struct rb_job *job, int gpus)
+{
+    if (job->trial.batch_size == 0)
+        return (struct rb_trial_batch){0};
+    const struct rb_batch_limits limits = limits_of(&job->trial);
+    const struct rb_batch batch = smallest(&limits, gpus);
+    const double scale = rb_batch_total(&batch, gpus) / limits.initial;
+    return (struct rb_trial_batch){.batch = batch,
+                                   .lr_factor = rb_lr_factor(rule_of(job->trial.lr_scaling), NULL, scale)};
+}
+
 static struct accelerator *find(const struct rb_batching *b, int offer)
 {
     const char *name = b->plan->offers[offer].accelerator;
@@ -59,10 +89,7 @@ struct rb_batching *rb_batching_create(const struct rb_plan *plan)
     struct rb_batching *b = rb_xcalloc(1, sizeof *b);
     b->plan = plan;
     b->rule = rule_of(spec->lr_scaling);
-    b->limits = (struct rb_batch_limits){.initial = (int)spec->batch_size,
-                                         .max = (int)spec->batch_max,
-                                         .min_per_gpu = 1,
-                                         .max_per_gpu = (int)spec->batch_max_per_gpu};
+    b->limits = limits_of(spec);
     b->batches = rb_goodput_batches_create(&b->limits, spec->max_gpus);
     b->accelerators = rb_xcalloc((size_t)plan->n_offers, sizeof *b->accelerators);
     for (int i = 0; i < plan->n_offers; i++) {
@@ -82,6 +109,11 @@ void rb_batching_destroy(struct rb_batching *b)
     free(b->accelerators);
     free(b->trials);
     free(b);
+}
+
+static const struct rb_training *training_of(const struct rb_batching *b, int offer)
+{
+    return rb_profile_training(b->plan->profile, b->plan->offers[offer].accelerator);
 }
 
 static struct known_noise *noise_at(struct rb_batching *b, int trial)
@@ -115,52 +147,73 @@ void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, 
     }
 }
 
-// One batch size alone does not tell the fixed time of a step from the time per sample: until there are two, a profile
-// that knows both is the better judge.
-static bool throughput_for(const struct rb_batching *b, int offer, struct rb_throughput *out)
+// What is known of the time of a step, and how far it may be asked.
+struct known_steps {
+    struct rb_throughput throughput;
+    double max_local_batch; // largest that was timed; 0: not said
+};
+
+static bool profile_steps(const struct rb_training *t, struct known_steps *out)
 {
-    const struct rb_training *t = rb_profile_training(b->plan->profile, b->plan->offers[offer].accelerator);
-    const struct accelerator *a = find(b, offer);
-    const bool measured = t && t->has_throughput;
-    if (a->log.n == 0 && !measured)
+    if (t && t->has_goodput && t->goodput.has_steps)
+        *out = (struct known_steps){t->goodput.steps, t->goodput.max_per_gpu};
+    else if (t && t->has_throughput)
+        *out = (struct known_steps){t->throughput, 0};
+    else
         return false;
-    *out = a->log.several_batches || !measured ? a->log.fit : t->throughput;
     return true;
 }
 
-static bool noise_for(const struct rb_batching *b, int trial, struct rb_grad_noise *out)
+// Local batches that are close to each other hardly tell the fixed time of a step from the time per sample: until they
+// are apart, a profile that knows both is the better judge.
+static bool steps_for(const struct rb_batching *b, int offer, struct known_steps *out)
 {
-    if (trial >= b->n_trials || !b->trials[trial].known)
+    const struct rb_throughput_log *log = &find(b, offer)->log;
+    const bool known = profile_steps(training_of(b, offer), out);
+    if (log->n > 0 && (!known || rb_throughput_log_tells_batches(log))) {
+        *out = (struct known_steps){log->fit, log->max_local_batch};
+        return true;
+    }
+    return known;
+}
+
+static bool noise_for(const struct rb_batching *b, int trial, int offer, struct rb_grad_noise *out)
+{
+    const struct rb_training *t = training_of(b, offer);
+    if (trial < b->n_trials && b->trials[trial].known) {
+        *out = b->trials[trial].noise;
+        return true;
+    }
+    if (!t || !t->has_goodput || !t->goodput.has_noise)
         return false;
-    *out = b->trials[trial].noise;
+    *out = rb_training_goodput_noise(&t->goodput, b->limits.initial);
     return true;
 }
 
 bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct rb_goodput *out)
 {
+    struct known_steps steps;
     struct rb_goodput g = {.limits = b->limits, .batches = b->batches};
-    if (!throughput_for(b, offer, &g.throughput) || !noise_for(b, trial, &g.noise))
+    if (!steps_for(b, offer, &steps) || !noise_for(b, trial, offer, &g.noise))
         return false;
+    g.throughput = steps.throughput;
+    const double most = fmax(MAX_GROWTH * steps.max_local_batch, b->limits.initial);
+    if (steps.max_local_batch > 0 && most < g.limits.max_per_gpu) {
+        g.limits.max_per_gpu = (int)most;
+        g.batches = NULL; // those are of other limits
+    }
     *out = g;
     return true;
-}
-
-// The smallest total that so many GPUs can be given; more GPUs than samples have one each.
-static struct rb_batch smallest(const struct rb_batching *b, int gpus)
-{
-    int n;
-    const struct rb_batch *candidates = rb_goodput_batches_of(b->batches, gpus, &n);
-    return candidates && n > 0 ? candidates[0] : (struct rb_batch){.per_gpu = 1};
 }
 
 struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, int offer, int nodes, int gpus)
 {
     struct rb_goodput g;
-    struct rb_batch batch = smallest(b, gpus);
+    struct rb_batch batch = smallest(&b->limits, gpus);
     if (rb_batching_model(b, trial, offer, &g) && rb_goodput_best(&g, nodes, gpus, &batch) > 0)
         batch = rb_batch_within(&b->limits, gpus, batch);
     struct rb_grad_noise noise;
-    const bool known = noise_for(b, trial, &noise);
+    const bool known = noise_for(b, trial, offer, &noise);
     const double scale = rb_batch_total(&batch, gpus) / b->limits.initial;
     return (struct rb_trial_batch){.batch = batch, .lr_factor = rb_lr_factor(b->rule, known ? &noise : NULL, scale)};
 }

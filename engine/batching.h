@@ -17,6 +17,9 @@ struct rb_trial_batch {
 
 struct rb_batching;
 
+// What a job begins with on so many GPUs: the smallest total that holds the initial batch, on each at least a sample.
+struct rb_trial_batch rb_batching_initial(const struct rb_job *job, int gpus);
+
 // NULL: the job's batch is not tuned. The plan is borrowed; its profile's figures count until reports tell more.
 struct rb_batching *rb_batching_create(const struct rb_plan *plan);
 void rb_batching_destroy(struct rb_batching *b); // NULL is fine

@@ -7,20 +7,11 @@
 #include "base/doc.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "profiles/grad_noise.h"
+#include "profiles/step_stats.h"
 
 #include <stdint.h>
 
 struct rb_advice;
-
-// What a training script may tell about its steps since its last report (docs/formats/trial.md), as it told it.
-struct rb_step_stats {
-    bool has_noise;
-    struct rb_grad_noise noise; // either part may be negative by chance
-    double step_s;              // mean time of one optimiser step; 0: not told
-    bool has_sync;
-    double sync_s;              // of which synchronisation
-};
 
 enum rb_event_kind {
     RB_EVENT_START,           // the run begins

@@ -20,6 +20,8 @@ struct run {
     int64_t started_us, first_us, last_us; // loop time
     int64_t last_resource;
     int team; // the first of the runs that share its GPU; itself where it is alone
+    struct rb_step_lines step_lines;
+    int n_times, n_syncs, n_noises; // reports that told them
 };
 
 struct rb_campaign {
@@ -74,6 +76,8 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
         .node_ips = &ip,
         .n_nodes = 1,
         .sharers = c->config.n_shares > 0 ? r->result.sharers : 0,
+        .gpus = r->result.gpus,
+        .batch = r->result.with,
         .deadline_unix_us = -1,
     };
     struct rb_key_value *env;
@@ -172,8 +176,8 @@ static void describe(const struct run *r, char *out, size_t size)
     if (r->result.sharers > 1)
         snprintf(out, size, "configuration %d on 1/%d GPU", r->result.config, r->result.sharers);
     else
-        snprintf(out, size, "configuration %d on %d GPU%s", r->result.config, r->result.gpus,
-                 r->result.gpus == 1 ? "" : "s");
+        snprintf(out, size, "configuration %d on %d GPU%s%s", r->result.config, r->result.gpus,
+                 r->result.gpus == 1 ? "" : "s", r->result.probe ? ", a larger batch" : "");
 }
 
 static void end_run(struct rb_campaign *c, struct run *r, const char *error)
@@ -217,6 +221,30 @@ static void on_prepared(void *ctx, int node, const struct rb_err *err)
     rb_pool_prepared(c->pool, node, err);
 }
 
+static double batch_scale(const struct run *r, const struct rb_job *job)
+{
+    const struct rb_campaign_run *m = &r->result;
+    return m->with.batch.per_gpu > 0 ? rb_batch_total(&m->with.batch, m->gpus) / (double)job->trial.batch_size : 1;
+}
+
+// Into the means so far.
+static void count_steps(struct run *r, const struct rb_step_stats *told)
+{
+    struct rb_step_stats *mean = &r->result.steps;
+    if (told->step_s > 0)
+        mean->step_s += (told->step_s - mean->step_s) / ++r->n_times;
+    if (told->has_sync) {
+        mean->has_sync = true;
+        mean->sync_s += (told->sync_s - mean->sync_s) / ++r->n_syncs;
+    }
+    if (told->has_noise) {
+        mean->has_noise = true;
+        r->n_noises++;
+        mean->noise.sqr += (told->noise.sqr - mean->noise.sqr) / r->n_noises;
+        mean->noise.var += (told->noise.var - mean->noise.var) / r->n_noises;
+    }
+}
+
 static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t n)
 {
     (void)attempt;
@@ -225,8 +253,10 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     struct run *r = &c->runs[trial];
     struct rb_metric_line line;
     rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
+    rb_step_lines_take(&r->step_lines, &line, batch_scale(r, job));
     if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
         return;
+    count_steps(r, &line.steps);
     int64_t now = now_us(c);
     if (r->first_us < 0)
         r->first_us = now;
@@ -321,7 +351,7 @@ static void on_gone(void *ctx, const struct rb_err *err)
 
 // --- life ---------------------------------------------------------------------------------------------------------------
 
-static void add_run(struct rb_campaign *c, int gpus, int sharers, int config, int round, int team)
+static struct rb_campaign_run *add_run(struct rb_campaign *c, int gpus, int sharers, int config, int round, int team)
 {
     struct run *r = &c->runs[c->n_runs++];
     r->team = team;
@@ -329,7 +359,9 @@ static void add_run(struct rb_campaign *c, int gpus, int sharers, int config, in
     r->result.sharers = sharers;
     r->result.config = config;
     r->result.round = round;
+    r->result.with = rb_batching_initial(c->config.pool.job, gpus);
     r->result.unit_s = rb_xcalloc((size_t)c->config.resource, sizeof *r->result.unit_s);
+    return &r->result;
 }
 
 // As many teams as show every configuration once at least.
@@ -338,23 +370,47 @@ static int n_teams(const struct rb_campaign *c, int sharers)
     return (c->config.n_configs + sharers - 1) / sharers;
 }
 
-// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration. Then those that share one.
+static void add_teams(struct rb_campaign *c, int sharers, int *round)
+{
+    for (int t = 0; t < n_teams(c, sharers); t++, ++*round) {
+        const int team = c->n_runs;
+        for (int k = 0; k < sharers; k++)
+            add_run(c, 1, sharers, (t * sharers + k) % c->config.n_configs, *round, team);
+    }
+}
+
+// Each four times the one before, as far as one gradient on a GPU can hold it. Without them the time per sample of a step
+// would be told from the initial batch alone.
+static void add_probes(struct rb_campaign *c, int gpus, int *round)
+{
+    const struct rb_job *job = c->config.pool.job;
+    const struct rb_batch initial = rb_batching_initial(job, gpus).batch;
+    int64_t per_gpu = initial.per_gpu;
+    for (int i = 0; i < c->config.n_batches && per_gpu > 0 && initial.accumulation == 0; i++, ++*round) {
+        per_gpu *= 4;
+        if (per_gpu > job->trial.batch_max_per_gpu || per_gpu * gpus > job->trial.batch_max)
+            return;
+        struct rb_campaign_run *m = add_run(c, gpus, 1, 0, *round, c->n_runs);
+        m->probe = true;
+        m->with.batch.per_gpu = (int)per_gpu;
+    }
+}
+
+// Longest first, so that the campaign is short: fewest GPUs first, ties by configuration. Then those that share one, then
+// those with a larger batch.
 static void list_runs(struct rb_campaign *c)
 {
     const struct rb_campaign_config *config = &c->config;
-    int n = config->n_gpus * config->n_configs, round = config->n_gpus;
+    int n = config->n_gpus * (config->n_configs + config->n_batches), round = config->n_gpus;
     for (int i = 0; i < config->n_shares; i++)
         n += n_teams(c, config->shares[i]) * config->shares[i];
     c->runs = rb_xcalloc((size_t)n + 1, sizeof *c->runs);
     for (int i = 0; i < config->n_gpus * config->n_configs; i++)
         add_run(c, config->gpus[i / config->n_configs], 1, i % config->n_configs, i / config->n_configs, i);
-    for (int i = 0; i < config->n_shares; i++) {
-        for (int t = 0; t < n_teams(c, config->shares[i]); t++, round++) {
-            const int team = c->n_runs;
-            for (int k = 0; k < config->shares[i]; k++)
-                add_run(c, 1, config->shares[i], (t * config->shares[i] + k) % config->n_configs, round, team);
-        }
-    }
+    for (int i = 0; i < config->n_shares; i++)
+        add_teams(c, config->shares[i], &round);
+    for (int i = 0; i < config->n_gpus; i++)
+        add_probes(c, config->gpus[i], &round);
 }
 
 bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campaign **out, struct rb_err *err)

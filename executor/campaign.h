@@ -10,6 +10,7 @@
 #ifndef RB_EXECUTOR_CAMPAIGN_H
 #define RB_EXECUTOR_CAMPAIGN_H
 
+#include "engine/batching.h"
 #include "executor/launcher.h"
 #include "executor/node_pool.h"
 
@@ -22,6 +23,9 @@ struct rb_campaign_run {
     double startup_s, checkpoint_s; // checkpoint < 0: none was written
     double *unit_s;            // [n_units]
     int n_units;
+    bool probe;                   // of a larger batch: made for the time of its steps alone
+    struct rb_trial_batch with;   // per_gpu 0: the job does not tune its batch
+    struct rb_step_stats steps;   // means over the reports that told each
     char error[256];           // if not ok
 };
 
@@ -34,6 +38,7 @@ struct rb_campaign_config {
     int n_gpus, n_configs;
     const int *shares;               // so many runs at once on one GPU, each > 1, at most n_configs, [n_shares]
     int n_shares;
+    int n_batches;                   // larger batches probed on each, where trial.batch lets it be tuned
     int64_t resource;                // units per run, >= 2
     bool exclusive;                  // one run per node at a time
     // One line per thing that happened.

@@ -16,6 +16,7 @@
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
 
 #include "executor/controller.h"
+#include "executor/metric_line.h"
 #include "executor/spend.h"
 
 enum {
@@ -95,7 +96,7 @@ struct rb_controller_task {
     uint64_t yield_timer;          // it was asked by the engine: patience ends
     int64_t last_report_us;        // or when the launcher was told of it
     int64_t longest_unit_us;       // between two reports, the start counting as one; -1: none seen
-    struct rb_grad_noise_mean noise; // of the lines between two reports
+    struct rb_step_lines steps;    // since its last report
     char tail[RB_CONTROLLER_TAIL]; // the last bytes of its output, sanitised
 };
 

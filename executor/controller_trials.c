@@ -50,13 +50,12 @@ static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n)
     snprintf(t->tail + have - drop, sizeof t->tail - (have - drop), "%s%s", have - drop ? " | " : "", line);
 }
 
-// A line of one step, between two reports: its estimate is noisy, their mean is what the next report says.
-static void count_noise(struct rb_controller_task *t, const struct rb_grad_noise *step)
+// Samples of a step over those of the initial batch; 1 where the job does not tune it.
+static double batch_scale(const struct rb_controller_task *t)
 {
     const struct rb_trial *trial = rb_engine_trial(t->c->engine, t->row.trial);
-    const struct rb_job *job = t->c->config.plan->job;
-    const double total = rb_batch_total(&trial->with.batch, trial->gpus);
-    rb_grad_noise_mean_add(&t->noise, step, total > 0 ? total / (double)job->trial.batch_size : 1, false);
+    const int64_t initial = t->c->config.plan->job->trial.batch_size;
+    return initial > 0 ? rb_batch_total(&trial->with.batch, trial->gpus) / (double)initial : 1;
 }
 
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n)
@@ -72,14 +71,9 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
         c->paced = true;
         rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
     }
-    if (!line.is_report && line.steps.has_noise)
-        count_noise(t, &line.steps.noise);
-    else if (!line.is_report)
+    if (!line.is_report && !line.steps.has_noise)
         keep_tail(t, bytes, n);
-    if (line.is_report && !line.steps.has_noise)
-        line.steps.has_noise = rb_grad_noise_mean_get(&t->noise, &line.steps.noise);
-    if (line.is_report)
-        t->noise = (struct rb_grad_noise_mean){0};
+    rb_step_lines_take(&t->steps, &line, batch_scale(t));
     // A report is new if its resource rose: lines are replayed after a reconnect.
     if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
         return;

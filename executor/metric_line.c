@@ -175,3 +175,14 @@ void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const c
     *out = f.line;
     out->is_report = f.has_resource && f.has_metric;
 }
+
+void rb_step_lines_take(struct rb_step_lines *l, struct rb_metric_line *line, double scale)
+{
+    if (!line->is_report && line->steps.has_noise)
+        rb_grad_noise_mean_add(&l->noise, &line->steps.noise, scale, false);
+    if (!line->is_report)
+        return;
+    if (!line->steps.has_noise)
+        line->steps.has_noise = rb_grad_noise_mean_get(&l->noise, &line->steps.noise);
+    *l = (struct rb_step_lines){0};
+}

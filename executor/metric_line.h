@@ -23,4 +23,12 @@ struct rb_metric_line {
 void rb_metric_line_parse(const char *bytes, size_t n, const char *unit, const char *metric_name,
                           struct rb_metric_line *out);
 
+// Lines of single steps tell their gradients' noise without the metric. Their mean since the last report becomes that of
+// the next one, unless it tells one itself. Zero-initialised is valid.
+struct rb_step_lines {
+    struct rb_grad_noise_mean noise;
+};
+// In the order of the lines, each whole. scale: samples of a step over those of the initial batch.
+void rb_step_lines_take(struct rb_step_lines *l, struct rb_metric_line *line, double scale);
+
 #endif

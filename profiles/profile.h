@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "profiles/catalog.h"
 #include "profiles/dist.h"
+#include "profiles/goodput_codec.h"
 #include "profiles/throughput.h"
 
 struct rb_layout {
@@ -34,6 +35,8 @@ struct rb_training {
     double relative_error;          // standard error of the mean unit times over the mean; 0: taken as exact
     const struct rb_sharing_cost *sharing; // ascending by trials, [n_sharing]; none: never measured
     int n_sharing;
+    bool has_goodput;
+    struct rb_training_goodput goodput; // for jobs whose batch size is tuned
     int max_gpus, max_nodes;        // with throughput: largest measured; never extrapolated beyond
 };
 

@@ -122,22 +122,12 @@ static bool need_range(struct rb_map *m, const char *key, double min, double max
     return rb_map_need(m, key, &node, err) && rb_node_double(node, min, max, out, err);
 }
 
-static bool read_seven(struct rb_map *m, struct rb_throughput *t, struct rb_err *err)
-{
-    return need_range(m, "alpha_c", 0, MAX_SECONDS, &t->alpha_c, err) &&
-           need_range(m, "beta_c", 0, MAX_SECONDS, &t->beta_c, err) &&
-           need_range(m, "alpha_n", 0, MAX_SECONDS, &t->alpha_n, err) &&
-           need_range(m, "beta_n", 0, MAX_SECONDS, &t->beta_n, err) &&
-           need_range(m, "alpha_r", 0, MAX_SECONDS, &t->alpha_r, err) &&
-           need_range(m, "beta_r", 0, MAX_SECONDS, &t->beta_r, err) && need_range(m, "gamma", 1, 10, &t->gamma, err);
-}
-
 static bool read_throughput(const struct rb_node *node, struct rb_training *t, struct rb_err *err)
 {
     static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n",         "beta_n",   "alpha_r",   "beta_r",
                                        "gamma",   "batch",  "units_per_epoch", "max_gpus", "max_nodes", NULL};
     struct rb_map m;
-    if (!rb_keys_begin(&m, node, keys, err) || !read_seven(&m, &t->throughput, err) ||
+    if (!rb_keys_begin(&m, node, keys, err) || !rb_throughput_read(&m, &t->throughput, err) ||
         !need_positive(&m, "batch", MAX_BATCH, &t->batch, err) ||
         !need_positive(&m, "units_per_epoch", MAX_BATCH, &t->units_per_epoch, err) ||
         !rb_keys_count(&m, "max_gpus", 1, MAX_GPUS, DEFAULT_MAX_GPUS, &t->max_gpus, err) ||
@@ -201,11 +191,15 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
 static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
     static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput",
-                                       "sharing",     NULL};
+                                       "sharing",     "goodput", NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;
     const struct rb_node *layouts = rb_map_get(&m, "layouts"), *throughput = rb_map_get(&m, "throughput");
+    const struct rb_node *goodput = rb_keys_given(&m, "goodput");
+    t->has_goodput = goodput != NULL;
+    if (goodput && !rb_training_goodput_read(goodput, &t->goodput, err))
+        return false;
     if (!layouts == !throughput)
         return rb_node_error(node, err, "expected either `layouts` or `throughput`");
     return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&

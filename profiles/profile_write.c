@@ -22,13 +22,7 @@ static void write_throughput(const struct rb_training *t, struct rb_json *j)
 {
     rb_json_key(j, "throughput");
     rb_json_begin_object(j);
-    rb_json_kdouble(j, "alpha_c", t->throughput.alpha_c);
-    rb_json_kdouble(j, "beta_c", t->throughput.beta_c);
-    rb_json_kdouble(j, "alpha_n", t->throughput.alpha_n);
-    rb_json_kdouble(j, "beta_n", t->throughput.beta_n);
-    rb_json_kdouble(j, "alpha_r", t->throughput.alpha_r);
-    rb_json_kdouble(j, "beta_r", t->throughput.beta_r);
-    rb_json_kdouble(j, "gamma", t->throughput.gamma);
+    rb_throughput_write(&t->throughput, j);
     rb_json_kdouble(j, "batch", t->batch);
     rb_json_kdouble(j, "units_per_epoch", t->units_per_epoch);
     rb_json_kint(j, "max_gpus", t->max_gpus);
@@ -62,6 +56,10 @@ static void write_training(const struct rb_training *t, struct rb_json *j)
         write_layouts(t, j);
     if (t->n_sharing > 0)
         write_sharing(t, j);
+    if (t->has_goodput) {
+        rb_json_key(j, "goodput");
+        rb_training_goodput_write(&t->goodput, j);
+    }
     rb_json_end_object(j);
 }
 
@@ -205,6 +203,13 @@ static void put_training(struct rb_buf *out, const struct rb_training *t)
         put_layouts(out, t);
     if (t->n_sharing > 0)
         put_sharing(out, t);
+    if (t->has_goodput) {
+        struct rb_json j;
+        rb_buf_puts(out, "    goodput: ");
+        rb_json_init(&j, out, false);
+        rb_training_goodput_write(&t->goodput, &j); // on one line JSON is YAML
+        rb_buf_putc(out, '\n');
+    }
 }
 
 static void put_provisioning(struct rb_buf *out, const struct rb_provisioning *p)

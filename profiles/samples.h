@@ -25,6 +25,8 @@ struct rb_samples {
     int n_runs;
     struct rb_shared_sample *shared;        // [n_shared] by accelerator, trials, order of measurement
     int n_shared;
+    struct rb_run_sample *probes;           // [n_probes] in the same order: runs with a larger batch
+    int n_probes;
     struct rb_throughput_set *throughputs;  // [n_throughputs] by accelerator
     int n_throughputs;
     struct rb_provision_sample *provisions; // [n_provisions] by infra, instance type, market; shared by all profiles
@@ -42,6 +44,10 @@ bool rb_training_fit(const struct rb_samples *s, struct rb_arena *arena, struct 
 
 // `sharing` of each training entry, for every number of trials that was measured. entries [n]: with their base_s.
 void rb_sharing_fit(const struct rb_samples *s, struct rb_training *entries, int n, struct rb_arena *arena);
+
+// What runs told about their steps, into the entries' `goodput` and report->goodputs. Nothing told: nothing there.
+void rb_goodput_fit(const struct rb_samples *s, struct rb_training *entries, struct rb_arena *arena,
+                    struct rb_fit_report *report);
 
 // Provisioning per (infra, instance type, market) into report->provisions.
 bool rb_provision_fit(const struct rb_samples *s, struct rb_arena *arena, struct rb_fit_report *report,

@@ -13,6 +13,14 @@
 #define APPLICATION_ID 0x72627066 // "rbpf": tells a profile store from any other sqlite file
 #define BUSY_MS        5000       // another command's transaction is short
 
+// A null is what the run did not tell.
+#define STEP_TABLE                                                                                         \
+    "CREATE TABLE step(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,"                      \
+    " initial_batch REAL NOT NULL CHECK(initial_batch > 0), per_gpu INTEGER NOT NULL CHECK(per_gpu >= 1)," \
+    " accumulation INTEGER NOT NULL CHECK(accumulation >= 0), step_s REAL CHECK(step_s > 0),"              \
+    " sync_s REAL CHECK(sync_s >= 0), grad_sqr REAL, grad_var REAL, probe INTEGER NOT NULL,"               \
+    " CHECK((grad_sqr IS NULL) = (grad_var IS NULL))) STRICT;"
+
 // Texts say what was measured and are never null; a null number is one that was not measured.
 static const char schema[] =
     "CREATE TABLE profile(name TEXT PRIMARY KEY, document TEXT NOT NULL, source TEXT NOT NULL,"
@@ -24,7 +32,7 @@ static const char schema[] =
     " checkpoint_s REAL CHECK(checkpoint_s >= 0)) STRICT;"
     "CREATE INDEX run_profile ON run(profile);"
     "CREATE TABLE unit(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, ordinal INTEGER NOT NULL,"
-    " unit_s REAL NOT NULL CHECK(unit_s > 0), PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;"
+    " unit_s REAL NOT NULL CHECK(unit_s > 0), PRIMARY KEY(run, ordinal)) STRICT, WITHOUT ROWID;" STEP_TABLE
     "CREATE TABLE throughput(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, accelerator TEXT NOT NULL,"
     " batch REAL NOT NULL CHECK(batch > 0), units_per_epoch REAL NOT NULL CHECK(units_per_epoch > 0),"
     " nodes INTEGER NOT NULL CHECK(nodes >= 1), gpus INTEGER NOT NULL CHECK(gpus >= nodes),"
@@ -112,8 +120,8 @@ static bool read_int(struct rb_store *s, const char *sql, int64_t *out, struct r
     return true;
 }
 
-// What is in the file: nothing yet, a store we can read, or something to refuse.
-static bool check_schema(struct rb_store *s, bool *out_empty, struct rb_err *err)
+// What is in the file: nothing yet (version 0), a store we can read, or something to refuse.
+static bool check_schema(struct rb_store *s, int *out_version, struct rb_err *err)
 {
     int64_t application, version, n_objects;
     if (!read_int(s, "PRAGMA application_id", &application, err) ||
@@ -138,7 +146,7 @@ static bool check_schema(struct rb_store *s, bool *out_empty, struct rb_err *err
                              "not a profile store (schema %lld without its mark): name another file with --db",
                              (long long)version);
     }
-    *out_empty = version == 0;
+    *out_version = (int)version;
     return true;
 }
 
@@ -147,16 +155,19 @@ static bool exec(struct rb_store *s, const char *sql, struct rb_err *err)
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || rb_store_sql_error(s, err);
 }
 
-static bool create_schema(struct rb_store *s, struct rb_err *err)
+// Tables as this program knows them: all of them in a new file, what has come since in an older one.
+static bool bring_up_to_date(struct rb_store *s, struct rb_err *err)
 {
     char mark[80];
     snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, RB_STORE_SCHEMA);
-    bool empty;
+    int version;
     if (!rb_store_begin(s, err)) {
         return false;
     }
     // checked again inside the transaction: another command may have been first
-    const bool made = check_schema(s, &empty, err) && (!empty || (exec(s, schema, err) && exec(s, mark, err)));
+    const bool made =
+        check_schema(s, &version, err) &&
+        (version == RB_STORE_SCHEMA || (exec(s, version == 0 ? schema : STEP_TABLE, err) && exec(s, mark, err)));
     if (!made) {
         rb_store_rollback(s);
         return false;
@@ -179,15 +190,15 @@ static bool open_file(struct rb_store *s, bool read_only, struct rb_err *err)
     if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         return rb_store_sql_error(s, err);
     }
-    bool empty;
-    if (!configure(s, read_only, err) || !check_schema(s, &empty, err)) {
+    int version;
+    if (!configure(s, read_only, err) || !check_schema(s, &version, err)) {
         return false;
     }
-    if (empty && read_only) {
+    if (version == 0 && read_only) {
         return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
                              "the profile store is empty: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");
     }
-    return !empty || create_schema(s, err);
+    return version == RB_STORE_SCHEMA || read_only || bring_up_to_date(s, err);
 }
 
 bool rb_store_open(const char *path, bool read_only, struct rb_store **out, struct rb_err *err)

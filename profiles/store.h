@@ -7,10 +7,12 @@
 #include "base/arena.h"
 #include "profiles/catalog.h"
 #include "profiles/dist_fit.h"
+#include "profiles/goodput_batches.h"
 #include "profiles/noise_fit.h"
 #include "profiles/profile.h"
+#include "profiles/step_stats.h"
 
-#define RB_STORE_SCHEMA 1
+#define RB_STORE_SCHEMA 2 // 2: what a run told about its steps
 
 struct rb_store;
 
@@ -35,6 +37,10 @@ struct rb_run_sample {
     double checkpoint_s;         // < 0: not measured
     const double *unit_s;        // [n_units]
     int n_units;
+    bool probe;                  // of a larger batch: says what its steps take, and nothing about units
+    double initial_batch;        // trial.batch.size, 0: the job does not tune its batch
+    struct rb_batch batch;       // what it trained with
+    struct rb_step_stats steps;  // means over its reports; what it did not tell is not there
 };
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err);
 
@@ -101,6 +107,14 @@ struct rb_fit_report {
     } *provisions;
     int n_provisions;
     double throughput_error;          // mean |relative error|, < 0: no throughput fit
+    struct rb_fit_goodput {
+        const char *accelerator;
+        int n_placements;             // and batches whose steps were timed: what `goodput.steps` was fitted to
+        double step_error;            // mean |relative error| of that fit
+        bool several_batches;         // else fixed and per-sample time are told apart by a prior alone
+        int n_noises;                 // runs that told their gradients' noise
+    } *goodputs;
+    int n_goodputs;                   // one for each accelerator that has any
     const char *dominant_param;       // hyperparameter that explains most of `between`; NULL: none
     double dominant_share;            // of the variance between configurations
     const char *const *limits;        // what may not be asked: "more than 4 CPU GPUs on one node", ...

@@ -90,6 +90,89 @@ static bool join_units(const struct run_row *rows, int n_rows, const struct unit
     return true;
 }
 
+static bool read_nothing(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    (void)row, (void)arena, (void)out, (void)err;
+    return true;
+}
+
+struct step_row {
+    int64_t run;
+    double initial_batch;
+    struct rb_batch batch;
+    struct rb_step_stats steps;
+    bool probe;
+};
+
+static bool read_step(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)
+{
+    (void)arena;
+    const struct step_row r = {
+        .run = sqlite3_column_int64(row, 0),
+        .initial_batch = sqlite3_column_double(row, 1),
+        .batch = {.per_gpu = sqlite3_column_int(row, 2), .accumulation = sqlite3_column_int(row, 3)},
+        .steps = {.step_s = null_as(row, 4, 0),
+                  .has_sync = sqlite3_column_type(row, 5) != SQLITE_NULL,
+                  .sync_s = null_as(row, 5, 0),
+                  .has_noise = sqlite3_column_type(row, 6) != SQLITE_NULL,
+                  .noise = {.sqr = null_as(row, 6, 0), .var = null_as(row, 7, 0)}},
+        .probe = sqlite3_column_int(row, 8) != 0};
+    if (!(r.initial_batch >= 1) || !isfinite(r.initial_batch) || r.batch.per_gpu < 1 || r.batch.accumulation < 0 ||
+        !is_time(r.steps.step_s) || !is_time(r.steps.sync_s) || !isfinite(r.steps.noise.sqr) ||
+        !isfinite(r.steps.noise.var)) {
+        return damaged(err, "step", r.run, "a batch of one or more, finite times and noise");
+    }
+    *(struct step_row *)out = r;
+    return true;
+}
+
+// Hands what runs told about their steps to them; both come in the same order.
+static bool load_steps(struct rb_store *s, const char *profile, const struct run_row *rows, struct rb_arena *arena,
+                       struct rb_samples *out, struct rb_err *err)
+{
+    void *steps, *tables;
+    int n, n_tables;
+    // A store of an older program has no such table, and a command that only reads makes none.
+    if (!rb_store_select(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'step'", NULL, read_nothing, 1,
+                         arena, &tables, &n_tables, err)) {
+        return false;
+    }
+    if (n_tables == 0) {
+        return true;
+    }
+    if (!rb_store_select(s,
+                         "SELECT run, initial_batch, per_gpu, accumulation, step_s, sync_s, grad_sqr, grad_var, probe"
+                         " FROM step JOIN run ON run.id = step.run WHERE profile = ?1"
+                         " ORDER BY accelerator, nodes, gpus, id",
+                         profile, read_step, sizeof(struct step_row), arena, &steps, &n, err)) {
+        return false;
+    }
+    const struct step_row *step = steps;
+    for (int i = 0, k = 0; i < out->n_runs && k < n; i++) {
+        if (rows[i].id == step[k].run) {
+            out->runs[i].initial_batch = step[k].initial_batch;
+            out->runs[i].batch = step[k].batch;
+            out->runs[i].probe = step[k].probe;
+            out->runs[i].steps = step[k++].steps;
+        }
+    }
+    return true;
+}
+
+static void set_probes_aside(struct rb_samples *out, struct rb_arena *arena)
+{
+    const int n_all = out->n_runs;
+    out->n_runs = 0;
+    out->probes = rb_arena_array(arena, (size_t)n_all, sizeof(*out->probes));
+    for (int i = 0; i < n_all; i++) {
+        if (out->runs[i].probe) {
+            out->probes[out->n_probes++] = out->runs[i];
+        } else {
+            out->runs[out->n_runs++] = out->runs[i];
+        }
+    }
+}
+
 static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *arena, struct rb_samples *out,
                       struct rb_err *err)
 {
@@ -107,7 +190,12 @@ static bool load_runs(struct rb_store *s, const char *profile, struct rb_arena *
         return false;
     }
     out->runs = rb_arena_array(arena, (size_t)out->n_runs, sizeof(*out->runs));
-    return join_units(rows, out->n_runs, units, n_units, arena, out->runs, err);
+    if (!join_units(rows, out->n_runs, units, n_units, arena, out->runs, err) ||
+        !load_steps(s, profile, rows, arena, out, err)) {
+        return false;
+    }
+    set_probes_aside(out, arena);
+    return true;
 }
 
 static bool read_shared(sqlite3_stmt *row, struct rb_arena *arena, void *out, struct rb_err *err)

@@ -27,6 +27,19 @@ static const char *text_or(const char *s, const char *fallback)
     return s && s[0] != '\0' ? s : fallback;
 }
 
+// NAN is bound as null: not told.
+static bool insert_steps(struct rb_store *s, int64_t id, const struct rb_run_sample *run, struct rb_err *err)
+{
+    const struct rb_step_stats *steps = &run->steps;
+    return rb_store_run(s, err,
+                        "INSERT INTO step(run, initial_batch, per_gpu, accumulation, step_s, sync_s, grad_sqr,"
+                        " grad_var, probe) VALUES(?,?,?,?,?,?,?,?,?)",
+                        "Idiiddddi", id, run->initial_batch, run->batch.per_gpu, run->batch.accumulation,
+                        steps->step_s > 0 ? steps->step_s : NAN, steps->has_sync ? steps->sync_s : NAN,
+                        steps->has_noise ? steps->noise.sqr : NAN, steps->has_noise ? steps->noise.var : NAN,
+                        run->probe ? 1 : 0);
+}
+
 static bool insert_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err)
 {
     if (!rb_store_run(s, err,
@@ -46,7 +59,7 @@ static bool insert_run(struct rb_store *s, const char *profile, const struct rb_
             return false;
         }
     }
-    return true;
+    return run->initial_batch <= 0 || insert_steps(s, id, run, err);
 }
 
 bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_run_sample *run, struct rb_err *err)

@@ -18,6 +18,11 @@ void rb_throughput_log_finish(struct rb_throughput_log *log)
     rb_throughput_log_init(log);
 }
 
+bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log)
+{
+    return log->n > 0 && log->max_local_batch >= 2 * log->min_local_batch;
+}
+
 static bool is_same(double a, double b)
 {
     return fabs(a - b) <= 0;
@@ -58,7 +63,8 @@ static void append(struct rb_throughput_log *log, const struct rb_throughput_sam
     log->samples[log->n] = *s;
     log->n_reports[log->n++] = 1;
     log->max_gpus = s->gpus > log->max_gpus ? s->gpus : log->max_gpus;
-    log->several_batches |= !is_same(s->local_batch, log->samples[0].local_batch);
+    log->min_local_batch = log->n == 1 ? s->local_batch : fmin(log->min_local_batch, s->local_batch);
+    log->max_local_batch = fmax(log->max_local_batch, s->local_batch);
 }
 
 bool rb_throughput_log_add(struct rb_throughput_log *log, const struct rb_throughput_sample *s)
@@ -75,6 +81,11 @@ bool rb_throughput_log_add(struct rb_throughput_log *log, const struct rb_throug
         return false;
     }
     append(log, s);
-    struct rb_err err;
-    return rb_throughput_fit(log->samples, log->n, &log->fit, &log->error, &err); // valid samples are always fitted
+    return rb_throughput_log_refit(log);
+}
+
+bool rb_throughput_log_refit(struct rb_throughput_log *log)
+{
+    struct rb_err err; // valid samples are always fitted
+    return log->n > 0 && rb_throughput_fit(log->samples, log->n, &log->fit, &log->error, &err);
 }

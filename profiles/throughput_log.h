@@ -11,10 +11,13 @@ struct rb_throughput_log {
     int *n_reports;                       // of each sample, [n]
     int n, cap;
     int max_gpus;                         // largest number trained on so far; nothing much beyond should be asked
-    bool several_batches;                 // more than one local batch: the fit tells fixed and per-sample time apart
+    double min_local_batch, max_local_batch; // seen so far
     struct rb_throughput fit;             // n > 0: of the samples when the last one was new
     double error;                         // mean |relative error| of step time, then
 };
+
+// Are there local batches a factor of two apart? Else a fit can hardly tell the fixed time from the time per sample.
+bool rb_throughput_log_tells_batches(const struct rb_throughput_log *log);
 
 void rb_throughput_log_init(struct rb_throughput_log *log);
 void rb_throughput_log_finish(struct rb_throughput_log *log);
@@ -22,5 +25,8 @@ void rb_throughput_log_finish(struct rb_throughput_log *log);
 // One report. true: its placement and batch were new and the model has been fitted again. false: it was not, and counts
 // into that observation's means at the next fit; or it is not plausible, or the log is full, and it is dropped.
 bool rb_throughput_log_add(struct rb_throughput_log *log, const struct rb_throughput_sample *s);
+
+// Fits the means as they are now. false: nothing was reported.
+bool rb_throughput_log_refit(struct rb_throughput_log *log);
 
 #endif

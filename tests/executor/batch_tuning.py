@@ -98,6 +98,18 @@ class BatchTuning(unittest.TestCase):
         self.assertAlmostEqual(factor / ((var + sqr) / (var / scale + sqr)), 1, delta=1e-4)
         return total, factor
 
+    def test_measuring_times_larger_batches_too(self):
+        done = self.run_command("rbprofile", "train", self.job, "--gpus", "1", "--resource", "2", "--configs", "1",
+                                "--batches", "2", "--json")
+        runs = json.loads(done.stdout)["runs"]
+        self.assertEqual([(r["batch"]["per_gpu"], r["batch"]["probe"]) for r in runs],
+                         [(INITIAL, False), (4 * INITIAL, True), (16 * INITIAL, True)])
+        for r in runs:
+            self.assertTrue(r["ok"])
+            self.assertGreater(r["batch"]["step_s"], 0)
+            self.assertGreater(r["batch"]["grad_var"], 0)
+            self.assertIsNone(r["batch"]["sync_s"])  # one GPU has nothing to synchronise
+
     def test_planned_and_run(self):
         (plan, said), state = self.plan(), self.state()
         self.assertIn("what tuning it (trial.batch) gains", said)

@@ -21,6 +21,8 @@ static const char resnet[] =
     "      - {gpus: 8, nodes: 1, speedup: 5.598}\n"
     "      - {gpus: 16, nodes: 2, speedup: 6.5}\n"
     "    sharing: [{trials: 2, slowdown: 1.3}, {trials: 4, slowdown: 2.5}]\n"
+    "    goodput: {batch: 128, grad_sqr: 0.17, grad_var: 5.2, steps: {alpha_c: 0.02, beta_c: 0.001, alpha_n: 0.1,\n"
+    "              beta_n: 0.01, alpha_r: 0.03, beta_r: 0.002, gamma: 2, max_per_gpu: 512}}\n"
     "  - accelerator: A100\n"
     "    throughput: {alpha_c: 0.02, beta_c: 0.001, alpha_n: 0.1, beta_n: 0.01, alpha_r: 0.03, beta_r: "
     "0.002,\n"
@@ -256,6 +258,7 @@ static const char *const small[] = {
 
 #define TRAINING(rest) "training: [{accelerator: X, " rest "}]"
 #define TABLE(rest)    TRAINING("base_s: 1, layouts: [" rest "]")
+#define GOODPUT(rest)  TRAINING("base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}], goodput: {" rest "}")
 #define SHARING(rest)  TRAINING("base_s: 1, layouts: [{gpus: 1, nodes: 1, speedup: 1}], sharing: [" rest "]")
 #define MODEL(rest) \
     TRAINING("throughput: {alpha_c: 1, beta_c: 1, alpha_n: 1, beta_n: 1, alpha_r: 1, beta_r: 1, " rest "}")
@@ -284,6 +287,16 @@ static void test_bad_profiles_name_line_and_key(void **state)
         {3, TRAINING("base_s: 0, layouts: [{gpus: 1, nodes: 1, speedup: 1}]"), "training[0].base_s", "above 0"},
         {3, TRAINING("base_s: 1, relative_error: 2, layouts: []"), "training[0].relative_error", "in 0..1"},
         {3, SHARING("{trials: 1, slowdown: 1}"), "training[0].sharing[0].trials", "in 2..10"},
+        {3, GOODPUT("grad_sqr: 1, grad_var: 2"), "training[0].goodput.batch", "required"},
+        {3, GOODPUT("batch: 0.5, grad_sqr: 1, grad_var: 2"), "training[0].goodput.batch", "in 1.."},
+        {3, GOODPUT("batch: 8"), "training[0].goodput", "grad_sqr with grad_var, or steps"},
+        {3, GOODPUT("batch: 8, grad_sqr: 1"), "training[0].goodput.grad_var", "required"},
+        {3, GOODPUT("batch: 8, grad_sqr: -1, grad_var: 1"), "training[0].goodput.grad_sqr", "in 0.."},
+        {3, GOODPUT("batch: 8, grad_squ: 1"), "training[0].goodput.grad_squ", "grad_sqr"},
+        {3, GOODPUT("batch: 8, steps: {alpha_c: 1}"), "training[0].goodput.steps.beta_c", "required"},
+        {3,
+         GOODPUT("batch: 8, steps: {alpha_c: 0, beta_c: 0, alpha_n: 1, beta_n: 0, alpha_r: 1, beta_r: 0, gamma: 1}"),
+         "training[0].goodput.steps", "a step takes time"},
         {3, SHARING("{trials: 2, slowdown: 0}"), "training[0].sharing[0].slowdown", "above 0"},
         {3, SHARING("{trials: 3, slowdown: 2}, {trials: 3, slowdown: 2}"), "training[0].sharing[1].trials",
          "more trials"},

@@ -99,8 +99,32 @@ static void a_newer_version_is_refused(void **state)
     struct world *w = *state;
     rb_store_close(open_store(w, false));
     execute(w->db, "PRAGMA user_version=7");
-    assert_refused(w, false, RB_ERR_INVALID, "newer version (schema 7, this program knows 1): upgrade");
+    assert_refused(w, false, RB_ERR_INVALID, "newer version (schema 7, this program knows 2): upgrade");
     assert_refused(w, true, RB_ERR_INVALID, "newer version");
+}
+
+// What a program before "what a run told about its steps" wrote: read as it is, and brought up to date by a writer.
+static void an_older_store_is_read_and_brought_up_to_date(void **state)
+{
+    struct world *w = *state;
+    struct rb_fit_report report;
+    struct rb_store *s = open_store(w, false);
+    struct rb_run_sample run = make_run(1, 1, "{}", unit_s, 3);
+    assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    rb_store_close(s);
+    execute(w->db, "DROP TABLE step; PRAGMA user_version=1");
+    s = open_store(w, true);
+    assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
+    assert_false(report.profile.training[0].has_goodput);
+    rb_store_close(s);
+    s = open_store(w, false);
+    run.initial_batch = 32;
+    run.batch.per_gpu = 32;
+    run.steps.step_s = 0.5;
+    assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    assert_ok(rb_store_fit(s, "cifar", &w->arena, &report, &w->err), &w->err);
+    assert_true(report.profile.training[0].has_goodput);
+    rb_store_close(s);
 }
 
 static void files_of_others_are_refused_and_left_alone(void **state)
@@ -133,7 +157,7 @@ static void a_store_with_missing_tables_is_refused(void **state)
     s = open_store(w, true);
     assert_false(rb_store_list(s, &w->arena, &names, &n, &w->err));
     assert_int_equal(w->err.code, RB_ERR_INVALID);
-    assert_says(&w->err, "not a profile store of schema 1");
+    assert_says(&w->err, "not a profile store of schema 2");
     rb_store_close(s);
 }
 
@@ -314,6 +338,7 @@ int main(void)
         TEST(a_missing_directory_is_named),
         TEST(names_that_sqlite_would_take_for_commands),
         TEST(a_newer_version_is_refused),
+        TEST(an_older_store_is_read_and_brought_up_to_date),
         TEST(files_of_others_are_refused_and_left_alone),
         TEST(a_store_with_missing_tables_is_refused),
         TEST(a_damaged_store_is_an_error),

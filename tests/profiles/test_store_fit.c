@@ -99,6 +99,47 @@ static void what_was_not_measured_may_not_be_asked(void **state)
     rb_store_close(s);
 }
 
+// Runs of a job whose batch is tuned, on one and two GPUs, and two with a larger batch made for their steps alone.
+static void what_runs_told_of_their_steps_is_fitted(void **state)
+{
+    struct world *w = *state;
+    struct rb_store *s = open_store(w, false);
+    const double unit_s[] = {10, 11, 10.5};
+    const struct {
+        int gpus, per_gpu;
+        bool probe;
+    } runs[] = {{1, 32, false}, {1, 32, false}, {2, 16, false}, {1, 128, true}, {2, 64, true}};
+    for (int i = 0; i < N_OF(runs); i++) {
+        struct rb_run_sample run = make_run(runs[i].gpus, 1, "{}", unit_s, 3);
+        run.probe = runs[i].probe;
+        run.initial_batch = 32;
+        run.batch.per_gpu = runs[i].per_gpu;
+        run.steps = (struct rb_step_stats){.has_noise = !runs[i].probe,
+                                           .noise = {.sqr = 1 + i, .var = 8},
+                                           .step_s = 0.02 + 0.001 * runs[i].per_gpu + 0.01 * (runs[i].gpus - 1),
+                                           .has_sync = runs[i].gpus > 1,
+                                           .sync_s = 0.01};
+        assert_ok(rb_store_add_run(s, "cifar", &run, &w->err), &w->err);
+    }
+    const struct rb_fit_report r = fit(w, s, "cifar");
+    const struct rb_training *t = rb_profile_training(&r.profile, "A10G");
+    assert_int_equal(r.cells[0].n_runs, 2); // probes say nothing about units
+    assert_int_equal(r.cells[1].n_runs, 1);
+    assert_int_equal(r.n_goodputs, 1);
+    assert_int_equal(r.goodputs[0].n_placements, 4);
+    assert_int_equal(r.goodputs[0].n_noises, 3);
+    assert_true(r.goodputs[0].several_batches && r.goodputs[0].step_error < 0.01);
+    assert_true(t->has_goodput && t->goodput.has_noise && t->goodput.has_steps);
+    assert_close(t->goodput.batch, 32, 0);
+    assert_close(t->goodput.noise.sqr, 2, 1e-12);
+    assert_close(t->goodput.noise.var, 8, 1e-12);
+    assert_int_equal(t->goodput.max_per_gpu, 128);
+    assert_close(t->goodput.steps.alpha_c, 0.02, 1e-3);
+    assert_close(t->goodput.steps.beta_c, 0.001, 1e-5);
+    assert_close(rb_training_goodput_noise(&t->goodput, 64).var, 4, 1e-12); // twice the samples, half the trace
+    rb_store_close(s);
+}
+
 static void without_one_gpu_there_is_nothing_to_compare_with(void **state)
 {
     struct world *w = *state;
@@ -407,6 +448,7 @@ int main(void)
         TEST(speed_ups_are_over_one_gpu),
         TEST(noise_and_overheads_are_factors_with_mean_one),
         TEST(what_was_not_measured_may_not_be_asked),
+        TEST(what_runs_told_of_their_steps_is_fitted),
         TEST(without_one_gpu_there_is_nothing_to_compare_with),
         TEST(an_unknown_name_lists_the_known_ones),
         TEST(runs_without_a_second_unit_are_refused),
