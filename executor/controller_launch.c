@@ -271,7 +271,8 @@ static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
         rb_controller_note(g->c, "warning", "%s: %s launch is undecided (%s); asking again with the same token",
                            rb_buf_str(&name), g->n > 1 ? "their" : "its", err->message);
     }
-    if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED) // these are answers
+    if (err->code != RB_ERR_CAPACITY && err->code != RB_ERR_THROTTLED &&
+        err->code != RB_ERR_DENIED) // these are answers
         g->unanswered_us = rb_controller_now_us(g->c);
     rb_controller_arm(g->c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
 }
@@ -281,6 +282,16 @@ static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
 static void refused_now(struct rb_controller_gang *g, const struct rb_err *err)
 {
     if (rb_controller_gang_wanted(g) && rb_controller_now_us(g->c) < late_until(g))
+        unanswered(g, err);
+    else
+        not_launched(g, err);
+}
+
+// That we may not ask says nothing about a request that was not answered: its instance may have been there, and its bill. A
+// clock that was set, keys that are renewed: that passes. Not for ever, if it does not.
+static void denied_now(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    if (g->unanswered_us >= 0 && ++g->denials < RB_CONTROLLER_DENIALS)
         unanswered(g, err);
     else
         not_launched(g, err);
@@ -307,6 +318,8 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
             refused_now(g, err);
             break;
         case RB_ERR_DENIED:
+            denied_now(g, err);
+            break;
         case RB_ERR_INVALID:
         case RB_ERR_PRICE:
             not_launched(g, err);

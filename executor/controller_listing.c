@@ -130,6 +130,13 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     struct rb_controller *c = n->c;
     const char *market = rb_market_name(instance->market);
     struct rb_err err = {0};
+    if (instance->market_unknown && n->row.running_us < 0 && !n->other_market) {
+        n->other_market = true; // said once
+        rb_controller_note(c, "warning",
+                           "node %d (%s): it has ended, and the cloud says no more on which market it ran: billed as "
+                           "%s, as it was asked for",
+                           n->id, n->row.instance_id, n->row.market);
+    }
     if (n->other_market || instance->market_unknown || strcmp(market, n->row.market) == 0)
         return true;
     n->other_market = true; // said once
@@ -201,7 +208,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_instance
     n->denied_looks = err && err->code == RB_ERR_DENIED ? n->denied_looks + 1 : 0;
     if (!err)
         rb_controller_observe(n, instance);
-    else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_LOOK_TRIES)
+    else if (err->code == RB_ERR_NOT_FOUND || n->denied_looks == RB_CONTROLLER_DENIALS)
         n->forgotten = true; // the next listing without it settles it; other errors: the next asks again
     rb_controller_check_over(c);
 }

@@ -29,7 +29,7 @@ enum {
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
-    RB_CONTROLLER_LOOK_TRIES = 5, // refusals to say what became of an instance; a clock that was set may explain a few
+    RB_CONTROLLER_DENIALS = 5, // before "not allowed" is believed of what may be there; a clock that was set explains a few
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_NEW_S = 300,   // a new instance may be listed this late: clouds take minutes, on a bad day
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
@@ -48,7 +48,7 @@ struct rb_controller_gang {
     struct rb_controller_node **members; // [n], by node; superseded ones too
     int n;
     bool launching;        // the request has not been answered yet
-    int tries;             // repeats of it
+    int tries, denials;    // repeats of it, and how often we were not allowed to
     int64_t unanswered_us; // one was on its way then, and never answered; -1: none
     uint64_t timer;        // to the next repeat, or to the next offer
 };

@@ -48,6 +48,28 @@ static void end_target(struct rb_controller *c, int i)
     p->ops->terminate(p, t->instance_id, ended, call);
 }
 
+static bool is_written_down(const struct rb_controller *c, const char *id)
+{
+    for (int i = 0; i < rb_controller_n_launches(c); i++)
+        if (strcmp(rb_controller_launch_at(c, i)->row.instance_id, id) == 0)
+            return true;
+    return false;
+}
+
+// Whoever resumes asks again for what was not answered, and learns of it. Of what came of a refused request, or carries our
+// tag for another reason, nobody will.
+static void say_unknown(struct rb_controller *c, const char *id)
+{
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "instance %s carries this run's tag and is not written down: it is ended, and if nobody has asked for it, its "
+        "bill is not in the run's ledger",
+        id);
+    if (c->config.talk)
+        c->config.talk(c->config.ctx, "warning", text);
+}
+
 static void add_target(struct rb_controller *c, int infra, const char *id)
 {
     struct rb_controller_rescue *r = c->rescue;
@@ -58,6 +80,8 @@ static void add_target(struct rb_controller *c, int infra, const char *id)
         r->targets = rb_xrealloc(r->targets, (size_t)r->n_targets + 1, sizeof *r->targets);
         r->targets[r->n_targets] = (struct target){.infra = infra};
         snprintf(r->targets[r->n_targets++].instance_id, sizeof r->targets->instance_id, "%s", id);
+        if (!is_written_down(c, id))
+            say_unknown(c, id);
     }
     end_target(c, i);
 }

@@ -214,7 +214,10 @@ bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, stru
 // Source: "Operations": those of users are verbs, those of the system are named after what happened.
 static bool ends_instance(const char *type)
 {
-    static const char *const ends[] = {"delete", "stop", "compute.instances.preempted",
+    static const char *const ends[] = {"delete",
+                                       "stop",
+                                       "compute.instances.guestTerminate",
+                                       "compute.instances.preempted",
                                        "compute.instances.deleteByMaxRunDuration",
                                        "compute.instances.stopByMaxRunDuration"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)

@@ -145,7 +145,7 @@ bool rb_gcp_repeat(struct rb_mock_gcp_call *call, const char *request_id, bool *
 struct rb_mock_gcp_operation *rb_gcp_begin_operation(struct rb_mock_gcp_call *call, enum rb_mock_gcp_deed deed,
                                                      const struct rb_mock_gcp_instance *i, const char *request_id);
 void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o);
-// What the cloud did of its own accord since (preemptions, ends of allowed time) becomes operations.
+// What the cloud did of its own accord since (preemptions, ends of allowed time, machines that shut themselves down) becomes operations.
 void rb_gcp_notice_events(struct rb_mock_gcp *gcp);
 
 #endif

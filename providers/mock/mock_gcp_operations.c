@@ -11,10 +11,20 @@
 
 static const char *type_of(enum rb_mock_gcp_deed deed)
 {
-    static const char *const types[] = {
-        "insert",    "delete", "setLabels", "compute.instances.preempted", "compute.instances.deleteByMaxRunDuration",
-        "bulkInsert"};
+    static const char *const types[] = {[RB_GCP_INSERT] = "insert",
+                                        [RB_GCP_DELETE] = "delete",
+                                        [RB_GCP_SET_LABELS] = "setLabels",
+                                        [RB_GCP_PREEMPT] = "compute.instances.preempted",
+                                        [RB_GCP_EXPIRE] = "compute.instances.deleteByMaxRunDuration",
+                                        [RB_GCP_GUEST_END] = "compute.instances.guestTerminate",
+                                        [RB_GCP_BULK_INSERT] = "bulkInsert"};
     return types[deed];
+}
+
+// The cloud's own doing.
+static bool is_unasked(enum rb_mock_gcp_deed deed)
+{
+    return deed == RB_GCP_PREEMPT || deed == RB_GCP_EXPIRE || deed == RB_GCP_GUEST_END;
 }
 
 // --- requests that are repeated ---
@@ -87,9 +97,12 @@ void rb_gcp_notice_events(struct rb_mock_gcp *gcp)
 {
     for (int k = 0; k < gcp->n_instances; k++) {
         const struct rb_cloud_instance *m = rb_gcp_machine(gcp, &gcp->instances[k]);
-        if (!m || (m->cause != RB_CLOUD_CAUSE_TAKEN && m->cause != RB_CLOUD_CAUSE_EXPIRED))
+        if (!m || (m->cause != RB_CLOUD_CAUSE_TAKEN && m->cause != RB_CLOUD_CAUSE_EXPIRED &&
+                   m->cause != RB_CLOUD_CAUSE_GUEST))
             continue;
-        enum rb_mock_gcp_deed deed = m->cause == RB_CLOUD_CAUSE_TAKEN ? RB_GCP_PREEMPT : RB_GCP_EXPIRE;
+        enum rb_mock_gcp_deed deed = m->cause == RB_CLOUD_CAUSE_TAKEN     ? RB_GCP_PREEMPT
+                                     : m->cause == RB_CLOUD_CAUSE_EXPIRED ? RB_GCP_EXPIRE
+                                                                          : RB_GCP_GUEST_END;
         if (!has_operation(gcp, k, deed))
             add(gcp, deed, k, m->ended_us);
     }
@@ -188,6 +201,7 @@ static struct progress progress_of(const struct rb_mock_gcp_call *call, const st
                                  .ended_us = later(m ? m->terminated_us : 0, o->inserted_us)};
     case RB_GCP_PREEMPT:
     case RB_GCP_EXPIRE:
+    case RB_GCP_GUEST_END:
         break;
     }
     bool over = m->state == RB_CLOUD_STOPPED || m->state == RB_CLOUD_TERMINATED;
@@ -198,7 +212,7 @@ static struct progress progress_of(const struct rb_mock_gcp_call *call, const st
 
 static const char *name_of(const struct rb_mock_gcp_call *call, const struct rb_mock_gcp_operation *o)
 {
-    const char *kind = o->deed == RB_GCP_PREEMPT || o->deed == RB_GCP_EXPIRE ? "systemevent" : "operation";
+    const char *kind = is_unasked(o->deed) ? "systemevent" : "operation";
     return rb_arena_printf(call->arena, "%s-%" PRId64 "-%016" PRIx64, kind, o->inserted_us / 1000, o->id);
 }
 
@@ -268,7 +282,7 @@ void rb_gcp_write_operation(struct rb_mock_gcp_call *call, const struct rb_mock_
     const char *name = name_of(call, o), *status = p.done                          ? "DONE"
                                                    : call->now_us > o->inserted_us ? "RUNNING"
                                                                                    : "PENDING";
-    bool system = o->deed == RB_GCP_PREEMPT || o->deed == RB_GCP_EXPIRE;
+    bool system = is_unasked(o->deed);
     rb_json_begin_object(j);
     rb_json_kstring(j, "kind", "compute#operation");
     rb_gcp_kid(j, "id", o->id);
@@ -315,9 +329,7 @@ static const char *operation_field(const void *item, const char *field, const vo
     if (strcmp(field, "id") == 0)
         return rb_arena_printf(call->arena, "%" PRIu64, o->id);
     if (strcmp(field, "user") == 0)
-        return o->deed == RB_GCP_PREEMPT || o->deed == RB_GCP_EXPIRE
-                   ? "system"
-                   : rb_mock_gcp_account_email(call->gcp->tokens.account);
+        return is_unasked(o->deed) ? "system" : rb_mock_gcp_account_email(call->gcp->tokens.account);
     return rb_arena_printf(call->arena, RB_GCP_LINK "projects/%s%s", call->project,
                            strcmp(field, "zone") == 0 ? place_of(call, o) : target_of(call, o));
 }

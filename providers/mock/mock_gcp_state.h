@@ -44,6 +44,7 @@ enum rb_mock_gcp_deed {
     RB_GCP_SET_LABELS,
     RB_GCP_PREEMPT,
     RB_GCP_EXPIRE,
+    RB_GCP_GUEST_END,
     RB_GCP_BULK_INSERT, // of several, each of which has an operation of its own besides
 };
 

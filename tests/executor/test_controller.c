@@ -239,6 +239,37 @@ static void gives_up_at_once_when_denied(void **state)
     }
 }
 
+// Its answer was lost, and asking again is not allowed for a while: a clock that was set. It may be there all the same.
+static void a_launch_that_was_not_answered_is_not_refused_by_a_denial(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.lost_answer = 1;
+    r.cloud.faults.visible_after_us = 60 * 1000000;
+    fake_run_open(&r);
+    while (r.cloud.n_instances < 3)
+        assert_true(virtual_loop_step(&r.v));
+    r.cloud.faults.lost_answer = 0;
+    r.cloud.faults.denied_launches = 4;
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_int_equal(r.cloud.n_instances, 3);
+    assert_int_equal(r.cloud.faults.denied_launches, 0);
+    fake_run_finish(&r);
+
+    fake_run_init(&r, 1); // for ever: then it is said, and the run stops
+    r.cloud.faults.lost_request = 1;
+    fake_run_open(&r);
+    fake_run_step_until(&r, 4 * 1000000);
+    r.cloud.faults.lost_request = 0;
+    r.cloud.faults.denied_launches = 1000;
+    finish_run(&r);
+    assert_int_equal(rb_err_exit_code(&r.err), 5);
+    assert_int_equal(r.cloud.n_instances, 0);
+    fake_run_finish(&r);
+}
+
 static void gives_up_when_no_node_can_be_set_up(void **state)
 {
     (void)state;
@@ -624,6 +655,7 @@ int main(void)
         cmocka_unit_test(more_budget_lets_it_go_on),
         cmocka_unit_test(gives_up_without_capacity),
         cmocka_unit_test(gives_up_at_once_when_denied),
+        cmocka_unit_test(a_launch_that_was_not_answered_is_not_refused_by_a_denial),
         cmocka_unit_test(gives_up_when_no_node_can_be_set_up),
         cmocka_unit_test(gives_up_when_no_node_ever_boots),
         cmocka_unit_test(says_why_no_node_was_reached),

@@ -576,6 +576,15 @@ static void what_the_cloud_does_unasked_is_an_operation(void **state)
     assert_string_equal(text_at(items, "0.user"), "system");
     assert_non_null(strstr(text_at(items, "0.targetLink"), "/instances/taken"));
     assert_int_equal(rb_cloud_bill(rb_cloud_instance(cloud, 1), now_us).billed_s, 60); // 50 s, and the minimum
+    insert_ok("from-inside", ON_DEMAND);
+    now_us += 100 * S;
+    rb_cloud_advance(cloud, now_us);
+    rb_cloud_guest_shutdown(cloud, rb_cloud_instance(cloud, 2), now_us, 0);
+    items =
+        node_at(get("zones/us-central1-a/operations", "filter=operationType%3D%22compute.instances.guestTerminate%22"),
+                "items");
+    assert_int_equal(items->n_children, 1);
+    assert_non_null(strstr(text_at(items, "0.targetLink"), "/instances/from-inside"));
 }
 
 static void a_stopped_instance_stays_and_is_billed(void **state)

@@ -418,7 +418,8 @@ static void what_was_made_and_is_gone_again_was_launched(void **state)
 {
     (void)state;
     static const struct step ends[] = {HISTORY(INSERT_DEED "," DEED("delete", "")),
-                                       HISTORY(DEED("compute.instances.preempted", "") "," INSERT_DEED)};
+                                       HISTORY(DEED("compute.instances.preempted", "") "," INSERT_DEED),
+                                       HISTORY(DEED("compute.instances.guestTerminate", "") "," INSERT_DEED)};
     for (size_t i = 0; i < N_OF(ends); i++) {
         struct world w;
         const struct step steps[] = {TOKEN, INSERTED, DONE, NOT_THERE, ends[i]};

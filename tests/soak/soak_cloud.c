@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEATH_US 300000 // from the order to end a machine to the end of its last process
+#define DEAD_MAN_US INT64_C(1800000000) // after its last heartbeat a node ends itself
+#define DEATH_US    300000              // from the order to end a machine to the end of its last process
 
 static void must(bool ok, const struct rb_err *err)
 {
@@ -113,7 +114,7 @@ static int find(void *cloud, const char *address, const char **out_id)
 // ssh cannot tell a machine that boots from one that is gone: neither answers.
 static enum fake_ground ground(void *cloud, int instance)
 {
-    return *up_of(cloud, instance) ? FAKE_GROUND_UP : FAKE_GROUND_SILENT;
+    return *up_of(cloud, instance) && !soak_cloud_is_offline(cloud) ? FAKE_GROUND_UP : FAKE_GROUND_SILENT;
 }
 
 struct fake_site soak_cloud_site(struct soak_cloud *c)
@@ -133,6 +134,38 @@ void soak_cloud_sleep(struct soak_cloud *c, int64_t for_us)
     c->v.unix_base_us += for_us;
     c->cloud_unix_us += for_us;
     soak_cloud_settle(c);
+}
+
+// --- the host's network
+
+bool soak_cloud_is_offline(const struct soak_cloud *c)
+{
+    return c->v.now_us < c->online_us;
+}
+
+static void goes_online(void *arg)
+{
+    struct soak_cloud *c = arg;
+    if (!soak_cloud_is_offline(c))
+        c->network(c->died_ctx, false);
+}
+
+static void end_themselves(void *arg)
+{
+    struct soak_cloud *c = arg;
+    for (int k = 0; soak_cloud_is_offline(c) && k < rb_cloud_n_instances(c->cloud); k++)
+        if (*up_of(c, k))
+            rb_cloud_guest_shutdown(c->cloud, rb_cloud_instance(c->cloud, k), soak_cloud_now_us(c), 0);
+    soak_cloud_settle(c);
+}
+
+void soak_cloud_go_offline(struct soak_cloud *c, int64_t for_us)
+{
+    c->online_us = c->v.now_us + for_us;
+    c->network(c->died_ctx, true);
+    c->v.loop.timer_start(&c->v, for_us, goes_online, c);
+    if (for_us > DEAD_MAN_US)
+        c->v.loop.timer_start(&c->v, DEAD_MAN_US, end_themselves, c);
 }
 
 // --- life

@@ -31,6 +31,7 @@ enum soak_wire_fault {
     SOAK_LATE_REQUEST,
     SOAK_LATE_ANSWER,
     SOAK_REPEATED,
+    SOAK_OFFLINE, // requests of a host without a network
     SOAK_N_WIRE_FAULTS,
 };
 
@@ -45,11 +46,13 @@ struct soak_cloud {
     struct soak_wire_faults wire;
     struct rb_stream draws;    // of the wire
     int64_t n_wire_faults[SOAK_N_WIRE_FAULTS], n_requests;
+    int64_t online_us;         // loop time: until then the host has no network; 0: it has one
+    void (*network)(void *ctx, bool offline); // told that it goes or comes back
     bool *up;                  // [n_up] by ordinal: the machine answers
     int n_up;
     uint64_t timer;
     void (*died)(void *ctx, int instance); // its processes end with it
-    void *died_ctx;
+    void *died_ctx;            // of network, too
     bool is_gcp;               // how the launcher's instance ids are written
     char id[128];              // of the instance found last
 };
@@ -63,6 +66,9 @@ struct fake_site soak_cloud_site(struct soak_cloud *c);
 int64_t soak_cloud_now_us(const struct soak_cloud *c);      // the cloud's clock, unix
 void soak_cloud_jump(struct soak_cloud *c, int64_t by_us);  // the host's wall clock is set
 void soak_cloud_sleep(struct soak_cloud *c, int64_t for_us); // the host stands still, the world goes on
+// Longer than half an hour: nodes that hear of nobody end themselves.
+void soak_cloud_go_offline(struct soak_cloud *c, int64_t for_us);
+bool soak_cloud_is_offline(const struct soak_cloud *c);
 void soak_cloud_settle(struct soak_cloud *c);               // what is due happens; called after every request
 
 #endif

@@ -18,6 +18,9 @@
 #define LIFE_US   (24 * 60 * MINUTE_US) // a controller that takes longer hangs
 #define AFTER_US  (10 * MINUTE_US)      // for whatever is still on its way when the run is over
 
+#define REMEMBERED_US (55 * MINUTE_US)
+
+enum { MAX_FORGOTTEN = 64 };
 enum { MAX_GIVEN_UP = 6 }; // a run that gave up is resumed so often, then stays as it is
 
 static const char run_id[] = "soak-run";
@@ -34,6 +37,7 @@ struct run {
     struct rb_provider providers[2]; // of the world's infras
     struct rb_journal *journal;
     struct rb_controller *controller;
+    int forgotten[MAX_FORGOTTEN]; // by ordinal, [out->n_forgotten]
     bool finished;
     enum rb_job_outcome outcome;
     struct rb_err err; // code NONE: it ended well
@@ -53,6 +57,14 @@ static void say(const struct run *r, const char *kind, const char *text)
         fprintf(stderr, "%10.3f %s: %s\n", (double)r->cloud.v.now_us / 1e6, kind, text);
 }
 
+static void id_of(const struct run *r, const struct rb_cloud_instance *i, char out[static 128])
+{
+    if (r->world.is_gcp)
+        snprintf(out, 128, "%s.%s", i->name, i->zone);
+    else
+        snprintf(out, 128, "%s", i->id);
+}
+
 // --- accidents
 
 struct accident {
@@ -65,15 +77,27 @@ static void befall(void *arg)
     struct accident *a = arg;
     struct run *r = a->run;
     char text[64];
-    snprintf(text, sizeof text, "%.0f s", (double)(a->what.jump_us + a->what.sleep_us) / 1e6);
-    say(r, a->what.sleep_us ? "the host sleeps" : "the host's clock jumps", text);
+    snprintf(text, sizeof text, "%.0f s", (double)(a->what.jump_us + a->what.sleep_us + a->what.offline_us) / 1e6);
+    say(r,
+        a->what.sleep_us     ? "the host sleeps"
+        : a->what.offline_us ? "the host is offline"
+                             : "the host's clock jumps",
+        text);
     if (a->what.sleep_us)
         soak_cloud_sleep(&r->cloud, a->what.sleep_us);
+    else if (a->what.offline_us)
+        soak_cloud_go_offline(&r->cloud, a->what.offline_us);
     else
         soak_cloud_jump(&r->cloud, a->what.jump_us);
+    r->out->n_outages += a->what.offline_us != 0;
     r->out->n_sleeps += a->what.sleep_us != 0;
     r->out->n_jumps += a->what.jump_us != 0;
     free(a);
+}
+
+static void network(void *machines, bool offline)
+{
+    fake_machines_set_offline(machines, offline);
 }
 
 static void schedule_accidents(struct run *r)
@@ -95,9 +119,34 @@ static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], stru
     return true;
 }
 
+// EC2 remembers an ended instance for an hour, a little more or less, and Compute Engine never says which market a deleted
+// one was on. Who asks sooner, or was told the right one, has no excuse.
+static bool is_excused(const struct run *r, const struct rb_cloud_instance *i, const char *text)
+{
+    const int64_t since_us = soak_cloud_now_us(&r->cloud) - i->terminated_us;
+    if (strstr(text, "billed by our clock"))
+        return i->terminated_us >= 0 && since_us >= REMEMBERED_US;
+    if (strstr(text, "is not written down"))
+        return true; // and nothing can be, for the disk is full
+    return strstr(text, "on which market it ran") && r->world.is_gcp && i->terminated_us >= 0;
+}
+
+static void note_forgotten(struct run *r, const char *text)
+{
+    char id[128];
+    for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud) && r->out->n_forgotten < MAX_FORGOTTEN; k++) {
+        const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
+        id_of(r, i, id);
+        if (strstr(text, id) && is_excused(r, i, text))
+            r->forgotten[r->out->n_forgotten++] = k;
+    }
+}
+
 static void talk(void *ctx, const char *kind, const char *text)
 {
     struct run *r = ctx;
+    if (strcmp(kind, "warning") == 0)
+        note_forgotten(r, text);
     r->out->n_stand_ins += strstr(text, " stands in for ") != NULL;
     say(r, kind, text);
 }
@@ -213,7 +262,16 @@ static void check_claim(struct run *r)
     r->out->false_claims += meta.leak_checked_at_us >= 0 && meta.instances_left == 0 && count_alive(r) > 0;
 }
 
-enum ending { ENDED_WELL, DIED, GAVE_UP, HANGS };
+// It ended all that it had, and said so, or said that it cannot be sure.
+static void check_rescue(struct run *r)
+{
+    const bool sure = strstr(r->err.message, "a listing shows none left") != NULL;
+    r->out->n_full++;
+    r->out->n_rescued += sure;
+    r->out->false_claims += sure && count_alive(r) > 0;
+}
+
+enum ending { ENDED_WELL, DIED, FULL, GAVE_UP, HANGS };
 
 static enum ending live(struct run *r, const struct soak_death *death)
 {
@@ -221,16 +279,23 @@ static enum ending live(struct run *r, const struct soak_death *death)
     open_journal(r);
     open_providers(r);
     rb_journal_die(r->journal, death ? death->write : 0,
-                   death && death->at ? RB_JOURNAL_DIES_AT : RB_JOURNAL_DIES_AFTER);
+                   death && death->full ? RB_JOURNAL_FULL
+                   : death && death->at ? RB_JOURNAL_DIES_AT
+                                        : RB_JOURNAL_DIES_AFTER);
     r->finished = false;
     open_controller(r, resumed);
     step_until(r, r->cloud.v.now_us + LIFE_US, false);
-    const bool died = death && rb_journal_n_writes(r->journal) >= death->write;
+    const bool died = death && rb_journal_plays_dead(r->journal);
+    const bool full = r->err.code && strstr(r->err.message, "disk is full");
     say(r, "the controller", !r->finished ? "hangs" : died ? "died" : r->err.code ? r->err.message : "has finished");
     if (!r->finished)
         return HANGS;
     if (died)
         return DIED;
+    if (full)
+        check_rescue(r);
+    if (full)
+        return FULL;
     check_claim(r);
     return r->err.code || r->outcome != RB_JOB_COMPLETE ? GAVE_UP : ENDED_WELL;
 }
@@ -246,44 +311,79 @@ static void live_to_the_end(struct run *r)
         snprintf(r->out->how, sizeof r->out->how, "%.255s", r->err.code ? r->err.message : "complete");
         r->out->complete = ending == ENDED_WELL;
         r->out->hangs = ending == HANGS;
-        r->out->n_deaths += ending == DIED;
+        r->out->n_deaths += ending == DIED || ending == FULL;
         n_given_up += ending == GAVE_UP;
         if (ending == ENDED_WELL || ending == HANGS || n_given_up == MAX_GIVEN_UP)
             return;
         close_controller(r);
         step_until(r, r->cloud.v.now_us + (ending == DIED ? death->pause_us : MINUTE_US), true);
+        if (ending == GAVE_UP && soak_cloud_is_offline(&r->cloud))
+            step_until(r, r->cloud.online_us, true);
     }
 }
 
 // --- what must be true
 
-static void id_of(const struct run *r, const struct rb_cloud_instance *i, char out[static 128])
+// Disks of machines that shut themselves down are billed on, and no run counts that (docs/gcp.md): told apart.
+static int64_t idle_disk_uusd(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    if (r->world.is_gcp)
-        snprintf(out, 128, "%s.%s", i->name, i->zone);
-    else
-        snprintf(out, 128, "%s", i->id);
+    struct rb_cloud_instance at_once = *i;
+    at_once.terminated_us = i->ended_us;
+    return rb_cloud_bill(i, now_us).total_uusd - rb_cloud_bill(&at_once, now_us).total_uusd;
 }
 
-static bool is_answered_for(const struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *rows,
-                            int n)
+static int64_t bill_uusd(const struct run *r, const struct rb_cloud_instance *i)
+{
+    const int64_t now_us = soak_cloud_now_us(&r->cloud);
+    return rb_cloud_bill(i, now_us).total_uusd - idle_disk_uusd(i, now_us);
+}
+
+static bool is_forgotten(const struct run *r, const struct rb_cloud_instance *i)
+{
+    for (int k = 0; k < r->out->n_forgotten; k++)
+        if (r->forgotten[k] == i->ordinal)
+            return true;
+    return false; // the cloud could have told
+}
+
+static void compare_bills(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *row)
+{
+    const int64_t cloud_uusd = bill_uusd(r, i);
+    const bool forgotten = is_forgotten(r, i);
+    char text[384];
+    if (row->cost_uusd == cloud_uusd)
+        return;
+    snprintf(text, sizeof text, "node %d.%d %s: cloud %lld, run %lld (ran %lld..%lld, we say %lld..%lld)", row->node,
+             row->attempt, row->instance_id, (long long)cloud_uusd, (long long)row->cost_uusd, (long long)i->running_us,
+             (long long)i->ended_us, (long long)row->running_unix_us, (long long)row->terminated_unix_us);
+    say(r, forgotten ? "bill estimated" : "bills differ", text);
+    r->out->estimated_uusd += forgotten ? row->cost_uusd - cloud_uusd : 0;
+}
+
+static bool is_answered_for(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *rows, int n)
 {
     char id[128];
     id_of(r, i, id);
     for (int k = 0; k < n; k++)
         if (strcmp(rows[k].instance_id, id) == 0) {
-            const int64_t cloud_uusd = rb_cloud_bill(i, soak_cloud_now_us(&r->cloud)).total_uusd;
-            char text[256];
-            snprintf(text, sizeof text, "node %d.%d %s: cloud %lld, run %lld (ran %lld..%lld, we say %lld..%lld)",
-                     rows[k].node, rows[k].attempt, id, (long long)cloud_uusd, (long long)rows[k].cost_uusd,
-                     (long long)i->running_us, (long long)i->ended_us, (long long)rows[k].running_unix_us,
-                     (long long)rows[k].terminated_unix_us);
-            if (cloud_uusd != rows[k].cost_uusd)
-                say(r, "bills differ", text);
+            compare_bills(r, i, &rows[k]);
             return true;
         }
     say(r, "nobody answers for", id);
     return false;
+}
+
+static int count_gang_nodes(const struct rb_launch_row *rows, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        bool together = false;
+        for (int k = 0; k < n; k++)
+            together = together || (k != i && rows[i].attempt >= 0 && rows[k].attempt >= 0 &&
+                                    strcmp(rows[i].launch_id, rows[k].launch_id) == 0);
+        count += together;
+    }
+    return count;
 }
 
 static void check_money(struct run *r)
@@ -294,11 +394,15 @@ static void check_money(struct run *r)
     must(rb_journal_launches(r->journal, &r->arena, &rows, &n, &err), &err);
     for (int k = 0; k < n; k++)
         r->out->run_uusd += rows[k].cost_uusd;
+    r->out->n_gang_nodes = count_gang_nodes(rows, n);
     for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
-        r->out->cloud_uusd += rb_cloud_bill(i, soak_cloud_now_us(&r->cloud)).total_uusd;
+        const bool answered_for = is_answered_for(r, i, rows, n), told = is_forgotten(r, i);
+        r->out->cloud_uusd += bill_uusd(r, i);
+        r->out->estimated_uusd -= !answered_for && told ? bill_uusd(r, i) : 0;
+        r->out->idle_disk_uusd += idle_disk_uusd(i, soak_cloud_now_us(&r->cloud));
         if (i->cause != RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone may have been tried
-            r->out->launched_twice += !is_answered_for(r, i, rows, n);
+            r->out->launched_twice += !answered_for && !told;
     }
 }
 
@@ -319,7 +423,7 @@ static void check_end(struct run *r)
 bool soak_outcome_is_good(const struct soak_outcome *o)
 {
     return o->leaked == 0 && o->launched_twice == 0 && o->lost_reports == 0 && o->false_claims == 0 && !o->hangs &&
-           o->cloud_uusd == o->run_uusd;
+           o->cloud_uusd + o->estimated_uusd == o->run_uusd;
 }
 
 // --- from beginning to end
@@ -373,6 +477,7 @@ static void set_up(struct run *r)
     r->machines.training.save_fails = r->world.training.save_fails;
     r->cloud.died = fake_machines_died;
     r->cloud.died_ctx = &r->machines;
+    r->cloud.network = network;
     schedule_accidents(r);
 }
 

@@ -110,7 +110,7 @@ static void answered(void *arg)
 {
     struct transfer *t = arg;
     t->n_events--;
-    if (!t->http) {
+    if (!t->http || soak_cloud_is_offline(t->cloud)) { // who waits for it waits in vain
         release(t);
         return;
     }
@@ -174,13 +174,23 @@ static void arrive_after(struct transfer *t, int64_t us)
     t->cloud->v.loop.timer_start(&t->cloud->v, us, arrived, t);
 }
 
+static void not_connected_after(struct transfer *t, int64_t us)
+{
+    t->n_events++;
+    t->cloud->v.loop.timer_start(&t->cloud->v, us, not_connected, t);
+}
+
 static void send_off(struct transfer *t)
 {
     struct soak_cloud *c = t->cloud;
     const struct soak_wire_faults *f = &c->wire;
+    if (soak_cloud_is_offline(c) && strikes(c, SOAK_OFFLINE, 1)) {
+        if (rb_stream_uniform(&c->draws) < 0.5) // else nothing comes back at all
+            not_connected_after(t, 1000);
+        return;
+    }
     if (strikes(c, SOAK_REFUSED, f->refused)) {
-        t->n_events++;
-        c->v.loop.timer_start(&c->v, 1000, not_connected, t);
+        not_connected_after(t, 1000);
         return;
     }
     if (strikes(c, SOAK_LOST_REQUEST, f->lost_request))

@@ -195,6 +195,11 @@ static void choose_wire(struct soak_world *w, struct draw *d)
 
 // --- the job and its plan
 
+static int gpus_per_trial(const struct soak_world *w)
+{
+    return w->has_gangs ? 8 : 2;
+}
+
 static const struct rb_job *read_job(const struct soak_world *w, struct draw *d, struct rb_arena *arena)
 {
     struct rb_job *job = rb_arena_alloc(arena, sizeof *job);
@@ -206,9 +211,9 @@ static const struct rb_job *read_job(const struct soak_world *w, struct draw *d,
                   "name: soak\nseed: 3\nmetric: {name: val_acc, goal: maximize}\n"
                   "parameters: {lr: {min: 0.1, max: 0.9}}\n"
                   "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: 9, eta: 3}\n"
-                  "trial: {gpus: 2, timeout: 60s, max_restarts: 50}\nrun: python train.py $RB_ARGS\n"
+                  "trial: {gpus: %d, max_nodes: 2, timeout: 60s, max_restarts: 50}\nrun: python train.py $RB_ARGS\n"
                   "resources: {infra: [%s], instance_types: [%s]%s}\n",
-                  5 + below(d, 8), w->infras[0], own_type(w), disk);
+                  5 + below(d, 8), gpus_per_trial(w), w->infras[0], own_type(w), disk);
     must(rb_doc_parse_yaml(&doc, "soak job", rb_buf_str(&yaml), yaml.len, &err), &err);
     must(rb_job_read(doc.root, NULL, 0, arena, job, &err), &err);
     rb_doc_finish(&doc);
@@ -249,11 +254,14 @@ static void choose_offers(const struct soak_world *w, const struct rb_catalog *c
     plan->n_fallbacks = w->falls_back ? n : 0;
 }
 
-static void make_stage(struct draw *d, const struct rb_rung *rung, struct rb_arena *arena, struct rb_plan_stage *out)
+static void make_stage(const struct soak_world *w, struct draw *d, const struct rb_rung *rung, struct rb_arena *arena,
+                       struct rb_plan_stage *out)
 {
     struct rb_plan_nodes *nodes = rb_arena_array(arena, 2, sizeof *nodes);
     int n = 0;
-    const int on_demand = below(d, 3), spot = below(d, 3);
+    int on_demand = below(d, 3), spot = below(d, 3);
+    while (w->has_gangs && on_demand + spot < 2)
+        on_demand++;
     if (on_demand > 0 || spot == 0)
         nodes[n++] = (struct rb_plan_nodes){.offer = 0, .count = on_demand > 0 ? on_demand : 1};
     if (spot > 0)
@@ -261,7 +269,7 @@ static void make_stage(struct draw *d, const struct rb_rung *rung, struct rb_are
     *out = (struct rb_plan_stage){.trials = rung->trials,
                                   .resource_start = rung->resource_start,
                                   .resource_end = rung->resource_end,
-                                  .gpus_per_trial = 2,
+                                  .gpus_per_trial = gpus_per_trial(w),
                                   .trials_per_gpu = 1,
                                   .waves = 1,
                                   .nodes = nodes,
@@ -281,7 +289,7 @@ static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, str
     must(rb_rungs_of_job(job, &table, &err), &err);
     struct rb_plan_stage *stages = rb_arena_array(arena, (size_t)table.n, sizeof *stages);
     for (int i = 0; i < table.n; i++)
-        make_stage(d, &table.rungs[i], arena, &stages[i]);
+        make_stage(w, d, &table.rungs[i], arena, &stages[i]);
     *plan = (struct rb_plan){.tool = "test",
                              .job_path = "",
                              .job = job,
@@ -304,7 +312,7 @@ static struct rb_plan *make_plan(const struct soak_world *w, struct draw *d, str
 // All of it together stays below the hour for which EC2 remembers an ended instance: after that nobody can know its bill.
 static void choose_accidents(struct soak_world *w, struct draw *d)
 {
-    w->n_accidents = below(d, SOAK_MAX_ACCIDENTS);
+    w->n_accidents = below(d, SOAK_MAX_ACCIDENTS - 1);
     for (int i = 0; i < w->n_accidents; i++) {
         const bool sleeps = below(d, 3) == 0;
         w->accidents[i] = (struct soak_accident){
@@ -322,20 +330,35 @@ static void choose_accidents(struct soak_world *w, struct draw *d)
         };
 }
 
+// For some minutes, or for up to an hour.
+static void choose_outage(struct soak_world *w, struct draw *d)
+{
+    const double at_us = uniform(d, 0, 15 * (double)MINUTE_US);
+    const double most_us = (below(d, 2) ? 5 : 60) * (double)MINUTE_US;
+    w->accidents[w->n_accidents++] =
+        (struct soak_accident){.at_us = (int64_t)at_us, .offline_us = (int64_t)uniform(d, 0, most_us)};
+}
+
 void soak_world_init(struct soak_world *w, uint64_t seed, bool is_gcp, struct rb_arena *arena)
 {
-    struct draw d, fallback;
+    struct draw d, fallback, more; // each its own stream: what is added later does not change what was there
     rb_stream_init(&d.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH});
     rb_stream_init(&fallback.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 2});
+    rb_stream_init(&more.s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 3});
     *w = (struct soak_world){.is_gcp = is_gcp, .prices = prices, .falls_back = below(&fallback, 2) == 0};
     w->infras[0] = is_gcp ? "gcp/us-central1" : "mock/us-east-1";
     w->infras[1] = is_gcp ? "gcp/europe-west4" : "mock/us-west-2";
     w->n_infras = w->falls_back ? 2 : 1;
+    w->has_gangs = below(&more, 4) == 0;
     write_cloud(w, &d);
     write_chaos(w, &d);
     choose_wire(w, &d);
     w->plan = make_plan(w, &d, arena);
     choose_accidents(w, &d);
+    if (below(&more, 3) == 0)
+        choose_outage(w, &more);
+    for (int i = 0; i < w->n_deaths; i++)
+        w->deaths[i].full = below(&more, 4) == 0;
 }
 
 void soak_world_finish(struct soak_world *w)

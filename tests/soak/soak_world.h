@@ -7,18 +7,20 @@
 #include "fake_launcher.h"
 #include "soak_cloud.h"
 
-enum { SOAK_MAX_DEATHS = 4, SOAK_MAX_ACCIDENTS = 6 };
+enum { SOAK_MAX_DEATHS = 4, SOAK_MAX_ACCIDENTS = 7 };
 
 struct soak_accident {
     int64_t at_us;
     int64_t jump_us;  // the host's wall clock is set; 0: not
     int64_t sleep_us; // the host sleeps; 0: not
+    int64_t offline_us; // the host has no network; 0: not
 };
 
 struct soak_world {
     bool is_gcp;
     const char *infras[2];        // [n_infras], "mock/us-east-1"; the second is for stand-ins only
     int n_infras;
+    bool has_gangs;               // every trial is spread over two nodes
     bool falls_back;              // the plan names offers that stand in, and its own are sold out at times
     struct rb_buf yaml, chaos;    // rb-mock/1, rb-chaos/1
     const char *prices;
@@ -30,6 +32,7 @@ struct soak_world {
     struct soak_death {
         int64_t write;    // the life ends at its write of that number
         bool at;          // not one side effect further
+        bool full;        // it lives on, and there is no room for that write or any other
         int64_t pause_us; // nobody is there before the next
     } deaths[SOAK_MAX_DEATHS];
     int n_deaths;

@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 struct totals {
-    int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_lives, n_deaths, n_jumps, n_sleeps, n_requests;
-    int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ;
-    int64_t cloud_uusd, run_uusd, virtual_us;
+    int64_t n_runs, n_failed, n_complete, n_instances, n_stand_ins, n_gang_nodes, n_lives, n_requests;
+    int64_t n_deaths, n_full, n_rescued, n_jumps, n_sleeps, n_outages;
+    int64_t leaked, launched_twice, lost_reports, false_claims, hangs, n_bills_differ, n_forgotten;
+    int64_t cloud_uusd, run_uusd, estimated_uusd, idle_disk_uusd, virtual_us;
     int64_t n_faults[RB_CHAOS_N_FAULTS], n_wire_faults[SOAK_N_WIRE_FAULTS];
 };
 
@@ -34,7 +35,14 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->n_instances += o->n_instances;
     t->n_stand_ins += o->n_stand_ins;
     t->n_lives += o->n_lives;
-    t->n_deaths += o->n_deaths;
+    t->n_gang_nodes += o->n_gang_nodes;
+    t->n_deaths += o->n_deaths - o->n_full;
+    t->n_full += o->n_full;
+    t->n_rescued += o->n_rescued;
+    t->n_outages += o->n_outages;
+    t->n_forgotten += o->n_forgotten;
+    t->estimated_uusd += o->estimated_uusd;
+    t->idle_disk_uusd += o->idle_disk_uusd;
     t->n_jumps += o->n_jumps;
     t->n_sleeps += o->n_sleeps;
     t->n_requests += o->n_requests;
@@ -43,7 +51,7 @@ static void add(struct totals *t, const struct soak_outcome *o)
     t->lost_reports += o->lost_reports;
     t->false_claims += o->false_claims;
     t->hangs += o->hangs;
-    t->n_bills_differ += o->cloud_uusd != o->run_uusd;
+    t->n_bills_differ += o->cloud_uusd + o->estimated_uusd != o->run_uusd;
     t->cloud_uusd += o->cloud_uusd;
     t->run_uusd += o->run_uusd;
     t->virtual_us += o->virtual_us;
@@ -55,19 +63,21 @@ static void add(struct totals *t, const struct soak_outcome *o)
 
 static void line(const char *what, int64_t ec2, int64_t gcp)
 {
-    printf("| %-44s | %12" PRId64 " | %12" PRId64 " |\n", what, ec2, gcp);
+    printf("| %-48s | %12" PRId64 " | %12" PRId64 " |\n", what, ec2, gcp);
 }
 
 static void print_table(const struct totals *e, const struct totals *g)
 {
-    static const char *const wire[SOAK_N_WIRE_FAULTS] = {"connection refused", "lost_request", "late_request",
-                                                         "late_answer", "request arrives twice"};
-    printf("| %-44s | %12s | %12s |\n|---|---:|---:|\n", "", "EC2", "GCP");
+    static const char *const wire[SOAK_N_WIRE_FAULTS] = {"connection refused",    "lost_request",
+                                                         "late_request",          "late_answer",
+                                                         "request arrives twice", "request without a network"};
+    printf("| %-48s | %12s | %12s |\n|---|---:|---:|\n", "", "EC2", "GCP");
     line("runs", e->n_runs, g->n_runs);
     line("of them complete, the others gave up", e->n_complete, g->n_complete);
     line("controllers", e->n_lives, g->n_lives);
     line("instances launched", e->n_instances, g->n_instances);
     line("launches of an offer that stands in", e->n_stand_ins, g->n_stand_ins);
+    line("nodes asked for as one of a gang", e->n_gang_nodes, g->n_gang_nodes);
     line("requests", e->n_requests, g->n_requests);
     line("virtual hours", e->virtual_us / 3600000000, g->virtual_us / 3600000000);
     line("**instances leaked**", e->leaked, g->leaked);
@@ -78,9 +88,15 @@ static void print_table(const struct totals *e, const struct totals *g)
     line("**runs whose bill is not the cloud's**", e->n_bills_differ, g->n_bills_differ);
     line("the cloud's ledger, micro-dollars", e->cloud_uusd, g->cloud_uusd);
     line("the runs' ledgers, micro-dollars", e->run_uusd, g->run_uusd);
+    line("bills where the cloud had forgotten, and so told", e->n_forgotten, g->n_forgotten);
+    line("... by which the runs' ledgers are higher", e->estimated_uusd, g->estimated_uusd);
+    line("disks after machines that stopped themselves", e->idle_disk_uusd, g->idle_disk_uusd);
     line("fault: controller killed at a journal write", e->n_deaths, g->n_deaths);
+    line("fault: disk full at a journal write", e->n_full, g->n_full);
+    line("... all instances ended and seen to be gone", e->n_rescued, g->n_rescued);
     line("fault: wall clock set, up to 2 h either way", e->n_jumps, g->n_jumps);
     line("fault: host asleep, up to 8 min", e->n_sleeps, g->n_sleeps);
+    line("fault: host without network, up to 60 min", e->n_outages, g->n_outages);
     for (int k = 0; k < SOAK_N_WIRE_FAULTS; k++) {
         char text[64];
         snprintf(text, sizeof text, "fault: %s", wire[k]);
@@ -97,8 +113,9 @@ static void print_failure(const struct soak_options *options, const struct soak_
 {
     printf("FAILED: leaked %d, launched twice %d, reports lost %d, false claims %d, %s, cloud %" PRId64 " run %" PRId64
            " micro-dollars; it ended with: %s\n  again: %s --runs 1 --cloud %s --seed %" PRIu64 " --verbose\n",
-           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->hangs ? "hangs" : "ended", o->cloud_uusd,
-           o->run_uusd, o->how, program, options->is_gcp ? "gcp" : "ec2", options->seed);
+           o->leaked, o->launched_twice, o->lost_reports, o->false_claims, o->hangs ? "hangs" : "ended",
+           o->cloud_uusd + o->estimated_uusd, o->run_uusd, o->how, program, options->is_gcp ? "gcp" : "ec2",
+           options->seed);
     fflush(stdout);
 }
 

@@ -233,6 +233,12 @@ static void launch_arrives(void *arg)
     struct later *l = arg;
     struct fake_cloud *c = l->cloud;
     c->n_launch_calls++;
+    if (c->faults.denied_launches > 0) {
+        c->faults.denied_launches--;
+        rb_err_set(&l->err, RB_ERR_DENIED, "RequestExpired");
+        after(c, latency(c), answer_launch, l);
+        return;
+    }
     l->instance = by_token(c, l->copy.token);
     if (l->instance < 0 && c->judge)
         c->judge(c->judge_ctx, c, &l->copy, &l->err);

@@ -19,6 +19,8 @@ double fake_metric(int trial, int64_t resource)
     return floor(1e4 * (rb_stream_uniform(&s) + 0.02 * (double)resource)) / 1e4;
 }
 
+static void deliver(struct fake_process *p);
+
 // A call's continuation in one session.
 
 struct later {
@@ -162,6 +164,48 @@ void fake_machines_died(void *machines, int instance)
     later(m, 3000000, unreachable)->start = instance;
 }
 
+static void give_up(struct fake_machines *m, int node, int instance)
+{
+    for (int i = 0; i < m->n_processes; i++)
+        for (int k = 0; k < m->processes[i]->n_slots; k++)
+            if (m->processes[i]->slots[k].instance == instance)
+                m->processes[i]->given_up = true;
+    m->events.unreachable(m->events.ctx, node, "ssh: Connection timed out");
+}
+
+static void gives_up_all(void *arg)
+{
+    struct later *l = arg;
+    struct fake_machines *m = l->m;
+    for (int i = m->n_nodes - 1; m->offline && is_current(l) && i >= 0; i--) {
+        const int node = i < m->n_nodes ? m->nodes[i].node : -1; // being told of one may make it forget others
+        if (node >= 0 && m->nodes[i].instance >= 0 && *set_up_of(m, m->nodes[i].instance))
+            give_up(m, node, m->nodes[i].instance);
+    }
+    free(l);
+}
+
+void fake_machines_set_offline(struct fake_machines *m, bool offline)
+{
+    m->offline = offline;
+    if (offline)
+        later(m, 30000000, gives_up_all);
+    for (int i = 0; !offline && i < m->n_processes; i++)
+        deliver(m->processes[i]);
+}
+
+// An order that does not get through is sent again, for as long as somebody is there to send it.
+static bool wait_for_network(struct later *l, rb_loop_fn *fn)
+{
+    if (!l->m->offline)
+        return false;
+    if (is_current(l))
+        l->m->site.v->loop.timer_start(l->m->site.v, 2000000, fn, l);
+    else
+        free(l);
+    return true;
+}
+
 static void heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
 {
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
@@ -175,6 +219,8 @@ static void deliver(struct fake_process *p)
 {
     struct fake_machines *m = p->machines;
     const struct rb_launcher_events *e = &m->events;
+    if (m->offline)
+        return;
     while (p->followed == m->session && p->n_delivered < p->n_lines) {
         const int64_t resource = p->resource_start + ++p->n_delivered;
         char line[128];
@@ -267,7 +313,7 @@ static void check_free(const struct fake_machines *m, const struct fake_process 
         const struct fake_process *q = m->processes[i];
         if (q->state != FAKE_RUNNING)
             continue;
-        assert(q->trial != p->trial);
+        assert(q->trial != p->trial || q->given_up);
         if (!on_same_gpu(p, q))
             continue;
         assert(p->sharers > 1 && p->sharers == q->sharers);
@@ -350,6 +396,7 @@ static void start(struct rb_launcher *base, const struct rb_task *task)
     if (!p)
         p = create(m, task);
     p->followed = m->session;
+    p->given_up = false;
     p->n_delivered = 0;
     p->exit_delivered = false;
     struct later *l = later(m, 5000, followed);
@@ -360,6 +407,8 @@ static void start(struct rb_launcher *base, const struct rb_task *task)
 static void killed(void *arg)
 {
     struct later *l = arg;
+    if (wait_for_network(l, killed))
+        return;
     struct fake_process *p = find(l->m, l->trial, l->start);
     if (p && p->state == FAKE_RUNNING)
         p->state = FAKE_KILLED; // the order was sent: it arrives whether or not anyone is still there to hear of it
@@ -381,6 +430,8 @@ static void kill_task(struct rb_launcher *base, int trial, int start_number)
 static void yield(void *arg)
 {
     struct later *l = arg;
+    if (wait_for_network(l, yield))
+        return;
     struct fake_process *p = find(l->m, l->trial, l->start);
     if (p) // the file is there, whoever still listens
         p->asked = true;
@@ -398,6 +449,8 @@ static void yield_task(struct rb_launcher *base, int trial, int start_number)
 static void saved(void *arg)
 {
     struct later *l = arg;
+    if (wait_for_network(l, saved))
+        return;
     struct fake_machines *m = l->m;
     struct fake_process *p = find(m, l->trial, l->start);
     struct rb_stream s;

@@ -47,6 +47,7 @@ struct fake_process {
     bool hangs, asked, deaf;
     int64_t unit_us;
     bool saved;
+    bool given_up;      // nobody reaches its machine: until that is ended it may run beside its successor
     uint64_t followed; // by the launcher of this session
     int n_delivered;
     bool exit_delivered;
@@ -70,6 +71,7 @@ struct fake_machines {
     uint32_t n_saves;
     bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
     int n_set_up;
+    bool offline;               // the controller's host has no network: nothing is heard, and no order arrives
     uint64_t session;
     struct rb_launcher launcher; // of this session
     struct rb_launcher_events events;
@@ -83,6 +85,8 @@ void fake_machines_init(struct fake_machines *m, const struct fake_site *site, u
 void fake_machines_finish(struct fake_machines *m);
 // The machine is down: its processes end with it, and its launcher notices after a while.
 void fake_machines_died(void *machines, int instance);
+// The host's network goes, or comes back. Machines train on; a launcher gives its nodes up after half a minute.
+void fake_machines_set_offline(struct fake_machines *m, bool offline);
 // A new controller's launcher; the one before hears nothing any more.
 bool fake_machines_launcher(void *machines, const struct rb_launcher_events *events, struct rb_launcher **out,
                             struct rb_err *err);
