@@ -2,6 +2,7 @@
 #ifndef RB_ENGINE_ACTION_H
 #define RB_ENGINE_ACTION_H
 
+#include "engine/batching.h"
 #include "engine/placement.h"
 
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct rb_action {
     int position;                  // k: ascending trial id among the stage's trials; key of its draws
     int64_t resource_start, resource_end;
     int gpus;                      // of the trial, over all its slots
+    struct rb_trial_batch with;    // START_TRIAL
     int sharers;                   // trials that may sit on its GPU, itself included; 1: nobody else
     const struct rb_slot *slots;   // valid until the next step; [n_slots]
     int n_slots;

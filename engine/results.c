@@ -154,14 +154,23 @@ static void let_tuner_judge(struct rb_engine *e, int trial)
     }
 }
 
+// Steps beside others on one GPU take longer than they would alone: their times are left out.
+static void learn_steps(struct rb_engine *e, const struct rb_event *event, const struct rb_trial *t)
+{
+    struct rb_step_stats steps = event->steps;
+    if (t->sharers > 1)
+        steps.step_s = 0;
+    rb_batching_report(e->batching, event->trial, e->nodes[t->slots[0].node].pub.offer, t->n_slots, t->gpus, &t->with,
+                       &steps);
+}
+
 void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
 {
     struct trial *t = current(e, event);
     if (!t || event->resource <= t->pub.resource)
         return;
     if (e->batching)
-        rb_batching_report(e->batching, event->trial, e->nodes[t->pub.slots[0].node].pub.offer, t->pub.n_slots,
-                           t->pub.gpus, &t->pub.with, &event->steps);
+        learn_steps(e, event, &t->pub);
     t->pub.resource = event->resource;
     t->pub.metric = event->metric;
     t->pub.score = rb_score(e->plan->job->goal, event->metric);

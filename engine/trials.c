@@ -188,6 +188,7 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
                                   .resource_end = t->pub.resource_end,
                                   .gpus = t->pub.gpus,
                                   .sharers = t->pub.sharers,
+                                  .with = t->pub.with,
                                   .reason = "first in the queue when its GPUs became free",
                               },
                               slots, n_slots);

@@ -111,6 +111,14 @@ static void places_write(const struct rb_action *a, struct rb_buf *out)
         rb_buf_printf(out, "%s%d", i ? ", " : a->n_slots > 1 ? "nodes " : "node ", a->slots[i].node);
 }
 
+// Where the job lets it be tuned.
+static void batch_write(const struct rb_action *a, struct rb_buf *out)
+{
+    if (a->with.batch.per_gpu > 0)
+        rb_buf_printf(out, ", batch %.0f (%d a GPU%s), learning rate x %.3g", rb_batch_total(&a->with.batch, a->gpus),
+                      a->with.batch.per_gpu, a->with.batch.accumulation > 0 ? ", accumulated" : "", a->with.lr_factor);
+}
+
 void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *plan, struct rb_buf *out)
 {
     switch (a->kind) {
@@ -126,6 +134,7 @@ void rb_progress_action_write(const struct rb_action *a, const struct rb_plan *p
         places_write(a, out);
         rb_buf_printf(out, " (%d GPU%s), %s %" PRId64 " to %" PRId64, a->gpus, a->gpus == 1 ? "" : "s",
                       plan->job->scheduler.unit, a->resource_start, a->resource_end);
+        batch_write(a, out);
         break;
     case RB_ACTION_KILL_TRIAL:
         rb_buf_printf(out, "end trial %d", a->trial);
