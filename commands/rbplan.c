@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "engine/policy.h"
-#include "planner/planner.h"
+#include "planner/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,6 +37,7 @@ static const struct rb_option plan_options[] = {
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
     {"time-limit", 0, RB_OPT_DURATION, false, "T", "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
+    {"memory-limit", 0, RB_OPT_STRING, false, "SIZE", "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
     {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "plan that as well, e.g. price=-20% or deadline=3h,spot=allow", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
@@ -160,6 +161,20 @@ static void explain_line(void *ctx, const char *text)
     rb_info("%s", text);
 }
 
+static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct rb_err *err)
+{
+    const char *text = rb_args_string(args, "memory-limit", NULL);
+    *out_bytes = 0;
+    if (!text)
+        return true;
+    if (!rb_parse_size(text, out_bytes, err))
+        return rb_err_prefix(err, "--memory-limit");
+    if (*out_bytes < RB_MEMORY_AT_LEAST)
+        return rb_err_set(err, RB_ERR_INVALID, "--memory-limit: expected at least %lldMB, got %s",
+                          (long long)(RB_MEMORY_AT_LEAST / 1000000), text);
+    return true;
+}
+
 static struct rb_plan_request request(const struct rb_args *args, const struct rb_plan_inputs *in,
                                       struct stopwatch *watch)
 {
@@ -259,6 +274,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         !rb_plan_inputs_find(in, args, err))
         return false;
     struct rb_plan_request req = request(args, in, &watch);
+    if (!memory_limit(args, &req.memory_limit_bytes, err))
+        return false;
     if (rb_args_string(args, "pareto", NULL))
         return compare(rb_plan_pareto, args, &req, err);
     if (rb_args_nth(args, "what-if", 0))

@@ -164,7 +164,7 @@ bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *re
     if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
         return false;
     if (pareto.cut)
-        rb_warn("a search was cut at its node or time limit: cheaper plans may exist");
+        rb_warn("a search was cut at its node, time or memory limit: cheaper plans may exist");
     struct rb_buf out = RB_BUF_INIT;
     if (rb_args_flag(args, "json"))
         write_json(&pareto, false, &out);

@@ -4,7 +4,7 @@
 
 #include "planner/optimum.h"
 
-// Improves op's best until every plan of the tables is ruled out, or the node or time limit is reached (op->cut).
+// Improves op's best until every plan of the tables is ruled out, or the node, time or memory limit is reached (op->cut).
 // slopes: prices of time (or of money, for min_time) to bound with, [n_slopes]; 0 is always among them.
 bool rb_branch(struct rb_optimum *op, const double *slopes, int n_slopes, struct rb_err *err);
 

@@ -2,6 +2,7 @@
 
 #include "planner/affordable.h"
 #include "planner/fastest.h"
+#include "planner/memory.h"
 #include "planner/neighbours.h"
 #include "planner/proof.h"
 #include "planner/plan_space.h"
@@ -14,6 +15,7 @@
 #define DEFAULT_NODE_LIMIT 1000000 // some seconds of search
 #define DETOURS            1000    // around choices that are not sampled
 #define MOST_SAMPLED       2000    // without a limit asked for: some seconds
+#define BYTES_A_NODE       224     // of a label
 #define SURE_SIGMA         3.3     // 99.9 %
 #define GAIN               1e-9    // a smaller relative gain is rounding, not progress
 #define COSTS_MORE         1e18    // micro-dollars: more than any plan
@@ -38,6 +40,9 @@ bool rb_exact_out_of_time(struct rb_exact *x)
 {
     const struct rb_plan_request *req = x->search->req;
     if (!x->cut && req->out_of_time && req->out_of_time(req->out_of_time_ctx))
+        x->cut = true;
+    if (!x->cut &&
+        rb_search_out_of_memory(x->search, (double)x->lattice.arena.used_bytes + BYTES_A_NODE * (double)x->n_nodes))
         x->cut = true;
     return x->cut;
 }
@@ -314,7 +319,7 @@ static const char *why_not_proved(const struct rb_exact *x, double bound)
     if (x->lattice.thinned)
         return "there are more node counts than were considered: the bound covers those that were";
     if (x->cut)
-        return "the search ended at its node or time limit";
+        return "the search ended at its node, time or memory limit";
     if (x->skipped && x->open_uusd < s->cost_mean_uusd)
         return "stage times that only samples can tell were made for some choices only: --time-limit allows for all";
     if (s->cost_mean_uusd - bound > GAIN * s->cost_mean_uusd)

@@ -1,5 +1,6 @@
 #include "planner/mean_deadline.h"
 
+#include "planner/memory.h"
 #include "planner/togo.h"
 #include "simulator/trial_law.h"
 
@@ -63,7 +64,8 @@ static double to_beat(const struct mean_search *m)
 
 static bool out_of_limits(struct mean_search *m)
 {
-    if (m->n_nodes >= m->node_limit || rb_search_out_of_time(m->search))
+    if (m->n_nodes >= m->node_limit || rb_search_out_of_time(m->search) ||
+        rb_search_out_of_memory(m->search, (double)m->lattice.arena.used_bytes))
         m->cut = true;
     return m->cut;
 }
@@ -360,7 +362,7 @@ static const char *why_not_proved(const struct mean_search *m, const struct rb_s
     if (m->lattice.thinned)
         return "there are more node counts than were considered: the bound covers those that were";
     if (m->cut)
-        return "the search ended at its node or time limit";
+        return "the search ended at its node, time or memory limit";
     if (m->best.cost_uusd - bound > s->cost_error_uusd + GAIN * m->best.cost_uusd)
         return "a cheaper plan may keep the deadline: its mean time is within its own error of it";
     if (!certain)

@@ -1,7 +1,13 @@
 #include "planner/node_counts.h"
 
-#define CELLS   1500000 // (stage, offer, gpus, nodes, kept) at 64 bytes each: about 100 MB
-#define COARSER 1.05
+#include "planner/memory.h"
+
+#include <math.h>
+
+#define CELLS      1500000 // (stage, offer, gpus, nodes, kept) at most
+#define CELL_BYTES 73
+#define SHARE      0.43 // of the memory limit
+#define COARSER    1.05
 
 static int most_nodes(const struct rb_lattice *l, int offer)
 {
@@ -50,7 +56,8 @@ void rb_node_counts(struct rb_lattice *l)
 {
     int n_offers = l->search->scenario->n_offers;
     double ratio = 1;
-    while (count_cells(l, ratio) > CELLS && ratio < 100)
+    const double cells = fmin(CELLS, SHARE * rb_search_memory_limit(l->search) / CELL_BYTES);
+    while (count_cells(l, ratio) > cells && ratio < 100)
         ratio *= COARSER;
     l->counts = rb_arena_array(&l->arena, (size_t)n_offers, sizeof *l->counts);
     for (int offer = 0; offer < n_offers; offer++) {

@@ -58,6 +58,11 @@ int rb_on_time_terms(const struct rb_on_time *o)
     return o->n;
 }
 
+size_t rb_on_time_bytes(const struct rb_on_time *o)
+{
+    return o->arena.used_bytes;
+}
+
 double rb_on_time_window_s(const struct rb_on_time *o)
 {
     return o->window_s;

@@ -24,6 +24,7 @@ struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s);
 void rb_on_time_destroy(struct rb_on_time *on_time); // NULL is fine
 int rb_on_time_terms(const struct rb_on_time *on_time);
 double rb_on_time_window_s(const struct rb_on_time *on_time);
+size_t rb_on_time_bytes(const struct rb_on_time *on_time); // of the transforms so far
 
 // Of one law, made at the first request and found again by the law's address. Borrowed.
 const struct rb_transform *rb_on_time_transform(struct rb_on_time *on_time, const struct rb_law *law);

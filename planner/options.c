@@ -1,6 +1,7 @@
 #include "planner/options.h"
 
 #include "planner/endless.h"
+#include "planner/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -213,12 +214,47 @@ static bool sample_inheritances(struct rb_options *o, int stage, struct rb_err *
     return true;
 }
 
+// Arrays of samples: all choices with all numbers of nodes that they may inherit, simulated or interpolated.
+static double count_cells(const struct rb_options *o)
+{
+    double cells = o->stages[0].n;
+    for (int stage = 1; stage < o->n_stages; stage++) {
+        const struct rb_stage_options *list = &o->stages[stage];
+        for (int i = 0; i < list->n; i++)
+            cells += 1 + (double)list->entries[i].choice.nodes / o->search->sizes[list->entries[i].choice.offer].n;
+    }
+    return cells;
+}
+
+// With fewer samples where they take too much memory, but not with so few that they say nothing.
+static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
+{
+    const double cells = count_cells(o), limit = rb_search_memory_limit(o->search);
+    while (o->n_samples > FEWEST_SAMPLES && rb_table_bytes(cells, o->n_samples) > limit) {
+        o->is_pilot = true;
+        o->n_samples = o->n_samples / 2 > FEWEST_SAMPLES ? o->n_samples / 2 : FEWEST_SAMPLES;
+        o->need = rb_need_count(
+            rb_cautious_confidence(o->search->req->confidence, o->n_samples, o->search->req->samples), o->n_samples);
+    }
+    if (rb_table_bytes(cells, o->n_samples) <= limit)
+        return true;
+    return rb_err_set(
+        err, RB_ERR_INVALID,
+        "tables of %.0f choices of machines and sizes need about %.0f MB, and the memory limit is %.0f MB: "
+        "raise --memory-limit, or name fewer resources.instance_types",
+        cells, rb_table_bytes(cells, o->n_samples) / 1e6, limit / 1e6);
+}
+
 bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_err *err)
 {
     *o = (struct rb_options){.search = search, .n_stages = search->scenario->stages.n};
     for (int stage = 0; stage < o->n_stages; stage++)
         list_stage(o, stage);
     choose_samples(o);
+    if (!fit_into_memory(o, err)) {
+        rb_options_finish(o);
+        return false;
+    }
     o->samples = rb_stage_samples_create(search->scenario, o->n_samples, o->need);
     for (int stage = 0; stage < o->n_stages; stage++) {
         if (!drop_beaten(o, stage, err) || (stage > 0 && !sample_inheritances(o, stage, err))) {

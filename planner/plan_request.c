@@ -201,8 +201,8 @@ static void warn_left_out(struct assembly *a)
     if (a->search->n_left_out > 0)
         warn(a, rb_arena_printf(a->arena,
                                 "%d offers that may lose nodes were not considered: so many trials cannot be replayed "
-                                "within the time limit; give a longer --time-limit, or fewer resources.instance_types",
-                                a->search->n_left_out));
+                                "within the %s limit; give a higher --%s-limit, or fewer resources.instance_types",
+                                a->search->n_left_out, a->search->left_out_for, a->search->left_out_for));
 }
 
 // They end sooner than with one size for all trials of a rung, but by how much only the engine's own runs say.
@@ -259,7 +259,7 @@ static void fill_warnings(struct assembly *a, const struct rb_plan_result *resul
     if (!local_only)
         warn(a, NOT_MODELLED);
     if (result->cut)
-        warn(a, "the search was cut at its node or time limit: a cheaper plan may exist");
+        warn(a, "the search was cut at its node, time or memory limit: a cheaper plan may exist");
     if (a->search->req->offers_dropped)
         warn(a, a->search->req->offers_dropped);
     warn_few_samples(a, plan);
@@ -394,8 +394,8 @@ static const char *how_far(const struct rb_plan_request *req, const struct rb_pl
 {
     if (!result->cut)
         return "";
-    return req->node_limit > 0 || req->out_of_time
-               ? " (as far as was searched: it was cut at its node or time limit)"
+    return req->node_limit > 0 || req->out_of_time || req->memory_limit_bytes > 0
+               ? " (as far as was searched: it was cut at its node, time or memory limit)"
                : " (as far as was searched: there may be nearer ones, and --node-limit N looks longer for them)";
 }
 

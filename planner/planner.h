@@ -29,6 +29,7 @@ struct rb_plan_request {
                                       // for the next. NULL: every phase may use all of it
     void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
+    int64_t memory_limit_bytes;       // of what grows with the search (planner/memory.h); 0: the planner's own
     struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
                                       // for this one
     struct rb_run_store *runs;        // shared by requests on the same scenario (pareto); NULL: made for this one
@@ -70,7 +71,7 @@ struct rb_plan_result {
     int64_t nearest_budget_uusd;      // rounded up to 1 cent
     double nearest_confidence;        // rounded down to 0.001
     int64_t n_evaluated;              // candidates whose estimate was made
-    bool cut;                         // the search ended at its node or time limit: a cheaper plan may exist
+    bool cut;                         // the search ended at its node, time or memory limit: a cheaper plan may exist
 };
 
 // Shared by the planners of one request: scenario, sizes, sampled stage times (planner/search.h).

@@ -96,6 +96,11 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
     return &e->runs;
 }
 
+size_t rb_run_store_bytes(const struct rb_run_store *store)
+{
+    return (size_t)store->n_runs * 2 * sizeof(int64_t);
+}
+
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd)
 {
     struct rb_estimate e = runs->estimate;

@@ -30,6 +30,8 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd);
 
+size_t rb_run_store_bytes(const struct rb_run_store *store);
+
 // The estimate of runs under constraints; -1: none.
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd);
 

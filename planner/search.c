@@ -4,6 +4,7 @@
 #include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
+#include "planner/memory.h"
 #include "planner/on_time.h"
 #include "planner/score.h"
 #include "planner/plan_space.h"
@@ -95,7 +96,19 @@ static double trials_in_all(const struct rb_search *s)
     return trials;
 }
 
-// Too many offers and trials for tables of replicates within the time limit: what has laws is planned on alone.
+// Tables of replicates for so many sizes: do they take more than a limit allows?
+static bool is_too_much(struct rb_search *s, int n_sizes)
+{
+    const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
+    const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
+    if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+        s->left_out_for = "time";
+    else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_limit(s))
+        s->left_out_for = "memory";
+    return s->left_out_for != NULL;
+}
+
+// Too many offers and trials for tables of replicates within a limit: what has laws is planned on alone.
 static void leave_out_lawless(struct rb_search *s)
 {
     const struct rb_scenario *scenario = s->scenario;
@@ -105,9 +118,7 @@ static void leave_out_lawless(struct rb_search *s)
         n_sizes += s->sizes[i].n;
         n_with_laws += s->sizes[i].n > 0 && rb_stage_times_apply(scenario, i, &why);
     }
-    const double trials = trials_in_all(s) * n_sizes * TABLE_COUNTS * PILOT_FEWEST;
-    if (s->asynchronous || n_with_laws == 0 || s->req->time_limit_us <= 0 ||
-        s->req->objective != RB_OBJECTIVE_MIN_COST || trials < (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
+    if (s->asynchronous || n_with_laws == 0 || s->req->objective != RB_OBJECTIVE_MIN_COST || !is_too_much(s, n_sizes))
         return;
     for (int i = 0; i < scenario->n_offers; i++) {
         s->left_out[i] = s->sizes[i].n > 0 && !rb_stage_times_apply(scenario, i, &why);

@@ -16,8 +16,9 @@ struct rb_search {
     const struct rb_plan_request *req;
     const struct rb_scenario *scenario;
     struct rb_sizes *sizes;           // [n_offers]; n = 0: the offer cannot be used
-    bool *left_out;                   // [n_offers]; it could, but only with replicates that the time limit leaves no room for
+    bool *left_out;                   // [n_offers]; it could, but only with replicates that a limit leaves no room for
     int n_left_out;
+    const char *left_out_for;         // the limit: "time", "memory"
     bool asynchronous;                // candidates are played by the engine (planner/async_runs.h)
     double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
                                       // the last one found was told to keep less than that; see rb_search_plan

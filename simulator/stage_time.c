@@ -15,6 +15,7 @@
 
 #define BILLED_AT_LEAST_S 60.0
 #define BOUND_STEPS       64     // splits tried for a union bound
+#define SCRATCH_KEPT      ((size_t)16 << 20) // bytes
 #define CROWDED           256    // points of one stage's law ...
 #define DENSE             24     // ... with this many per standard deviation: every second one will do
 #define PILOT_TRIALS      500000 // drawn for one pilot: some milliseconds ...
@@ -59,6 +60,20 @@ void rb_stage_times_destroy(struct rb_stage_times *times)
     rb_arena_finish(&times->scratch);
     rb_arena_finish(&times->arena);
     free(times);
+}
+
+// The largest jobs take a hundred megabytes for one law: that is given back.
+static void clear_scratch(struct rb_stage_times *times)
+{
+    if (times->scratch.used_bytes > SCRATCH_KEPT)
+        rb_arena_finish(&times->scratch);
+    else
+        rb_arena_reset(&times->scratch);
+}
+
+size_t rb_stage_times_bytes(const struct rb_stage_times *times)
+{
+    return times->arena.used_bytes;
 }
 
 int64_t rb_stage_times_made(const struct rb_stage_times *times, enum rb_stage_method method)
@@ -349,7 +364,7 @@ static bool wave_law(struct rb_stage_times *times, const struct stage *st, doubl
     const bool ok = rb_one_wave_law(&wave, accuracy, worst, &times->scratch, &law, &why);
     if (ok)
         *out = thinned(&law, &times->arena);
-    rb_arena_reset(&times->scratch);
+    clear_scratch(times);
     return ok;
 }
 
@@ -386,7 +401,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
                         rb_list_schedule_law(&schedule, reached, &times->scratch, &law, out_why);
         if (ok)
             *out = thinned(&law, &times->arena);
-        rb_arena_reset(&times->scratch);
+        clear_scratch(times);
         if (ok)
             return true;
     }

@@ -41,6 +41,8 @@ struct rb_stage_times *rb_stage_times_create(int pilot);
 void rb_stage_times_destroy(struct rb_stage_times *times); // NULL is fine
 int64_t rb_stage_times_made(const struct rb_stage_times *times, enum rb_stage_method method); // objects so far
 
+size_t rb_stage_times_bytes(const struct rb_stage_times *times); // of what is kept of them
+
 // Another user begins, such as a changed request: what it asks for and an earlier one has made is counted, each object once.
 void rb_stage_times_begin_user(struct rb_stage_times *times);
 int64_t rb_stage_times_reused(const struct rb_stage_times *times); // by the present user

@@ -1,0 +1,113 @@
+// The memory limit: what is counted, that a search which reaches it ends with a plan and a gap, and that tables fit or say so.
+#include "brute_force.h"
+
+#include "planner/exact.h"
+#include "planner/memory.h"
+#include "planner/options.h"
+#include "planner/plan_space.h"
+
+#include <string.h>
+
+static const struct brute_filter any_job = {.min_plans = 100, .max_plans = 100000};
+
+static void start_search(const struct brute_job *job, const struct rb_plan_request *req, struct rb_search *out)
+{
+    struct rb_err err = {0};
+    if (!rb_search_init(out, req, &job->scenario, &err))
+        fail_msg("%s", err.message);
+}
+
+static void stage_times_are_counted(void **state)
+{
+    struct brute_job job;
+    struct rb_search search;
+    struct rb_lattice l;
+    struct rb_err err = {0};
+    (void)state;
+    for (uint32_t number = 0; !brute_job_init(&job, number, &any_job); number++)
+        ;
+    struct rb_plan_request req = job.c.req;
+    req.times = NULL;
+    start_search(&job, &req, &search);
+    assert_true(rb_lattice_init(&l, &search, 1e-3, &err));
+    const size_t before = rb_stage_times_bytes(search.times);
+    assert_true(rb_lattice_make(&l, 0, &l.stages[0].entries[0], 0, &err));
+    const size_t bytes = rb_stage_times_bytes(search.times);
+    assert_true(bytes > before);
+    assert_false(rb_search_out_of_memory(&search, 0));
+    req.memory_limit_bytes = (int64_t)bytes;
+    assert_false(rb_search_out_of_memory(&search, 0));
+    assert_true(rb_search_out_of_memory(&search, 1));
+    req.memory_limit_bytes = (int64_t)bytes - 1;
+    assert_true(rb_search_out_of_memory(&search, 0));
+    rb_lattice_finish(&l);
+    rb_search_finish(&search);
+    brute_job_finish(&job);
+}
+
+// At no memory at all a plan is found where there is one, and its gap is told.
+static void a_search_that_is_out_of_memory_ends_with_a_gap(void **state)
+{
+    int n = 0;
+    (void)state;
+    for (uint32_t number = 0; n < 10; number++) {
+        struct brute_job job;
+        struct rb_plan plan, whole;
+        struct rb_plan_result result;
+        struct rb_err err = {0};
+        if (!brute_job_init(&job, number, &any_job))
+            continue;
+        struct rb_plan_request req = job.c.req;
+        req.deadline_us = (int64_t)(1.5e6 * job.brute.plans[job.brute.soonest].time_s);
+        assert_true(rb_make_plan(&req, "optimal", &job.c.arena, &whole, &result, &err));
+        req.memory_limit_bytes = 1;
+        if (!rb_make_plan(&req, "optimal", &job.c.arena, &plan, &result, &err))
+            fail_msg("case %u: %s", number, err.message);
+        assert_true(result.cut && plan.bound.present && !plan.bound.proved);
+        assert_true(plan.bound.gap >= 0 && plan.bound.cost_uusd <= whole.estimate.cost_uusd.mean + 1);
+        assert_non_null(plan.bound.why_not); // node counts were left out, or the limit ended it
+        assert_true(plan.estimate.cost_uusd.mean + 1 >= whole.estimate.cost_uusd.mean);
+        n++;
+        brute_job_finish(&job);
+    }
+}
+
+// Fewer samples where there is too little room for more, and an error where the fewest do not fit.
+static void tables_fit_or_say_so(void **state)
+{
+    struct brute_job job;
+    struct rb_search search;
+    struct rb_options o;
+    struct rb_err err = {0};
+    (void)state;
+    for (uint32_t number = 0; !brute_job_init(&job, number, &any_job); number++)
+        ;
+    struct rb_plan_request req = job.c.req;
+    req.samples = 4096;
+    start_search(&job, &req, &search);
+    assert_true(rb_plan_space_take_options(&search, &o, &err));
+    const int n_samples = o.n_samples;
+    rb_plan_space_give_options(&search, &o);
+    assert_true(n_samples > 64);
+
+    req.memory_limit_bytes = 1000000;
+    assert_true(rb_plan_space_take_options(&search, &o, &err));
+    assert_true(o.n_samples >= 64 && o.n_samples < n_samples && o.is_pilot);
+    rb_plan_space_give_options(&search, &o);
+
+    req.memory_limit_bytes = 1000;
+    assert_false(rb_plan_space_take_options(&search, &o, &err));
+    assert_non_null(strstr(err.message, "memory limit"));
+    rb_search_finish(&search);
+    brute_job_finish(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stage_times_are_counted),
+        cmocka_unit_test(a_search_that_is_out_of_memory_ends_with_a_gap),
+        cmocka_unit_test(tables_fit_or_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
