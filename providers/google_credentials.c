@@ -113,7 +113,10 @@ static bool read_document(const struct reader *r, bool loopback, struct rb_googl
     const bool service_account = strcmp(type, "service_account") == 0;
     if (!service_account && strcmp(type, "authorized_user") != 0)
         return rb_err_set_at(r->err, RB_ERR_DENIED, (struct rb_place){.file = r->doc->file}, "type",
-                             "\"%.60s\" is not supported yet; expected service_account or authorized_user", type);
+                             "credentials of type \"%.60s\" are not used here; expected service_account or "
+                             "authorized_user: give the key of a service account, say `gcloud auth application-default "
+                             "login`, or run on a machine of Google's that has a service account",
+                             type);
     const bool read = service_account ? read_service_account(r, c) : read_authorized_user(r, c);
     return read && (choose_endpoint(c, service_account ? text(r, "token_uri") : NULL, loopback, r->err) ||
                     rb_err_prefix(r->err, "%s", r->doc->file));

@@ -21,6 +21,7 @@ format: rb-mock/1
 prices: prices.csv
 ssh_port: 2297
 shutdown_s: 0.05
+capacity: {p4d.24xlarge: 3}
 provisioning:
   - {infra: aws, instance_type: "*", market: "*", queue_s: 0.05, init_s: 30.0, capacity_failure: 0.0}
 quotas:
@@ -66,6 +67,15 @@ changed=$(ec2 terminate-instances --instance-ids "$1" "$2" --query 'TerminatingI
 [ "$changed" = "$(printf 'shutting-down\tshutting-down')" ] || fail "terminate: $changed"
 ec2 terminate-instances --instance-ids i-00000000000000000 2>"$dir/error" && fail "an unknown id was terminated"
 grep -q InvalidInstanceID.NotFound "$dir/error" || fail "$(cat "$dir/error")"
+
+# As many as there are between the least and the most; all or none where the two are one.
+AWS_MAX_ATTEMPTS=1 ec2 run-instances --image-id ami-00000000000000000 --instance-type p4d.24xlarge --count 4:4 2>"$dir/error" &&
+  fail "four machines were launched where there is room for three"
+grep -q InsufficientInstanceCapacity "$dir/error" || fail "$(cat "$dir/error")"
+gang=$(ec2 run-instances --image-id ami-00000000000000000 --instance-type p4d.24xlarge --count 2:2 --query 'Instances[].AmiLaunchIndex')
+[ "$gang" = "$(printf '0\t1')" ] || fail "a gang of two: $gang"
+rest=$(ec2 run-instances --image-id ami-00000000000000000 --instance-type p4d.24xlarge --count 1:5 --query 'Instances[].AmiLaunchIndex')
+[ "$rest" = 0 ] || fail "the one that is left: $rest"
 
 gpus=$(ec2 describe-instance-types --instance-types p4d.24xlarge \
   --query 'InstanceTypes[0].[GpuInfo.Gpus[0].Name,GpuInfo.Gpus[0].Count,VCpuInfo.DefaultVCpus,MemoryInfo.SizeInMiB]')

@@ -118,6 +118,32 @@ def check_refusals(compute):
     require(compute.ask("GET", "zones", colour="red")[0] == 400, "an unknown parameter")
 
 
+def check_gangs(compute):
+    """Both or none, in the zone or wherever in the region there is room."""
+    properties = instance("", guestAccelerators=[])
+    properties.update(machineType="g2-standard-4", labels={"rb-run": "gang"})
+    del properties["name"]
+    body = {"count": "2", "minCount": "2", "perInstanceProperties": {"gang-0": {}, "gang-1": {}},
+            "instanceProperties": properties}
+    status, operation = compute.ask("POST", "zones/%s/instances/bulkInsert" % ZONE, "Operation", body)
+    require(status == 200 and operation["operationType"] == "bulkInsert", operation)
+    done = compute.wait(operation)
+    require("error" not in done and "instancesBulkInsertOperationMetadata" in done, done)
+    for name in body["perInstanceProperties"]:
+        require(compute.ask("GET", "zones/%s/instances/%s" % (ZONE, name), "Instance")[1]["status"] == "RUNNING", name)
+        compute.wait(compute.ask("DELETE", "zones/%s/instances/%s" % (ZONE, name))[1])
+    body["instanceProperties"] = dict(properties, machineType="a2-highgpu-8g")
+    none = compute.wait(compute.ask("POST", "zones/%s/instances/bulkInsert" % ZONE, "Operation", body)[1])
+    require(none["error"]["errors"][0]["code"] == "VM_MIN_COUNT_NOT_REACHED", none)
+    require(compute.ask("GET", "zones/%s/instances/gang-0" % ZONE)[0] == 404, "nothing is left of it")
+    body.update(instanceProperties=properties, locationPolicy={"targetShape": "ANY_SINGLE_ZONE"})
+    status, operation = compute.ask("POST", "regions/us-central1/instances/bulkInsert", "Operation", body)
+    require(status == 200 and operation["region"].endswith("regions/us-central1"), operation)
+    status, found = compute.ask("GET", "aggregated/instances", "InstanceAggregatedList", filter="labels.rb-run=gang")
+    zones = [zone for zone, scope in found["items"].items() for i in scope.get("instances", [])]
+    require(len(zones) == 2 and len(set(zones)) == 1, found)
+
+
 def check_lists(compute):
     names, token = [], ""
     while token is not None:
@@ -174,6 +200,7 @@ with RbMock(sys.argv[1]) as running:
     check_key(running)
     check_launches(api)
     check_refusals(api)
+    check_gangs(api)
     check_lists(api)
     check_labels_and_ends(api)
     require(not (MODEL and MODEL.problems), "\n".join(sorted(set(MODEL.problems if MODEL else []))))

@@ -137,8 +137,8 @@ static void files_that_are_refused(void **state)
     } cases[] = {
         {ACCOUNT(""), 0640, RB_ERR_DENIED, "chmod 600"},
         {ACCOUNT(""), 0602, RB_ERR_DENIED, "chmod 600"},
-        {"{\"type\": \"external_account\"}", 0600, RB_ERR_DENIED, "\"external_account\" is not supported yet"},
-        {"{\"type\": \"impersonated_service_account\"}", 0600, RB_ERR_DENIED, "not supported yet"},
+        {"{\"type\": \"external_account\"}", 0600, RB_ERR_DENIED, "credentials of type \"external_account\" are not used"},
+        {"{\"type\": \"impersonated_service_account\"}", 0600, RB_ERR_DENIED, "are not used here"},
         {"{\"type\": 5}", 0600, RB_ERR_DENIED, "expected a text"},
         {"{\"type\": \"service_account\", \"client_email\": \"a@b\"}", 0600, RB_ERR_DENIED, "expected a text"},
         {"{\"type\": \"service_account\", \"private_key\": {KEY}}", 0600, RB_ERR_DENIED, "expected a text"},
