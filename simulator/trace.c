@@ -110,7 +110,7 @@ static bool check_names(const struct rb_trace_job *jobs, int n, const char *path
 
 static bool read_jobs(struct reading *r, const char *path, struct rb_trace *out)
 {
-    if (!rb_csv_read(&r->csv, path, r->err) || !rb_csv_check_columns(&r->csv, columns, required, N_COLUMNS, r->err))
+    if (!rb_csv_check_columns(&r->csv, columns, required, N_COLUMNS, r->err))
         return false;
     for (int c = 0; c < N_COLUMNS; c++)
         r->at[c] = rb_csv_column(&r->csv, columns[c]);
@@ -128,17 +128,29 @@ static bool read_jobs(struct reading *r, const char *path, struct rb_trace *out)
     return check_names(jobs, out->n, path, r->err);
 }
 
-bool rb_trace_read(struct rb_trace *out, const char *path, const struct rb_apps *apps, struct rb_err *err)
+static bool keep_jobs(struct reading *r, struct rb_trace *out)
 {
-    RB_AUTO(finish_reading) struct reading r = {.apps = apps, .err = err};
-    struct rb_trace trace = {.apps = apps};
+    struct rb_trace trace = {.apps = r->apps};
     rb_arena_init(&trace.arena);
-    const bool ok = read_jobs(&r, path, &trace);
+    const bool ok = read_jobs(r, r->csv.file, &trace);
     if (ok)
         *out = trace;
     else
         rb_trace_finish(&trace);
     return ok;
+}
+
+bool rb_trace_read(struct rb_trace *out, const char *path, const struct rb_apps *apps, struct rb_err *err)
+{
+    RB_AUTO(finish_reading) struct reading r = {.apps = apps, .err = err};
+    return rb_csv_read(&r.csv, path, err) && keep_jobs(&r, out);
+}
+
+bool rb_trace_parse(struct rb_trace *out, const char *name, const char *bytes, size_t n, const struct rb_apps *apps,
+                    struct rb_err *err)
+{
+    RB_AUTO(finish_reading) struct reading r = {.apps = apps, .err = err};
+    return rb_csv_parse(&r.csv, name, bytes, n, err) && keep_jobs(&r, out);
 }
 
 void rb_trace_finish(struct rb_trace *trace)

@@ -143,7 +143,7 @@ bool rb_trace_run_events(struct rb_trace_run *run, struct rb_err *err)
         .undisturbed = rb_xcalloc(n, sizeof *e.undisturbed),
     };
     while (run->n_ended < run->trace->n) {
-        if (!step(&e, err) || !rb_trace_check_time(run, err))
+        if (!step(&e, err) || !rb_trace_check_end(run, err))
             return false;
     }
     return true;

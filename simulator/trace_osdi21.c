@@ -86,7 +86,7 @@ bool rb_trace_run_osdi21(struct rb_trace_run *run, struct rb_err *err)
         run->now_us += span_us;
         rb_trace_remove_ended(run);
         rb_trace_arrivals(run);
-        if (!rb_trace_divide(run, err) || !rb_trace_check_time(run, err))
+        if (!rb_trace_divide(run, err) || !rb_trace_check_end(run, err))
             return false;
     }
     return true;

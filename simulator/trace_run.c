@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Rounds after which nobody holds a GPU although somebody waits: a policy may wait, but not for so long.
+#define MOST_IDLE_ROUNDS 1000
+
 void rb_trace_options_defaults(struct rb_trace_options *o)
 {
     *o = (struct rb_trace_options){
@@ -126,20 +129,16 @@ bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err)
     return ok;
 }
 
-bool rb_trace_check_time(const struct rb_trace_run *run, struct rb_err *err)
+bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err)
 {
-    if (run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S)
+    const bool in_time = run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S;
+    if (run->n_active == 0 || (in_time && run->n_idle_rounds <= MOST_IDLE_ROUNDS))
         return true;
-    const char *waits = run->n_active > 0 ? run->trace->jobs[run->active[0]].name : "the next one";
     return rb_err_set(err, RB_ERR_INVALID,
-                      "after 10 years %d of %d jobs have not ended, %s among them: the cluster is too small for it, or "
-                      "the policy never lets it run",
-                      run->trace->n - run->n_ended, run->trace->n, waits);
-}
-
-static int *row_of(const struct rb_trace_run *run, int job)
-{
-    return run->rows[job];
+                      "%d of %d jobs would never end, %s among them: the cluster is too small for it, or %s never lets "
+                      "it run",
+                      run->trace->n - run->n_ended, run->trace->n, run->trace->jobs[run->active[0]].name,
+                      run->options.policy->name);
 }
 
 // ---- who is there
@@ -181,169 +180,4 @@ void rb_trace_remove_ended(struct rb_trace_run *run)
             run->options.watcher->ended(run->options.watcher->ctx, job, run->jobs[job].ended_us);
     }
     run->n_active = n;
-}
-
-// ---- a round
-
-static struct rb_shared_job show(const struct rb_trace_run *run, int id)
-{
-    const struct rb_trace_training *t = &run->jobs[id];
-    const struct rb_trace_job *job = t->job;
-    const bool as_submitted = run->options.policy->as_submitted;
-    return (struct rb_shared_job){
-        .id = id,
-        .submitted_us = job->submitted_us,
-        .age_us = run->now_us - job->submitted_us,
-        .attained_gpu_s = (double)t->gpu_us / (double)RB_US_PER_S,
-        .executed_us = t->executed_us,
-        .restarts = t->restarts,
-        .min_gpus = 1,
-        .max_gpus = as_submitted ? t->max_gpus : rb_trace_training_reach(t),
-        .held = row_of(run, id),
-        .asked_gpus = job->gpus,
-        .rate = !as_submitted && t->n_seen > 0 ? rb_trace_training_goodput : NULL,
-        .oracle_s = run->options.policy->needs_oracle ? rb_trace_training_oracle_s : NULL,
-        .arg = t,
-        .deadline_us = job->deadline_us,
-        .weight = job->weight,
-    };
-}
-
-// GPUs on each node in the order of the job's workers; returns on how many nodes.
-static int order_nodes(const struct rb_trace_run *run, const int *row, int *out)
-{
-    int n = 0;
-    for (int node = 0; node < run->cluster.n_nodes; node++) {
-        if (row[node] == 0)
-            continue;
-        assert(n < RB_APP_MAX_GPUS);
-        int at = n++;
-        for (; run->options.policy->freest_first && at > 0 && out[at - 1] < row[node]; at--)
-            out[at] = out[at - 1];
-        out[at] = row[node];
-    }
-    return n;
-}
-
-static bool place(struct rb_trace_run *run, int job, const int *row, struct rb_err *err)
-{
-    int gpus[RB_APP_MAX_GPUS];
-    const int n = order_nodes(run, row, gpus);
-    memcpy(row_of(run, job), row, (size_t)run->cluster.n_nodes * sizeof *row);
-    if (!rb_trace_training_place(&run->jobs[job], gpus, n, run->now_us, run->options.sharing.restart_us, err))
-        return false;
-    if (run->options.watcher)
-        run->options.watcher->placed(run->options.watcher->ctx, job, row, run->now_us);
-    return true;
-}
-
-static void check_division(const struct rb_trace_run *run)
-{
-    const int n_nodes = run->cluster.n_nodes;
-    RB_AUTO(rb_auto_free) int *used = rb_xcalloc((size_t)n_nodes, sizeof *used);
-    for (int i = 0; i < run->n_active; i++) {
-        const int *row = run->division + (size_t)i * (size_t)n_nodes;
-        for (int node = 0; node < n_nodes; node++) {
-            assert(row[node] >= 0);
-            used[node] += row[node];
-        }
-    }
-    for (int node = 0; node < n_nodes; node++)
-        assert(used[node] <= run->cluster.gpus[node]);
-}
-
-static void show_all(struct rb_trace_run *run)
-{
-    for (int i = 0; i < run->n_active; i++)
-        run->seen[i] = show(run, run->active[i]);
-}
-
-bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
-{
-    const size_t row_bytes = (size_t)run->cluster.n_nodes * sizeof *run->division;
-    if (run->n_active == 0)
-        return true;
-    show_all(run);
-    memset(run->division, 0, (size_t)run->n_active * row_bytes);
-    run->options.policy->divide(run->policy_state, run->now_us, &run->cluster, run->seen, run->n_active, run->division);
-    check_division(run);
-    run->n_rounds++;
-    for (int i = 0; i < run->n_active; i++) {
-        const int job = run->active[i], *row = run->division + (size_t)i * (size_t)run->cluster.n_nodes;
-        if (memcmp(row, row_of(run, job), row_bytes) != 0 && !place(run, job, row, err))
-            return false;
-    }
-    return true;
-}
-
-// ---- an elastic cluster
-
-static bool is_idle(const struct rb_trace_run *run, int node)
-{
-    for (int i = 0; i < run->n_active; i++) {
-        if (row_of(run, run->active[i])[node] > 0)
-            return false;
-    }
-    return true;
-}
-
-// Which node goes first: one on its way, an idle one, a busy one; of equals the highest number.
-static int next_to_go(const struct rb_trace_run *run)
-{
-    int best = -1, best_rank = 3;
-    for (int node = run->nodes.n - 1; node >= 0; node--) {
-        if (run->nodes.lease[node] < 0)
-            continue;
-        const int rank = run->nodes.gpus[node] == 0 ? 0 : is_idle(run, node) ? 1 : 2;
-        if (rank < best_rank) {
-            best = node;
-            best_rank = rank;
-        }
-    }
-    return best;
-}
-
-static bool give_up(struct rb_trace_run *run, int node, struct rb_err *err)
-{
-    RB_AUTO(rb_auto_free) int *nothing = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof *nothing);
-    for (int i = 0; i < run->n_active; i++) {
-        if (row_of(run, run->active[i])[node] > 0 && !place(run, run->active[i], nothing, err))
-            return false;
-    }
-    rb_trace_nodes_release(&run->nodes, node, run->now_us);
-    return true;
-}
-
-bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err)
-{
-    if (!run->options.autoscale)
-        return true;
-    show_all(run);
-    const struct rb_autoscale_view view = {&run->cluster, run->nodes.n_owned, run->seen, run->n_active};
-    const int wanted = run->options.autoscale->decide(run->autoscale_state, run->now_us, &view);
-    assert(wanted >= run->options.min_nodes && wanted <= run->options.n_nodes);
-    while (run->nodes.n_owned < wanted)
-        rb_trace_nodes_request(&run->nodes, run->now_us);
-    rb_trace_nodes_arrive(&run->nodes, run->now_us); // where nothing delays them
-    while (run->nodes.n_owned > wanted) {
-        if (!give_up(run, next_to_go(run), err))
-            return false;
-    }
-    return true;
-}
-
-// ---- neighbours
-
-double rb_trace_undisturbed(const struct rb_trace_run *run, int job)
-{
-    if (run->options.interference == 0 || run->jobs[job].nodes < 2)
-        return 1;
-    for (int node = 0; node < run->cluster.n_nodes; node++) {
-        int spanning = 0;
-        for (int i = 0; row_of(run, job)[node] > 0 && i < run->n_active; i++)
-            spanning += run->jobs[run->active[i]].nodes > 1 && row_of(run, run->active[i])[node] > 0;
-        if (spanning > 1)
-            return 1 - run->options.interference;
-    }
-    return 1;
 }

@@ -51,7 +51,7 @@ struct rb_trace_run {
     int *division;                    // what it answers, [n_active][n_nodes]
     int active_cap;
     int64_t now_us;
-    int64_t n_rounds;
+    int64_t n_rounds, n_idle_rounds;  // held; the last of them that left everybody waiting
 };
 
 bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, const struct rb_trace_options *options,
@@ -67,9 +67,9 @@ void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by no
 void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
 bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err);  // the cluster, where somebody decides on it
 bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err); // one round
-// Fails on a trace that would never end.
+// Fails on a trace that would never end: ten years are more than anybody waits.
 #define RB_TRACE_LONGEST_S (10.0 * 366 * 86400)
-bool rb_trace_check_time(const struct rb_trace_run *run, struct rb_err *err);
+bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err);
 // Progress that an active job keeps beside its neighbours, 0..1.
 double rb_trace_undisturbed(const struct rb_trace_run *run, int job);
 

@@ -222,6 +222,39 @@ static void nodes_are_waited_for_paid_for_and_given_back(void **state)
     finish(&r, &s);
 }
 
+// Nobody is asked which node goes while both are busy: the higher number does, and its job waits.
+static int one_after_a_while(void *state, int64_t now_us, const struct rb_autoscale_view *view)
+{
+    (void)state;
+    (void)view;
+    return now_us < 60 * S ? 2 : 1;
+}
+
+static void a_job_loses_its_node_and_keeps_its_progress(void **state)
+{
+    (void)state;
+    const struct rb_autoscale shrinks = {"test", "", create_rule, destroy_rule, one_after_a_while};
+    struct small_apps s;
+    struct rb_trace_run r;
+    struct rb_trace_options o;
+    small_apps_write(&s);
+    small_apps_load(&s, "a,0,toy,2,20\nb,0,toy,2,20\n");
+    options_for(&o, RB_TRACE_EVENTS, "tiresias", 2);
+    o.autoscale = &shrinks;
+    o.min_nodes = 1;
+    o.provisioning = (struct rb_trace_provisioning){.queue_s = rb_dist_constant(30), .init_s = rb_dist_constant(0)};
+    o.has_price = true;
+    o.node_rate.uusd_per_hour = 3600 * RB_UUSD;
+    run(&r, &s, &o);
+    assert_int_equal(r.nodes.leases[1].ended_us,
+                     90 * S); // the first round after 60: node 1 was ready, and asked, at 30
+    ends_at(&r, 0, 150 * S);
+    ends_at(&r, 1, 270 * S); // 30 s of its 120 were done by 90; from 150 on: 30 s of restart, then the rest
+    assert_int_equal(r.jobs[1].restarts, 2);
+    assert_int_equal(rb_trace_summarise(&r, (double[]){1, 1}).cost_uusd, (270 + 60) * RB_UUSD);
+    finish(&r, &s);
+}
+
 // ---- whatever the policy
 
 static char *random_rows(struct small_apps *s, uint64_t seed, int n)
@@ -304,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_round_is_held_when_a_job_ends),
         cmocka_unit_test(fairness_is_against_an_equal_share),
         cmocka_unit_test(nodes_are_waited_for_paid_for_and_given_back),
+        cmocka_unit_test(a_job_loses_its_node_and_keeps_its_progress),
         cmocka_unit_test(every_policy_ends_every_job_and_twice_the_same),
         cmocka_unit_test(a_job_that_can_never_run_is_an_error),
     };
