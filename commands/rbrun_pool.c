@@ -57,7 +57,7 @@ static bool print_report(struct rb_pool_run *p, const struct rb_pool_report *r, 
     if (!rb_pool_keep(p, "pool-report.json", rb_buf_str(&kept), err))
         return false;
     const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
-    if (p->options.json) {
+    if (p->json) {
         rb_json_init(&j, &text, false);
         rb_pool_report_write(r, &j);
         rb_buf_putc(&text, '\n');
@@ -170,7 +170,7 @@ static bool make_absolute(struct rb_pool_run *p, struct rb_pool_job *job, struct
 {
     char *real = realpath(job->path, NULL);
     if (!real)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "%s: no such job file", job->path);
+        return rb_err_set(err, RB_ERR_INVALID, "%s: no such job file", job->path);
     job->path = rb_arena_strdup(&p->arena, real);
     free(real);
     return true;
@@ -283,7 +283,7 @@ static bool carry_out(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 
 static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
-    struct rb_pool_run p = {.options = {.json = rb_args_flag(args, "json"), .quiet = true}};
+    struct rb_pool_run p = {.options = {.quiet = true}, .json = rb_args_flag(args, "json")};
     struct rb_err why;
     rb_arena_init(&p.arena);
     rb_arena_init(&p.files.arena);
@@ -327,7 +327,8 @@ static bool recall(struct rb_pool_run *p, const struct rb_args *args, struct rb_
 bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
                     struct rb_err *err)
 {
-    struct rb_pool_run p = {.options = {.go_on = true, .json = rb_args_flag(args, "json"), .quiet = true},
+    struct rb_pool_run p = {.options = {.go_on = true, .quiet = true},
+                            .json = rb_args_flag(args, "json"),
                             .files = *files,
                             .journal = journal};
     struct rb_err why;

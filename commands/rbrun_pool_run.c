@@ -53,9 +53,33 @@ static bool reach(void *ctx, struct rb_launcher *over_nodes, struct rb_launcher 
     return true;
 }
 
+struct lost {
+    const struct rb_pool_member *m;
+    int node, owners; // the member's number of it, and the owner's; -1: not found
+};
+
+static void match_lost(void *ctx, const struct rb_launch_row *row)
+{
+    struct lost *l = ctx;
+    if (row->node == l->node)
+        l->owners = rb_lender_node(&l->m->lent, row->instance_id);
+}
+
+// A machine that is dead but not gone is seen by whoever trains on it, and the owner trains nothing.
+static void tell_owner(const struct rb_pool_member *m, int node)
+{
+    struct lost l = {.m = m, .node = node, .owners = -1};
+    rb_controller_each_open_launch(rb_session_controller(m->session), match_lost, &l);
+    if (l.owners >= 0)
+        rb_controller_give_up_node(rb_session_controller(m->pool->session), l.owners);
+}
+
 static void member_observed(void *ctx, const struct rb_event *event)
 {
-    rb_arbiter_observe(((struct rb_pool_member *)ctx)->pool->arbiter, event);
+    struct rb_pool_member *m = ctx;
+    if (event->kind == RB_EVENT_NODE_LOST && m->session && !m->pool->owner_over)
+        tell_owner(m, event->node);
+    rb_arbiter_observe(m->pool->arbiter, event);
 }
 
 static void member_finished(void *ctx)

@@ -20,7 +20,8 @@ struct rb_pool_run {
     struct rb_pool_file file;
     struct rb_loop_uv *uv;
     const struct rb_loop *loop;
-    struct rb_session_options options;
+    struct rb_session_options options; // of all its runs
+    bool json;                         // the report; events are told as text
     struct rb_run_files files; // of the run that owns the nodes
     struct rb_journal *journal;
     struct rb_session *session;

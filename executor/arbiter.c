@@ -170,7 +170,7 @@ static void divide(struct rb_arbiter *a)
         jobs[n_jobs] = describe(a, i, &views[n_jobs]);
         n_jobs++;
     }
-    if (n_jobs > 0 && n_nodes > 0)
+    if (n_jobs > 0 && total_gpus(a) > 0)
         a->config.policy->divide(a->policy_state, now_us(a), &cluster, jobs, n_jobs, out);
     for (int i = 0; i < n_jobs; i++)
         take_over(a, jobs[i].id, out + (size_t)i * n_nodes);

@@ -329,6 +329,11 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_LENT, .node = node, .gpus = gpus});
 }
 
+void rb_controller_give_up_node(struct rb_controller *c, int node)
+{
+    rb_controller_unreachable(c, node, "a run that borrowed it lost it");
+}
+
 // Spending.
 
 struct rb_spend_now rb_controller_spend_now(const struct rb_controller *c)

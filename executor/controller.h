@@ -62,6 +62,9 @@ void rb_controller_stop(struct rb_controller *c,
 // Of a node shared with other runs, what this one may use from now on (engine/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
+// Somebody else who uses the node can reach it no more: it is replaced, as if this run's own launcher had said so.
+void rb_controller_give_up_node(struct rb_controller *c, int node);
+
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
 int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run
 // Dollars so far (bills of ended nodes, running ones to now) and the worst case still reserved.

@@ -1,0 +1,262 @@
+"""rbrun --pool: jobs that share the nodes of one run, on a mock cloud with real sshd nodes and on this machine. Who trains
+gives way by checkpoint and starts again with what it is lent; killed pools go on; nothing is left, and the bill is the
+cloud's."""
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crash"))
+import kill9  # noqa: E402
+from mock_cloud import MockCloud  # noqa: E402
+
+BIN = None
+
+JOB = """name: %s
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: random, num_trials: %d, max_resource: %d}
+trial: {gpus: {min: 1, max: 2}, timeout: 20s}
+run: sh train.sh
+checkpoint: {dir: ckpt}
+profile: shared
+"""
+
+TRAIN = """epoch=0
+[ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")
+[ "$epoch" -eq "$RB_RESOURCE_START" ] || { echo "wrong checkpoint: $epoch, expected $RB_RESOURCE_START"; exit 9; }
+while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
+    epoch=$((epoch + 1))
+    case "$CUDA_VISIBLE_DEVICES" in *,*) sleep 0.12 ;; *) sleep 0.2 ;; esac
+    echo "epoch=$epoch val_acc=0.$((1000 + (RB_TRIAL_ID * 2741 + epoch * 13) % 9000))"
+    echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch.new" && mv "$RB_CHECKPOINT_DIR/epoch.new" "$RB_CHECKPOINT_DIR/epoch"
+    [ ! -e "$RB_PREEMPT_FILE" ] || exit 75
+done
+"""
+
+PROFILE = """format: rb-profile/1
+name: shared
+training:
+  - accelerator: T4
+    base_s: 0.2
+    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.6}]
+  - accelerator: CPU
+    base_s: 0.2
+    layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.6}]
+noise: {between: 1.0, within: 1.0}
+startup_s: 0.3
+checkpoint_s: 0.2
+provisioning:
+  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0}
+"""
+
+POOL = """format: rb-pool/1
+name: lab
+resources: {infra: [%s], instance_types: [%s], max_nodes: %d}
+policy: %s
+interval: 1s
+restart: 500ms
+jobs:
+  - first.yaml
+  - {job: second.yaml, arrives: 2s}
+"""
+
+
+class PoolRuns(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-pool-")
+        cls.folder = cls.temporary.name
+        os.mkdir(os.path.join(cls.folder, "work"))
+        cls.cloud = MockCloud(BIN, cls.folder).__enter__()
+        cls.crash = kill9.Crash(BIN, cls.folder, cls.cloud)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cloud.__exit__()
+        cls.temporary.cleanup()
+
+    def setUp(self):
+        self.state = os.path.join(self.folder, self.id().split(".")[-1])
+        self.work = os.path.join(self.folder, "work-" + self.id().split(".")[-1])
+        self.older = {i["id"] for i in self.cloud.ledger()["instances"]}
+        os.mkdir(self.work)
+        self.write("train.sh", TRAIN)
+        self.write("profile.yaml", PROFILE)
+
+    # --- tools
+
+    def write(self, name, text):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def make(self, infra="mock/us-east-1", instance_type="two.gpus", nodes=2, policy="pollux", first=(2, 20), second=(2, 8)):
+        self.write("first.yaml", JOB % (("first",) + first))
+        self.write("second.yaml", JOB % (("second",) + second))
+        self.write("pool.yaml", POOL % (infra, instance_type, nodes, policy))
+
+    def command(self):
+        return ["--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
+                os.path.join(self.work, "profile.yaml"), "--json"]
+
+    def rbrun(self, *args, expect=0, **env):
+        return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
+
+    def mine(self, run):
+        return [i for i in self.cloud.ledger()["instances"] if i["tags"].get("rb:run-id") == run]
+
+    def events(self, run):
+        db = sqlite3.connect(os.path.join(self.state, run, "journal.db"))
+        rows = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
+        db.close()
+        return rows
+
+    def check(self, report, cost_is_the_clouds=True):
+        self.assertEqual(report["format"], "rb-pool-report/1")
+        self.assertEqual(report["outcome"], "complete")
+        self.assertEqual(report["instances_left"], 0)
+        for job in report["jobs"]:
+            self.assertEqual(job["outcome"], "complete")
+            self.assertGreater(job["gpu_s"], 0)
+        if not cost_is_the_clouds:
+            return
+        mine = self.mine(report["run"])
+        self.assertEqual([i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")], [])
+        self.assertEqual(sum(i["cost_uusd"] for i in mine), report["cost_uusd"])
+        shares = sum(job["share_uusd"] for job in report["jobs"])
+        self.assertLessEqual(abs(shares - report["cost_uusd"]), len(report["jobs"]))
+
+    def check_every_report_came(self, report, epochs):
+        for job, n in zip(report["jobs"], epochs):
+            seen = {(e["trial"], e["resource"]) for e in self.events(job["run"]) if e["event"] == "report"}
+            self.assertEqual(seen, {(t, r) for t in range(2) for r in range(1, n + 1)})
+
+    # --- what it does
+
+    def test_jobs_share_the_nodes_and_give_way(self):
+        self.make()
+        report = json.loads(self.rbrun(*self.command()).stdout)
+        self.check(report)
+        self.check_every_report_came(report, (20, 8))
+        first = self.events(report["jobs"][0]["run"])
+        self.assertIn("yielded", [e.get("outcome") for e in first], "nobody gave way")
+        self.assertGreater(report["jobs"][0]["times_lent"], 1)
+        self.check_no_gpu_is_in_two_hands(report)
+        nodes = {i["id"] for i in self.mine(report["run"])}
+        self.assertEqual(len(nodes), 2, "the pool's nodes, and no others")
+
+    def check_no_gpu_is_in_two_hands(self, report):
+        begun = {job["run"]: self.started_unix_us(job["run"]) for job in report["jobs"]}
+        lent = {}
+        steps = []
+        for job in report["jobs"]:
+            for e in self.events(job["run"]):
+                if e["event"] == "lent":
+                    steps.append((begun[job["run"]] + e["time_us"], job["run"], e["node"], set(e["gpus"])))
+            over_us = begun[job["run"]] + self.events(job["run"])[-1]["time_us"]
+            steps += [(over_us, job["run"], node, set()) for node in (0, 1)]
+        for _, run, node, gpus in sorted(steps, key=lambda s: s[:3]):
+            lent[run, node] = gpus
+            self.assertLessEqual(sum(len(g) for g in lent.values()), 4)
+
+    def started_unix_us(self, run):
+        return json.loads(self.rbrun("report", run, "--json").stdout)["started_at_us"]
+
+    def test_killed_and_resumed(self):
+        self.make()
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
+        seen = ""
+        while "second: trial 0" not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, "ended early: " + seen)
+            seen += line
+        process.kill()
+        process.stderr.close()
+        process.wait()
+        pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
+        report = json.loads(self.rbrun("resume", pool, "--json").stdout)
+        self.check(report)
+        self.check_every_report_came(report, (20, 8))
+        self.assertEqual(len(self.mine(pool)), 2, "a node was launched twice")
+
+    def test_a_lost_node_is_replaced_and_its_trials_go_on(self):
+        self.make(first=(4, 10), second=(2, 5))
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
+        seen = ""
+        while "first: trial 0: epoch 3" not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, "ended early: " + seen)
+            seen += line
+        pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
+        victim = [i["id"] for i in self.mine(pool) if i["state"] == "running"][0]
+        urllib.request.urlopen(urllib.request.Request(
+            "%s/_rbmock/nodes/%s/poweroff" % (self.cloud.url, victim), method="POST"), timeout=10).close()
+        out, err = process.communicate(timeout=90)
+        self.assertEqual(process.returncode, 0, err[-3000:])
+        report = json.loads(out)
+        self.check(report)
+        self.assertEqual(len(self.mine(pool)), 3)
+
+    def test_ctrl_c_ends_everything(self):
+        self.make()
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
+        seen = ""
+        while "first: trial 0: epoch 3" not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, "ended early: " + seen)
+            seen += line
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err[-3000:])
+        report = json.loads(out)
+        self.assertEqual(report["outcome"], "not complete")
+        self.assertEqual(report["instances_left"], 0)
+        self.assertEqual([i["id"] for i in self.mine(report["run"]) if i["state"] in ("pending", "running")], [])
+        again = json.loads(self.rbrun("resume", report["run"], "--json").stdout)
+        self.check(again)
+
+    def test_on_this_machine(self):
+        for policy in ("tiresias", "optimus"):
+            with self.subTest(policy=policy):
+                self.make(infra="local", instance_type="local", nodes=1, policy=policy, first=(2, 6), second=(1, 3))
+                report = json.loads(self.rbrun(*self.command(), RB_LOCAL_SLOTS="4").stdout)
+                self.check(report, cost_is_the_clouds=False)
+
+    # --- what is said of mistakes
+
+    def refused(self, words, *more):
+        done = self.rbrun("--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
+                          os.path.join(self.work, "profile.yaml"), *more, expect=2)
+        self.assertIn(words, done.stderr)
+        self.assertFalse([n for n in os.listdir(self.state) if n.startswith("first")] if os.path.isdir(self.state) else [])
+
+    def test_mistakes_are_named(self):
+        self.make(policy="first_come")
+        self.refused("first_come divides no pool; expected")
+        self.make()
+        self.write("pool.yaml", "format: rb-pool/1\nname: lab\npolicy: pollux\njobs: [nowhere.yaml]\n")
+        self.refused("nowhere.yaml: no such job file")
+        self.write("pool.yaml", "format: rb-pool/1\nname: lab\nnodes: 3\n")
+        self.refused("pool.yaml:3:1: nodes: unknown key")
+        self.write("pool.yaml", "format: rb-pool/1\nname: lab\npolicy: pollux\n")
+        self.refused("lists no jobs")
+        self.make()
+        self.write("second.yaml", (JOB % ("second", 2, 8)).replace("scheduler", "sheduler"))
+        self.refused("second.yaml")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    known, rest = parser.parse_known_args()
+    BIN = os.path.abspath(known.bin)
+    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
