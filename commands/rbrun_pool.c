@@ -28,7 +28,7 @@ static const char *outcome_of(const struct rb_pool_member *m, struct rb_arena *a
 
 static struct rb_pool_report_job report_member(const struct rb_pool_member *m, struct rb_arena *arena)
 {
-    struct rb_pool_report_job r = {.job = m->spec->path, .arrived_us = -1, .jct_us = -1, .best_trial = -1};
+    struct rb_pool_report_job r = {.job = m->spec->path, .arrived_us = -1, .jct_us = -1, .alone_us = -1, .best_trial = -1};
     r.outcome = outcome_of(m, arena);
     if (!m->session)
         return r;

@@ -19,7 +19,7 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
 struct rb_pool_report_job {
     const char *job, *run_id, *outcome;
     int64_t arrived_us, jct_us;
-    int64_t alone_us;            // mean, had it been alone on the whole pool
+    int64_t alone_us;            // predicted mean, had it been alone on the whole pool; -1: it did not arrive
     struct rb_lent_use use;
     int best_trial;              // -1: none
     double best_metric;

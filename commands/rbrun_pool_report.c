@@ -64,7 +64,7 @@ void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
         rb_json_kstring(j, "outcome", job->outcome);
         write_unless_unknown(j, "arrived_us", job->arrived_us);
         write_unless_unknown(j, "jct_us", job->jct_us);
-        rb_json_kint(j, "alone_us", job->alone_us);
+        write_unless_unknown(j, "alone_us", job->alone_us);
         rb_json_kdouble(j, "gpu_s", job->use.gpu_s);
         rb_json_kint(j, "times_lent", job->use.changes);
         write_unless_unknown(j, "share_uusd", share_uusd(r, job));
@@ -83,7 +83,7 @@ static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_
     rb_text_table_cell(t, "%s", job->outcome);
     rb_text_table_cell(t, "%s", job->arrived_us >= 0 ? rb_format_duration(job->arrived_us, text) : "-");
     rb_text_table_cell(t, "%s", job->jct_us >= 0 ? rb_format_duration(job->jct_us, text) : "-");
-    rb_text_table_cell(t, "%s", rb_format_duration(job->alone_us, text));
+    rb_text_table_cell(t, "%s", job->alone_us >= 0 ? rb_format_duration(job->alone_us, text) : "-");
     rb_text_table_cell(t, "%s", rb_format_duration((int64_t)(job->use.gpu_s * RB_US_PER_S), text));
     rb_text_table_cell(t, "%s", share >= 0 ? rb_format_money(share, text) : "-");
     if (job->best_trial >= 0)

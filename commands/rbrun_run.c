@@ -34,7 +34,7 @@ static const struct rb_option run_options[] = {
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.\n\n"
                "Subcommands, each with a --help of its own:\n"
                "  resume      goes on with a run that was interrupted, stopped or killed\n"
@@ -46,10 +46,12 @@ static const struct rb_command run_command = {
                "  gc          finds instances that nobody looks after any more, and ends them\n"
                "  doctor      looks at everything a run needs, and launches nothing\n"
                "  replay      checks the journal of a run against a fresh engine\n"
-               "  report      what a run did and cost, beside what was predicted",
+               "  report      what a run did and cost, beside what was predicted\n\n"
+               "--pool carries out several jobs on nodes that they share: rbrun --pool --help",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
+                "  rbrun --pool examples/pool/pool.yaml\n"
                 "  rbrun resume digits-2026 --deadline +1h\n"
                 "  rbrun status\n"
                 "  rbrun fetch digits-2026 --best model/\n",

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,16 @@ def ran(p, bin_dir):
         yield "ledger", "rbmock", cloud.ledger()
 
 
+def pooled(p):
+    """Two jobs on this machine."""
+    p.env.update(RB_LOCAL_SLOTS="2")
+    shutil.copytree(os.path.join(p.root, "examples", "pool"), os.path.join(p.work, "pool"))
+    for name, epochs in (("wide", 2), ("deep", 2)):
+        path = pathlib.Path(p.work, "pool", name + ".yaml")
+        path.write_text(re.sub("max_resource: [0-9]+", "max_resource: %d" % epochs, path.read_text(encoding="utf-8")), encoding="utf-8")
+    yield "pool-report", "rbrun --pool", p.json("rbrun --pool pool/pool.yaml --json")
+
+
 def check_schemas(loaded):
     problems = []
     for name, schema in loaded.items():
@@ -194,6 +205,7 @@ def main():
         sources = [planned(p), refused(p), stored(p)]
         if shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin"):
             sources.append(ran(p, os.path.abspath(args.bin)))
+            sources.append(pooled(p))
         else:
             print("no sshd: report, campaign, gc and ledger are not checked; install openssh-server")
         for source in sources:

@@ -1,0 +1,13 @@
+# Stands for training: an epoch takes 0.5 s on one GPU, less on several. What matters is the contract: it goes on from its
+# checkpoint, reports, writes a checkpoint whole, and gives way when it is asked to.
+epoch=0
+[ -z "$RB_RESUME_FROM" ] || epoch=$(cat "$RB_RESUME_FROM/epoch")
+gpus=$(echo "$CUDA_VISIBLE_DEVICES" | awk -F, '{print NF}')
+pause=$(awk -v n="$gpus" 'BEGIN {print 0.5 / n ^ 0.9}')
+while [ "$epoch" -lt "$RB_RESOURCE_END" ]; do
+    epoch=$((epoch + 1))
+    sleep "$pause"
+    awk -v e="$epoch" -v lr="$RB_PARAM_LR" 'BEGIN {printf "epoch=%d val_acc=%.4f\n", e, (1 - exp(-e / 8)) * (0.9 - 0.3 * (lr - 0.1) ^ 2)}'
+    echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch.new" && mv "$RB_CHECKPOINT_DIR/epoch.new" "$RB_CHECKPOINT_DIR/epoch"
+    [ ! -e "$RB_PREEMPT_FILE" ] || exit 75
+done
