@@ -14,13 +14,15 @@
 #include "providers/ec2_quotas.h"
 #include "providers/ec2_regions.h"
 #include "providers/http.h"
+#include "providers/listing.h"
+#include "providers/refusal.h"
 #include "providers/ssm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGE_TRIES = 5, DESCRIBE_TRIES = 3, MAX_PAGES = 1000 };
+enum { CHANGE_TRIES = 5, DESCRIBE_TRIES = 3 };
 
 static const char loopback_image[] = "ami-00000000000000000"; // a mock cloud does not boot it anyway
 
@@ -45,13 +47,8 @@ struct launch {
 
 struct listing {
     struct ec2 *ec2;
-    struct rb_arena arena; // of all pages
-    const char *run_id;    // NULL: any
-    struct rb_instance *instances;
-    int n, n_pages;
+    struct rb_listing all;
     struct rb_ec2_instances page; // read last
-    rb_list_fn *fn;
-    void *arg;
 };
 
 struct look {
@@ -215,22 +212,14 @@ static void ec2_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
 static void listing_destroy(void *arg)
 {
     struct listing *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l->instances);
+    rb_listing_finish(&l->all);
     free(l);
-}
-
-// What was read before a failure is told too, but as incomplete: absence proves nothing then.
-static void listing_done(struct listing *l, const struct rb_err *err)
-{
-    l->fn(l->arg, err, l->instances, l->n, err == NULL);
-    listing_destroy(l);
 }
 
 static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
-    return rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->page, err);
+    return rb_ec2_decode_list(body, n, l->ec2->region, &l->all.arena, &l->page, err);
 }
 
 static void ask_page(struct listing *l, const char *page);
@@ -238,30 +227,24 @@ static void ask_page(struct listing *l, const char *page);
 static void page_done(void *arg, const struct rb_err *failed)
 {
     struct listing *l = arg;
-    struct rb_err err;
-    if (failed) {
-        listing_done(l, failed);
-        return;
+    struct rb_err endless;
+    if (!failed)
+        rb_listing_add(&l->all, l->page.instances, l->page.n, true);
+    if (!failed && l->page.next_page) {
+        if (rb_listing_goes_on(&l->all, "DescribeInstances", &endless)) {
+            ask_page(l, l->page.next_page);
+            return;
+        }
+        failed = &endless;
     }
-    if (l->page.n > 0) {
-        l->instances = rb_xrealloc(l->instances, (size_t)(l->n + l->page.n), sizeof *l->instances);
-        memcpy(l->instances + l->n, l->page.instances, (size_t)l->page.n * sizeof *l->instances);
-        l->n += l->page.n;
-    }
-    if (!l->page.next_page) {
-        listing_done(l, NULL);
-    } else if (++l->n_pages == MAX_PAGES) {
-        rb_err_set(&err, RB_ERR_IO, "DescribeInstances: no end after %d pages", MAX_PAGES);
-        listing_done(l, &err);
-    } else {
-        ask_page(l, l->page.next_page);
-    }
+    rb_listing_tell(&l->all, failed);
+    listing_destroy(l);
 }
 
 static void ask_page(struct listing *l, const char *page)
 {
     struct rb_api_call call = new_call("DescribeInstances", false, l);
-    rb_ec2_encode_list(l->run_id, page, &call.body);
+    rb_ec2_encode_list(l->all.run_id, page, &call.body);
     call.decode = decode_page;
     call.done = page_done;
     call.drop = listing_destroy;
@@ -272,9 +255,7 @@ static void ec2_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
 {
     struct listing *l = rb_xcalloc(1, sizeof *l);
     l->ec2 = p->state;
-    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
-    l->fn = fn;
-    l->arg = arg;
+    rb_listing_init(&l->all, run_id, fn, arg);
     ask_page(l, NULL);
 }
 
@@ -353,42 +334,10 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_aws_send(ec2->client, &call);
 }
 
-// A question that is refused before it costs a request: told on the next turn.
-struct refusal {
-    struct rb_err err;
-    enum { OF_PREFLIGHT, OF_QUOTAS, OF_OFFERS } of;
-    union {
-        rb_preflight_fn *preflight;
-        rb_quotas_fn *quotas;
-        rb_offers_fn *offers;
-    } fn;
-    void *arg;
-};
-
-static void tell_refusal(void *arg, const struct rb_err *err)
+static void refuse_question(struct ec2 *ec2, const struct rb_refusal *refusal)
 {
-    struct refusal *r = arg;
-    (void)err; // prefixed with the name of a call that was never made
-    switch (r->of) {
-    case OF_PREFLIGHT:
-        r->fn.preflight(r->arg, &r->err, NULL);
-        break;
-    case OF_QUOTAS:
-        r->fn.quotas(r->arg, &r->err, NULL, 0);
-        break;
-    case OF_OFFERS:
-        r->fn.offers(r->arg, &r->err, NULL);
-        break;
-    }
-    free(r);
-}
-
-static void refuse_question(struct ec2 *ec2, const struct refusal *refusal)
-{
-    struct refusal *r = rb_xcalloc(1, sizeof *r);
-    *r = *refusal;
-    struct rb_api_call call = new_call("question", false, r);
-    refuse(ec2, &call, &r->err, tell_refusal, free);
+    struct rb_api_call call = rb_refusal_call(refusal);
+    rb_aws_refuse(ec2->client, &call, &refusal->err);
 }
 
 static bool can_look_up(struct ec2 *ec2, const char *image, struct rb_err *err)
@@ -412,7 +361,8 @@ static void ec2_preflight(struct rb_provider *p, const struct rb_launch *what, r
     if (ok && can_look_up(ec2, launch.image_id, &err))
         rb_ec2_preflight(ec2->client, ec2->ssm, &launch, fn, arg);
     else
-        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_PREFLIGHT, .fn.preflight = fn, .arg = arg});
+        refuse_question(ec2,
+                        &(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
 }
 
 static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, int n, rb_quotas_fn *fn, void *arg)
@@ -422,7 +372,7 @@ static void ec2_quotas(struct rb_provider *p, const struct rb_demand *demands, i
     if (ec2->quotas || rb_service_quotas_client_create(&ec2->config, &ec2->quotas, &err))
         rb_ec2_quotas(ec2->client, ec2->quotas, demands, n, fn, arg);
     else
-        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_QUOTAS, .fn.quotas = fn, .arg = arg});
+        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_QUOTAS, .fn.quotas = fn, .arg = arg});
 }
 
 static void ec2_groups(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg)
@@ -451,7 +401,7 @@ static void ec2_offers(struct rb_provider *p, const char *const *types, int n_ty
     if (ec2->price_list || rb_aws_price_list_client_create(&ec2->config, &ec2->price_list, &err))
         rb_ec2_offers(ec2->client, ec2->price_list, ec2->loop, ec2->infra, types, n_types, fn, arg);
     else
-        refuse_question(ec2, &(struct refusal){.err = err, .of = OF_OFFERS, .fn.offers = fn, .arg = arg});
+        refuse_question(ec2, &(struct rb_refusal){.err = err, .of = RB_REFUSED_OFFERS, .fn.offers = fn, .arg = arg});
 }
 
 static void ec2_destroy(struct rb_provider *p)

@@ -9,9 +9,11 @@
 
 enum { TRIES = 5 };
 
-struct making {
-    rb_ec2_group_fn *fn;
-    rb_loop_fn *drop;
+// A group is made or ended: what the answer says besides is not needed, its name is ours.
+struct change {
+    enum rb_err_code as_good; // as having done it: it is done already
+    rb_terminate_fn *fn;
+    rb_loop_fn *drop; // NULL: nobody minds
     void *arg;
 };
 
@@ -22,50 +24,60 @@ struct listing {
     void *arg;
 };
 
-struct ending {
-    rb_terminate_fn *fn;
-    void *arg;
-};
-
 static struct rb_api_call new_call(const char *name, void *arg)
 {
     return (struct rb_api_call){.name = name, .content_type = RB_EC2_CONTENT_TYPE, .max_tries = TRIES, .arg = arg};
 }
 
-// What the answer says besides is not needed: the group's name is ours.
+// --- make and end ---
+
 static bool decode_nothing(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     (void)arg, (void)body, (void)n, (void)err;
     return true;
 }
 
-// --- make ---
-
-// Code NONE: there is one of this name, which nobody else has, as it holds the run's random id.
-static void made(void *arg, const struct rb_err *err)
+static void changed(void *arg, const struct rb_err *err)
 {
-    struct making *m = arg;
-    m->fn(m->arg, err && err->code != RB_ERR_NONE ? err : NULL);
-    free(m);
+    struct change *c = arg;
+    c->fn(c->arg, err && err->code != c->as_good ? err : NULL);
+    free(c);
 }
 
 static void dropped(void *arg)
 {
-    struct making *m = arg;
-    m->drop(m->arg);
-    free(m);
+    struct change *c = arg;
+    if (c->drop)
+        c->drop(c->arg);
+    free(c);
 }
 
+static struct rb_api_call new_change(const char *name, const struct change *change)
+{
+    struct change *c = rb_xcalloc(1, sizeof *c);
+    *c = *change;
+    struct rb_api_call call = new_call(name, c);
+    call.decode = decode_nothing;
+    call.done = changed;
+    call.drop = dropped;
+    return call;
+}
+
+// Code NONE: there is one of this name, which nobody else has, as it holds the run's random id.
 void rb_ec2_make_group(struct rb_aws_client *client, const struct rb_launch *launch, rb_ec2_group_fn *fn,
                        rb_loop_fn *drop, void *arg)
 {
-    struct making *m = rb_xcalloc(1, sizeof *m);
-    *m = (struct making){fn, drop, arg};
-    struct rb_api_call call = new_call("CreatePlacementGroup", m);
+    const struct change making = {.as_good = RB_ERR_NONE, .fn = fn, .drop = drop, .arg = arg};
+    struct rb_api_call call = new_change("CreatePlacementGroup", &making);
     rb_ec2_encode_create_group(launch, &call.body);
-    call.decode = decode_nothing;
-    call.done = made;
-    call.drop = dropped;
+    rb_aws_send(client, &call);
+}
+
+void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_terminate_fn *fn, void *arg)
+{
+    const struct change ending = {.as_good = RB_ERR_NOT_FOUND, .fn = fn, .arg = arg};
+    struct rb_api_call call = new_change("DeletePlacementGroup", &ending);
+    rb_ec2_encode_delete_group(name, &call.body);
     rb_aws_send(client, &call);
 }
 
@@ -101,26 +113,5 @@ void rb_ec2_groups(struct rb_aws_client *client, const char *run_id, rb_groups_f
     call.decode = decode_groups;
     call.done = listed;
     call.drop = listing_destroy;
-    rb_aws_send(client, &call);
-}
-
-// --- end ---
-
-static void ended(void *arg, const struct rb_err *err)
-{
-    struct ending *e = arg;
-    e->fn(e->arg, err && err->code != RB_ERR_NOT_FOUND ? err : NULL);
-    free(e);
-}
-
-void rb_ec2_end_group(struct rb_aws_client *client, const char *name, rb_terminate_fn *fn, void *arg)
-{
-    struct ending *e = rb_xcalloc(1, sizeof *e);
-    *e = (struct ending){fn, arg};
-    struct rb_api_call call = new_call("DeletePlacementGroup", e);
-    rb_ec2_encode_delete_group(name, &call.body);
-    call.decode = decode_nothing;
-    call.done = ended;
-    call.drop = free;
     rb_aws_send(client, &call);
 }

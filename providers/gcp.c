@@ -12,12 +12,14 @@
 #include "providers/gcp_quotas.h"
 #include "providers/google_client.h"
 #include "providers/http.h"
+#include "providers/listing.h"
+#include "providers/refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_TRIES = 5, LIST_TRIES = 3, MAX_PAGES = 1000 };
+enum { END_TRIES = 5, LIST_TRIES = 3 };
 
 struct gcp {
     const struct rb_loop *loop;
@@ -27,14 +29,8 @@ struct gcp {
 
 struct listing {
     struct gcp *gcp;
-    struct rb_arena arena; // of all pages
-    const char *run_id;    // NULL: any
-    struct rb_instance *instances;
-    int n, n_pages;
-    bool complete;                // so far
+    struct rb_listing all;
     struct rb_gcp_instances page; // read last
-    rb_list_fn *fn;
-    void *arg;
 };
 
 struct ending {
@@ -56,34 +52,24 @@ static void gcp_launch(struct rb_provider *p, const struct rb_launch *what, rb_l
 static void listing_destroy(void *arg)
 {
     struct listing *l = arg;
-    rb_arena_finish(&l->arena);
-    free(l->instances);
+    rb_listing_finish(&l->all);
     free(l);
-}
-
-// What was read before a failure is told too, but as incomplete: absence proves nothing then.
-static void listing_done(struct listing *l, const struct rb_err *err)
-{
-    l->fn(l->arg, err, l->instances, l->n, !err && l->complete);
-    listing_destroy(l);
 }
 
 static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
-    return rb_gcp_decode_list(body, n, l->gcp->region, &l->arena, &l->page, err);
+    return rb_gcp_decode_list(body, n, l->gcp->region, &l->all.arena, &l->page, err);
 }
 
 // The filter lets runs pass whose ids begin alike.
-static void keep_page(struct listing *l)
+static void keep_ours(struct rb_gcp_instances *page, const char *run_id)
 {
-    l->instances = rb_xrealloc(l->instances, (size_t)(l->n + l->page.n) + 1, sizeof *l->instances);
-    for (int i = 0; i < l->page.n; i++) {
-        const struct rb_instance *instance = &l->page.instances[i];
-        if (!l->run_id || (instance->run_id && strcmp(instance->run_id, l->run_id) == 0))
-            l->instances[l->n++] = *instance;
-    }
-    l->complete = l->complete && l->page.complete;
+    int n = 0;
+    for (int i = 0; i < page->n; i++)
+        if (!run_id || (page->instances[i].run_id && strcmp(page->instances[i].run_id, run_id) == 0))
+            page->instances[n++] = page->instances[i];
+    page->n = n;
 }
 
 static void ask_page(struct listing *l, const char *page);
@@ -91,20 +77,20 @@ static void ask_page(struct listing *l, const char *page);
 static void page_done(void *arg, const struct rb_err *failed)
 {
     struct listing *l = arg;
-    struct rb_err err;
-    if (failed) {
-        listing_done(l, failed);
-        return;
+    struct rb_err endless;
+    if (!failed) {
+        keep_ours(&l->page, l->all.run_id);
+        rb_listing_add(&l->all, l->page.instances, l->page.n, l->page.complete);
     }
-    keep_page(l);
-    if (!l->page.next_page) {
-        listing_done(l, NULL);
-    } else if (++l->n_pages == MAX_PAGES) {
-        rb_err_set(&err, RB_ERR_IO, "instances.aggregatedList: no end after %d pages", MAX_PAGES);
-        listing_done(l, &err);
-    } else {
-        ask_page(l, l->page.next_page);
+    if (!failed && l->page.next_page) {
+        if (rb_listing_goes_on(&l->all, "instances.aggregatedList", &endless)) {
+            ask_page(l, l->page.next_page);
+            return;
+        }
+        failed = &endless;
     }
+    rb_listing_tell(&l->all, failed);
+    listing_destroy(l);
 }
 
 static void ask_page(struct listing *l, const char *page)
@@ -118,7 +104,7 @@ static void ask_page(struct listing *l, const char *page)
         .done = page_done,
         .drop = listing_destroy,
     };
-    rb_gcp_target_list(rb_google_client_project(l->gcp->client), l->run_id, page, &call.target);
+    rb_gcp_target_list(rb_google_client_project(l->gcp->client), l->all.run_id, page, &call.target);
     rb_google_send(l->gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
@@ -126,10 +112,7 @@ static void gcp_list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, 
 {
     struct listing *l = rb_xcalloc(1, sizeof *l);
     l->gcp = p->state;
-    l->run_id = run_id ? rb_arena_strdup(&l->arena, run_id) : NULL;
-    l->complete = true;
-    l->fn = fn;
-    l->arg = arg;
+    rb_listing_init(&l->all, run_id, fn, arg);
     ask_page(l, NULL);
 }
 
@@ -197,20 +180,6 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
-struct refusal {
-    struct rb_err err;
-    rb_preflight_fn *fn;
-    void *arg;
-};
-
-static void tell_refusal(void *arg, const struct rb_err *err)
-{
-    struct refusal *r = arg;
-    (void)err; // prefixed with the name of a call that was never made
-    r->fn(r->arg, &r->err, NULL);
-    free(r);
-}
-
 // User data and names differ from launch to launch and decide nothing here.
 static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
 {
@@ -222,9 +191,8 @@ static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, r
         rb_gcp_preflight(gcp->client, &launch, fn, arg);
         return;
     }
-    struct refusal *r = rb_xcalloc(1, sizeof *r);
-    *r = (struct refusal){err, fn, arg};
-    struct rb_api_call call = {.name = "preflight", .arg = r, .done = tell_refusal, .drop = free};
+    struct rb_api_call call =
+        rb_refusal_call(&(struct rb_refusal){.err = err, .of = RB_REFUSED_PREFLIGHT, .fn.preflight = fn, .arg = arg});
     rb_google_refuse(gcp->client, &call, &err);
 }
 

@@ -29,10 +29,8 @@ static const struct {
 bool rb_mock_json_refuse(struct rb_mock_json_call *call, int status, const char *code, const char *fmt, ...)
 {
     va_list ap;
-    call->refusal->status = status;
-    call->refusal->code = code;
     va_start(ap, fmt);
-    vsnprintf(call->refusal->message, sizeof call->refusal->message, fmt, ap);
+    rb_mock_set_refusal(call->refusal, status, code, fmt, ap);
     va_end(ap);
     return false;
 }

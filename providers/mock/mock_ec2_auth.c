@@ -20,15 +20,20 @@ struct claim {
     const char *canonical_query;
 };
 
+void rb_mock_set_refusal(struct rb_mock_refusal *out, int status, const char *code, const char *fmt, va_list ap)
+{
+    out->status = status;
+    out->code = code;
+    vsnprintf(out->message, sizeof out->message, fmt, ap);
+}
+
 static bool refuse(struct rb_mock_refusal *out, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 static bool refuse(struct rb_mock_refusal *out, int status, const char *code, const char *fmt, ...)
 {
     va_list ap;
-    out->status = status;
-    out->code = code;
     va_start(ap, fmt);
-    vsnprintf(out->message, sizeof out->message, fmt, ap);
+    rb_mock_set_refusal(out, status, code, fmt, ap);
     va_end(ap);
     return false;
 }

@@ -7,6 +7,7 @@
 #include "providers/mock/exchange.h"
 #include "providers/mock/mock_keys.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 
 struct rb_mock_refusal {
@@ -14,6 +15,8 @@ struct rb_mock_refusal {
     const char *code;
     char message[256];
 };
+void rb_mock_set_refusal(struct rb_mock_refusal *out, int status, const char *code, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
 
 // Verifies the request against clock_us (the caller may try more than one clock). service: what the signature must be
 // scoped to ("ec2"). On success *out_region is the region of the credential's scope, in the arena. false: *out says why.
