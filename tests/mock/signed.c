@@ -1,8 +1,13 @@
 #include "signed.h"
 #include "providers/sigv4.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
+// cmocka wants the first three above it
+#include <cmocka.h>
 
 void amz_date(int64_t unix_us, char out[static 17])
 {
@@ -67,4 +72,25 @@ void add_parameter(struct rb_buf *form, const char *name, const char *value)
 {
     rb_buf_printf(form, "%s%s=", form->len ? "&" : "", name);
     rb_sigv4_encode(value, strlen(value), form);
+}
+
+void ask_google(struct rb_mock_gcp *gcp, const char *method, const char *path, const char *query, const char *body,
+                int64_t at_us, struct rb_exchange_answer *out)
+{
+    const struct rb_sigv4_header headers[] = {{"Authorization", "Bearer test"}};
+    const struct rb_exchange_request x = {.method = method,
+                                          .path = path,
+                                          .query = query,
+                                          .headers = headers,
+                                          .n_headers = 1,
+                                          .body = body,
+                                          .body_len = strlen(body)};
+    rb_buf_clear(&out->body);
+    rb_mock_gcp_answer(gcp, &x, at_us, at_us, out);
+}
+
+void expect_words(const struct rb_exchange_answer *answer, int status, const char *words)
+{
+    if (answer->status != status || !strstr(rb_buf_str(&answer->body), words))
+        fail_msg("expected status %d and \"%s\", got %d: %s", status, words, answer->status, rb_buf_str(&answer->body));
 }

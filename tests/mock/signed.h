@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "providers/mock/mock_ec2.h"
+#include "providers/mock/mock_gcp.h"
 
 #include <stdint.h>
 
@@ -20,6 +21,11 @@ void sign_form(const struct signing *s, const char *body, struct rb_buf *out_aut
 // A POST to / of AWS's JSON 1.1, as the SDKs sign it; out->body is replaced by the answer's.
 void ask_json(const struct rb_mock_ec2 *ec2, const struct signing *s, const char *service, const char *target,
               const char *body, struct rb_exchange_answer *out);
+// Google's, with the token of a mock cloud that was given no account; likewise.
+void ask_google(struct rb_mock_gcp *gcp, const char *method, const char *path, const char *query, const char *body,
+                int64_t at_us, struct rb_exchange_answer *out);
+// Fails with the answer in sight.
+void expect_words(const struct rb_exchange_answer *answer, int status, const char *words);
 // Appends `&name=value`, percent-encoded.
 void add_parameter(struct rb_buf *form, const char *name, const char *value);
 

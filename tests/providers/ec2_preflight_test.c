@@ -3,7 +3,7 @@
 #include "launches.h"
 #include "providers/ec2.h"
 #include "providers/http.h"
-#include "scripted.h"
+#include "scripted_cloud.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -20,52 +20,21 @@
         .status = 403, .body = ERROR_BODY(code) \
     }
 
-struct world {
-    struct scripted s;
-    struct rb_provider provider;
-    bool done;
-    int n_calls;
-    struct rb_err err; // NONE: allowed
-    char image[64];
-};
-
-static void on_preflight(void *arg, const struct rb_err *err, const char *image)
-{
-    struct world *w = arg;
-    w->done = true;
-    w->n_calls++;
-    w->err = err ? *err : (struct rb_err){0};
-    snprintf(w->image, sizeof w->image, "%s", image ? image : "");
-}
-
-static void ask(struct world *w, const char *image, const struct step *steps, int n)
+static void ask(struct scripted_cloud *w, const char *image, const struct step *steps, int n)
 {
     struct rb_launch launch = launch_full;
-    memset(w, 0, sizeof *w);
-    scripted_begin(&w->s, steps, n);
-    setenv("AWS_ENDPOINT_URL", script_server_url(w->s.server), 1);
-    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-east-1"};
-    assert_true(rb_provider_aws.create(&config, &w->provider, NULL));
     launch.image_id = image;
-    w->provider.ops->preflight(&w->provider, &launch, on_preflight, w);
-    assert_false(w->done);
-    assert_true(test_loop_run(&w->s.loop, &w->done));
-    assert_int_equal(w->n_calls, 1);
-}
-
-static void finish(struct world *w)
-{
-    w->provider.ops->destroy(&w->provider);
-    scripted_end(&w->s);
+    scripted_ec2_begin(w, "us-east-1", steps, n);
+    scripted_preflight(w, &launch);
 }
 
 static void launch_and_end_are_dry_runs(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {ALLOWED, ALLOWED};
     ask(&w, "ami-2", steps, 2);
-    assert_int_equal(w.err.code, RB_ERR_NONE);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
     assert_string_equal(w.image, "ami-2");
     scripted_expect(&w.s, 0, "Action=RunInstances&");
     scripted_expect(&w.s, 0, "&DryRun=true");
@@ -75,29 +44,29 @@ static void launch_and_end_are_dry_runs(void **state)
     scripted_expect(&w.s, 1, "Action=TerminateInstances&");
     scripted_expect(&w.s, 1, "&InstanceId.1=i-00000000000000000&DryRun=true");
     assert_int_equal(script_server_n_requests(w.s.server), 2);
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void not_found_is_an_answer_to_who_may_end(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {ALLOWED, {.status = 400, .body = ERROR_BODY("InvalidInstanceID.NotFound")}};
     ask(&w, "ami-2", steps, 2);
-    assert_int_equal(w.err.code, RB_ERR_NONE);
-    finish(&w);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
+    scripted_cloud_end(&w);
 }
 
 static void what_could_not_be_ended_is_not_launched(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {ALLOWED, REFUSED("UnauthorizedOperation")};
     ask(&w, "ami-2", steps, 2);
-    assert_int_equal(w.err.code, RB_ERR_DENIED);
-    assert_says(&w.err, "nothing is launched that could not be ended");
-    assert_says(&w.err, "docs/policies/aws.json");
-    finish(&w);
+    assert_int_equal(w.s.err.code, RB_ERR_DENIED);
+    assert_says(&w.s.err, "nothing is launched that could not be ended");
+    assert_says(&w.s.err, "docs/policies/aws.json");
+    scripted_cloud_end(&w);
 }
 
 static void refusals(void **state)
@@ -113,13 +82,13 @@ static void refusals(void **state)
         {ERROR_BODY("OptInRequired"), RB_ERR_DENIED},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        struct world w;
+        struct scripted_cloud w;
         const struct step steps[] = {{.status = 400, .body = cases[i].code}};
         ask(&w, "ami-2", steps, 1);
-        assert_int_equal(w.err.code, cases[i].err);
-        assert_says(&w.err, "RunInstances (dry run)");
+        assert_int_equal(w.s.err.code, cases[i].err);
+        assert_says(&w.s.err, "RunInstances (dry run)");
         assert_int_equal(script_server_n_requests(w.s.server), 1);
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
@@ -127,13 +96,13 @@ static void refusals(void **state)
 static void a_dry_run_that_was_none(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step done = {.status = 200, .body = "<RunInstancesResponse/>"};
     const struct step steps[] = {done, done, done};
     ask(&w, "ami-2", steps, 3);
-    assert_int_equal(w.err.code, RB_ERR_IO);
-    assert_says(&w.err, "a dry run was answered like a real one");
-    finish(&w);
+    assert_int_equal(w.s.err.code, RB_ERR_IO);
+    assert_says(&w.s.err, "a dry run was answered like a real one");
+    scripted_cloud_end(&w);
 }
 
 static void images_are_looked_up(void **state)
@@ -141,20 +110,20 @@ static void images_are_looked_up(void **state)
     (void)state;
     static const char *const names[] = {"resolve:ssm:/aws/service/x", "/aws/service/x"};
     for (size_t i = 0; i < N_OF(names); i++) {
-        struct world w;
+        struct scripted_cloud w;
         const struct step steps[] = {
             {.status = 200, .body = "{\"Parameter\": {\"Name\": \"x\", \"Value\": \"ami-0abc\", \"Version\": 3}}"},
             ALLOWED,
             ALLOWED};
         ask(&w, names[i], steps, 3);
-        assert_int_equal(w.err.code, RB_ERR_NONE);
+        assert_int_equal(w.s.err.code, RB_ERR_NONE);
         assert_string_equal(w.image, "ami-0abc");
         scripted_expect(&w.s, 0, "\r\nX-Amz-Target: AmazonSSM.GetParameter\r\n");
         scripted_expect(&w.s, 0, "/us-east-1/ssm/aws4_request");
         scripted_expect(&w.s, 0, "SignedHeaders=content-type;host;x-amz-date;x-amz-target,");
         scripted_expect(&w.s, 0, "\r\n\r\n{\"Name\":\"/aws/service/x\"}");
         scripted_expect(&w.s, 1, "&ImageId=ami-0abc&");
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
@@ -175,37 +144,39 @@ static void images_that_cannot_be_looked_up(void **state)
          "expected an image id"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        struct world w;
+        struct scripted_cloud w;
         ask(&w, "/aws/service/x", &cases[i].answer, 1);
-        assert_int_equal(w.err.code, cases[i].code);
-        assert_says(&w.err, "image /aws/service/x");
-        assert_says(&w.err, cases[i].reason);
+        assert_int_equal(w.s.err.code, cases[i].code);
+        assert_says(&w.s.err, "image /aws/service/x");
+        assert_says(&w.s.err, cases[i].reason);
         assert_int_equal(script_server_n_requests(w.s.server), 1);
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *instance)
 {
-    on_preflight(arg, err, instance ? instance->id : NULL);
+    (void)instance;
+    scripted_tell(arg, err);
 }
 
 static void an_image_is_looked_up_before_the_launch(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     struct rb_launch launch = launch_plain;
     const struct step steps[] = {ALLOWED, ALLOWED};
     ask(&w, NULL, steps, 2); // a cloud on loopback boots nothing: any image will do
-    assert_int_equal(w.err.code, RB_ERR_NONE);
+    assert_int_equal(w.s.err.code, RB_ERR_NONE);
     launch.image_id = "/aws/service/x"; // could be another one in the next try
-    w.done = false;
-    w.provider.ops->launch(&w.provider, &launch, on_launch, &w);
-    assert_true(test_loop_run(&w.s.loop, &w.done));
-    assert_int_equal(w.err.code, RB_ERR_INVALID);
-    assert_says(&w.err, "was not looked up before the launch");
+    w.s.done = false;
+    w.s.n_calls = 0;
+    w.provider.ops->launch(&w.provider, &launch, on_launch, &w.s);
+    scripted_wait(&w.s);
+    assert_int_equal(w.s.err.code, RB_ERR_INVALID);
+    assert_says(&w.s.err, "was not looked up before the launch");
     assert_int_equal(script_server_n_requests(w.s.server), 2);
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static int set_up(void **state)

@@ -4,7 +4,7 @@
 #include "home.h"
 #include "providers/ec2.h"
 #include "providers/provider.h"
-#include "scripted.h"
+#include "scripted_cloud.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -22,38 +22,11 @@
         .vcpus = vcpus_                                                                                              \
     }
 
-struct world {
-    struct scripted s;
-    struct rb_provider provider;
-    struct rb_buf said; // "NAME wanted/limit (used) unit\n" each
-};
-
-static void on_quotas(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n)
+static void ask(struct scripted_cloud *w, const struct rb_demand *demands, int n_demands, const struct step *steps,
+                int n)
 {
-    struct world *w = arg;
-    for (int i = 0; i < n; i++)
-        rb_buf_printf(&w->said, "%s: %g/%g (%g) %s\n", quotas[i].name, quotas[i].wanted, quotas[i].limit,
-                      quotas[i].used, quotas[i].unit);
-    scripted_tell(&w->s, err);
-}
-
-static void ask(struct world *w, const struct rb_demand *demands, int n_demands, const struct step *steps, int n)
-{
-    memset(w, 0, sizeof *w);
-    scripted_begin(&w->s, steps, n);
-    setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", script_server_url(w->s.server), 1);
-    setenv("AWS_ENDPOINT_URL_EC2", script_server_url(w->s.server), 1);
-    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "eu-west-1"};
-    assert_true(rb_provider_aws.create(&config, &w->provider, NULL));
-    w->provider.ops->quotas(&w->provider, demands, n_demands, on_quotas, w);
-    scripted_wait(&w->s);
-}
-
-static void finish(struct world *w)
-{
-    w->provider.ops->destroy(&w->provider);
-    rb_buf_finish(&w->said);
-    scripted_end(&w->s);
+    scripted_ec2_begin(w, "eu-west-1", steps, n);
+    scripted_quotas(w, demands, n_demands);
 }
 
 static void families_and_markets_have_quotas_of_their_own(void **state)
@@ -65,7 +38,7 @@ static void families_and_markets_have_quotas_of_their_own(void **state)
         MACHINE("p5.48xlarge", RB_MARKET_SPOT, 0, 1, 192),     MACHINE("inf2.xlarge", RB_MARKET_ON_DEMAND, 0, 1, 4),
         MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 1, 2),     MACHINE("trn1.2xlarge", RB_MARKET_SPOT, 0, 1, 8),
     };
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {
         LIST(QUOTA("L-DB2E81BA", 64.0) ", " QUOTA("L-0", 5) ", " QUOTA("L-3819A6DF", 0), ", \"NextToken\": \"t+2\""),
         LIST(QUOTA("L-7212CCBC", 96) ", " QUOTA("L-C4BD4855", 192) ", " QUOTA("L-1945791B", 8), ""),
@@ -85,7 +58,7 @@ static void families_and_markets_have_quotas_of_their_own(void **state)
     scripted_expect(&w.s, 0, "\r\n\r\n{\"ServiceCode\":\"ec2\",\"MaxResults\":100}");
     scripted_expect(&w.s, 1, "\"NextToken\":\"t+2\"}");
     scripted_expect(&w.s, 2, "\r\nX-Amz-Target: ServiceQuotasV20190624.ListAWSDefaultServiceQuotas\r\n");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void defaults_are_not_asked_for_where_all_is_known(void **state)
@@ -93,12 +66,12 @@ static void defaults_are_not_asked_for_where_all_is_known(void **state)
     (void)state;
     const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_SPOT, 0, 4, 4),
                                         MACHINE("g5.xlarge", RB_MARKET_SPOT, 1, 6, 4)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {LIST(QUOTA("L-3819A6DF", 64), ", \"NextToken\": null")};
     ask(&w, demands, 2, steps, 1);
     assert_string_equal(rb_buf_str(&w.said), "All G and VT Spot Instance Requests (L-3819A6DF): 24/64 (-1) vCPUs\n");
     assert_int_equal(script_server_n_requests(w.s.server), 1);
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void what_nobody_counts_is_unknown_not_unlimited(void **state)
@@ -107,13 +80,13 @@ static void what_nobody_counts_is_unknown_not_unlimited(void **state)
     const struct rb_demand demands[] = {MACHINE("p6-b200.48xlarge", RB_MARKET_SPOT, 0, 1, 192),
                                         MACHINE("quux.large", RB_MARKET_ON_DEMAND, 0, 2, 2),
                                         MACHINE("g", RB_MARKET_ON_DEMAND, 0, 1, 1)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {NOTHING, NOTHING};
     ask(&w, demands, 3, steps, 2);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
     assert_string_equal(rb_buf_str(&w.said), "Running On-Demand G and VT instances (L-DB2E81BA): 1/-1 (-1) vCPUs\n"
                                              "families that no known quota counts: 196/-1 (-1) vCPUs\n");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 #define TYPE(name, n)                                                                                                  \
@@ -131,7 +104,7 @@ static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
     (void)state;
     const struct rb_demand demands[] = {MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 3, -1),
                                         MACHINE("m5.large", RB_MARKET_SPOT, 0, 1, -1)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TYPES(TYPE("m5.large", "2")),
                                  LIST(QUOTA("L-1216C47A", 5) ", " QUOTA("L-34B43A08", 5), "")};
     ask(&w, demands, 2, steps, 2);
@@ -139,19 +112,19 @@ static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
     assert_string_equal(rb_buf_str(&w.said), "Running On-Demand Standard instances (L-1216C47A): 6/5 (-1) vCPUs\n"
                                              "All Standard Spot Instance Requests (L-34B43A08): 2/5 (-1) vCPUs\n");
     scripted_expect(&w.s, 0, "Action=DescribeInstanceTypes&Version=2016-11-15&InstanceType.1=m5.large");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void a_type_that_nobody_describes(void **state)
 {
     (void)state;
     const struct rb_demand demands[] = {MACHINE("m5.large", RB_MARKET_ON_DEMAND, 0, 3, -1)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TYPES("")};
     ask(&w, demands, 1, steps, 1);
     assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
     assert_says(&w.s.err, "EC2 does not describe m5.large here");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void refusals(void **state)
@@ -171,13 +144,13 @@ static void refusals(void **state)
     };
     const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_ON_DEMAND, 0, 4, 4)};
     for (size_t i = 0; i < N_OF(cases); i++) {
-        struct world w;
+        struct scripted_cloud w;
         const struct step steps[] = {cases[i].answer, cases[i].answer, cases[i].answer};
         ask(&w, demands, 1, steps, 3);
         assert_int_equal(w.s.err.code, cases[i].code);
         assert_says(&w.s.err, cases[i].words);
         assert_string_equal(rb_buf_str(&w.said), "");
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
@@ -185,16 +158,13 @@ static void an_endpoint_that_may_not_be_spoken_to(void **state)
 {
     (void)state;
     const struct rb_demand demands[] = {MACHINE("g5.xlarge", RB_MARKET_ON_DEMAND, 0, 4, 4)};
-    struct world w = {0};
-    scripted_begin(&w.s, NULL, 0);
+    struct scripted_cloud w;
+    scripted_ec2_begin(&w, "eu-west-1", NULL, 0);
     setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", "http://quotas.example", 1);
-    const struct rb_provider_config config = {.loop = &w.s.loop.loop, .http = w.s.http, .region = "eu-west-1"};
-    assert_true(rb_provider_aws.create(&config, &w.provider, NULL));
-    w.provider.ops->quotas(&w.provider, demands, 1, on_quotas, &w);
-    scripted_wait(&w.s);
+    scripted_quotas(&w, demands, 1);
     assert_int_equal(w.s.err.code, RB_ERR_INVALID);
     assert_says(&w.s.err, "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static int set_up(void **state)

@@ -4,7 +4,7 @@
 #include "google_account.h"
 #include "providers/gcp.h"
 #include "providers/gcp_preflight.h"
-#include "scripted.h"
+#include "scripted_cloud.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -25,12 +25,6 @@
         .body = "{\"error\": {\"code\": 1, \"message\": \"m\", \"errors\": [{\"reason\": \"" reason "\"}]}}" \
     }
 
-struct world {
-    struct scripted s;
-    struct rb_provider provider;
-    char image[128];
-};
-
 static const struct rb_launch launch = {
     .token = "token",
     .region = "us-central1",
@@ -38,30 +32,10 @@ static const struct rb_launch launch = {
     .image_id = "projects/p/global/images/family/rb-node",
 };
 
-static void on_preflight(void *arg, const struct rb_err *err, const char *image)
+static void ask(struct scripted_cloud *w, const struct rb_launch *what, const struct step *steps, int n)
 {
-    struct world *w = arg;
-    snprintf(w->image, sizeof w->image, "%s", image ? image : "");
-    scripted_tell(&w->s, err);
-}
-
-static void ask(struct world *w, const struct rb_launch *what, const struct step *steps, int n)
-{
-    char url[128];
-    scripted_begin(&w->s, steps, n);
-    snprintf(url, sizeof url, "%s/token", script_server_url(w->s.server));
-    setenv("RB_GCP_TOKEN_ENDPOINT", url, 1);
-    setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->s.server), 1);
-    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-central1"};
-    assert_true(rb_provider_gcp.create(&config, &w->provider, NULL));
-    w->provider.ops->preflight(&w->provider, what, on_preflight, w);
-    scripted_wait(&w->s);
-}
-
-static void finish(struct world *w)
-{
-    w->provider.ops->destroy(&w->provider);
-    scripted_end(&w->s);
+    scripted_gcp_begin(w, steps, n);
+    scripted_preflight(w, what);
 }
 
 // {"permissions": [...]}, all of the role but two.
@@ -79,7 +53,7 @@ static const char *all_but(const char *one, const char *another)
 static void whoever_has_the_role_may_begin(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, ANSWER_WITH(all_but("", "")), IMAGE};
     ask(&w, &launch, steps, 3);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
@@ -89,41 +63,41 @@ static void whoever_has_the_role_may_begin(void **state)
     scripted_expect(&w.s, 1, "{\"permissions\":[\"compute.instances.create\",");
     scripted_expect(&w.s, 1, "\"compute.instances.delete\"");
     scripted_expect_begin(&w.s, 2, "GET /compute/v1/projects/p/global/images/family/rb-node?fields=");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void what_may_not_be_ended_is_not_launched(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, ANSWER_WITH(all_but("compute.instances.delete", "compute.disks.delete"))};
     ask(&w, &launch, steps, 2);
     assert_int_equal(w.s.err.code, RB_ERR_DENIED);
     assert_says(&w.s.err, "permissions missing in project " GOOGLE_PROJECT
                           ": compute.instances.delete, compute.disks.delete; docs/policies/gcp-role.yaml");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void nobody_at_all_is_answered_an_empty_object(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, ANSWER_WITH("{}")};
     ask(&w, &launch, steps, 2);
     assert_int_equal(w.s.err.code, RB_ERR_DENIED);
     assert_says(&w.s.err, "compute.instances.create, compute.instances.setLabels");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void what_a_run_can_do_without_may_be_missing(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, ANSWER_WITH(all_but("compute.regions.get", "compute.images.getFromFamily")),
                                  ERROR(403, "forbidden")};
     ask(&w, &launch, steps, 3);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void refusals(void **state)
@@ -140,26 +114,26 @@ static void refusals(void **state)
         {ERROR(400, "badRequest"), IMAGE, RB_ERR_INVALID, "projects.testIamPermissions"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
-        struct world w;
+        struct scripted_cloud w;
         const struct step steps[] = {TOKEN, cases[i].permissions, cases[i].image};
         ask(&w, &launch, steps, 3);
         assert_int_equal(w.s.err.code, cases[i].code);
         assert_says(&w.s.err, cases[i].words);
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
 static void what_is_wrong_is_refused_before_it_costs_a_request(void **state)
 {
     (void)state;
-    struct world w;
+    struct scripted_cloud w;
     struct rb_launch bad = launch;
     bad.image_id = "../../etc/passwd";
     ask(&w, &bad, NULL, 0);
     assert_int_equal(w.s.err.code, RB_ERR_INVALID);
     assert_says(&w.s.err, "resources.image_id");
     assert_int_equal(script_server_n_requests(w.s.server), 0);
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 // The lines "  - name" behind includedPermissions, against the list that is asked for.

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "google_account.h"
 #include "providers/gcp.h"
-#include "scripted.h"
+#include "scripted_cloud.h"
 #include "tests/base/check.h"
 
 #include <stdio.h>
@@ -35,53 +35,23 @@
         .count = 1, .instance_type = type, .accelerator = kind, .gpus = gpus_, .vcpus = vcpus_ \
     }
 
-struct world {
-    struct scripted s;
-    struct rb_provider provider;
-    struct rb_buf said; // "NAME wanted/limit (used) unit\n" each
-};
-
-static void on_quotas(void *arg, const struct rb_err *err, const struct rb_quota *quotas, int n)
+static void ask(struct scripted_cloud *w, const struct rb_demand *demands, int n_demands, const struct step *steps,
+                int n)
 {
-    struct world *w = arg;
-    rb_buf_clear(&w->said);
-    for (int i = 0; i < n; i++)
-        rb_buf_printf(&w->said, "%s: %.3g/%.3g (%.3g) %s\n", quotas[i].name, quotas[i].wanted, quotas[i].limit,
-                      quotas[i].used, quotas[i].unit);
-    scripted_tell(&w->s, err);
-}
-
-static void ask(struct world *w, const struct rb_demand *demands, int n_demands, const struct step *steps, int n)
-{
-    char url[128];
-    memset(w, 0, sizeof *w);
-    scripted_begin(&w->s, steps, n);
-    snprintf(url, sizeof url, "%s/token", script_server_url(w->s.server));
-    setenv("RB_GCP_TOKEN_ENDPOINT", url, 1);
-    setenv("RB_GCP_COMPUTE_ENDPOINT", script_server_url(w->s.server), 1);
-    const struct rb_provider_config config = {.loop = &w->s.loop.loop, .http = w->s.http, .region = "us-central1"};
-    assert_true(rb_provider_gcp.create(&config, &w->provider, NULL));
-    w->provider.ops->quotas(&w->provider, demands, n_demands, on_quotas, w);
-    scripted_wait(&w->s);
-}
-
-static void finish(struct world *w)
-{
-    w->provider.ops->destroy(&w->provider);
-    rb_buf_finish(&w->said);
-    scripted_end(&w->s);
+    scripted_gcp_begin(w, steps, n);
+    scripted_quotas(w, demands, n_demands);
 }
 
 static void says(const struct rb_demand *demands, int n, const char *expected)
 {
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, REGION, PROJECT};
     ask(&w, demands, n, steps, 3);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
     assert_string_equal(rb_buf_str(&w.said), expected);
     scripted_expect_begin(&w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/regions/us-central1?fields=quotas");
     scripted_expect_begin(&w.s, 2, "GET /compute/v1/projects/" GOOGLE_PROJECT "?fields=quotas");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void kinds_and_families_have_metrics_of_their_own(void **state)
@@ -114,11 +84,11 @@ static void the_worst_moment_counts(void **state)
     (void)state;
     const struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 4), T4(RB_MARKET_ON_DEMAND, 1, 3),
                                         T4(RB_MARKET_ON_DEMAND, 1, 2)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, REGION, PROJECT};
     ask(&w, demands, 3, steps, 3);
     assert_non_null(strstr(rb_buf_str(&w.said), "NVIDIA_T4_GPUS of us-central1: 5/4 (1) GPUs\n"));
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 #define SOLD(zone, cpus)                                                                                            \
@@ -133,14 +103,14 @@ static void vcpus_that_a_plan_does_not_hold_are_asked_for(void **state)
     (void)state;
     struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2), T4(RB_MARKET_ON_DEMAND, 0, 1)};
     demands[0].vcpus = demands[1].vcpus = -1;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, SOLD("us-central1-a", "8"), REGION, PROJECT};
     ask(&w, demands, 2, steps, 4);
     assert_int_equal(w.s.err.code, RB_ERR_NONE);
     assert_non_null(strstr(rb_buf_str(&w.said), "CPUS of us-central1: 24/72 (8) vCPUs\n"));
     scripted_expect_begin(
         &w.s, 1, "GET /compute/v1/projects/" GOOGLE_PROJECT "/aggregated/machineTypes?filter=name%3Dn1-standard-8");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void a_type_that_nobody_sells(void **state)
@@ -148,24 +118,24 @@ static void a_type_that_nobody_sells(void **state)
     (void)state;
     struct rb_demand demands[] = {T4(RB_MARKET_ON_DEMAND, 0, 2)};
     demands[0].vcpus = -1;
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, SOLD("us-east1-a", "8")};
     ask(&w, demands, 1, steps, 2);
     assert_int_equal(w.s.err.code, RB_ERR_NOT_FOUND);
     assert_says(&w.s.err, "no zone of gcp/us-central1 sells n1-standard-8+nvidia-tesla-t4:1");
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void a_kind_that_is_not_listed_is_unknown_not_unlimited(void **state)
 {
     (void)state;
     const struct rb_demand demands[] = {OTHER("a3-highgpu-8g", "H100", 8, 208), OTHER("x1", "X1", 1, 1)};
-    struct world w;
+    struct scripted_cloud w;
     const struct step steps[] = {TOKEN, REGION, PROJECT};
     ask(&w, demands, 2, steps, 3);
     assert_non_null(strstr(rb_buf_str(&w.said), "NVIDIA_H100_GPUS of us-central1: 8/-1 (-1) GPUs\n"));
     assert_non_null(strstr(rb_buf_str(&w.said), "GPUs of kind X1 of us-central1: 1/-1 (-1) GPUs\n"));
-    finish(&w);
+    scripted_cloud_end(&w);
 }
 
 static void answers_that_are_none(void **state)
@@ -178,13 +148,13 @@ static void answers_that_are_none(void **state)
     };
     const struct rb_demand demands[] = {T4(RB_MARKET_SPOT, 0, 3)};
     for (size_t i = 0; i < N_OF(broken); i++) {
-        struct world w;
+        struct scripted_cloud w;
         const struct step steps[] = {TOKEN, broken[i], broken[i], broken[i]};
         ask(&w, demands, 1, steps, 4);
         assert_int_equal(w.s.err.code, RB_ERR_IO);
         assert_says(&w.s.err, "regions.get");
         assert_string_equal(rb_buf_str(&w.said), "");
-        finish(&w);
+        scripted_cloud_end(&w);
     }
 }
 
