@@ -15,10 +15,14 @@
 #define LEAST_DECREASE 2.220446049250313e-09
 #define NO_LIMIT       1e10 // longest step where no bound is met
 
+// Of the variables that are not fixed.
 struct descent {
     const struct rb_descent_problem *p;
+    int at[N]; // which variable of the problem
     int n;
+    double low[N], high[N];
     double x[N], gradient[N], value;
+    double all[N], all_gradient[N];              // of every variable of the problem
     double steps[MEMORY][N], changes[MEMORY][N]; // oldest first
     int n_pairs;
     double scale;        // of the matrix before any pair
@@ -63,12 +67,21 @@ static void build_matrix(struct descent *d)
     }
 }
 
+static void evaluate(struct descent *d)
+{
+    for (int i = 0; i < d->n; i++)
+        d->all[d->at[i]] = d->x[i];
+    d->value = d->p->value(d->p->arg, d->all, d->all_gradient);
+    for (int i = 0; i < d->n; i++)
+        d->gradient[i] = d->all_gradient[d->at[i]];
+}
+
 static double projected_gradient(const struct descent *d)
 {
     double largest = 0;
     for (int i = 0; i < d->n; i++) {
-        const double g = d->gradient[i] < 0 ? fmax(d->x[i] - d->p->high[i], d->gradient[i])
-                                            : fmin(d->x[i] - d->p->low[i], d->gradient[i]);
+        const double g =
+            d->gradient[i] < 0 ? fmax(d->x[i] - d->high[i], d->gradient[i]) : fmin(d->x[i] - d->low[i], d->gradient[i]);
         largest = fmax(largest, fabs(g));
     }
     return largest;
@@ -80,16 +93,15 @@ static double projected_gradient(const struct descent *d)
 static double time_to_bound(const struct descent *d, int i, double direction)
 {
     if (direction < 0)
-        return (d->x[i] - d->p->low[i]) / -direction;
-    return direction > 0 ? (d->p->high[i] - d->x[i]) / direction : INFINITY;
+        return (d->x[i] - d->low[i]) / -direction;
+    return direction > 0 ? (d->high[i] - d->x[i]) / direction : INFINITY;
 }
 
 static void first_direction(struct descent *d, double *direction)
 {
     for (int i = 0; i < d->n; i++) {
         const double down = -d->gradient[i];
-        const bool stuck = d->p->low[i] >= d->p->high[i] || (d->x[i] <= d->p->low[i] && down <= 0) ||
-                           (d->x[i] >= d->p->high[i] && down >= 0);
+        const bool stuck = (d->x[i] <= d->low[i] && down <= 0) || (d->x[i] >= d->high[i] && down >= 0);
         d->free[i] = !stuck;
         direction[i] = stuck ? 0 : down;
     }
@@ -129,13 +141,13 @@ static void cauchy_point(struct descent *d, double *z)
         if (ends)
             break;
         now = stop_at;
-        moved[stops] = (direction[stops] > 0 ? d->p->high[stops] : d->p->low[stops]) - d->x[stops];
+        moved[stops] = (direction[stops] > 0 ? d->high[stops] : d->low[stops]) - d->x[stops];
         direction[stops] = 0;
         d->free[stops] = false;
     }
     for (int i = 0; i < d->n; i++) {
         const bool at_low = !d->free[i] && moved[i] < 0, at_high = !d->free[i] && moved[i] > 0;
-        z[i] = at_low ? d->p->low[i] : at_high ? d->p->high[i] : d->x[i] + moved[i];
+        z[i] = at_low ? d->low[i] : at_high ? d->high[i] : d->x[i] + moved[i];
     }
 }
 
@@ -174,8 +186,8 @@ static void go_within_bounds(const struct descent *d, const int *free, int n_fre
     memcpy(projected, z, sizeof projected);
     for (int k = 0; k < n_free; k++) {
         const int i = free[k];
-        projected[i] = fmin(fmax(z[i] + by[k], d->p->low[i]), d->p->high[i]);
-        bound |= projected[i] <= d->p->low[i] || projected[i] >= d->p->high[i];
+        projected[i] = fmin(fmax(z[i] + by[k], d->low[i]), d->high[i]);
+        bound |= projected[i] <= d->low[i] || projected[i] >= d->high[i];
     }
     double slope = 0;
     for (int i = 0; i < d->n; i++)
@@ -186,7 +198,7 @@ static void go_within_bounds(const struct descent *d, const int *free, int n_fre
     }
     for (int k = 0; k < n_free; k++) {
         const int i = free[k];
-        const double room = by[k] < 0 ? d->p->low[i] - z[i] : d->p->high[i] - z[i];
+        const double room = by[k] < 0 ? d->low[i] - z[i] : d->high[i] - z[i];
         const double until = fabs(by[k]) > 0 ? fmax(room / by[k], 0) : INFINITY;
         if (until < alpha) {
             alpha = until;
@@ -196,7 +208,7 @@ static void go_within_bounds(const struct descent *d, const int *free, int n_fre
     for (int k = 0; k < n_free; k++)
         z[free[k]] += alpha * by[k];
     if (first >= 0)
-        z[free[first]] = by[first] > 0 ? d->p->high[free[first]] : d->p->low[free[first]];
+        z[free[first]] = by[first] > 0 ? d->high[free[first]] : d->low[free[first]];
 }
 
 static bool minimise_over_free(const struct descent *d, double *z)
@@ -252,7 +264,7 @@ static bool search(struct descent *d, const double *z, bool first, struct step *
     for (int trial = 0; trial < MAX_TRIALS; trial++) {
         for (int i = 0; i < d->n; i++)
             d->x[i] = s->length >= 1 && s->length <= 1 ? z[i] : before.x[i] + s->length * s->direction[i];
-        d->value = d->p->value(d->p->arg, d->x, d->gradient);
+        evaluate(d);
         s->slope_after = dot(d->gradient, s->direction, d->n);
         if (rb_line_search_next(&line, d->value, s->slope_after, &s->length))
             return true;
@@ -261,8 +273,9 @@ static bool search(struct descent *d, const double *z, bool first, struct step *
     return false;
 }
 
-// Only pairs of positive curvature keep the matrix positive definite.
-static void remember(struct descent *d, const struct step *s, const double *gradient_before)
+// Only pairs of positive curvature keep the matrix positive definite. The scale counts the fixed variables too, as the
+// reference implementation does.
+static void remember(struct descent *d, const struct step *s, const double *all_gradient_before)
 {
     const double curvature = (s->slope_after - s->slope_before) * s->length;
     if (curvature <= DBL_EPSILON * -s->slope_before * s->length)
@@ -272,27 +285,44 @@ static void remember(struct descent *d, const struct step *s, const double *grad
         memmove(d->changes, d->changes + 1, sizeof d->changes - sizeof d->changes[0]);
         d->n_pairs--;
     }
-    double *step = d->steps[d->n_pairs], *change = d->changes[d->n_pairs];
-    for (int i = 0; i < d->n; i++) {
-        step[i] = s->length * s->direction[i];
-        change[i] = d->gradient[i] - gradient_before[i];
+    double square = 0;
+    for (int i = 0; i < d->p->n; i++) {
+        const double change = d->all_gradient[i] - all_gradient_before[i];
+        square += change * change;
     }
-    d->scale = dot(change, change, d->n) / curvature;
+    for (int i = 0; i < d->n; i++) {
+        d->steps[d->n_pairs][i] = s->length * s->direction[i];
+        d->changes[d->n_pairs][i] = d->gradient[i] - all_gradient_before[d->at[i]];
+    }
+    d->scale = square / curvature;
     d->n_pairs++;
+}
+
+static void init(struct descent *d, const struct rb_descent_problem *p, const double *x)
+{
+    *d = (struct descent){.p = p};
+    forget(d);
+    for (int i = 0; i < p->n; i++) {
+        d->all[i] = fmin(fmax(x[i], p->low[i]), p->high[i]);
+        if (p->low[i] < p->high[i]) {
+            d->low[d->n] = p->low[i];
+            d->high[d->n] = p->high[i];
+            d->x[d->n] = d->all[i];
+            d->at[d->n++] = i;
+        }
+    }
+    evaluate(d);
 }
 
 double rb_bounded_descent(const struct rb_descent_problem *p, double *x)
 {
-    struct descent d = {.p = p, .n = p->n};
-    forget(&d);
-    for (int i = 0; i < p->n; i++)
-        d.x[i] = fmin(fmax(x[i], p->low[i]), p->high[i]);
-    d.value = p->value(p->arg, d.x, d.gradient);
+    struct descent d;
+    init(&d, p, x);
     for (int n_done = 0; n_done < MAX_ITERATIONS && projected_gradient(&d) > FLAT;) {
-        double z[N] = {0}, gradient_before[N];
+        double z[N] = {0}, all_gradient_before[N];
         const double value_before = d.value;
         struct step s;
-        memcpy(gradient_before, d.gradient, sizeof gradient_before);
+        memcpy(all_gradient_before, d.all_gradient, sizeof all_gradient_before);
         build_matrix(&d);
         cauchy_point(&d, z);
         if (!minimise_over_free(&d, z) || !search(&d, z, n_done == 0, &s)) {
@@ -304,8 +334,10 @@ double rb_bounded_descent(const struct rb_descent_problem *p, double *x)
         n_done++;
         if (value_before - d.value <= LEAST_DECREASE * fmax(fmax(fabs(value_before), fabs(d.value)), 1))
             break;
-        remember(&d, &s, gradient_before);
+        remember(&d, &s, all_gradient_before);
     }
-    memcpy(x, d.x, (size_t)p->n * sizeof *x);
+    for (int i = 0; i < d.n; i++)
+        d.all[d.at[i]] = d.x[i];
+    memcpy(x, d.all, (size_t)p->n * sizeof *x);
     return d.value;
 }
