@@ -31,6 +31,7 @@ static struct rb_shared_job show(const struct rb_trace_run *run, int id)
         .max_gpus = as_submitted ? t->max_gpus : rb_trace_training_reach(t),
         .held = row_of(run, id),
         .asked_gpus = job->gpus,
+        .left = (job->app->progress[job->app->n_epochs] - t->progress) * job->app->init_batch,
         .rate = !as_submitted && t->n_seen > 0 ? rb_trace_training_goodput : NULL,
         .oracle_s = run->options.policy->needs_oracle ? rb_trace_training_oracle_s : NULL,
         .arg = t,

@@ -3,6 +3,7 @@
 #include "base/units.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ void rb_trace_options_defaults(struct rb_trace_options *o)
         .rules = RB_TRACE_EVENTS,
         .sharing = {.restart_us = 30 * RB_US_PER_S,
                     .round_us = 60 * RB_US_PER_S,
-                    .fairness_p = -1,
+                    .fairness_p = NAN, // the policy's own
                     .avoid_interference = true},
         .n_nodes = 16,
         .gpus_per_node = 4,

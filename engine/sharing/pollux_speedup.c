@@ -2,8 +2,9 @@
 
 #include <math.h>
 
-#define US_PER_S 1e6
-#define LEAST    1e-3 // keeps the mean above 0 while some job has no GPU; as published
+#define US_PER_S    1e6
+#define PUBLISHED_P -1
+#define LEAST       1e-3 // keeps the mean above 0 while some job has no GPU; as published
 
 static double term(const struct rb_pollux_speedups *s, double speedup)
 {
@@ -52,7 +53,7 @@ void rb_pollux_speedups_init(struct rb_pollux_speedups *s, struct rb_arena *aren
     for (int n = 0; n < cluster->n_nodes; n++)
         n_gpus += cluster->gpus[n];
     *s = (struct rb_pollux_speedups){
-        .fairness_p = options->fairness_p,
+        .fairness_p = isnan(options->fairness_p) ? PUBLISHED_P : options->fairness_p,
         .scale = (double)cluster->n_nodes / n_gpus,
         .jobs = jobs,
         .n_jobs = n_jobs,

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct rb_sharing *const rb_sharings[] = {&rb_sharing_optimus, &rb_sharing_pollux, &rb_sharing_tiresias, NULL};
+const struct rb_sharing *const rb_sharings[] = {&rb_sharing_goodput, &rb_sharing_optimus, &rb_sharing_pollux,
+                                                &rb_sharing_tiresias, NULL};
 
 const struct rb_sharing *rb_sharing_find(const char *name)
 {

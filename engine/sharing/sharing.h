@@ -32,6 +32,8 @@ struct rb_shared_job {
     // Progress per second its own model predicts on so many GPUs of so many nodes, batch size chosen for the best; any unit,
     // the same for one job. 0: it cannot run there. NULL: no model yet.
     double (*rate)(const void *arg, int nodes, int gpus);
+    // Progress in that unit until it has trained as long as it declared to, by what it reported. 0: nobody knows.
+    double left;
     // Seconds of work that are left on so many GPUs, batch size as submitted, by somebody who knows the truth: for the
     // oracle policies alone. INFINITY: it cannot run there. NULL: nobody knows.
     double (*oracle_s)(const void *arg, int gpus);
@@ -44,7 +46,7 @@ struct rb_sharing_options {
     uint64_t seed;
     int64_t restart_us;         // what a change of placement costs a job: time without progress
     int64_t round_us;           // between two rounds, as the world calls them
-    double fairness_p;          // exponent of the power mean over jobs; -1: harmonic
+    double fairness_p;          // exponent of the power mean over jobs; -1: harmonic; NAN: the policy's own
     bool avoid_interference;    // at most one job that spans nodes on any node
 };
 

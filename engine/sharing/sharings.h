@@ -4,6 +4,6 @@
 
 #include "engine/sharing/sharing.h"
 
-extern const struct rb_sharing rb_sharing_optimus, rb_sharing_pollux, rb_sharing_tiresias;
+extern const struct rb_sharing rb_sharing_goodput, rb_sharing_optimus, rb_sharing_pollux, rb_sharing_tiresias;
 
 #endif

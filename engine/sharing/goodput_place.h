@@ -1,0 +1,25 @@
+// From counts to nodes, for jobs that move: the fewest nodes each, in the tightest gaps, and no two jobs that span nodes on
+// one node where that is to be avoided.
+#ifndef RB_ENGINE_SHARING_GOODPUT_PLACE_H
+#define RB_ENGINE_SHARING_GOODPUT_PLACE_H
+
+#include "base/arena.h"
+#include "engine/sharing/sharing.h"
+
+struct rb_gaps {
+    int n_nodes;
+    int *free;               // GPUs of each node nobody has yet
+    int *n_spanning;         // jobs that span nodes, on each node
+    bool avoid_interference;
+};
+
+void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_shared_cluster *cluster, bool avoid_interference);
+
+// Whether the row fits; if it does it is taken.
+bool rb_gaps_take(struct rb_gaps *g, const int *row);
+void rb_gaps_give_back(struct rb_gaps *g, const int *row);
+
+// Finds `gpus` GPUs and takes them; row: zeroed by the caller. Returns on how many nodes; 0: there are none, row untouched.
+int rb_gaps_find(struct rb_gaps *g, int gpus, int *row);
+
+#endif
