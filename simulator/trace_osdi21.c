@@ -19,7 +19,7 @@ void rb_trace_pin_osdi21(struct rb_trace_run *run)
     const struct rb_sharing *policy = run->options.policy;
     const bool gpus_as_submitted = policy->as_submitted && !policy->needs_oracle;
     for (int j = 0; j < run->trace->n; j++)
-        run->jobs[j].fits_as_published = true;
+        run->jobs[j].as_published = true;
     for (int j = 0; !gpus_as_submitted && j < run->trace->n; j++) {
         struct rb_trace_training *t = &run->jobs[j];
         if (strcmp(t->job->app->name, PINNED_APP) != 0)

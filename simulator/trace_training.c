@@ -55,8 +55,8 @@ static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
     const struct rb_app *app = t->job->app;
     if (!rb_app_step(app, &t->layout, t->cut.per_gpu, &t->step))
         return rb_err_set(err, RB_ERR_INVALID,
-                          "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes: give its tables "
-                          "such rows, or the job fewer GPUs",
+                          "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes: take "
+                          "nodes as large as the measured ones, or give its tables such rows",
                           t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes);
     const int batch = (int)rb_batch_total(&t->cut, t->gpus);
     t->noise = rb_app_noise(app, batch, t->epoch);
@@ -165,7 +165,7 @@ bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
     if (seen)
         return true;
     see(t);
-    if (t->fits_as_published) {
+    if (t->as_published) {
         rb_throughput_fit_published(t->seen, t->n_seen, &t->model.throughput);
         return true;
     }
@@ -182,6 +182,19 @@ int rb_trace_training_reach(const struct rb_trace_training *t)
     return known < most ? known : most;
 }
 
+// As even as so many GPUs come on the nodes. More than the nodes have are asked for in thought only.
+static bool is_measured(const struct rb_trace_training *t, int nodes, int gpus, int per_gpu)
+{
+    int on_node[RB_APP_MAX_NODES];
+    struct rb_app_step step;
+    if (t->as_published || gpus > nodes * t->node_gpus)
+        return true;
+    for (int i = 0; i < nodes; i++)
+        on_node[i] = gpus / nodes + (i < gpus % nodes);
+    const struct rb_app_layout layout = rb_app_layout(t->job->app, on_node, nodes);
+    return rb_app_step(t->job->app, &layout, per_gpu, &step);
+}
+
 double rb_trace_training_goodput(const void *arg, int nodes, int gpus)
 {
     const struct rb_trace_training *t = arg;
@@ -189,8 +202,11 @@ double rb_trace_training_goodput(const void *arg, int nodes, int gpus)
     if (nodes < 1 || gpus < nodes || nodes > RB_APP_MAX_NODES || gpus > RB_APP_MAX_GPUS)
         return 0;
     double *answer = &t->asked[(nodes - 1) * RB_APP_MAX_GPUS + gpus - 1];
-    if (*answer < 0)
+    if (*answer < 0) {
         *answer = rb_goodput_best(&t->model, nodes, gpus, &best);
+        if (*answer > 0 && !is_measured(t, nodes, gpus, best.per_gpu))
+            *answer = 0;
+    }
     return *answer;
 }
 

@@ -35,7 +35,7 @@ struct rb_trace_training {
     // they make. The gradients are the latest.
     struct rb_throughput_sample *seen;
     int n_seen, seen_cap, most_gpus_seen;
-    bool fits_as_published;           // profiles/throughput_fit_published.h
+    bool as_published;                // fits as there (profiles/throughput_fit_published.h), asks the tables nothing
     struct rb_goodput model;          // nothing before n_seen > 0
     double *asked;                    // goodput by this model, < 0: not asked yet; [RB_APP_MAX_NODES][RB_APP_MAX_GPUS]
 };
@@ -60,7 +60,8 @@ bool rb_trace_training_tune(struct rb_trace_training *t, struct rb_err *err);
 
 // How many GPUs it may be asked about: twice as many as it ever trained on, one at first.
 int rb_trace_training_reach(const struct rb_trace_training *t);
-// Goodput by its model, for rb_shared_job: arg is the training. 0: it cannot run there.
+// Goodput by its model, for rb_shared_job: arg is the training. 0: it cannot run there, or nobody ever measured what would
+// become of it.
 double rb_trace_training_goodput(const void *arg, int nodes, int gpus);
 // Asks the tables for an iteration on every number of GPUs, batch size as it is. Before the first rb_..._oracle_s.
 void rb_trace_training_consult_oracle(struct rb_trace_training *t);

@@ -170,6 +170,37 @@ static void fairness_is_against_an_equal_share(void **state)
     finish(&r, &s);
 }
 
+// ---- what a job knows of itself
+
+static void a_job_knows_what_it_has_seen_and_what_was_measured(void **state)
+{
+    (void)state;
+    struct small_apps s;
+    struct rb_err err = {0};
+    small_apps_write(&s);
+    small_apps_load(&s, "a,0,toy,1,10\n");
+    const struct rb_batch_limits limits = rb_app_limits(s.trace.jobs[0].app);
+    struct rb_goodput_batches *batches = rb_goodput_batches_create(&limits, RB_APP_MAX_GPUS);
+    struct rb_trace_training t;
+    rb_trace_training_init(&t, &s.trace.jobs[0], true, 3, batches);
+    assert_int_equal(rb_trace_training_reach(&t), 1);
+    assert_true(rb_trace_training_place(&t, (int[]){2}, 1, 0, 0, &err));
+    assert_int_equal(t.cut.per_gpu * 2, 10); // no model yet: the initial batch
+    assert_true(rb_trace_training_learn(&t, &err));
+    assert_true(rb_trace_training_learn(&t, &err));
+    assert_int_equal(t.n_seen, 1); // the second time it was nothing new
+    assert_int_equal(rb_trace_training_reach(&t), 4);
+    assert_true(rb_trace_training_tune(&t, &err));
+    assert_int_equal(t.cut.per_gpu * 2 * (t.cut.accumulation + 1), 10); // no noise: more samples teach nothing
+    assert_true(rb_trace_training_goodput(&t, 1, 2) > 0);
+    assert_true(rb_trace_training_goodput(&t, 2, 3) > 0);
+    assert_true(rb_trace_training_goodput(&t, 1, 3) <= 0); // three GPUs of one node were never measured
+    assert_true(rb_trace_training_goodput(&t, 1, 4) > 0);  // nor can they be: a question about an equal share
+    rb_trace_training_finish(&t);
+    rb_goodput_batches_destroy(batches);
+    small_apps_finish(&s);
+}
+
 // ---- an elastic cluster
 
 // Two nodes from the first round on, one as soon as the job that came first is over.
@@ -336,6 +367,7 @@ int main(void)
         cmocka_unit_test(nothing_waits_for_a_grid),
         cmocka_unit_test(a_round_is_held_when_a_job_ends),
         cmocka_unit_test(fairness_is_against_an_equal_share),
+        cmocka_unit_test(a_job_knows_what_it_has_seen_and_what_was_measured),
         cmocka_unit_test(nodes_are_waited_for_paid_for_and_given_back),
         cmocka_unit_test(a_job_loses_its_node_and_keeps_its_progress),
         cmocka_unit_test(every_policy_ends_every_job_and_twice_the_same),
