@@ -260,7 +260,8 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
     for (int i = 0; i < actions->n; i++) {
         rb_buf_clear(&line);
         rb_progress_action_write(&actions->items[i], &s->files->plan, &line);
-        if (line.len && actions->items[i].kind != RB_ACTION_START_TRIAL)
+        const struct rb_action *a = &actions->items[i];
+        if (line.len && (a->kind != RB_ACTION_START_TRIAL || a->with.batch.per_gpu > 0)) // a tuned batch is worth a line
             rb_info("%14s%s%s", "", label, rb_buf_str(&line));
     }
 }

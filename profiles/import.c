@@ -82,7 +82,7 @@ static bool read_placement(const struct row *r, struct rb_throughput_sample *out
 
 static bool read_throughput(const struct row *r, struct rb_import *import, struct rb_err *err)
 {
-    struct rb_throughput_sample s;
+    struct rb_throughput_sample s = {0};
     if (!read_placement(r, &s, err) || !needed_double(r, LOCAL_BSZ, 1e-9, MAX_BATCH, &s.local_batch, err) ||
         !needed_double(r, STEP_TIME, 1e-9, MAX_TIME_S, &s.step_s, err) ||
         !needed_double(r, SYNC_TIME, 0, MAX_TIME_S, &s.sync_s, err)) {
