@@ -20,18 +20,18 @@ void rb_pack_answer_finish(struct rb_pack_answer *a)
     rb_packing_finish(&a->packing);
 }
 
-// An order found by the exact search becomes a list on nodes, if it is as short there.
-static void take_exact(struct rb_lister *l, const struct rb_pack_group *g, const struct rb_exact *exact,
-                       struct rb_best_list *best)
+// What others found becomes a list on these nodes, by the better of the rules, if it is shorter there.
+static void take_list(struct rb_lister *l, const struct rb_pack_group *g, const int *widths, const int *order,
+                      struct rb_best_list *best)
 {
     for (int rule = RB_LIST_GREEDY; rule <= RB_LIST_IN_TURN; rule++) {
-        const int64_t makespan_us = rb_pack_list(l, g, exact->widths, exact->order, (enum rb_list_rule)rule, NULL);
+        const int64_t makespan_us = rb_pack_list(l, g, widths, order, (enum rb_list_rule)rule, NULL);
         if (makespan_us >= best->makespan_us)
             continue;
         best->makespan_us = makespan_us;
         best->rule = (enum rb_list_rule)rule;
-        memcpy(best->widths, exact->widths, (size_t)g->n_trials * sizeof *best->widths);
-        memcpy(best->order, exact->order, (size_t)g->n_trials * sizeof *best->order);
+        memcpy(best->widths, widths, (size_t)g->n_trials * sizeof *best->widths);
+        memcpy(best->order, order, (size_t)g->n_trials * sizeof *best->order);
     }
 }
 
@@ -46,7 +46,7 @@ static void search_exactly(struct rb_lister *l, const struct rb_pack_group *g, i
     if (exact.complete && exact.best_us > out->bound_us)
         out->bound_us = exact.best_us;
     if (exact.improved)
-        take_exact(l, g, &exact, best);
+        take_list(l, g, exact.widths, exact.order, best);
 }
 
 void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *options, struct rb_pack_answer *out)
@@ -61,6 +61,8 @@ void rb_pack(const struct rb_pack_group *g, const struct rb_pack_options *option
     struct rb_best_list best = {.rule = certificate.rule, .widths = certificate.widths, .order = certificate.order};
     best.makespan_us = rb_pack_list(&lister, g, best.widths, best.order, best.rule, NULL);
     assert(best.makespan_us <= certificate.within_us);
+    if (options->widths)
+        take_list(&lister, g, options->widths, options->order, &best);
     rb_pack_improve(&lister, g, out->bound_us, options->most_placements, &best);
     if (options->most_branches > 0)
         search_exactly(&lister, g, options->most_branches, &best, out);

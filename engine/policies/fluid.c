@@ -85,7 +85,7 @@ static void arrange(void *state, const struct rb_engine *e, struct rb_decisions 
     rb_engine_waiting(e, &n_waiting);
     if (n_waiting == 0)
         share_out_again(f, e);
-    else if (!f->on_demand && rb_widths_note_arrivals(&f->wanted, e))
+    else if (!f->on_demand && rb_widths_note_arrivals(&f->wanted, e, NULL))
         size_arrivals(f, e, out);
 }
 

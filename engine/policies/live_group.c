@@ -157,7 +157,7 @@ void rb_live_group_finish(struct rb_live_group *g)
     *g = (struct rb_live_group){0};
 }
 
-static void reserve_trials(struct rb_live_group *g, int n, int n_widths)
+void rb_live_group_reserve(struct rb_live_group *g, int n, int n_widths)
 {
     if (n <= g->cap)
         return;
@@ -223,7 +223,7 @@ bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, 
     for (int i = 0; (which & RB_LIVE_WAITING) && i < n_waiting; i++)
         ids[n++] = waiting[i];
     qsort(ids + n_first, (size_t)(n - n_first), sizeof *ids, ascending);
-    reserve_trials(g, n, w->n);
+    rb_live_group_reserve(g, n, w->n);
     g->pack = (struct rb_pack_group){.widths = w->widths,
                                      .n_widths = w->n,
                                      .height_us = g->height_us,
@@ -232,6 +232,14 @@ bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, 
     for (int i = 0; i < n; i++)
         add_trial(g, plan, w, paces, e, ids[i]);
     return n > 0;
+}
+
+void rb_live_heights(const struct rb_plan *plan, const struct rb_live_widths *w, int64_t units, int64_t *out_us)
+{
+    const struct rb_training *training = rb_profile_training(plan->profile, offer_of(plan)->accelerator);
+    const double fixed_s = rb_dist_mean(&plan->profile->startup_s) + rb_dist_mean(&plan->profile->checkpoint_s);
+    for (int i = 0; i < w->n; i++)
+        out_us[i] = in_us(fixed_s + (double)units * training->base_s * w->factor[i]);
 }
 
 int rb_live_idle_gpus(const struct rb_engine *e)

@@ -48,6 +48,11 @@ enum rb_live_which { RB_LIVE_WAITING = 1, RB_LIVE_RUNNING = 2 };
 bool rb_live_group_collect(struct rb_live_group *g, const struct rb_plan *plan, const struct rb_live_widths *w,
                            const struct rb_paces *paces, const struct rb_engine *e, unsigned which);
 
+// Room for so many trials, for those who add some of their own.
+void rb_live_group_reserve(struct rb_live_group *g, int n, int n_widths);
+// Of a trial that has not started, by the profile: start-up, so many units, checkpoint. out [n of w].
+void rb_live_heights(const struct rb_plan *plan, const struct rb_live_widths *w, int64_t units, int64_t *out_us);
+
 // GPUs that are idle and that nobody who waits, or gives way to grow, counts on.
 int rb_live_idle_gpus(const struct rb_engine *e);
 

@@ -30,11 +30,14 @@ struct packing {
     int64_t stage_tail_us[RB_LIMIT_STAGES]; // what the later rungs of a bracket take at least
     int64_t *free_us;                       // by GPU of the packing, [n_gpus]
     bool on_demand;
+    bool overlapping;              // other groups train while one waits at its barrier
+    int n_joined[RB_LIMIT_STAGES]; // trials that ever came to a stage
 };
 
 // ---- what is known before the run
 
-// One trial on the widest place it can use: who goes on from a rung trains in all later ones.
+// One trial on the widest place it can use, after the barrier for which all of its rung are waited for. Asynchronous: nobody is
+// waited for, and few go on.
 static void find_tails(struct packing *p)
 {
     const struct rb_plan *plan = p->plan;
@@ -44,7 +47,7 @@ static void find_tails(struct packing *p)
     double least = p->widths.factor[0];
     for (int w = 1; w < p->widths.n; w++)
         least = p->widths.factor[w] < least ? p->widths.factor[w] : least;
-    for (int s = plan->n_stages - 2; s >= 0; s--) {
+    for (int s = p->on_demand ? -1 : plan->n_stages - 2; s >= 0; s--) {
         const struct rb_plan_stage *next = &plan->stages[s + 1];
         if (next->resource_start != plan->stages[s].resource_end)
             continue; // another bracket
@@ -62,6 +65,7 @@ static bool create(const struct rb_plan *plan, void **out_state, struct rb_err *
     p->plan = plan;
     p->widths = widths;
     p->on_demand = rb_tuner_find(plan->job->scheduler.type)->on_demand;
+    p->overlapping = !p->on_demand && rb_job_is_asynchronous(plan->job);
     find_tails(p);
     *out_state = p;
     return true;
@@ -136,14 +140,16 @@ static int sooner(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static void decide_starts(struct packing *p, const struct rb_packing *packing, struct rb_decisions *out)
+static void decide_starts(struct packing *p, const struct rb_packing *packing, int n, struct rb_decisions *out)
 {
-    RB_AUTO(rb_auto_free) struct started *list = rb_xcalloc((size_t)packing->n_trials, sizeof *list);
-    for (int i = 0; i < packing->n_trials; i++)
+    RB_AUTO(rb_auto_free) struct started *list = rb_xcalloc((size_t)n, sizeof *list);
+    for (int i = 0; i < n; i++)
         list[i] = (struct started){packing->trials[i].start_us, i};
-    qsort(list, (size_t)packing->n_trials, sizeof *list, sooner);
-    for (int i = 0; i < packing->n_trials; i++)
+    qsort(list, (size_t)n, sizeof *list, sooner);
+    for (int i = 0; i < n; i++) {
         rb_decide_width(out, p->waiting.trials[list[i].at], p->widths.widths[packing->trials[list[i].at].width]);
+        rb_widths_note_place(&p->wanted, p->waiting.trials[list[i].at], i);
+    }
     out->in_order = true;
     out->reason = "its place in the shortest packing found";
 }
@@ -155,8 +161,21 @@ static double overrun(const struct packing *p, int n)
     return slowest > 1 ? slowest - 1 : 0;
 }
 
+// What a trial is late by, it trains on the width it has, or if it reports in between, on the widest there is by then.
+static int64_t late_us(const struct rb_live_group *g, const struct rb_engine *e, int at, int width, double late)
+{
+    const struct rb_trial *t = rb_engine_trial(e, g->trials[at]);
+    int64_t least_us = rb_pack_height_us(&g->pack, at, width);
+    const double so_us = late * (double)least_us;
+    if (t->resource_end - t->resource < 3)
+        return (int64_t)so_us;
+    for (int w = 0; w < g->pack.n_widths; w++)
+        least_us = rb_pack_height_us(&g->pack, at, w) < least_us ? rb_pack_height_us(&g->pack, at, w) : least_us;
+    return (int64_t)fmin(so_us, late * (double)least_us + (double)g->resize_us[at]);
+}
+
 // What follows each trial: the later rungs of its bracket, and before them how much it may be late where nobody knows yet how
-// fast it is. A wide place makes up for some of that.
+// fast it is.
 static void find_tails_of(struct packing *p, const struct rb_engine *e, struct rb_live_group *g)
 {
     const int n = g->pack.n_trials, n_widths = g->pack.n_widths;
@@ -166,10 +185,66 @@ static void find_tails_of(struct packing *p, const struct rb_engine *e, struct r
         const int64_t follows_us = p->stage_tail_us[rb_engine_trial(e, g->trials[i])->stage];
         const bool known = rb_paces_known(&p->paces, g->trials[i]);
         for (int w = 0; w < n_widths; w++)
-            p->tail_us[i * n_widths + w] =
-                follows_us + (known ? 0 : (int64_t)(late * (double)g->height_us[i * n_widths + w]));
+            p->tail_us[i * n_widths + w] = follows_us + (known ? 0 : late_us(g, e, i, w, late));
     }
     g->pack.tail_us = p->tail_us;
+}
+
+// Trials that are still to come to some rung while others train.
+static int count_later(const struct packing *p)
+{
+    int n = 0;
+    for (int s = 0; p->overlapping && s < p->plan->n_stages; s++)
+        n += p->plan->stages[s].trials > p->n_joined[s] ? p->plan->stages[s].trials - p->n_joined[s] : 0;
+    return n;
+}
+
+// Where groups overlap, what later rungs will need is no less work than what is known: without it, places that are wide and
+// wasteful look good. They are packed as trials of their own, which nobody waits for and nothing follows; what becomes of them
+// is not looked at. Returns how many there are behind the n that wait.
+static int add_later_rungs(struct packing *p)
+{
+    struct rb_live_group *g = &p->waiting;
+    const int n = g->pack.n_trials, n_widths = g->pack.n_widths;
+    const int n_later = count_later(p);
+    if (n_later == 0 || n_later > MOST_REPACKED)
+        return 0;
+    rb_live_group_reserve(g, n + n_later, n_widths);
+    p->tail_us = rb_xrealloc(p->tail_us, (size_t)(n + n_later) * (size_t)n_widths, sizeof *p->tail_us);
+    for (int s = 0, at = n; s < p->plan->n_stages; s++) {
+        for (int k = p->n_joined[s]; k < p->plan->stages[s].trials; k++, at++) {
+            rb_live_heights(p->plan, &p->widths, p->plan->stages[s].resource_end - p->plan->stages[s].resource_start,
+                            &g->height_us[at * n_widths]);
+            memset(&p->tail_us[at * n_widths], 0, (size_t)n_widths * sizeof *p->tail_us);
+        }
+    }
+    g->pack.n_trials += n_later;
+    g->pack.height_us = g->height_us;
+    g->pack.tail_us = p->tail_us;
+    return n_later;
+}
+
+// What those that wait were given last, in that order; false: somebody has a width that was not of our choice.
+static bool last_packing(const struct packing *p, const struct rb_engine *e, int n_later, int *out_widths,
+                         int *out_order)
+{
+    const int n = p->waiting.pack.n_trials - n_later;
+    RB_AUTO(rb_auto_free) struct started *list = rb_xcalloc((size_t)n, sizeof *list);
+    for (int i = n; i < n + n_later; i++) {
+        out_widths[i] = rb_pack_single_gpu(&p->waiting.pack);
+        out_order[i] = i;
+    }
+    for (int i = 0; i < n; i++) {
+        const struct rb_trial *t = rb_engine_trial(e, p->waiting.trials[i]);
+        out_widths[i] = rb_live_width_find(&p->widths, t->gpus, t->sharers);
+        if (out_widths[i] < 0 || rb_pack_height_us(&p->waiting.pack, i, out_widths[i]) == RB_PACK_NEVER)
+            return false;
+        list[i] = (struct started){rb_widths_place(&p->wanted, p->waiting.trials[i]), i};
+    }
+    qsort(list, (size_t)n, sizeof *list, sooner);
+    for (int i = 0; i < n; i++)
+        out_order[i] = list[i].at;
+    return true;
 }
 
 static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arrivals, struct rb_decisions *out)
@@ -180,13 +255,19 @@ static void pack_waiting(struct packing *p, const struct rb_engine *e, bool arri
     find_free(p, e);
     p->waiting.pack.free_us = p->free_us;
     find_tails_of(p, e, &p->waiting);
+    const int n_later = add_later_rungs(p);
     if (!rb_pack_group_check(&p->waiting.pack, NULL))
         return; // too long to be counted: they start as they came
+    RB_AUTO(rb_auto_free) int *widths = rb_xcalloc((size_t)p->waiting.pack.n_trials, sizeof *widths);
+    RB_AUTO(rb_auto_free) int *order = rb_xcalloc((size_t)p->waiting.pack.n_trials, sizeof *order);
+    const bool has_one = last_packing(p, e, n_later, widths, order);
     rb_pack(&p->waiting.pack,
             &(struct rb_pack_options){.most_branches = MOST_BRANCHES,
-                                      .most_placements = arrivals ? FIRST_LISTS : LATER_LISTS},
+                                      .most_placements = arrivals ? FIRST_LISTS : LATER_LISTS,
+                                      .widths = has_one ? widths : NULL,
+                                      .order = order},
             &answer);
-    decide_starts(p, &answer.packing, out);
+    decide_starts(p, &answer.packing, p->waiting.pack.n_trials - n_later, out);
     rb_pack_answer_finish(&answer);
 }
 
@@ -241,9 +322,11 @@ static void size_newcomers(struct packing *p, const struct rb_engine *e, struct 
         return;
     rb_live_group_collect(&p->running, p->plan, &p->widths, &p->paces, e, RB_LIVE_RUNNING);
     for (int i = 0; i < p->waiting.pack.n_trials; i++) {
-        const bool new = rb_engine_trial(e, p->waiting.trials[i])->resource == 0;
+        const struct rb_trial *t = rb_engine_trial(e, p->waiting.trials[i]);
+        if (t->attempt > 0)
+            continue; // it gave way for the width that it waits for
         rb_decide_width(out, p->waiting.trials[i],
-                        new ? (struct rb_width){1, sharers} : promoted_width(p, e, i, sharers));
+                        t->resource == 0 ? (struct rb_width){1, sharers} : promoted_width(p, e, i, sharers));
     }
     out->reason = "what its part of the work is worth";
 }
@@ -294,8 +377,8 @@ static void pack_running(struct packing *p, const struct rb_engine *e)
         return;
     rb_pack(&g->pack, &(struct rb_pack_options){.most_branches = MOST_BRANCHES, .most_placements = LATER_LISTS},
             &answer);
-    const bool pays =
-        starts_at_once(&answer.packing) && (double)answer.packing.makespan_us < CHANGE_PAYS * (double)kept_us;
+    const bool pays = count_later(p) == 0 && starts_at_once(&answer.packing) &&
+                      (double)answer.packing.makespan_us < CHANGE_PAYS * (double)kept_us;
     for (int i = 0; i < g->pack.n_trials; i++) {
         const int width = pays ? answer.packing.trials[i].width : fluid[i];
         rb_widths_want(&p->wanted, g->trials[i], width != g->held[i] ? width : -1);
@@ -314,7 +397,7 @@ static void arrange(void *state, const struct rb_engine *e, struct rb_decisions 
         pack_running(p, e);
         return;
     }
-    const bool arrivals = rb_widths_note_arrivals(&p->wanted, e);
+    const bool arrivals = rb_widths_note_arrivals(&p->wanted, e, p->n_joined);
     if (p->on_demand && arrivals)
         size_newcomers(p, e, out);
     else if (!p->on_demand && (arrivals || n_waiting <= MOST_REPACKED))

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 void rb_widths_wanted_finish(struct rb_widths_wanted *w)
@@ -16,7 +17,7 @@ static struct rb_wanted_width *reserve(struct rb_widths_wanted *w, int trial)
         const int n = trial >= 2 * w->n ? trial + 1 : 2 * w->n;
         w->trials = rb_xrealloc(w->trials, (size_t)n, sizeof *w->trials);
         for (; w->n < n; w->n++)
-            w->trials[w->n] = (struct rb_wanted_width){.width = -1, .attempt = -1};
+            w->trials[w->n] = (struct rb_wanted_width){.width = -1, .place = INT_MAX, .attempt = -1};
     }
     return &w->trials[trial];
 }
@@ -26,7 +27,7 @@ void rb_widths_want(struct rb_widths_wanted *w, int trial, int width)
     reserve(w, trial)->width = width;
 }
 
-bool rb_widths_note_arrivals(struct rb_widths_wanted *w, const struct rb_engine *e)
+bool rb_widths_note_arrivals(struct rb_widths_wanted *w, const struct rb_engine *e, int *n_joined)
 {
     bool any = false;
     int n;
@@ -34,10 +35,24 @@ bool rb_widths_note_arrivals(struct rb_widths_wanted *w, const struct rb_engine 
     for (int i = 0; i < n; i++) {
         const struct rb_trial *t = rb_engine_trial(e, waiting[i]);
         struct rb_wanted_width *own = reserve(w, waiting[i]);
+        if (n_joined && (own->attempt < 0 || own->stage != t->stage))
+            n_joined[t->stage]++;
         any |= own->attempt != t->attempt || own->stage != t->stage;
-        *own = (struct rb_wanted_width){.width = -1, .stage = t->stage, .attempt = t->attempt};
+        own->width = -1;
+        own->stage = t->stage;
+        own->attempt = t->attempt;
     }
     return any;
+}
+
+void rb_widths_note_place(struct rb_widths_wanted *w, int trial, int place)
+{
+    reserve(w, trial)->place = place;
+}
+
+int rb_widths_place(const struct rb_widths_wanted *w, int trial)
+{
+    return trial < w->n ? w->trials[trial].place : INT_MAX;
 }
 
 // A share on a GPU of its own counts as that GPU: it may be left alone there.
