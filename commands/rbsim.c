@@ -52,6 +52,11 @@ static const struct rb_option options[] = {
      0.99},
     {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},
     {"usd-per-gpu-hour", 0, RB_OPT_STRING, false, "USD", "with --trace: or --prices FILE --instance-type T", 0, 0},
+    {"autoscale", 0, RB_OPT_STRING, false, "RULE",
+     "with --trace: marginal or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
+    {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
+    {"provision", 0, RB_OPT_DURATION, false, "D", "with --autoscale: from a request to a node that is ready (default 2m)", 0,
+     0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -134,7 +139,8 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
 
 static const char *const of_traces[] = {
     "apps",       "rules",        "gpus-per-node",      "round",           "restart",
-    "fairness-p", "interference", "allow-interference", "usd-per-gpu-hour"};
+    "fairness-p", "interference", "allow-interference", "usd-per-gpu-hour",
+    "autoscale",  "min-nodes",    "provision"};
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {

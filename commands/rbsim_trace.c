@@ -5,11 +5,14 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "commands/rbsim.h"
+#include "engine/sharing/autoscales.h"
 #include "profiles/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define PROVISION_US (120 * RB_US_PER_S)
 
 static void finish(struct rb_sim_trace *t)
 {
@@ -39,6 +42,30 @@ static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
     t->options.rules = strcmp(name, "osdi21") == 0 ? RB_TRACE_OSDI21 : RB_TRACE_EVENTS;
     return t->options.rules == RB_TRACE_OSDI21 || strcmp(name, "events") == 0 ||
            rb_err_set(err, RB_ERR_INVALID, "--rules: expected events or osdi21, got %.40s", name);
+}
+
+// A node is billed while it boots: the whole delay is.
+static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
+{
+    const char *name = rb_args_string(t->args, "autoscale", NULL);
+    const int64_t provision_us = rb_args_duration_us(t->args, "provision", PROVISION_US);
+    if (!name && (rb_args_nth(t->args, "min-nodes", 0) || rb_args_nth(t->args, "provision", 0)))
+        return rb_err_set(err, RB_ERR_INVALID, "--min-nodes, --provision: expected --autoscale RULE beside them");
+    if (!name)
+        return true;
+    t->options.autoscale = rb_autoscale_find(name);
+    t->options.min_nodes = (int)rb_args_int(t->args, "min-nodes", 1);
+    t->options.provisioning.queue_s = rb_dist_constant(0);
+    t->options.provisioning.init_s = rb_dist_constant((double)provision_us / (double)RB_US_PER_S);
+    if (t->options.min_nodes > t->options.n_nodes)
+        return rb_err_set(err, RB_ERR_INVALID, "--min-nodes: expected at most --nodes %d, got %d", t->options.n_nodes,
+                          t->options.min_nodes);
+    if (t->options.autoscale)
+        return true;
+    RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
+    for (int i = 0; rb_autoscales[i]; i++)
+        rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_autoscales[i + 1] ? ", " : " or ", rb_autoscales[i]->name);
+    return rb_err_set(err, RB_ERR_INVALID, "--autoscale: expected %s, got %.40s", rb_buf_str(&known), name);
 }
 
 static bool read_seed(struct rb_sim_trace *t, struct rb_err *err)
@@ -144,7 +171,7 @@ static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
     if (o->sharing.round_us < RB_US_PER_S || o->sharing.round_us % RB_US_PER_S != 0)
         return rb_err_set(err, RB_ERR_INVALID, "--round: expected whole seconds, at least 1s");
     return refuse_options_of_jobs(t, err) && find_policy(t, err) && find_rules(t, err) && read_seed(t, err) &&
-           read_price(t, err);
+           find_autoscale(t, err) && read_price(t, err);
 }
 
 // ---- the run

@@ -1,0 +1,71 @@
+// The published rule. Utility is what a GPU of the cluster is worth, one alone being worth 1: above 2/3 the cluster grows, and
+// below 1/2 it shrinks, to the largest size that is predicted to be worth 1/2.
+// Source: Pollux (OSDI'21), sections 4.2.2 and 5.4.1.
+#include "engine/sharing/autoscales.h"
+#include "engine/sharing/size_speedup.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+#define GROWS_ABOVE   (2.0 / 3)
+#define SHRINKS_BELOW (1.0 / 2)
+
+struct utility {
+    struct rb_autoscale_options options;
+    double *speedup; // by nodes, [max_nodes + 1]
+};
+
+static bool create(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
+{
+    (void)err;
+    struct utility *u = rb_xcalloc(1, sizeof *u);
+    u->options = *options;
+    u->speedup = rb_xcalloc((size_t)options->max_nodes + 1, sizeof *u->speedup);
+    *out_state = u;
+    return true;
+}
+
+static void destroy(void *state)
+{
+    struct utility *u = state;
+    free(u->speedup);
+    free(u);
+}
+
+static double worth(const struct utility *u, int n)
+{
+    return n > 0 ? u->speedup[n] / (n * u->options.gpus_per_node) : 1;
+}
+
+static int largest_worth(const struct utility *u, double least)
+{
+    for (int n = u->options.max_nodes; n > u->options.min_nodes; n--) {
+        if (worth(u, n) >= least)
+            return n;
+    }
+    return u->options.min_nodes;
+}
+
+static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *view)
+{
+    (void)now_us;
+    struct utility *u = state;
+    if (view->n_jobs == 0)
+        return u->options.min_nodes;
+    rb_size_speedup(view, u->options.max_nodes, u->options.gpus_per_node, u->speedup);
+    const int owned = view->n_owned > u->options.min_nodes ? view->n_owned : u->options.min_nodes;
+    const double now = worth(u, owned);
+    if (now >= SHRINKS_BELOW && now <= GROWS_ABOVE)
+        return owned;
+    const int size = largest_worth(u, SHRINKS_BELOW);
+    return (now > GROWS_ABOVE && size < owned) ? owned : size;
+}
+
+const struct rb_autoscale rb_autoscale_utility = {
+    .name = "utility",
+    .summary = "the published rule: grow above 2/3 of what one GPU is worth, to where it is 1/2",
+    .create = create,
+    .destroy = destroy,
+    .decide = decide,
+};

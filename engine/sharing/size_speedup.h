@@ -1,0 +1,12 @@
+// How much jobs gain from a cluster of each size: the sum of their speed-ups over one GPU, were its GPUs divided for the
+// largest sum. A job's GPUs come node by node, so a step may be of several GPUs; the best gain a GPU goes first.
+#ifndef RB_ENGINE_SHARING_SIZE_SPEEDUP_H
+#define RB_ENGINE_SHARING_SIZE_SPEEDUP_H
+
+#include "engine/sharing/autoscale.h"
+
+// out[n]: of n nodes of gpus_per_node GPUs, n = 0..max_nodes. Never falls. A job without a model scales linearly as far as
+// it may be asked.
+void rb_size_speedup(const struct rb_autoscale_view *view, int max_nodes, int gpus_per_node, double *out);
+
+#endif
