@@ -312,6 +312,135 @@ static void stage_times_are_shared(void **state)
     case_finish(&c);
 }
 
+struct world {
+    struct rb_scenario scenario;
+    struct rb_offer *offers;
+    int n_offers;
+};
+
+static void open_world(struct rb_case *c, const struct rb_plan_request *req, struct world *out)
+{
+    struct rb_err err = {0};
+    if (!rb_planner_offers(req->job, req->catalog, &c->arena, &out->offers, &out->n_offers, &err) ||
+        !rb_scenario_init(&out->scenario, req->job, req->profile, out->offers, out->n_offers, req->catalog, req->seed,
+                          &err))
+        fail_msg("%s", err.message);
+}
+
+// The stage and the offer of the base that one of the scenario is unchanged from; -1: there is none.
+static int same_stage(const struct world *base, const struct world *w, int stage)
+{
+    const struct rb_rung *wanted = &w->scenario.stages.rungs[stage];
+    for (int i = 0; i < base->scenario.stages.n; i++) {
+        const struct rb_rung *r = &base->scenario.stages.rungs[i];
+        if (r->trials == wanted->trials &&
+            r->resource_end - r->resource_start == wanted->resource_end - wanted->resource_start)
+            return i;
+    }
+    return -1;
+}
+
+static int same_offer(const struct world *base, const struct world *w, int offer)
+{
+    for (int i = 0; i < base->n_offers; i++) {
+        if (strcmp(base->offers[i].instance_type, w->offers[offer].instance_type) == 0 &&
+            base->offers[i].market == w->offers[offer].market)
+            return i;
+    }
+    return -1;
+}
+
+static bool has_size(const struct rb_job *of, int gpus)
+{
+    for (int i = 0; i < of->trial.n_sizes; i++) {
+        if (of->trial.sizes[i] == gpus)
+            return true;
+    }
+    return false;
+}
+
+static const struct rb_stage_time *time_of(struct rb_stage_times *times, const struct world *w, int stage, int offer,
+                                           int gpus, int nodes, int kept)
+{
+    const struct rb_stage_work work = {stage, offer, gpus, nodes, kept};
+    struct rb_err err = {0};
+    const struct rb_stage_time *t = rb_stage_times_get(times, &w->scenario, &work, 1e-3, &err);
+    if (!t)
+        fail_msg("%s", err.message);
+    return t;
+}
+
+struct reuse {
+    int n_same, n_other;
+};
+
+// Of one stage and offer: all that the base has as well are the same objects, and were not made again.
+static void check_stage(struct rb_stage_times *times, const struct world *base, const struct world *w, int stage,
+                        int offer, struct reuse *count)
+{
+    const int before = same_stage(base, w, stage), twin = same_offer(base, w, offer);
+    const struct rb_job *j = w->scenario.job;
+    for (int i = 0; i < j->trial.n_sizes; i++) {
+        const int gpus = j->trial.sizes[i];
+        if (gpus > w->offers[offer].gpus)
+            continue;
+        for (int nodes = 1; nodes <= 2; nodes++) {
+            for (int kept = 0; kept <= (stage > 0 && before != 0 ? nodes : 0); kept++) {
+                const bool same = before >= 0 && twin >= 0 && has_size(base->scenario.job, gpus);
+                const struct rb_stage_time *t = same ? time_of(times, base, before, twin, gpus, nodes, kept) : NULL;
+                const int64_t made = n_made(times);
+                const struct rb_stage_time *again = time_of(times, w, stage, offer, gpus, nodes, kept);
+                count->n_same += same;
+                count->n_other += !same;
+                if (same && (again != t || n_made(times) != made))
+                    fail_msg("stage %d, offer %d, %d GPUs on %d nodes, %d of them kept: made again", stage, offer, gpus,
+                             nodes, kept);
+            }
+        }
+    }
+}
+
+static struct reuse reuse_for(struct rb_case *c, const char *text)
+{
+    struct rb_plan_request req = request_of(c, text);
+    struct world base, w;
+    struct reuse count = {0};
+    struct rb_stage_times *times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    open_world(c, &c->req, &base);
+    open_world(c, &req, &w);
+    for (int stage = 0; stage < w.scenario.stages.n; stage++) {
+        for (int offer = 0; offer < w.n_offers; offer++)
+            check_stage(times, &base, &w, stage, offer, &count);
+    }
+    rb_scenario_finish(&base.scenario);
+    rb_scenario_finish(&w.scenario);
+    rb_stage_times_destroy(times);
+    return count;
+}
+
+// Every kind of change: what it leaves alone is one object for the base and for the scenario.
+static void unchanged_stage_times_are_the_same_objects(void **state)
+{
+    static const struct {
+        const char *text;
+        bool all; // nothing that it asks for is new
+    } kinds[] = {
+        {"price=-20%", true}, {"price.four.big=+5%", true}, {"deadline=12m", true},
+        {"budget=9", true},   {"confidence=0.99", true},    {"max_nodes=2", true},
+        {"sizes=1|2", true},  {"spot=allow", false},        {"num_trials=9", false},
+        {"eta=4", false},     {"max_resource=5", false},
+    };
+    struct rb_case c;
+    (void)state;
+    init(&c);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const struct reuse count = reuse_for(&c, kinds[i].text);
+        if (count.n_same == 0 || (count.n_other == 0) != kinds[i].all)
+            fail_msg("%s: %d the same, %d others", kinds[i].text, count.n_same, count.n_other);
+    }
+    case_finish(&c);
+}
+
 // A base that nothing keeps still has scenarios, only no differences.
 static void infeasible_base(void **state)
 {
@@ -374,11 +503,17 @@ static void document(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_change_the_job),     cmocka_unit_test(nothing_else_changes),
-        cmocka_unit_test(the_request_is_the_base), cmocka_unit_test(prices_are_rounded_up),
-        cmocka_unit_test(mistakes_are_told),       cmocka_unit_test(rows_equal_planning_from_scratch),
-        cmocka_unit_test(stage_times_are_shared),  cmocka_unit_test(what_is_reused_is_counted),
-        cmocka_unit_test(infeasible_base),         cmocka_unit_test(document),
+        cmocka_unit_test(keys_change_the_job),
+        cmocka_unit_test(nothing_else_changes),
+        cmocka_unit_test(the_request_is_the_base),
+        cmocka_unit_test(prices_are_rounded_up),
+        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(rows_equal_planning_from_scratch),
+        cmocka_unit_test(stage_times_are_shared),
+        cmocka_unit_test(unchanged_stage_times_are_the_same_objects),
+        cmocka_unit_test(what_is_reused_is_counted),
+        cmocka_unit_test(infeasible_base),
+        cmocka_unit_test(document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
