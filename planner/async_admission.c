@@ -284,7 +284,7 @@ static bool needs_of_part(const struct rb_search *search, const struct rb_candid
 }
 
 struct nearest {
-    int64_t deadline_us, budget_uusd; // by the first few runs, all of them; -1: none
+    int64_t deadline_us, budget_uusd; // by the first few runs; -1: none
     struct rb_candidate by_deadline, by_budget;
 };
 
@@ -293,7 +293,14 @@ static bool is_nearer(int64_t value, int64_t than)
     return value >= 0 && (than < 0 || value < than);
 }
 
-// The earliest instant at which a configuration has come to its end in every one of the first few runs.
+// More than is asked for, by what so few runs may be off.
+static double cautious(const struct rb_search *search, int n)
+{
+    const double c = search->req->confidence;
+    return fmin(1, c + sqrt(c * (1 - c) / n));
+}
+
+// The earliest instant at which a configuration has come to its end in the first few runs.
 static bool need_of(struct rb_search *search, const struct rb_candidate *c, struct nearest *io, struct rb_err *err)
 {
     int64_t early_us = 0, late_us;
@@ -303,7 +310,7 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
         struct rb_candidate at = *c;
         struct rb_needs needs;
         at.admit_until_us = early_us + (late_us - early_us) / 2 + 1;
-        if (!needs_of_part(search, &at, 0, FEW_RUNS, 1, &needs, err))
+        if (!needs_of_part(search, &at, 0, FEW_RUNS, cautious(search, FEW_RUNS), &needs, err))
             return false;
         if (is_nearer(needs.deadline_us, io->deadline_us)) {
             io->deadline_us = needs.deadline_us;
@@ -321,18 +328,11 @@ static bool need_of(struct rb_search *search, const struct rb_candidate *c, stru
     return true;
 }
 
-// The nearest of many is near by chance, too. What it needs by the runs that plans are compared by, with something to spare,
-// and by those that they are told by.
+// The nearest of many is near by chance, too: what it needs is told by runs that it was not chosen by, the same that settle
+// whether a plan stands when it is asked for with that.
 static bool tell(struct rb_search *search, const struct rb_candidate *c, struct rb_needs *out, struct rb_err *err)
 {
-    const double asked = search->req->confidence;
-    const int n = rb_async_n_compared(search);
-    struct rb_needs compared, told;
-    if (!needs_of_part(search, c, 0, n, fmin(1, asked + sqrt(asked * (1 - asked) / n)), &compared, err) ||
-        !needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, asked, &told, err))
-        return false;
-    *out = rb_needs_stricter(&compared, &told);
-    return true;
+    return needs_of_part(search, c, RB_ASYNC_FIRST_UNSEEN, search->req->samples, search->req->confidence, out, err);
 }
 
 static bool find_nearest(struct rb_search *search, struct nearest *out, struct rb_err *err)
@@ -354,6 +354,62 @@ static bool find_nearest(struct rb_search *search, struct nearest *out, struct r
     return true;
 }
 
+// Of one constraint.
+static int64_t *value_of(struct nearest *n, bool by_budget)
+{
+    return by_budget ? &n->budget_uusd : &n->deadline_us;
+}
+
+// Another size from some level on, or another number of nodes, while that needs less.
+static bool climb_nearest(struct rb_search *search, bool by_budget, struct nearest *io, struct rb_err *err)
+{
+    int64_t before = -1;
+    while (*value_of(io, by_budget) >= 0 && *value_of(io, by_budget) != before && !rb_search_out_of_time(search)) {
+        const struct rb_candidate from = by_budget ? io->by_budget : io->by_deadline;
+        const struct rb_sizes *sizes = &search->sizes[from.stages[0].offer];
+        before = *value_of(io, by_budget);
+        for (int level = from.n_stages - 1; level >= 0; level--) {
+            for (int i = 0; i < sizes->n; i++) {
+                struct rb_candidate c = from;
+                for (int k = level; k < c.n_stages; k++)
+                    c.stages[k].gpus = sizes->gpus[i];
+                if (sizes->gpus[i] != from.stages[level].gpus && rb_async_fits(search, &c) &&
+                    !need_of(search, &c, io, err))
+                    return false;
+            }
+        }
+        for (int step = -1; step <= 1; step += 2) {
+            struct rb_candidate c = from;
+            for (int k = 0; k < c.n_stages; k++)
+                c.stages[k].nodes += step;
+            if (rb_async_fits(search, &c) && !need_of(search, &c, io, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+// The instant of the nearest on more runs: few of them may have chosen it too late or too early.
+static bool settle_nearest(struct rb_search *search, bool by_budget, struct rb_candidate *io, struct rb_err *err)
+{
+    static const double parts[] = {0.7, 0.8, 0.87, 0.93, 0.97, 1, 1.03, 1.07};
+    const int n = rb_async_n_compared(search);
+    const struct rb_candidate from = *io;
+    int64_t least = -1;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !rb_search_out_of_time(search); i++) {
+        struct rb_candidate at = from;
+        struct rb_needs needs;
+        at.admit_until_us = (int64_t)ceil(parts[i] * (double)from.admit_until_us);
+        if (!needs_of_part(search, &at, 0, n, search->req->confidence, &needs, err))
+            return false;
+        if (is_nearer(by_budget ? needs.budget_uusd : needs.deadline_us, least)) {
+            least = by_budget ? needs.budget_uusd : needs.deadline_us;
+            *io = at;
+        }
+    }
+    return true;
+}
+
 // What is nearest may be near enough already, where the search for more configurations has missed it.
 static bool take_nearest(struct rb_search *search, struct rb_candidate *out, bool *out_found, struct rb_needs *io,
                          struct rb_err *err)
@@ -364,7 +420,8 @@ static bool take_nearest(struct rb_search *search, struct rb_candidate *out, boo
     if (!find_nearest(search, &nearest, err))
         return false;
     if (nearest.deadline_us >= 0 && req->deadline_us >= 0) {
-        if (!tell(search, &nearest.by_deadline, &told, err))
+        if (!climb_nearest(search, false, &nearest, err) || !settle_nearest(search, false, &nearest.by_deadline, err) ||
+            !tell(search, &nearest.by_deadline, &told, err))
             return false;
         part.deadline_us = told.deadline_us;
         *out = nearest.by_deadline;
@@ -372,7 +429,8 @@ static bool take_nearest(struct rb_search *search, struct rb_candidate *out, boo
             return confirm(search, out, out_found, err);
     }
     if (nearest.budget_uusd >= 0 && req->budget_uusd >= 0) {
-        if (!tell(search, &nearest.by_budget, &told, err))
+        if (!climb_nearest(search, true, &nearest, err) || !settle_nearest(search, true, &nearest.by_budget, err) ||
+            !tell(search, &nearest.by_budget, &told, err))
             return false;
         part.budget_uusd = told.budget_uusd;
         *out = nearest.by_budget;

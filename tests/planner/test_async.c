@@ -260,6 +260,38 @@ static void what_is_nearest_can_be_kept(void **state)
     case_finish(&c);
 }
 
+static bool is_feasible(struct rb_case *c, struct rb_plan_result *result)
+{
+    struct rb_plan plan;
+    struct rb_err err = {0};
+    const bool ok = rb_make_plan(&c->req, "optimal", &c->arena, &plan, result, &err);
+    if (!ok && err.code != RB_ERR_INFEASIBLE)
+        fail_msg("%s", err.message);
+    return ok;
+}
+
+// As nearest as a search on samples can tell: what is some percent below is not found.
+static void what_is_nearest_is_hardly_more_than_needed(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan_result result, below;
+    begin(&c, JOB(ASHA, TIGHT "deadline: 4m\n"));
+    assert_false(is_feasible(&c, &result));
+    c.req.deadline_us = result.nearest_deadline_us * 98 / 100;
+    assert_false(is_feasible(&c, &below));
+    assert_int_equal(below.nearest_deadline_us, result.nearest_deadline_us);
+
+    c.req.deadline_us = 2 * 3600 * RB_US_PER_S;
+    c.req.budget_uusd = 10000;
+    assert_false(is_feasible(&c, &result));
+    c.req.budget_uusd = result.nearest_budget_uusd;
+    assert_true(is_feasible(&c, &below));
+    c.req.budget_uusd = result.nearest_budget_uusd * 98 / 100;
+    assert_false(is_feasible(&c, &below));
+    case_finish(&c);
+}
+
 static void hyperband_side_by_side_is_all_or_nothing(void **state)
 {
     (void)state;
@@ -347,6 +379,7 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(configurations_are_cut_off_where_the_job_does_not_fit),
         cmocka_unit_test(what_is_nearest_can_be_kept),
+        cmocka_unit_test(what_is_nearest_is_hardly_more_than_needed),
         cmocka_unit_test(hyperband_side_by_side_is_all_or_nothing),
         cmocka_unit_test(hyperband_in_turn_is_proved),
         cmocka_unit_test(without_a_budget_a_pool_is_all_there_is),
