@@ -55,6 +55,8 @@ static const struct rb_option options[] = {
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
      "with --trace: marginal or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
+    {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
+     "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
     {"provision", 0, RB_OPT_DURATION, false, "D", "with --autoscale: from a request to a node that is ready (default 2m)", 0,
      0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
@@ -140,7 +142,7 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
 static const char *const of_traces[] = {
     "apps",       "rules",        "gpus-per-node",      "round",           "restart",
     "fairness-p", "interference", "allow-interference", "usd-per-gpu-hour",
-    "autoscale",  "min-nodes",    "provision"};
+    "autoscale",  "least-worth",  "min-nodes",          "provision"};
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {

@@ -49,8 +49,11 @@ static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
 {
     const char *name = rb_args_string(t->args, "autoscale", NULL);
     const int64_t provision_us = rb_args_duration_us(t->args, "provision", PROVISION_US);
-    if (!name && (rb_args_nth(t->args, "min-nodes", 0) || rb_args_nth(t->args, "provision", 0)))
-        return rb_err_set(err, RB_ERR_INVALID, "--min-nodes, --provision: expected --autoscale RULE beside them");
+    const bool asked = rb_args_nth(t->args, "min-nodes", 0) || rb_args_nth(t->args, "provision", 0) ||
+                       rb_args_nth(t->args, "least-worth", 0);
+    if (!name && asked)
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "--min-nodes, --least-worth, --provision: expected --autoscale RULE beside them");
     if (!name)
         return true;
     t->options.autoscale = rb_autoscale_find(name);
@@ -60,8 +63,10 @@ static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
     if (t->options.min_nodes > t->options.n_nodes)
         return rb_err_set(err, RB_ERR_INVALID, "--min-nodes: expected at most --nodes %d, got %d", t->options.n_nodes,
                           t->options.min_nodes);
-    if (t->options.autoscale)
+    if (t->options.autoscale) {
+        t->options.least_worth = rb_args_double(t->args, "least-worth", t->options.autoscale->least_worth);
         return true;
+    }
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_autoscales[i]; i++)
         rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_autoscales[i + 1] ? ", " : " or ", rb_autoscales[i]->name);

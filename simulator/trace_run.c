@@ -59,6 +59,7 @@ static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
         .min_nodes = o->min_nodes,
         .max_nodes = o->n_nodes,
         .gpus_per_node = o->gpus_per_node,
+        .least_worth = o->least_worth,
         .provision_us = rb_us_from_seconds(rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s)),
         .restart_us = o->sharing.restart_us,
         .round_us = o->sharing.round_us,

@@ -25,6 +25,7 @@ struct rb_trace_options {
     int n_nodes, gpus_per_node;
     const struct rb_autoscale *autoscale; // NULL: all n_nodes are there from first to last; else min_nodes are at first
     int min_nodes;
+    double least_worth;               // of a GPU, for autoscale
     struct rb_trace_provisioning provisioning; // of nodes that are requested
     bool has_price;
     struct rb_rate node_rate;

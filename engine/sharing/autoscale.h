@@ -13,6 +13,7 @@ struct rb_autoscale_options {
     int64_t provision_us;       // from the request of a node until jobs may use it, on average
     int64_t restart_us;         // as for the division
     int64_t round_us;
+    double least_worth;         // what a GPU must be worth, the first one being worth 1: of all on average, or the last one
     bool has_price;             // else node_rate says nothing, and rules that weigh money are an error
     struct rb_rate node_rate;
 };
@@ -28,6 +29,7 @@ struct rb_autoscale_view {
 struct rb_autoscale {
     const char *name;
     const char *summary;        // one line for --help
+    double least_worth;         // unless another is asked for
     bool (*create)(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);
     // Nodes to own from now on, min_nodes..max_nodes. More than are owned: the missing ones are requested. Fewer: those on

@@ -1,4 +1,4 @@
-// Ours. A node is worth its money while what it adds is at least half of what its price buys on the first GPU: the mean may
+// Ours. A node is worth its money while what it adds is at least a share (a quarter, unless another is asked for) of what its price buys on the first GPU: the mean may
 // still look fine when the last node adds next to nothing. A change must besides pay, over the time jobs are expected to stay,
 // for what it costs: nodes that are billed while they boot, and jobs that are moved.
 // Jobs are expected to stay for as long again as they have been there: of heavy-tailed service that is the better guess.
@@ -8,8 +8,6 @@
 #include "base/arena.h"
 
 #include <stdlib.h>
-
-#define LEAST_RETURN 0.5 // of a GPU's price, in speed-up a GPU
 
 struct marginal {
     struct rb_autoscale_options options;
@@ -36,7 +34,7 @@ static void destroy(void *state)
 // Speed-up less what it costs, per second, in GPUs of the first kind.
 static double profit(const struct marginal *m, int n)
 {
-    return m->speedup[n] - LEAST_RETURN * m->options.gpus_per_node * n;
+    return m->speedup[n] - m->options.least_worth * m->options.gpus_per_node * n;
 }
 
 static int most_profitable(const struct marginal *m)
@@ -59,8 +57,9 @@ static double stay_s(const struct marginal *m, const struct rb_autoscale_view *v
 static double cost_of_change(const struct marginal *m, int from, int to)
 {
     const double moved = (double)m->options.restart_us / 1e6 * m->speedup[from];
-    const double booting =
-        to > from ? LEAST_RETURN * m->options.gpus_per_node * (to - from) * ((double)m->options.provision_us / 1e6) : 0;
+    const double booting = to > from ? m->options.least_worth * m->options.gpus_per_node * (to - from) *
+                                           ((double)m->options.provision_us / 1e6)
+                                     : 0;
     return moved + booting;
 }
 
@@ -79,7 +78,8 @@ static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *v
 
 const struct rb_autoscale rb_autoscale_marginal = {
     .name = "marginal",
-    .summary = "while one node more adds half of what its price buys on the first GPU, and the change pays",
+    .summary = "as long as one node more adds a quarter of what its price buys on the first GPU, and the change pays",
+    .least_worth = 0.25,
     .create = create,
     .destroy = destroy,
     .decide = decide,

@@ -1,5 +1,5 @@
 // The published rule. Utility is what a GPU of the cluster is worth, one alone being worth 1: above 2/3 the cluster grows, and
-// below 1/2 it shrinks, to the largest size that is predicted to be worth 1/2.
+// below 1/2 it shrinks, to the largest size that is predicted to be worth 1/2; both follow the least worth that is asked for.
 // Source: Pollux (OSDI'21), sections 4.2.2 and 5.4.1.
 #include "engine/sharing/autoscales.h"
 #include "engine/sharing/size_speedup.h"
@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#define GROWS_ABOVE   (2.0 / 3)
-#define SHRINKS_BELOW (1.0 / 2)
+#define GROWS_ABOVE (4.0 / 3) // of the least worth
 
 struct utility {
     struct rb_autoscale_options options;
@@ -56,15 +55,17 @@ static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *v
     rb_size_speedup(view, u->options.max_nodes, u->options.gpus_per_node, u->speedup);
     const int owned = view->n_owned > u->options.min_nodes ? view->n_owned : u->options.min_nodes;
     const double now = worth(u, owned);
-    if (now >= SHRINKS_BELOW && now <= GROWS_ABOVE)
+    const double least = u->options.least_worth;
+    if (now >= least && now <= GROWS_ABOVE * least)
         return owned;
-    const int size = largest_worth(u, SHRINKS_BELOW);
-    return (now > GROWS_ABOVE && size < owned) ? owned : size;
+    const int size = largest_worth(u, least);
+    return (now > GROWS_ABOVE * least && size < owned) ? owned : size;
 }
 
 const struct rb_autoscale rb_autoscale_utility = {
     .name = "utility",
     .summary = "the published rule: grow above 2/3 of what one GPU is worth, to where it is 1/2",
+    .least_worth = 0.5,
     .create = create,
     .destroy = destroy,
     .decide = decide,
