@@ -48,6 +48,20 @@ static void full_launch(void **state)
            "&UserData=IyEvYmluL3NoCg%3D%3D");
 }
 
+static void a_gang_is_all_or_nothing(void **state)
+{
+    (void)state;
+    struct rb_launch l = launch_plain;
+    struct rb_buf body = RB_BUF_INIT;
+    l.count = 4;
+    assert_true(rb_ec2_check_launch(&l, NULL));
+    rb_ec2_encode_run(&l, "ami-1", NULL, &body);
+    assert_non_null(strstr(body.data, "&MinCount=4&MaxCount=4&"));
+    rb_buf_finish(&body);
+    l.count = -1;
+    assert_false(rb_ec2_check_launch(&l, NULL));
+}
+
 static void profile_by_arn(void **state)
 {
     (void)state;
@@ -126,8 +140,8 @@ static void impossible_launches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_launch), cmocka_unit_test(full_launch),         cmocka_unit_test(profile_by_arn),
-        cmocka_unit_test(questions),    cmocka_unit_test(impossible_launches),
+        cmocka_unit_test(plain_launch),   cmocka_unit_test(full_launch), cmocka_unit_test(a_gang_is_all_or_nothing),
+        cmocka_unit_test(profile_by_arn), cmocka_unit_test(questions),   cmocka_unit_test(impossible_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

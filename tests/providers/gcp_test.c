@@ -347,6 +347,102 @@ static void no_answer_at_all_is_undecided(void **state)
     finish(&w);
 }
 
+// --- gangs
+
+static struct rb_launch of_two(void)
+{
+    struct rb_launch l = in_zone;
+    l.count = 2;
+    return l;
+}
+
+static void a_gang_is_launched_by_one_request(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct rb_launch l = of_two();
+    const struct step steps[] = {TOKEN, INSERTED, DONE, THERE, THERE};
+    launch(&w, steps, 5, &l);
+    expect_launched(&w, "rb-x.us-central1-a");
+    expect_requests(&w, 5);
+    scripted_expect_begin(&w.s, 1, "POST " INSTANCES "/bulkInsert?requestId=");
+    scripted_expect(&w.s, 1, "{\"count\":\"2\",\"minCount\":\"2\",\"perInstanceProperties\":{\"rb-");
+    scripted_expect_begin(&w.s, 3, "GET " INSTANCES "/rb-");
+    scripted_expect(&w.s, 3, "-0?fields=");
+    scripted_expect(&w.s, 4, "-1?fields=");
+    finish(&w);
+}
+
+// What came of an operation that did not make all of it.
+static void half_a_gang_is_none_and_no_refusal(void **state)
+{
+    (void)state;
+    static const struct step never = HISTORY(""), made_and_ended = HISTORY(INSERT_DEED "," DEED("delete", "")),
+                             taken_back = HISTORY(DEED("insert", ",\"httpErrorStatusCode\":503"));
+    static const struct {
+        struct step operation, parts[4];
+        int n_parts;
+        enum rb_err_code code; // NONE: it was launched
+        const char *reason;
+    } cases[] = {
+        // Nothing is left of it: refused, and for the operation's reason.
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, never, NOT_THERE, never}, 4, RB_ERR_CAPACITY, "MIN_COUNT"},
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"),
+         {NOT_THERE, taken_back, NOT_THERE, never},
+         4,
+         RB_ERR_CAPACITY,
+         "MIN_COUNT"},
+        {FAILED("QUOTA_EXCEEDED"), {NOT_THERE, never, NOT_THERE, never}, 4, RB_ERR_DENIED, "quota"},
+        // One is there still, or yet.
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"),
+         {THERE, NOT_THERE, never},
+         3,
+         RB_ERR_UNKNOWN_OUTCOME,
+         "1 of 2 machines are there"},
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"),
+         {NOT_THERE, never, THERE},
+         3,
+         RB_ERR_UNKNOWN_OUTCOME,
+         "1 of 2 machines are there"},
+        {DONE, {THERE, NOT_THERE, never}, 3, RB_ERR_UNKNOWN_OUTCOME, "1 of 2 machines are there"},
+        // What has run has a bill, and was launched.
+        {DONE, {THERE, NOT_THERE, made_and_ended}, 3, RB_ERR_NONE, ""},
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, made_and_ended, NOT_THERE, never}, 4, RB_ERR_NONE, ""},
+        // A lost look says nothing.
+        {DONE, {THERE, ERROR(403, "forbidden")}, 2, RB_ERR_UNKNOWN_OUTCOME, "forbidden"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct world w;
+        const struct rb_launch l = of_two();
+        struct step steps[8] = {TOKEN, INSERTED, cases[i].operation};
+        memcpy(steps + 3, cases[i].parts, (size_t)cases[i].n_parts * sizeof *steps);
+        launch(&w, steps, 3 + cases[i].n_parts, &l);
+        if (cases[i].code != RB_ERR_NONE)
+            expect_refused(&w, cases[i].code, cases[i].reason);
+        else
+            assert_false(w.told.failed);
+        expect_requests(&w, 3 + cases[i].n_parts);
+        finish(&w);
+    }
+}
+
+// A listing shows one of them in a zone: the whole of it is asked for there, and nothing is inserted anywhere.
+static void a_gang_that_is_there_in_part_keeps_its_zone(void **state)
+{
+    (void)state;
+    struct world w;
+    struct rb_launch anywhere = of_two();
+    anywhere.zone = NULL;
+    const struct step steps[] = {
+        TOKEN, SOLD(SOLD_IN("us-central1-a") "," SOLD_IN("us-central1-b")),
+        LISTED(SCOPE("us-central1-a", INSTANCE_IN("us-central1-a", "rb-x", "RUNNING", OURS)), ""), THERE, THERE};
+    launch(&w, steps, 5, &anywhere);
+    expect_launched(&w, "rb-x.us-central1-a");
+    expect_requests(&w, 5);
+    scripted_expect_begin(&w.s, 3, "GET " INSTANCES "/rb-");
+    finish(&w);
+}
+
 // Poll errors are not insert errors, whichever they are.
 static void waiting_may_fail_while_the_machine_comes(void **state)
 {
@@ -1034,6 +1130,9 @@ int main(void)
         cmocka_unit_test(a_name_that_is_taken_by_another_is_left_alone),
         cmocka_unit_test(a_name_that_is_taken_and_not_there_is_undecided),
         cmocka_unit_test(no_answer_at_all_is_undecided),
+        cmocka_unit_test(a_gang_is_launched_by_one_request),
+        cmocka_unit_test(half_a_gang_is_none_and_no_refusal),
+        cmocka_unit_test(a_gang_that_is_there_in_part_keeps_its_zone),
         cmocka_unit_test(waiting_may_fail_while_the_machine_comes),
         cmocka_unit_test(waiting_that_fails_leaves_the_zone_undecided),
         cmocka_unit_test(an_operation_that_never_ends_is_undecided),
