@@ -4,7 +4,6 @@
 #include "profiles/job_names.h"
 #include "profiles/throughput_log.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +23,11 @@ struct known_noise {
 };
 
 struct rb_batching {
-    const struct rb_plan *plan;
+    const struct rb_profile *profile;
     struct rb_batch_limits limits;
     enum rb_lr_scaling rule;
     struct rb_goodput_batches *batches;
-    struct accelerator *accelerators; // those of the plan's offers
+    struct accelerator *accelerators; // that have reported
     int n_accelerators;
     struct known_noise *trials; // by id, as far as any has reported
     int n_trials;
@@ -51,12 +50,12 @@ static struct rb_batch_limits limits_of(const struct rb_trial_spec *spec)
                                     .max_per_gpu = (int)spec->batch_max_per_gpu};
 }
 
-// Of the smallest total that so many GPUs can be given. The job's reader has seen to it that there is one.
+// Of the smallest total that so many GPUs can be given. More GPUs than the largest batch, which a campaign may ask for and
+// no trial: a sample each.
 static struct rb_batch smallest(const struct rb_batch_limits *limits, int gpus)
 {
     struct rb_batch candidates[RB_N_TOTALS];
     const int n = rb_batch_candidates(limits, gpus, candidates);
-    assert(n > 0);
     return n > 0 ? candidates[0] : (struct rb_batch){.per_gpu = 1};
 }
 
@@ -71,14 +70,26 @@ struct rb_trial_batch rb_batching_initial(const struct rb_job *job, int gpus)
                                    .lr_factor = rb_lr_factor(rule_of(job->trial.lr_scaling), NULL, scale)};
 }
 
-static struct accelerator *find(const struct rb_batching *b, int offer)
+// NULL: it has not reported yet.
+static struct accelerator *find(const struct rb_batching *b, const char *name)
 {
-    const char *name = b->plan->offers[offer].accelerator;
     for (int i = 0; i < b->n_accelerators; i++) {
         if (strcmp(b->accelerators[i].name, name) == 0)
             return &b->accelerators[i];
     }
     return NULL;
+}
+
+static struct accelerator *find_or_add(struct rb_batching *b, const char *name)
+{
+    struct accelerator *a = find(b, name);
+    if (!a) {
+        b->accelerators = rb_xrealloc(b->accelerators, (size_t)b->n_accelerators + 1, sizeof *b->accelerators);
+        a = &b->accelerators[b->n_accelerators++];
+        *a = (struct accelerator){.name = name};
+        rb_throughput_log_init(&a->log);
+    }
+    return a;
 }
 
 struct rb_batching *rb_batching_create(const struct rb_plan *plan)
@@ -87,15 +98,10 @@ struct rb_batching *rb_batching_create(const struct rb_plan *plan)
     if (spec->batch_size == 0)
         return NULL;
     struct rb_batching *b = rb_xcalloc(1, sizeof *b);
-    b->plan = plan;
+    b->profile = plan->profile;
     b->rule = rule_of(spec->lr_scaling);
     b->limits = limits_of(spec);
     b->batches = rb_goodput_batches_create(&b->limits, spec->max_gpus);
-    b->accelerators = rb_xcalloc((size_t)plan->n_offers, sizeof *b->accelerators);
-    for (int i = 0; i < plan->n_offers; i++) {
-        if (!find(b, i))
-            b->accelerators[b->n_accelerators++].name = plan->offers[i].accelerator;
-    }
     return b;
 }
 
@@ -111,11 +117,6 @@ void rb_batching_destroy(struct rb_batching *b)
     free(b);
 }
 
-static const struct rb_training *training_of(const struct rb_batching *b, int offer)
-{
-    return rb_profile_training(b->plan->profile, b->plan->offers[offer].accelerator);
-}
-
 static struct known_noise *noise_at(struct rb_batching *b, int trial)
 {
     if (trial >= b->n_trials) {
@@ -127,11 +128,10 @@ static struct known_noise *noise_at(struct rb_batching *b, int trial)
     return &b->trials[trial];
 }
 
-void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, int gpus,
+void rb_batching_report(struct rb_batching *b, int trial, const char *accelerator, int nodes, int gpus,
                         const struct rb_trial_batch *with, const struct rb_step_stats *stats)
 {
-    struct accelerator *a = find(b, offer);
-    if (stats->step_s > 0 && a) {
+    if (stats->step_s > 0) {
         const struct rb_throughput_sample sample = {.nodes = nodes,
                                                     .gpus = gpus,
                                                     .local_batch = with->batch.per_gpu,
@@ -139,7 +139,7 @@ void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, 
                                                     .step_s = stats->step_s,
                                                     .sync_s = stats->sync_s,
                                                     .sync_unknown = !stats->has_sync};
-        rb_throughput_log_add(&a->log, &sample);
+        rb_throughput_log_add(&find_or_add(b, accelerator)->log, &sample);
     }
     if (stats->has_noise) {
         *noise_at(b, trial) = (struct known_noise){
@@ -166,20 +166,20 @@ static bool profile_steps(const struct rb_training *t, struct known_steps *out)
 
 // Local batches that are close to each other hardly tell the fixed time of a step from the time per sample: until they
 // are apart, a profile that knows both is the better judge.
-static bool steps_for(const struct rb_batching *b, int offer, struct known_steps *out)
+static bool steps_for(const struct rb_batching *b, const char *accelerator, struct known_steps *out)
 {
-    const struct rb_throughput_log *log = &find(b, offer)->log;
-    const bool known = profile_steps(training_of(b, offer), out);
-    if (log->n > 0 && (!known || rb_throughput_log_tells_batches(log))) {
-        *out = (struct known_steps){log->fit, log->max_local_batch};
+    const struct accelerator *a = find(b, accelerator);
+    const bool known = profile_steps(rb_profile_training(b->profile, accelerator), out);
+    if (a && a->log.n > 0 && (!known || rb_throughput_log_tells_batches(&a->log))) {
+        *out = (struct known_steps){a->log.fit, a->log.max_local_batch};
         return true;
     }
     return known;
 }
 
-static bool noise_for(const struct rb_batching *b, int trial, int offer, struct rb_grad_noise *out)
+static bool noise_for(const struct rb_batching *b, int trial, const char *accelerator, struct rb_grad_noise *out)
 {
-    const struct rb_training *t = training_of(b, offer);
+    const struct rb_training *t = rb_profile_training(b->profile, accelerator);
     if (trial < b->n_trials && b->trials[trial].known) {
         *out = b->trials[trial].noise;
         return true;
@@ -190,11 +190,11 @@ static bool noise_for(const struct rb_batching *b, int trial, int offer, struct 
     return true;
 }
 
-bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct rb_goodput *out)
+bool rb_batching_model(const struct rb_batching *b, int trial, const char *accelerator, struct rb_goodput *out)
 {
     struct known_steps steps;
     struct rb_goodput g = {.limits = b->limits, .batches = b->batches};
-    if (!steps_for(b, offer, &steps) || !noise_for(b, trial, offer, &g.noise))
+    if (!steps_for(b, accelerator, &steps) || !noise_for(b, trial, accelerator, &g.noise))
         return false;
     g.throughput = steps.throughput;
     const double most = fmax(MAX_GROWTH * steps.max_local_batch, b->limits.initial);
@@ -206,14 +206,18 @@ bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct
     return true;
 }
 
-struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, int offer, int nodes, int gpus)
+struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, const char *accelerator, int nodes,
+                                         int gpus)
 {
     struct rb_goodput g;
     struct rb_batch batch = smallest(&b->limits, gpus);
-    if (rb_batching_model(b, trial, offer, &g) && rb_goodput_best(&g, nodes, gpus, &batch) > 0)
-        batch = rb_batch_within(&b->limits, gpus, batch);
+    if (rb_batching_model(b, trial, accelerator, &g) && rb_goodput_best(&g, nodes, gpus, &batch) > 0) {
+        const struct rb_batch within = rb_batch_within(&b->limits, gpus, batch);
+        // Where GPUs do not divide a largest batch that is the initial one, rounding up is the lesser evil.
+        batch = rb_batch_total(&within, gpus) >= b->limits.initial ? within : batch;
+    }
     struct rb_grad_noise noise;
-    const bool known = noise_for(b, trial, offer, &noise);
+    const bool known = noise_for(b, trial, accelerator, &noise);
     const double scale = rb_batch_total(&batch, gpus) / b->limits.initial;
     return (struct rb_trial_batch){.batch = batch, .lr_factor = rb_lr_factor(b->rule, known ? &noise : NULL, scale)};
 }

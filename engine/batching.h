@@ -24,14 +24,14 @@ struct rb_trial_batch rb_batching_initial(const struct rb_job *job, int gpus);
 struct rb_batching *rb_batching_create(const struct rb_plan *plan);
 void rb_batching_destroy(struct rb_batching *b); // NULL is fine
 
-// Trial `trial`, on `gpus` GPUs of `nodes` nodes of the plan's offer `offer` with `with`, reported `stats`.
-void rb_batching_report(struct rb_batching *b, int trial, int offer, int nodes, int gpus,
+// Trial `trial`, on `gpus` GPUs (`accelerator`, borrowed for as long as b) of `nodes` nodes with `with`, reported `stats`.
+void rb_batching_report(struct rb_batching *b, int trial, const char *accelerator, int nodes, int gpus,
                         const struct rb_trial_batch *with, const struct rb_step_stats *stats);
 
 // For its next start. The initial batch as long as either its noise or the time of a step is unknown.
-struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, int offer, int nodes, int gpus);
+struct rb_trial_batch rb_batching_choose(const struct rb_batching *b, int trial, const char *accelerator, int nodes, int gpus);
 
 // What is known for it, to ask rb_goodput_best of. false: nothing yet.
-bool rb_batching_model(const struct rb_batching *b, int trial, int offer, struct rb_goodput *out);
+bool rb_batching_model(const struct rb_batching *b, int trial, const char *accelerator, struct rb_goodput *out);
 
 #endif

@@ -138,6 +138,7 @@ void rb_engine_want(struct rb_engine *e, int trial, struct rb_width width); // o
 void rb_engine_change_waiting(struct rb_engine *e, int trial, struct rb_width width); // of one in the queue
 void rb_engine_plan_resize(struct rb_engine *e, int trial, struct rb_width next); // of one that runs; 0 GPUs: it is to pause
 void rb_engine_refit_waiting(struct rb_engine *e); // after a change of what shall be owned
+const char *rb_engine_accelerator_of(const struct rb_engine *e, const struct rb_slot *slots); // a gang has one kind
 void rb_engine_start_waiting(struct rb_engine *e); // as many waiting trials as fit, in order
 void rb_engine_wait_again(struct rb_engine *e, int trial); // from its last checkpoint
 void rb_engine_vacate(struct rb_engine *e, int trial);

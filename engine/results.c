@@ -160,7 +160,7 @@ static void learn_steps(struct rb_engine *e, const struct rb_event *event, const
     struct rb_step_stats steps = event->steps;
     if (t->sharers > 1)
         steps.step_s = 0;
-    rb_batching_report(e->batching, event->trial, e->nodes[t->slots[0].node].pub.offer, t->n_slots, t->gpus, &t->with,
+    rb_batching_report(e->batching, event->trial, rb_engine_accelerator_of(e, t->slots), t->n_slots, t->gpus, &t->with,
                        &steps);
 }
 

@@ -159,6 +159,11 @@ static void occupy(struct node *node, uint64_t gpus, int trial, int sharers)
     node->pub.busy |= gpus;
 }
 
+const char *rb_engine_accelerator_of(const struct rb_engine *e, const struct rb_slot *slots)
+{
+    return e->plan->offers[e->nodes[slots[0].node].pub.offer].accelerator;
+}
+
 static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, int n_slots)
 {
     struct trial *t = &e->trials[trial];
@@ -175,7 +180,7 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
     t->pub.started_us = e->now_us;
     t->started_from = t->checkpoint;
     if (e->batching)
-        t->pub.with = rb_batching_choose(e->batching, trial, e->nodes[slots[0].node].pub.offer, n_slots, t->pub.gpus);
+        t->pub.with = rb_batching_choose(e->batching, trial, rb_engine_accelerator_of(e, slots), n_slots, t->pub.gpus);
     add_running(e, trial);
     rb_actions_add_with_slots(e->out,
                               &(struct rb_action){

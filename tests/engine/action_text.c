@@ -16,6 +16,9 @@ static void one(const struct rb_action *a, const struct rb_plan *plan, struct rb
             rb_buf_printf(out, " %d:%llx", a->slots[i].node, (unsigned long long)a->slots[i].gpus);
         if (a->sharers > 1)
             rb_buf_printf(out, "/%d", a->sharers);
+        if (a->with.batch.per_gpu > 0)
+            rb_buf_printf(out, " batch %dx%d lr %a", a->with.batch.per_gpu, a->with.batch.accumulation + 1,
+                          a->with.lr_factor);
         break;
     case RB_ACTION_KILL_TRIAL:
         rb_buf_printf(out, "kill %d.%d", a->trial, a->attempt);

@@ -26,11 +26,11 @@ static struct rb_step_stats steps(int nodes, int gpus, const struct rb_batch *b,
                                   .step_s = rb_throughput_iter_s(&truth, nodes, gpus, b->per_gpu, b->accumulation)};
 }
 
-static void report(struct rb_batching *b, int trial, int offer, int gpus, int per_gpu, bool with_noise)
+static void report(struct rb_batching *b, int trial, const char *accelerator, int gpus, int per_gpu, bool with_noise)
 {
     const struct rb_trial_batch with = {.batch = {.per_gpu = per_gpu}, .lr_factor = 1};
     const struct rb_step_stats stats = steps(1, gpus, &with.batch, with_noise);
-    rb_batching_report(b, trial, offer, 1, gpus, &with, &stats);
+    rb_batching_report(b, trial, accelerator, 1, gpus, &with, &stats);
 }
 
 static void assert_batch(const struct rb_trial_batch *t, int per_gpu, int accumulation)
@@ -54,17 +54,17 @@ static void begins_with_the_initial_batch(void **state)
     struct small_plan p;
     make(&p);
     struct rb_batching *b = rb_batching_create(&p.plan);
-    struct rb_trial_batch t = rb_batching_choose(b, 0, SMALL, 1, 1);
+    struct rb_trial_batch t = rb_batching_choose(b, 0, "A10G", 1, 1);
     assert_batch(&t, 32, 0);
     assert_true(fabs(t.lr_factor - 1) <= 0);
-    t = rb_batching_choose(b, 0, SMALL, 1, 4);
+    t = rb_batching_choose(b, 0, "A10G", 1, 4);
     assert_batch(&t, 8, 0);
-    t = rb_batching_choose(b, 0, SMALL, 1, 3); // 33 samples: rounded up, and the learning rate with them
+    t = rb_batching_choose(b, 0, "A10G", 1, 3); // 33 samples: rounded up, and the learning rate with them
     assert_batch(&t, 11, 0);
     assert_true(fabs(t.lr_factor - sqrt(33.0 / 32)) < 1e-15);
     // the time of a step alone does not say what a larger batch is worth
-    report(b, 0, SMALL, 1, 32, false);
-    t = rb_batching_choose(b, 0, SMALL, 1, 1);
+    report(b, 0, "A10G", 1, 32, false);
+    t = rb_batching_choose(b, 0, "A10G", 1, 1);
     assert_batch(&t, 32, 0);
     rb_batching_destroy(b);
 }
@@ -76,19 +76,19 @@ static void then_takes_the_largest_goodput(void **state)
     make(&p);
     struct rb_batching *b = rb_batching_create(&p.plan);
     for (int k = 0; k < 4; k++) {
-        report(b, 0, SMALL, 1 + k % 2, 32 << (k / 2), true);
+        report(b, 0, "A10G", 1 + k % 2, 32 << (k / 2), true);
     }
     const struct rb_goodput g = {.throughput = truth, .noise = noise, .limits = {32, 1024, 1, 256}};
     for (int gpus = 1; gpus <= 4; gpus *= 2) {
         struct rb_batch best;
         const double ideal = rb_goodput_best(&g, 1, gpus, &best);
-        const struct rb_trial_batch t = rb_batching_choose(b, 0, SMALL, 1, gpus);
+        const struct rb_trial_batch t = rb_batching_choose(b, 0, "A10G", 1, gpus);
         assert_true(rb_goodput_at(&g, 1, gpus, &t.batch) > 0.99 * ideal);
         assert_true(rb_batch_total(&t.batch, gpus) > 64); // such noise pays a larger one
         assert_true(fabs(t.lr_factor - sqrt(rb_batch_total(&t.batch, gpus) / 32)) < 1e-12);
     }
     // another trial has its own noise: none is known yet
-    const struct rb_trial_batch other = rb_batching_choose(b, 1, SMALL, 1, 1);
+    const struct rb_trial_batch other = rb_batching_choose(b, 1, "A10G", 1, 1);
     assert_batch(&other, 32, 0);
     rb_batching_destroy(b);
 }
@@ -100,9 +100,9 @@ static void adascale_takes_the_gain(void **state)
     make(&p);
     p.job.trial.lr_scaling = "adascale";
     struct rb_batching *b = rb_batching_create(&p.plan);
-    report(b, 0, SMALL, 1, 32, true);
-    report(b, 0, SMALL, 1, 64, true);
-    const struct rb_trial_batch t = rb_batching_choose(b, 0, SMALL, 1, 2);
+    report(b, 0, "A10G", 1, 32, true);
+    report(b, 0, "A10G", 1, 64, true);
+    const struct rb_trial_batch t = rb_batching_choose(b, 0, "A10G", 1, 2);
     const double gain = rb_grad_noise_gain(&noise, rb_batch_total(&t.batch, 2) / 32);
     assert_true(gain > 1.5 && fabs(t.lr_factor - gain) < 1e-12);
     rb_batching_destroy(b);
@@ -113,13 +113,11 @@ static void accelerators_are_learnt_apart(void **state)
     (void)state;
     struct small_plan p;
     make(&p);
-    p.offers[LARGE].accelerator = "H100";
     struct rb_batching *b = rb_batching_create(&p.plan);
     struct rb_goodput g;
-    report(b, 0, SMALL, 1, 32, true);
-    assert_true(rb_batching_model(b, 0, SMALL, &g));
-    assert_true(rb_batching_model(b, 0, SMALL_SPOT, &g)); // the same machine, bought otherwise
-    assert_false(rb_batching_model(b, 0, LARGE, &g));
+    report(b, 0, "A10G", 1, 32, true);
+    assert_true(rb_batching_model(b, 0, "A10G", &g));
+    assert_false(rb_batching_model(b, 0, "H100", &g));
     rb_batching_destroy(b);
 }
 
@@ -132,11 +130,11 @@ static void a_profile_counts_until_two_batches_were_seen(void **state)
     p.training.throughput = truth;
     struct rb_batching *b = rb_batching_create(&p.plan);
     struct rb_goodput g;
-    report(b, 0, SMALL, 1, 32, true);
-    assert_true(rb_batching_model(b, 0, SMALL, &g));
+    report(b, 0, "A10G", 1, 32, true);
+    assert_true(rb_batching_model(b, 0, "A10G", &g));
     assert_memory_equal(&g.throughput, &truth, sizeof truth);
-    report(b, 0, SMALL, 1, 64, true);
-    assert_true(rb_batching_model(b, 0, SMALL, &g));
+    report(b, 0, "A10G", 1, 64, true);
+    assert_true(rb_batching_model(b, 0, "A10G", &g));
     assert_true(memcmp(&g.throughput, &truth, sizeof truth) != 0);
     assert_true(fabs(rb_throughput_grad_s(&g.throughput, 48) / rb_throughput_grad_s(&truth, 48) - 1) < 0.01);
     rb_batching_destroy(b);
@@ -155,9 +153,9 @@ static void nonsense_is_borne(void **state)
         {.has_noise = true, .noise = {1e300, 1e300}, .step_s = 1, .has_sync = true, .sync_s = 5},
         {.has_noise = true, .noise = {0, 1e300}}};
     for (size_t i = 0; i < N_OF(bad); i++) {
-        rb_batching_report(b, (int)i, SMALL, 1, 1, &with, &bad[i]);
+        rb_batching_report(b, (int)i, "A10G", 1, 1, &with, &bad[i]);
         for (int gpus = 1; gpus <= 4; gpus++) {
-            const struct rb_trial_batch t = rb_batching_choose(b, (int)i, SMALL, 1, gpus);
+            const struct rb_trial_batch t = rb_batching_choose(b, (int)i, "A10G", 1, gpus);
             assert_true(t.batch.per_gpu >= 1 && t.batch.per_gpu <= 256 && rb_batch_total(&t.batch, gpus) <= 1024);
             assert_true(isfinite(t.lr_factor) && t.lr_factor > 0);
         }

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N_RUNS   400
-#define N_PACKED 60 // each decision is a packing
-#define N_EVENTS 600
+#define N_RUNS      400
+#define N_PACKED    60 // each decision is a packing
+#define N_EVENTS    600
+#define TUNED_EVERY 40 // jobs: batches are tuned in one of so many
 
 struct seen {
     int complete, stopped, resumed, target, lost, requeued, starts;
@@ -62,6 +63,17 @@ static double some_metric(struct rb_stream *s)
     return below(s, 10) ? rb_stream_uniform(s) : odd[below(s, 4)];
 }
 
+// Told or not, plausible or not.
+static struct rb_step_stats some_steps(struct rb_stream *s)
+{
+    static const double odd[] = {0, 1e-300, 1e300, 5};
+    struct rb_step_stats steps = {.has_noise = below(s, 2) == 0, .has_sync = below(s, 3) == 0};
+    steps.step_s = below(s, 8) ? rb_stream_uniform(s) : odd[below(s, 4)];
+    steps.sync_s = rb_stream_uniform(s) / 2;
+    steps.noise = (struct rb_grad_noise){rb_stream_uniform(s) - 0.1, 100 * rb_stream_uniform(s) - 1};
+    return steps;
+}
+
 static void trial_event(struct rb_stream *s, const struct rb_engine *e, struct rb_event *event, int64_t max_resource)
 {
     static const enum rb_outcome outcomes[] = {RB_OUTCOME_REACHED, RB_OUTCOME_REACHED, RB_OUTCOME_REACHED,
@@ -73,6 +85,7 @@ static void trial_event(struct rb_stream *s, const struct rb_engine *e, struct r
     event->kind = below(s, 2) ? RB_EVENT_REPORT : RB_EVENT_TRIAL_ENDED;
     event->resource = 1 + below(s, (int)max_resource);
     event->metric = some_metric(s);
+    event->steps = some_steps(s);
     event->outcome = outcomes[below(s, 7)];
 }
 
@@ -145,14 +158,26 @@ static void check_nodes(const struct rb_engine *e)
     }
 }
 
+static void check_batch(const struct random_plan *p, const struct rb_action *a)
+{
+    const struct rb_trial_spec *spec = &p->job.trial;
+    const double total = rb_batch_total(&a->with.batch, a->gpus);
+    assert_true((spec->batch_size > 0) == (a->with.batch.per_gpu > 0));
+    assert_true(total >= (double)spec->batch_size && total <= (double)spec->batch_max);
+    assert_true(spec->batch_size == 0 || (a->with.batch.per_gpu <= spec->batch_max_per_gpu && a->with.lr_factor > 0 &&
+                                          isfinite(a->with.lr_factor)));
+}
+
 // No orders after the end, and nothing is asked of nodes and trials that are gone.
-static void check_actions(const struct rb_engine *e, const struct rb_actions *actions)
+static void check_actions(const struct random_plan *p, const struct rb_engine *e, const struct rb_actions *actions)
 {
     for (int i = 0; i < actions->n; i++) {
         const struct rb_action *a = &actions->items[i];
         assert_non_null(a->reason);
         if (a->kind == RB_ACTION_TERMINATE)
             assert_int_equal(rb_engine_node(e, a->node)->state, RB_OWNED_ENDED);
+        if (a->kind == RB_ACTION_START_TRIAL)
+            check_batch(p, a);
         if (a->kind == RB_ACTION_START_TRIAL)
             assert_true(rb_engine_attempt_is_current(e, a->trial, a->attempt) && a->n_slots > 0);
         if (a->kind == RB_ACTION_KILL_TRIAL)
@@ -227,7 +252,7 @@ static void run_once(const struct random_plan *p, uint64_t seed, struct rb_event
         record(&actions, p, dump);
         check_trials(e);
         check_nodes(e);
-        check_actions(e, &actions);
+        check_actions(p, e, &actions);
         check_progress(e);
         count(e, &events[i], &actions, seen);
     }
@@ -273,6 +298,16 @@ static void pack(struct random_plan *p, uint64_t seed)
     p->job.trial.n_shares = 1 + (int)(seed % 3);
 }
 
+// Batches that follow from what was told of steps; each new one is a fit.
+static void tune(struct random_plan *p, uint64_t seed)
+{
+    static const char *const rules[] = {"adascale", "sqrt", "linear", NULL};
+    p->job.trial.batch_size = 16;
+    p->job.trial.batch_max = 1024 + p->job.trial.max_gpus;
+    p->job.trial.batch_max_per_gpu = 64;
+    p->job.trial.lr_scaling = rules[seed / TUNED_EVERY % 4];
+}
+
 enum watching { NOBODY, HYPERSCHED, PACKING };
 
 static void check_seed(uint64_t seed, const char *tuner, enum watching watching, struct seen *seen)
@@ -288,6 +323,8 @@ static void check_seed(uint64_t seed, const char *tuner, enum watching watching,
         watch(&p, seed);
     else if (watching == PACKING)
         pack(&p, seed);
+    if (seed % TUNED_EVERY == 1)
+        tune(&p, seed);
     run_once(&p, seed, events, &first, seen);
     replay(&p, events, &second);
     if (strcmp(rb_buf_str(&first), rb_buf_str(&second)) != 0)
