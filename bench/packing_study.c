@@ -19,9 +19,10 @@ struct study {
     double *reached, *proved;  // of ours, over the best bound proved
     int *curves;
     int n_optimal, n_small, n_small_optimal;
-    int n_broken;      // promises of ours that did not hold
-    int n_fluid_above; // StaticFluid at or above Theorem 2's bound
-    int n_longer;      // ours longer than one of the others
+    int n_broken;                    // promises of ours that did not hold
+    int n_fluid_above;               // StaticFluid at or above Theorem 2's bound
+    int n_equal_area, n_above_twice; // areas equal at all widths: StaticFluid with c = 4, d = 8 above twice the optimum
+    int n_longer;                    // ours longer than one of the others
     double worst_over_fluid;
 };
 
@@ -43,6 +44,35 @@ static int64_t list_method(struct rb_lister *l, const struct rb_study_group *s, 
     else
         rb_fluid_static(g, s->caps, rb_pack_n_gpus(g), widths, order);
     return rb_pack_list(l, g, widths, order, RB_LIST_GREEDY, NULL);
+}
+
+// Theorem 1 is about areas that do not depend on the width, and takes c as given. Twice ours is twice the optimum at least.
+static void judge_equal_areas(struct study *study, const struct rb_study_group *drawn)
+{
+    struct rb_lister lister = {0};
+    struct rb_study_group s = *drawn;
+    struct rb_pack_answer ours;
+    const struct rb_pack_options options = rb_pack_defaults();
+    int widths[RB_STUDY_MOST_TRIALS], order[RB_STUDY_MOST_TRIALS];
+    s.group.n_widths = 0;
+    for (int p = 4; p > 1; p--)
+        s.widths[s.group.n_widths++] = (struct rb_width){1, p};
+    for (int gpus = 1; gpus <= 8; gpus++)
+        s.widths[s.group.n_widths++] = (struct rb_width){gpus, 1};
+    for (int i = 0; i < s.group.n_trials * s.group.n_widths; i++) {
+        const struct rb_width *w = &s.widths[i % s.group.n_widths];
+        s.height_us[i] = s.unit_us[i / s.group.n_widths] * 840 * w->sharers / w->gpus;
+    }
+    s.group.widths = s.widths;
+    s.group.height_us = s.height_us;
+    rb_fluid_static(&s.group, (struct rb_fluid_caps){.most_sharers = 4, .most_gpus = 8}, rb_pack_n_gpus(&s.group),
+                    widths, order);
+    rb_pack(&s.group, &options, &ours);
+    study->n_equal_area++;
+    study->n_above_twice +=
+        rb_pack_list(&lister, &s.group, widths, order, RB_LIST_GREEDY, NULL) > 2 * ours.packing.makespan_us;
+    rb_pack_answer_finish(&ours);
+    rb_lister_finish(&lister);
 }
 
 static void judge(struct study *study, const struct rb_study_group *s, const struct rb_pack_answer *ours,
@@ -85,6 +115,8 @@ static void pack_one(struct study *study, uint64_t seed, int i, int most_trials)
     study->proved[i] = rb_pack_proved_ratio(&ours);
     study->curves[i] = s.curve;
     judge(study, &s, &ours, makespans_us);
+    if (i % 10 == 0)
+        judge_equal_areas(study, &s);
     rb_pack_answer_finish(&ours);
 }
 
@@ -126,9 +158,10 @@ static void print_study(const struct study *study, double took_s)
     print_row(study, "what was proved before packing, over the same", study->proved, -1);
     printf("\nProved shortest: %d of %d; of up to 8 trials %d of %d. Ours longer than another: %d. Broken promises of "
            "ours: %d. "
-           "Fluid at or above its published bound: %d. %.1f s.\n",
+           "Fluid at or above the bound of its Theorem 2: %d. Areas equal at all widths, c = 4, d = 8: above twice the "
+           "optimum (Theorem 1) in %d of %d groups. %.1f s.\n",
            study->n_optimal, study->n, study->n_small_optimal, study->n_small, study->n_longer, study->n_broken,
-           study->n_fluid_above, took_s);
+           study->n_fluid_above, study->n_above_twice, study->n_equal_area, took_s);
 }
 
 int main(int argc, char **argv)

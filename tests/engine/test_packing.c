@@ -50,6 +50,31 @@ static void the_published_example(void **state)
     rb_pack_answer_finish(&ours);
 }
 
+// The proof of Theorem 1 shows no factor of 2 where many trials are just short of a GPU each: 11 equal ones on 10 GPUs.
+static void fluid_is_not_within_twice_the_optimum(void **state)
+{
+    (void)state;
+    static struct rb_width widths[13];
+    static int64_t heights[11 * 13];
+    int n = 0, chosen[11], order[11];
+    for (int p = 4; p > 1; p--)
+        widths[n++] = (struct rb_width){1, p};
+    for (int gpus = 1; gpus <= 10; gpus++)
+        widths[n++] = (struct rb_width){gpus, 1};
+    for (int i = 0; i < 11 * n; i++) // areas stay the same
+        heights[i] = 2520 * widths[i % n].sharers / widths[i % n].gpus;
+    const struct rb_pack_group g = {
+        .n_trials = 11, .widths = widths, .n_widths = n, .height_us = heights, .n_nodes = 1, .node_gpus = 10};
+    rb_fluid_static(&g, (struct rb_fluid_caps){.most_sharers = 4, .most_gpus = 10}, 10, chosen, order);
+    assert_int_equal(list(&g, chosen, order), 4 * 2520); // a quarter of a GPU each
+    struct rb_pack_answer ours;
+    const struct rb_pack_options options = rb_pack_defaults();
+    rb_pack(&g, &options, &ours);
+    assert_int_equal(ours.packing.makespan_us, 11 * 252); // one after the other on all GPUs, or as good
+    assert_true(ours.optimal);
+    rb_pack_answer_finish(&ours);
+}
+
 static void groups_that_cannot_be_packed_are_refused(void **state)
 {
     (void)state;
@@ -315,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_published_example),
+        cmocka_unit_test(fluid_is_not_within_twice_the_optimum),
         cmocka_unit_test(groups_that_cannot_be_packed_are_refused),
         cmocka_unit_test(c_and_d_come_from_what_was_measured),
         cmocka_unit_test(dynamic_fluid_changes_only_what_pays),
