@@ -373,12 +373,14 @@ static void a_gang_is_launched_by_one_request(void **state)
     finish(&w);
 }
 
+#define NEVER          HISTORY("")
+#define MADE_AND_ENDED HISTORY(INSERT_DEED "," DEED("delete", ""))
+#define TAKEN_BACK     HISTORY(DEED("insert", ",\"httpErrorStatusCode\":503"))
+
 // What came of an operation that did not make all of it.
 static void half_a_gang_is_none_and_no_refusal(void **state)
 {
     (void)state;
-    static const struct step never = HISTORY(""), made_and_ended = HISTORY(INSERT_DEED "," DEED("delete", "")),
-                             taken_back = HISTORY(DEED("insert", ",\"httpErrorStatusCode\":503"));
     static const struct {
         struct step operation, parts[4];
         int n_parts;
@@ -386,28 +388,28 @@ static void half_a_gang_is_none_and_no_refusal(void **state)
         const char *reason;
     } cases[] = {
         // Nothing is left of it: refused, and for the operation's reason.
-        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, never, NOT_THERE, never}, 4, RB_ERR_CAPACITY, "MIN_COUNT"},
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, NEVER, NOT_THERE, NEVER}, 4, RB_ERR_CAPACITY, "MIN_COUNT"},
         {FAILED("VM_MIN_COUNT_NOT_REACHED"),
-         {NOT_THERE, taken_back, NOT_THERE, never},
+         {NOT_THERE, TAKEN_BACK, NOT_THERE, NEVER},
          4,
          RB_ERR_CAPACITY,
          "MIN_COUNT"},
-        {FAILED("QUOTA_EXCEEDED"), {NOT_THERE, never, NOT_THERE, never}, 4, RB_ERR_DENIED, "quota"},
+        {FAILED("QUOTA_EXCEEDED"), {NOT_THERE, NEVER, NOT_THERE, NEVER}, 4, RB_ERR_DENIED, "quota"},
         // One is there still, or yet.
         {FAILED("VM_MIN_COUNT_NOT_REACHED"),
-         {THERE, NOT_THERE, never},
+         {THERE, NOT_THERE, NEVER},
          3,
          RB_ERR_UNKNOWN_OUTCOME,
          "1 of 2 machines are there"},
         {FAILED("VM_MIN_COUNT_NOT_REACHED"),
-         {NOT_THERE, never, THERE},
+         {NOT_THERE, NEVER, THERE},
          3,
          RB_ERR_UNKNOWN_OUTCOME,
          "1 of 2 machines are there"},
-        {DONE, {THERE, NOT_THERE, never}, 3, RB_ERR_UNKNOWN_OUTCOME, "1 of 2 machines are there"},
+        {DONE, {THERE, NOT_THERE, NEVER}, 3, RB_ERR_UNKNOWN_OUTCOME, "1 of 2 machines are there"},
         // What has run has a bill, and was launched.
-        {DONE, {THERE, NOT_THERE, made_and_ended}, 3, RB_ERR_NONE, ""},
-        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, made_and_ended, NOT_THERE, never}, 4, RB_ERR_NONE, ""},
+        {DONE, {THERE, NOT_THERE, MADE_AND_ENDED}, 3, RB_ERR_NONE, ""},
+        {FAILED("VM_MIN_COUNT_NOT_REACHED"), {NOT_THERE, MADE_AND_ENDED, NOT_THERE, NEVER}, 4, RB_ERR_NONE, ""},
         // A lost look says nothing.
         {DONE, {THERE, ERROR(403, "forbidden")}, 2, RB_ERR_UNKNOWN_OUTCOME, "forbidden"},
     };
