@@ -225,7 +225,11 @@ static int two_while_the_first_is_there(void *state, int64_t now_us, const struc
     return view->n_jobs > 0 && view->jobs[0].id == 0 ? 2 : 1;
 }
 
-static const struct rb_autoscale rule = {"test", "", create_rule, destroy_rule, two_while_the_first_is_there};
+static const struct rb_autoscale rule = {.name = "test",
+                                         .summary = "",
+                                         .create = create_rule,
+                                         .destroy = destroy_rule,
+                                         .decide = two_while_the_first_is_there};
 
 static void nodes_are_waited_for_paid_for_and_given_back(void **state)
 {
@@ -264,7 +268,8 @@ static int one_after_a_while(void *state, int64_t now_us, const struct rb_autosc
 static void a_job_loses_its_node_and_keeps_its_progress(void **state)
 {
     (void)state;
-    const struct rb_autoscale shrinks = {"test", "", create_rule, destroy_rule, one_after_a_while};
+    const struct rb_autoscale shrinks = {
+        .name = "test", .summary = "", .create = create_rule, .destroy = destroy_rule, .decide = one_after_a_while};
     struct small_apps s;
     struct rb_trace_run r;
     struct rb_trace_options o;
