@@ -47,18 +47,21 @@ static const struct rb_option options[] = {
     {"round", 0, RB_OPT_DURATION, false, "D", "with --trace: between two rounds of its policy (default 60s)", 0, 0},
     {"restart", 0, RB_OPT_DURATION, false, "D", "with --trace: what a change of placement costs a job (default 30s)", 0,
      0},
-    {"fairness-p", 0, RB_OPT_DOUBLE, false, "P", "with --trace: power of the mean over jobs (default: pollux -1, goodput 0.5)", -100, 100},
+    {"fairness-p", 0, RB_OPT_DOUBLE, false, "P",
+     "with --trace: power of the mean over jobs (default: pollux -1, goodput 0.5)", -100, 100},
     {"interference", 0, RB_OPT_DOUBLE, false, "X", "with --trace: progress lost by jobs that share a node's network", 0,
      0.99},
     {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},
     {"usd-per-gpu-hour", 0, RB_OPT_STRING, false, "USD", "with --trace: or --prices FILE --instance-type T", 0, 0},
+    {"at-once", 0, RB_OPT_INT, false, "N", "with --trace: at most N jobs at a time, the next one when one ends", 1,
+     1000000},
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
      "with --trace: marginal or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
      "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
-    {"provision", 0, RB_OPT_DURATION, false, "D", "with --autoscale: from a request to a node that is ready (default 2m)", 0,
-     0},
+    {"provision", 0, RB_OPT_DURATION, false, "D",
+     "with --autoscale: from a request to a node that is ready (default 2m)", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -139,10 +142,20 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
                       rb_buf_str(&known));
 }
 
-static const char *const of_traces[] = {
-    "apps",       "rules",        "gpus-per-node",      "round",           "restart",
-    "fairness-p", "interference", "allow-interference", "usd-per-gpu-hour",
-    "autoscale",  "least-worth",  "min-nodes",          "provision"};
+static const char *const of_traces[] = {"apps",
+                                        "rules",
+                                        "gpus-per-node",
+                                        "round",
+                                        "restart",
+                                        "fairness-p",
+                                        "interference",
+                                        "allow-interference",
+                                        "usd-per-gpu-hour",
+                                        "at-once",
+                                        "autoscale",
+                                        "least-worth",
+                                        "min-nodes",
+                                        "provision"};
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {

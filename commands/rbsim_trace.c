@@ -168,6 +168,7 @@ static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
     rb_trace_options_defaults(o);
     o->n_nodes = (int)rb_args_int(t->args, "nodes", o->n_nodes);
     o->gpus_per_node = (int)rb_args_int(t->args, "gpus-per-node", o->gpus_per_node);
+    o->at_once = (int)rb_args_int(t->args, "at-once", 0);
     o->interference = rb_args_double(t->args, "interference", 0);
     o->sharing.fairness_p = rb_args_double(t->args, "fairness-p", o->sharing.fairness_p);
     o->sharing.restart_us = rb_args_duration_us(t->args, "restart", o->sharing.restart_us);

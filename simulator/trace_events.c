@@ -107,8 +107,7 @@ static int64_t next_instant(const struct events *e)
 {
     const struct rb_trace_run *run = e->run;
     int64_t next_us = rb_trace_nodes_next_us(&run->nodes);
-    if (run->n_arrived < run->trace->n)
-        next_us = earlier(next_us, run->trace->jobs[run->n_arrived].submitted_us);
+    next_us = earlier(next_us, rb_trace_next_arrival_us(run));
     if (run->n_active > 0)
         next_us = earlier(next_us, e->next_round_us);
     for (int i = 0; i < run->n_active; i++)

@@ -59,13 +59,13 @@ static void find_presence(const struct rb_trace_run *run, double *out_mean)
     RB_AUTO(finish_instants) struct instants came = {.at_s = rb_xcalloc((size_t)n, sizeof(double)), .n = n};
     RB_AUTO(finish_instants) struct instants left = {.at_s = rb_xcalloc((size_t)n, sizeof(double)), .n = n};
     for (int j = 0; j < n; j++) {
-        came.at_s[j] = seconds(run->trace->jobs[j].submitted_us);
+        came.at_s[j] = seconds(run->jobs[j].submitted_us);
         left.at_s[j] = seconds(run->jobs[j].ended_us);
     }
     sort_instants(&came);
     sort_instants(&left);
     for (int j = 0; j < n; j++) {
-        const double from = seconds(run->trace->jobs[j].submitted_us), to = seconds(run->jobs[j].ended_us);
+        const double from = seconds(run->jobs[j].submitted_us), to = seconds(run->jobs[j].ended_us);
         const double present_s =
             (elapsed_s(&came, to) - elapsed_s(&left, to)) - (elapsed_s(&came, from) - elapsed_s(&left, from));
         out_mean[j] = to > from ? fmax(present_s / (to - from), 1) : 1;
@@ -173,7 +173,7 @@ void rb_trace_fairness(const struct rb_trace_run *run, double *out)
         const int share = share_of(run, t->job->app, present[j], batch);
         const double alone = alone_s(&known, t->job->app, share, run->options.gpus_per_node, batch);
         out[j] = isfinite(alone)
-                     ? seconds(t->ended_us - t->job->submitted_us) / (alone + seconds(run->options.sharing.restart_us))
+                     ? seconds(t->ended_us - t->submitted_us) / (alone + seconds(run->options.sharing.restart_us))
                      : NAN;
     }
 }

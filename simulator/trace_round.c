@@ -22,8 +22,8 @@ static struct rb_shared_job show(const struct rb_trace_run *run, int id)
     const bool as_submitted = run->options.policy->as_submitted;
     return (struct rb_shared_job){
         .id = id,
-        .submitted_us = job->submitted_us,
-        .age_us = run->now_us - job->submitted_us,
+        .submitted_us = t->submitted_us,
+        .age_us = run->now_us - t->submitted_us,
         .attained_gpu_s = (double)t->gpu_us / (double)RB_US_PER_S,
         .executed_us = t->executed_us,
         .restarts = t->restarts,

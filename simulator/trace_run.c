@@ -155,9 +155,17 @@ static void reserve(struct rb_trace_run *run)
         rb_xrealloc(run->division, (size_t)run->active_cap, (size_t)run->cluster.n_nodes * sizeof *run->division);
 }
 
+int64_t rb_trace_next_arrival_us(const struct rb_trace_run *run)
+{
+    const bool full = run->options.at_once > 0 && run->n_active >= run->options.at_once;
+    return run->n_arrived < run->trace->n && !full ? run->trace->jobs[run->n_arrived].submitted_us : INT64_MAX;
+}
+
 void rb_trace_arrivals(struct rb_trace_run *run)
 {
-    while (run->n_arrived < run->trace->n && run->trace->jobs[run->n_arrived].submitted_us <= run->now_us) {
+    while (rb_trace_next_arrival_us(run) <= run->now_us) {
+        run->jobs[run->n_arrived].submitted_us =
+            run->options.at_once > 0 ? run->now_us : run->trace->jobs[run->n_arrived].submitted_us;
         if (run->options.policy->needs_oracle)
             rb_trace_training_consult_oracle(&run->jobs[run->n_arrived]);
         run->rows[run->n_arrived] = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof(int));

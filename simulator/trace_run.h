@@ -23,6 +23,7 @@ struct rb_trace_options {
     const struct rb_sharing *policy;
     struct rb_sharing_options sharing;
     int n_nodes, gpus_per_node;
+    int at_once;                      // > 0: jobs at a time; the next is submitted when one ends, not before the trace says
     const struct rb_autoscale *autoscale; // NULL: all n_nodes are there from first to last; else min_nodes are at first
     int min_nodes;
     double least_worth;               // of a GPU, for autoscale
@@ -64,6 +65,7 @@ bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err);
 
 // ---- for the rules
 
+int64_t rb_trace_next_arrival_us(const struct rb_trace_run *run); // INT64_MAX: none, or not before one ends
 void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by now become active
 void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
 bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err);  // the cluster, where somebody decides on it

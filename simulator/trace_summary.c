@@ -13,12 +13,12 @@ static double seconds(int64_t us)
 
 double rb_trace_jct_s(const struct rb_trace_training *t)
 {
-    return seconds(t->ended_us - t->job->submitted_us);
+    return seconds(t->ended_us - t->submitted_us);
 }
 
 double rb_trace_wait_s(const struct rb_trace_training *t)
 {
-    return seconds(t->started_us - t->job->submitted_us);
+    return seconds(t->started_us - t->submitted_us);
 }
 
 static int ascending(const void *pa, const void *pb)
@@ -57,7 +57,7 @@ static void summarise_jobs(const struct rb_trace_run *run, struct rb_trace_summa
         s->restarts_mean += (double)(t->restarts - 1) / run->trace->n;
         if (t->job->deadline_us != INT64_MAX) {
             s->deadlines++;
-            s->deadlines_met += t->ended_us - t->job->submitted_us <= t->job->deadline_us;
+            s->deadlines_met += t->ended_us - t->submitted_us <= t->job->deadline_us;
         }
     }
 }

@@ -24,6 +24,7 @@ struct rb_trace_training {
 
     int epoch;
     double progress;                  // in iterations at the initial batch size
+    int64_t submitted_us;             // as the trace says, or when there was room
     int64_t ended_us;                 // -1: not yet
     int64_t started_us;               // first placed; -1: never
     int restarts;                     // placements so far, the first one included
