@@ -19,6 +19,7 @@ struct rb_controller_rescue {
     int n_targets;
     bool *listing, *clean; // [n_providers] a call is under way; the last one was complete and showed nothing alive
     int64_t begun_us;
+    int64_t targeted_us; // the last target was found: listings asked for before that prove nothing
     uint64_t timer;
 };
 
@@ -80,6 +81,8 @@ static void add_target(struct rb_controller *c, int infra, const char *id)
         r->targets = rb_xrealloc(r->targets, (size_t)r->n_targets + 1, sizeof *r->targets);
         r->targets[r->n_targets] = (struct target){.infra = infra};
         snprintf(r->targets[r->n_targets++].instance_id, sizeof r->targets->instance_id, "%s", id);
+        r->clean[infra] = false;
+        r->targeted_us = rb_controller_now_us(c);
         if (!is_written_down(c, id))
             say_unknown(c, id);
     }
@@ -181,6 +184,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     struct rb_controller_call *call = arg;
     struct rb_controller *c = call->c;
     const int infra = call->infra;
+    const int64_t asked_us = call->asked_us;
     bool alive = false;
     rb_controller_end_call(call);
     c->rescue->listing[infra] = false;
@@ -189,7 +193,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         if (instances[i].state != RB_INSTANCE_TERMINATED && instances[i].state != RB_INSTANCE_STOPPING)
             add_target(c, infra, instances[i].id);
     }
-    c->rescue->clean[infra] = !err && complete && !alive;
+    c->rescue->clean[infra] = !err && complete && !alive && asked_us > c->rescue->targeted_us;
 }
 
 static void list(struct rb_controller *c, int infra)

@@ -48,7 +48,7 @@ static const struct world worlds[] = {
      .training = {.fails = 0.1, .hangs = 0.05}},
     {.name = "gangs, slow listings, lost answers",
      .gangs = true,
-     .faults = {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.3, .visible_after_us = 20000000}},
+     .faults = {.lost_request = 0.2, .lost_answer = 0.3, .partial_listing = 0.2, .visible_after_us = 20000000}},
     {.name = "gangs, refused and left half",
      .gangs = true,
      .faults = {.capacity = 0.4, .half_gang = 0.1, .visible_after_us = 3000000}},
