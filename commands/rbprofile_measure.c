@@ -172,7 +172,8 @@ static bool choose_shares(struct rb_measurement *m, struct rb_err *err)
         if (counts[i] > 1)
             m->shares[m->n_shares++] = counts[i];
     }
-    const int most = m->n_shares > 0 ? m->shares[m->n_shares - 1] : 1, configs = (int)rb_args_int(m->args, "configs", 3);
+    const int most = m->n_shares > 0 ? m->shares[m->n_shares - 1] : 1,
+              configs = (int)rb_args_int(m->args, "configs", 3);
     if (m->gpus[0] != 1)
         return rb_err_set(err, RB_ERR_INVALID, "--share compares with one GPU: add 1 to --gpus");
     return configs >= most || rb_err_set(err, RB_ERR_INVALID,
@@ -412,7 +413,8 @@ static bool train_with(struct rb_measurement *m, struct rb_err *err)
         n_sets++;
     const char *path = m->args->args[0];
     if (!rb_job_load(path, sets, n_sets, &m->arena, &m->job, err) || !choose_place(m, err) || !choose_offer(m, err) ||
-        !choose_gpus(m, &n_gpus, err) || !choose_shares(m, err) || !find_workdir(m, path, err) || !open_provider(m, err))
+        !choose_gpus(m, &n_gpus, err) || !choose_shares(m, err) || !find_workdir(m, path, err) ||
+        !open_provider(m, err))
         return false;
     int n_nodes = m->local ? 1 : (int)rb_args_int(m->args, "nodes", 1);
     if (!may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) || !begin(m, err))

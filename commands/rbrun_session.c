@@ -261,7 +261,9 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
         rb_buf_clear(&line);
         rb_progress_action_write(&actions->items[i], &s->files->plan, &line);
         const struct rb_action *a = &actions->items[i];
-        if (line.len && (a->kind != RB_ACTION_START_TRIAL || a->with.batch.per_gpu > 0)) // a tuned batch is worth a line
+        const bool plain_start =
+            a->kind == RB_ACTION_START_TRIAL && a->with.batch.per_gpu == 0; // its first report tells
+        if (line.len && !plain_start)
             rb_info("%14s%s%s", "", label, rb_buf_str(&line));
     }
 }

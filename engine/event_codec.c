@@ -138,7 +138,8 @@ static bool read_steps(struct rb_map *m, struct rb_step_stats *out, struct rb_er
     bool has_var, has_step;
     if (!read_told(m, "grad_sqr", -DBL_MAX, &s.noise.sqr, &s.has_noise, err) ||
         !read_told(m, "grad_var", -DBL_MAX, &s.noise.var, &has_var, err) ||
-        !read_told(m, "step_s", 0, &s.step_s, &has_step, err) || !read_told(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
+        !read_told(m, "step_s", 0, &s.step_s, &has_step, err) ||
+        !read_told(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
         return false;
     if (s.has_noise != has_var)
         return rb_node_error(m->node, err, "expected grad_sqr and grad_var together");

@@ -148,8 +148,7 @@ static void read_json(struct found *f, const char *bytes, size_t n)
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     quote_non_finite(bytes, n, &text);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    if (!rb_doc_parse_json(&doc, "metrics", rb_buf_str(&text), text.len, NULL) ||
-        doc.root->kind != RB_NODE_MAP)
+    if (!rb_doc_parse_json(&doc, "metrics", rb_buf_str(&text), text.len, NULL) || doc.root->kind != RB_NODE_MAP)
         return;
     for (const struct rb_node *node = doc.root->first; node; node = node->next) {
         double value;

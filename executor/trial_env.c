@@ -21,8 +21,7 @@ static void put(struct env *env, const char *key, const char *value)
     int at = 0;
     while (at < env->n && strcmp(env->items[at].key, key) != 0)
         at++;
-    env->items[at] =
-        (struct rb_key_value){rb_arena_strdup(env->arena, key), rb_arena_strdup(env->arena, value)};
+    env->items[at] = (struct rb_key_value){rb_arena_strdup(env->arena, key), rb_arena_strdup(env->arena, value)};
     env->n += at == env->n;
 }
 
@@ -89,8 +88,8 @@ static void put_secrets(struct env *env, const struct rb_trial_order *o)
 static int64_t trial_seed(const struct rb_job *job, int trial)
 {
     struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){
-                           .seed = job->seed, .purpose = RB_DRAW_TRIAL_SEED, .index = (uint32_t)trial});
+    rb_stream_init(&s,
+                   &(struct rb_stream_key){.seed = job->seed, .purpose = RB_DRAW_TRIAL_SEED, .index = (uint32_t)trial});
     return (int64_t)(rb_stream_u32(&s) >> 1);
 }
 
@@ -132,13 +131,11 @@ static void put_share(struct env *env, const struct rb_trial_order *o)
         put_int(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 100 / o->sharers);
 }
 
-void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out,
-                  int *out_n)
+void rb_trial_env(const struct rb_trial_order *o, struct rb_arena *arena, struct rb_key_value **out, int *out_n)
 {
     const struct rb_job *job = o->job;
     const int most = job->n_envs + job->secrets.n + job->space.n_params + 30;
-    struct env env = {.arena = arena,
-                      .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
+    struct env env = {.arena = arena, .items = rb_arena_array(arena, (size_t)most, sizeof(struct rb_key_value))};
     for (int i = 0; i < job->n_envs; i++)
         put(&env, job->envs[i].key, job->envs[i].value);
     put_secrets(&env, o);

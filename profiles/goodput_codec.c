@@ -22,7 +22,8 @@ bool rb_throughput_read(struct rb_map *m, struct rb_throughput *t, struct rb_err
 
 static bool read_steps(const struct rb_node *node, struct rb_training_goodput *g, struct rb_err *err)
 {
-    static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n", "beta_n", "alpha_r", "beta_r", "gamma", "max_per_gpu", NULL};
+    static const char *const keys[] = {"alpha_c", "beta_c", "alpha_n",     "beta_n", "alpha_r",
+                                       "beta_r",  "gamma",  "max_per_gpu", NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_throughput_read(&m, &g->steps, err) ||
         !rb_keys_count(&m, "max_per_gpu", 1, (int)MAX_BATCH, 0, &g->max_per_gpu, err))

@@ -120,7 +120,8 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
         return false;
     if (t->batch_max < t->max_gpus)
-        return rb_node_error(max, err, "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
+        return rb_node_error(max, err,
+                             "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
                              t->max_gpus);
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;

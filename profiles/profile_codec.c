@@ -190,8 +190,8 @@ static bool read_sharing(const struct rb_node *list, struct rb_arena *arena, str
 
 static bool read_training(const struct rb_node *node, struct rb_arena *arena, struct rb_training *t, struct rb_err *err)
 {
-    static const char *const keys[] = {"accelerator", "base_s", "relative_error", "layouts", "throughput",
-                                       "sharing",     "goodput", NULL};
+    static const char *const keys[] = {"accelerator", "base_s",  "relative_error", "layouts",
+                                       "throughput",  "sharing", "goodput",        NULL};
     struct rb_map m;
     if (!rb_keys_begin(&m, node, keys, err) || !rb_keys_need_text(&m, "accelerator", arena, &t->accelerator, err))
         return false;

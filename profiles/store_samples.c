@@ -79,7 +79,8 @@ bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct r
 {
     if (sample->trials < 2 || !(sample->unit_s > 0) || !isfinite(sample->unit_s)) {
         return rb_err_set(err, RB_ERR_INVALID,
-                          "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s", sample->trials);
+                          "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s",
+                          sample->trials);
     }
     return rb_store_run(s, err,
                         "CREATE TABLE IF NOT EXISTS shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"
