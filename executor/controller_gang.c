@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ABSENT_MEMBER_US (300 * RB_US_PER_S) // clouds show a new instance late: minutes, on a bad day
-
 // Who belongs together.
 
 struct rb_controller_gang *rb_controller_new_gang(struct rb_controller *c, int n)
@@ -240,6 +238,7 @@ void rb_controller_missed_member(struct rb_controller_node *n, int64_t asked_us)
         return;
     if (n->absent++ == 0)
         n->absent_since_us = asked_us;
-    if (n->absent >= RB_CONTROLLER_ABSENT_LISTINGS && rb_controller_now_us(c) - n->absent_since_us >= ABSENT_MEMBER_US)
+    if (n->absent >= RB_CONTROLLER_ABSENT_LISTINGS &&
+        rb_controller_now_us(c) - n->absent_since_us >= RB_CONTROLLER_NEW_S * RB_US_PER_S)
         rb_controller_break_gang(n->gang, "some of it was launched, and the rest is not to be seen");
 }

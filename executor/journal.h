@@ -36,7 +36,9 @@ enum rb_launch_state {
 };
 const char *rb_launch_state_name(enum rb_launch_state s);
 
-// One request for one node. The key is (node, attempt); attempt below zero: an instance beside the one that was asked for.
+// A node of one request. The key is (node, attempt); attempt below zero: an instance beside the one that was asked for. Rows
+// with the same launch id and attempt >= 0 are a gang, asked for in one request: the instance at place k of the launch is that
+// of the k-th of them by node.
 struct rb_launch_row {
     int node, attempt, offer;
     enum rb_launch_state state;
