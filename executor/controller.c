@@ -384,6 +384,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);
     c->list_failures = rb_xcalloc(n, sizeof *c->list_failures);
+    c->heard_us = rb_xcalloc(n, sizeof *c->heard_us);
     c->offers = rb_xcalloc((size_t)config->plan->n_offers, sizeof *c->offers);
     for (int i = 0; i < config->plan->n_offers; i++)
         c->offers[i].sold_out_us = -1;
@@ -412,6 +413,8 @@ void rb_controller_start(struct rb_controller *c)
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
+    for (int i = 0; i < c->config.n_providers; i++)
+        c->heard_us[i] = rb_controller_now_us(c);
     c->recovering = c->last_event_us >= 0;
     if (!c->recovering)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});
@@ -460,6 +463,7 @@ void rb_controller_destroy(struct rb_controller *c)
     free(c->listed);
     free(c->left);
     free(c->list_failures);
+    free(c->heard_us);
     free(c->wakes);
     rb_engine_destroy(c->engine);
     rb_arena_finish(&c->arena);

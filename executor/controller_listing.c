@@ -159,6 +159,13 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     return rb_controller_write_node(n);
 }
 
+bool rb_controller_cut_off(const struct rb_controller_node *n)
+{
+    const struct rb_controller *c = n->c;
+    const int64_t heard_us = c->heard_us[rb_controller_infra_of(c, n->row.infra)];
+    return rb_controller_now_us(c) - heard_us >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
+}
+
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
 {
     struct rb_controller *c = n->c;
@@ -337,6 +344,10 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         return;
     }
     c->listing[infra] = false;
+    if (!err) {
+        c->heard_us[infra] = rb_controller_now_us(c);
+        c->cut_off_told = false;
+    }
     for (int i = 0; !err && i < n && !c->dead; i++)
         judge_instance(c, infra, &instances[i], call->number);
     if (err || !complete) {

@@ -170,6 +170,10 @@ static void boot_timeout(void *arg)
     struct rb_controller_node *n = arg;
     struct rb_err err = {0};
     n->boot_timer = 0;
+    if (rb_controller_cut_off(n)) { // it cannot show that it is ready
+        rb_controller_arm_boot(n);
+        return;
+    }
     if (n->row.state == RB_LAUNCH_ACKED || n->row.state == RB_LAUNCH_RUNNING) {
         say_why_late(n, &err);
         rb_controller_never_ready(n, &err);
@@ -394,13 +398,32 @@ void rb_controller_lose(struct rb_controller_node *n, const char *why)
     rb_controller_end_node(n);
 }
 
+// As after a restart of ours: what runs there goes on, and is followed from its first line once it answers.
+static void reach_again(struct rb_controller_node *n)
+{
+    struct rb_controller *c = n->c;
+    if (!c->cut_off_told)
+        rb_controller_note(c, "warning",
+                           "neither node %d nor %s answers: is this machine's network gone? Waiting for it; what runs "
+                           "there goes on, and after %d minutes unheard of nodes end themselves",
+                           n->id, n->row.infra, RB_CONTROLLER_DEAD_MAN_S / 60);
+    c->cut_off_told = true;
+    forget(n);
+    rb_controller_prepare(n);
+    rb_controller_arm_boot(n);
+}
+
 void rb_controller_unreachable(void *ctx, int node, const char *why)
 {
     struct rb_controller *c = ctx;
     struct rb_controller_node *n = rb_controller_node_at(c, node);
     struct rb_err err = {0};
     rb_err_set(&err, RB_ERR_IO, "it cannot be reached any more: %s", why);
-    if (!c->dead && rb_controller_node_exists(n))
+    if (c->dead || !rb_controller_node_exists(n))
+        return;
+    if (n->row.state == RB_LAUNCH_READY && rb_controller_cut_off(n) && rb_controller_unfollow(c, node))
+        reach_again(n);
+    else
         rb_controller_lose(n, err.message);
 }
 

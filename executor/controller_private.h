@@ -26,6 +26,7 @@ enum {
     RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is asked last by other nodes
     RB_CONTROLLER_YIELD_S = 60,          // to checkpoint and give way, beside the time that units take
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout says what is too long
+    RB_CONTROLLER_CUT_OFF_S = 20, // a cloud that is listed every few seconds has not answered: it may be our network
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
     RB_CONTROLLER_LATE_S = 120,      // one that was not answered arrives this late
@@ -173,6 +174,8 @@ struct rb_controller {
     bool *listed;           // [n_providers] answered completely since the start, or since closing began
     int *left;              // [n_providers] instances the last complete listing showed alive
     int *list_failures;     // [n_providers] in a row
+    int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began
+    bool cut_off_told;      // since a cloud was heard last
     uint64_t n_listings;    // asked for so far
     uint64_t believe_after; // answers to earlier ones do not count as listed
     bool recovering;        // nothing is launched before every infra was listed
@@ -296,6 +299,8 @@ void rb_controller_free_calls(struct rb_controller *c);
 // controller_listing.c
 void rb_controller_poll(void *arg); // lists every infra, now and every poll_us
 void rb_controller_list_all(struct rb_controller *c);
+// The node's cloud does not answer either: what is wrong may be this machine's network, and the node as well as ever.
+bool rb_controller_cut_off(const struct rb_controller_node *n);
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance);
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id);
 bool rb_controller_orphans_settled(const struct rb_controller *c);
@@ -315,6 +320,7 @@ void rb_controller_record_over(struct rb_controller_task *t, enum rb_task_state 
 void rb_controller_kill(struct rb_controller_task *t);
 void rb_controller_killed(void *ctx, int trial, int start);
 bool rb_controller_node_may_run(const struct rb_controller *c, int node); // processes may still live there
+bool rb_controller_unfollow(struct rb_controller *c, int node); // its tasks go on, and the launcher is to be told of them again
 void rb_controller_drop_node_tasks(struct rb_controller *c, int node);    // its gangs are broken; inside a transaction
 void rb_controller_node_gone(struct rb_controller *c, int node);          // nothing can run there any more
 bool rb_controller_tasks_settled(const struct rb_controller *c);

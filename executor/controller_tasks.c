@@ -180,6 +180,23 @@ void rb_controller_drop_node_tasks(struct rb_controller *c, int node)
     }
 }
 
+// False, and nothing done, if one of them is spread over other nodes as well: launchers end the rest of such a gang.
+bool rb_controller_unfollow(struct rb_controller *c, int node)
+{
+    for (int i = 0; i < c->n_tasks; i++)
+        if (sits_on(c->tasks[i], node) && c->tasks[i]->row.n_slots > 1)
+            return false;
+    for (int i = 0; i < c->n_tasks; i++) {
+        struct rb_controller_task *t = c->tasks[i];
+        if (!sits_on(t, node))
+            continue;
+        rb_controller_disarm(c, &t->timer);
+        rb_controller_disarm(c, &t->yield_timer);
+        t->told = t->ordered_here = t->kill_told = t->yield_told = t->saving = false;
+    }
+    return true;
+}
+
 void rb_controller_node_gone(struct rb_controller *c, int node)
 {
     for (int i = c->n_tasks - 1; i >= 0 && !c->dead; i--) {

@@ -502,6 +502,36 @@ static void gives_up_ready_nodes_that_do_not_answer_any_more(void **state)
     fake_run_finish(&r);
 }
 
+static void set_offline(struct fake_run *r, bool offline)
+{
+    r->cloud.faults.offline = offline;
+    fake_machines_set_offline(&r->machines, offline);
+}
+
+// Its own network goes: nodes that nobody reaches are as well as before, and so is what runs there.
+static void waits_for_its_own_network(void **state)
+{
+    (void)state;
+    const int best = best_undisturbed();
+    for (int64_t at_us = 5; at_us < 300; at_us += 7) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        fake_run_open(&r);
+        fake_run_step_until(&r, at_us * 1000000);
+        set_offline(&r, true);
+        fake_run_step_until(&r, at_us * 1000000 + 15 * MINUTE_US);
+        set_offline(&r, false);
+        finish_run(&r);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        assert_int_equal(best_of(&r), best);
+        assert_int_equal(r.cloud.n_instances, 3); // none was given up
+        assert_false(talked_of(&r, "lost"));
+        assert_true(at_us > 20 && at_us < 200 ? talked_of(&r, "is this machine's network gone?") : true);
+        assert_int_equal(report_of(&r).cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
+        fake_run_finish(&r);
+    }
+}
+
 // --- trials that fail
 
 static void kills_and_restarts_what_hangs(void **state)
@@ -668,6 +698,7 @@ int main(void)
         cmocka_unit_test(a_market_without_a_price_is_given_up),
         cmocka_unit_test(another_market_is_billed_as_what_it_is),
         cmocka_unit_test(gives_up_ready_nodes_that_do_not_answer_any_more),
+        cmocka_unit_test(waits_for_its_own_network),
         cmocka_unit_test(kills_and_restarts_what_hangs),
         cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),
         cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),

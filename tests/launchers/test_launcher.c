@@ -583,16 +583,15 @@ static void node_forgotten_while_its_trials_are_killed(void **state)
     wait_until(f, all_killed);
 }
 
-static void restarted_controller_follows_from_the_first_line(void **state)
+// Another controller's launcher, or the same one after the network was gone: it is told of the node, then of the start.
+static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(struct fixture *f))
 {
-    struct fixture *f = *state;
     char command[256];
     snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->dir, f->dir);
     start(f, 0, command);
     wait_until(f, zero_has_line);
-    f->launcher->ops->destroy(f->launcher); // as if the controller died
+    leave(f);
     rb_buf_clear(&f->seen[0].lines);
-    make_launcher(f);
     f->prepared = false;
     prepare_node(f, f->host.public_line);
     wait_until(f, is_prepared);
@@ -607,6 +606,27 @@ static void restarted_controller_follows_from_the_first_line(void **state)
     assert_true(rb_read_file(path, 64, &text, &n, NULL));
     assert_string_equal(text, "ran\n"); // started once only
     free(text);
+}
+
+static void die_and_come_back(struct fixture *f)
+{
+    f->launcher->ops->destroy(f->launcher);
+    make_launcher(f);
+}
+
+static void restarted_controller_follows_from_the_first_line(void **state)
+{
+    follows_again_from_the_first_line(*state, die_and_come_back);
+}
+
+static void forget_the_node(struct fixture *f)
+{
+    f->launcher->ops->forget(f->launcher, 0);
+}
+
+static void node_forgotten_and_reached_again_goes_on(void **state)
+{
+    follows_again_from_the_first_line(*state, forget_the_node);
 }
 
 static void hostile_output(void **state)
@@ -696,6 +716,7 @@ int main(void)
         BOTH(kill_ends_the_whole_group),
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
+        BOTH(node_forgotten_and_reached_again_goes_on),
         BOTH(hostile_output),
         cmocka_unit_test_setup_teardown(wrong_host_key_is_refused, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),

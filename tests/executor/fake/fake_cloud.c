@@ -307,7 +307,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
         same->session = UINT64_MAX; // nobody hears its answer
         after(c, (int64_t)(60e6 * chance(c)), launch_arrives, same);
     }
-    if (late || chance(c) < c->faults.lost_request) {
+    if (late || c->faults.offline || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
         after(c, 2000000, answer_launch, l);
     } else {
@@ -365,7 +365,7 @@ static void terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.cloud = c, .session = c->session, .terminate_fn = fn, .arg = arg};
     copy(l->id, sizeof l->id, id);
-    if (chance(c) < c->faults.lost_request) {
+    if (c->faults.offline || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
         after(c, 2000000, answer_terminate, l);
     } else {
@@ -379,7 +379,10 @@ static void answer_list(void *arg)
 {
     struct later *l = arg;
     struct fake_cloud *c = l->cloud;
-    if (l->session == c->session) {
+    if (l->session == c->session && c->faults.offline) {
+        rb_err_set(&l->err, RB_ERR_IO, "Couldn't connect to server");
+        l->list_fn(l->arg, &l->err, NULL, 0, false);
+    } else if (l->session == c->session) {
         const bool complete = chance(c) >= c->faults.partial_listing;
         struct rb_instance *found = rb_xcalloc((size_t)c->n_instances + 1, sizeof *found);
         char(*addresses)[32] = rb_xcalloc((size_t)c->n_instances + 1, sizeof *addresses);

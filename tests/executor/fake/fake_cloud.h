@@ -24,6 +24,7 @@ struct fake_faults {
     bool vanishing;              // terminated instances are listed no more
     bool other_market;           // gives spot whatever was asked for
     bool second_zone;            // the first has no machine after all: launches go on to the next, and answer when that runs
+    bool offline;                // nothing arrives there, and nothing comes back
     bool silent;                 // machines do not answer logins, and nobody says that they are gone
 };
 
