@@ -48,7 +48,7 @@ static const struct rb_option options[] = {
     {"restart", 0, RB_OPT_DURATION, false, "D", "with --trace: what a change of placement costs a job (default 30s)", 0,
      0},
     {"fairness-p", 0, RB_OPT_DOUBLE, false, "P",
-     "with --trace: power of the mean over jobs (default: pollux -1, goodput 0.5)", -100, 100},
+     "with --trace: power of the mean over jobs (default: pollux -1, goodput 0)", -100, 100},
     {"interference", 0, RB_OPT_DOUBLE, false, "X", "with --trace: progress lost by jobs that share a node's network", 0,
      0.99},
     {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},

@@ -9,9 +9,9 @@
 void rb_goodput_rules_defaults(struct rb_goodput_rules *rules)
 {
     *rules = (struct rb_goodput_rules){
-        .fairness_p = 0.5,
+        .fairness_p = 0,
         .least = 1e-3,
-        .rank_power = 0.8,
+        .rank_power = 1,
         .rank_offset = 6,
         .declared = 1,
         .restart_count = 1,
