@@ -75,34 +75,48 @@ static int64_t rounded(double value)
 
 // ---- time, from the laws
 
-static void quantiles_of_sum(const struct parts *p, struct rb_quantiles *out, double *out_error)
+static struct rb_time_law law_of_sum(const struct parts *p)
 {
     const struct rb_law *laws[RB_LIMIT_STAGES];
+    struct rb_time_law out = {.error = 0};
     const int n = p->candidate->n_stages;
     struct rb_arena arena;
     for (int i = 0; i < n; i++)
         laws[i] = &p->time[i]->law;
     rb_arena_init(&arena);
     const struct rb_law_sum sum = rb_law_sum_create(laws, n, &arena);
-    *out_error = sum.error;
-    out->p5 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.05));
-    out->p50 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.50));
-    out->p95 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.95));
-    out->p99 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.99));
+    out.error = sum.error;
+    out.time_us.p5 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.05));
+    out.time_us.p50 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.50));
+    out.time_us.p95 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.95));
+    out.time_us.p99 = rounded(1e6 * rb_law_sum_quantile(&sum, 0.99));
     rb_arena_finish(&arena);
+    return out;
 }
 
-static void tell_time(const struct parts *p, const struct rb_score *score, struct rb_estimate *e)
+// The same for every deadline and budget.
+static struct rb_time_law time_law(struct rb_search *search, const struct parts *p)
 {
-    double error_s = 0, p_error;
+    const struct rb_time_law *known = rb_run_store_find_law(search->runs, p->candidate);
+    if (known)
+        return *known;
+    const struct rb_time_law made = law_of_sum(p);
+    rb_run_store_keep_law(search->runs, p->candidate, &made);
+    return made;
+}
+
+static void tell_time(const struct parts *p, const struct rb_score *score, const struct rb_time_law *law,
+                      struct rb_estimate *e)
+{
+    double error_s = 0;
     for (int i = 0; i < p->candidate->n_stages; i++)
         error_s += mean_error_s(p->time[i]);
-    quantiles_of_sum(p, &e->time_us, &p_error);
+    e->time_us = law->time_us;
     e->time_us.mean = rounded(score->time_mean_us);
     e->p_deadline = score->p_deadline;
     e->time_method = RB_ESTIMATE_LAWS;
     e->error.time_mean_us = (int64_t)ceil(1e6 * error_s);
-    e->error.p_deadline = fmin(1, fmax(score->p_error, p_error + score->unready));
+    e->error.p_deadline = fmin(1, fmax(score->p_error, law->error + score->unready));
     e->stderr_.time_mean_us = 0;
     e->stderr_.p_deadline = 0;
 }
@@ -251,7 +265,8 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
     if (!rb_score_candidate(search, c, ACCURACY, &score, err) ||
         !rb_estimate_by_tables(search, c, stages, search->req->samples, &e, err))
         return false;
-    tell_time(&parts, &score, &e);
+    const struct rb_time_law law = time_law(search, &parts);
+    tell_time(&parts, &score, &law, &e);
     tell_cost(search->req, &score, &e);
     for (int i = 0; i < c->n_stages && out_stages; i++) {
         tell_stage(search, &parts, i, &out_stages[i]);

@@ -12,7 +12,8 @@ struct entry {
     int64_t admit_until_us;
     int64_t *values; // [2 n]: times, costs
     struct rb_runs runs;
-    struct entry *next; // kept after it
+    struct rb_time_law law; // of RB_RUN_LAW
+    struct entry *next;     // kept after it
 };
 
 struct rb_run_store {
@@ -68,18 +69,50 @@ const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum r
     return NULL;
 }
 
+static struct entry *entry_of(enum rb_run_kind kind, const struct rb_candidate *plan)
+{
+    struct entry *e = rb_xcalloc(1, sizeof *e);
+    e->kind = kind;
+    e->n_stages = plan->n_stages;
+    e->admit_until_us = plan->admit_until_us;
+    memcpy(e->stages, plan->stages, (size_t)plan->n_stages * sizeof *e->stages);
+    return e;
+}
+
+static void append(struct rb_run_store *store, struct entry *e)
+{
+    if (store->last)
+        store->last->next = e;
+    else
+        store->first = e;
+    store->last = e;
+    store->n_runs += e->runs.n;
+}
+
+const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan)
+{
+    for (const struct entry *e = store->first; e; e = e->next) {
+        if (is_of(e, RB_RUN_LAW, plan, 0))
+            return &e->law;
+    }
+    return NULL;
+}
+
+void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate *plan, const struct rb_time_law *law)
+{
+    struct entry *e = entry_of(RB_RUN_LAW, plan);
+    e->law = *law;
+    append(store, e);
+}
+
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd)
 {
     const size_t size = (size_t)n * sizeof(int64_t);
-    struct entry *e = rb_xcalloc(1, sizeof *e);
+    struct entry *e = entry_of(kind, plan);
     while (store->first && store->n_runs + n > MOST_RUNS)
         forget_first(store);
-    e->kind = kind;
-    e->n_stages = plan->n_stages;
-    e->admit_until_us = plan->admit_until_us;
-    memcpy(e->stages, plan->stages, (size_t)plan->n_stages * sizeof *e->stages);
     e->values = rb_xcalloc(2 * (size_t)n, sizeof *e->values);
     memcpy(e->values, time_us, size);
     memcpy(e->values + n, cost_uusd, size);
@@ -87,12 +120,7 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
     RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc(2 * (size_t)n, sizeof *sorted);
     memcpy(sorted, e->values, 2 * size);
     e->runs.estimate = rb_estimate_of_runs(sorted, sorted + n, n, -1, -1);
-    if (store->last)
-        store->last->next = e;
-    else
-        store->first = e;
-    store->last = e;
-    store->n_runs += n;
+    append(store, e);
     return &e->runs;
 }
 

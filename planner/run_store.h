@@ -1,4 +1,4 @@
-// Simulated runs of whole plans, kept. They depend on the plan alone, so another deadline or budget only counts them anew.
+// Simulated runs of whole plans, and the laws of their times, kept. They depend on the plan alone, so another deadline or budget only counts them anew.
 #ifndef RB_PLANNER_RUN_STORE_H
 #define RB_PLANNER_RUN_STORE_H
 
@@ -9,6 +9,7 @@ enum rb_run_kind {
     RB_RUN_TABLES,     // one draw a trial
     RB_RUN_WORLDS,     // of an asynchronous job: what its plans are compared by (planner/async_runs.h)
     RB_RUN_UNSEEN,     // likewise, and what they are told by
+    RB_RUN_LAW,        // none: what laws say of its time
 };
 
 struct rb_runs {
@@ -31,6 +32,15 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
                                         const int64_t *cost_uusd);
 
 size_t rb_run_store_bytes(const struct rb_run_store *store);
+
+// What laws say of a plan's time, the deadline aside.
+struct rb_time_law {
+    struct rb_quantiles time_us; // without the mean
+    double error;                // of P(time <= t), any t
+};
+
+const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan);
+void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate *plan, const struct rb_time_law *law);
 
 // The estimate of runs under constraints; -1: none.
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd);

@@ -1,16 +1,48 @@
 #include "simulator/summary.h"
 
+#include "base/arena.h"
+
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 __extension__ typedef __int128 wide;
 
 // ---- one figure
 
-static int compare_values(const void *pa, const void *pb)
+#define DIGIT_BITS 11
+#define DIGITS     (1 << DIGIT_BITS)
+
+// One digit of what the values are above the least, kept in order.
+static void sort_by_digit(const int64_t *from, int64_t *to, int n, int64_t least, int shift)
 {
-    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
+    int start[DIGITS + 1] = {0};
+    for (int i = 0; i < n; i++)
+        start[((((uint64_t)from[i] - (uint64_t)least) >> shift) & (DIGITS - 1)) + 1]++;
+    for (int d = 1; d <= DIGITS; d++)
+        start[d] += start[d - 1];
+    for (int i = 0; i < n; i++)
+        to[start[(((uint64_t)from[i] - (uint64_t)least) >> shift) & (DIGITS - 1)]++] = from[i];
+}
+
+// Digit by digit, the least first: estimates are made of thousands of runs, and by thousands.
+static void sort_values(int64_t *values, int n)
+{
+    int64_t least = values[0], most = values[0];
+    for (int i = 1; i < n; i++) {
+        least = values[i] < least ? values[i] : least;
+        most = values[i] > most ? values[i] : most;
+    }
+    const uint64_t span = (uint64_t)most - (uint64_t)least;
+    RB_AUTO(rb_auto_free) int64_t *other = rb_xcalloc((size_t)n, sizeof *other);
+    int64_t *from = values, *to = other;
+    for (int shift = 0; shift < 64 && span >> shift > 0; shift += DIGIT_BITS) {
+        sort_by_digit(from, to, n, least, shift);
+        int64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != values)
+        memcpy(values, from, (size_t)n * sizeof *values);
 }
 
 static int64_t mean_of(const int64_t *values, int n)
@@ -31,7 +63,7 @@ static int64_t percentile(const int64_t *sorted, int n, int percent)
 struct rb_quantiles rb_quantiles_of(int64_t *values, int n)
 {
     const int64_t mean = mean_of(values, n);
-    qsort(values, (size_t)n, sizeof *values, compare_values);
+    sort_values(values, n);
     return (struct rb_quantiles){
         .mean = mean,
         .p5 = percentile(values, n, 5),

@@ -59,6 +59,23 @@ static void runs_are_found_by_what_they_are_of(void **state)
     rb_run_store_destroy(NULL);
 }
 
+static void laws_are_kept_beside_runs(void **state)
+{
+    (void)state;
+    struct rb_run_store *store = rb_run_store_create();
+    const struct rb_candidate plan = plan_with(3), other = plan_with(4);
+    const struct rb_time_law law = {.time_us = {.p5 = 1, .p50 = 2, .p95 = 3, .p99 = 4}, .error = 0.5};
+    const int64_t value = 7;
+    assert_null(rb_run_store_find_law(store, &plan));
+    rb_run_store_keep(store, RB_RUN_TABLES, &plan, 1, &value, &value);
+    assert_null(rb_run_store_find_law(store, &plan));
+    rb_run_store_keep_law(store, &plan, &law);
+    assert_memory_equal(rb_run_store_find_law(store, &plan), &law, sizeof law);
+    assert_null(rb_run_store_find_law(store, &other));
+    assert_non_null(rb_run_store_find(store, RB_RUN_TABLES, &plan, 1));
+    rb_run_store_destroy(store);
+}
+
 static void the_first_go_when_it_is_full(void **state)
 {
     (void)state;
@@ -82,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_count_kept_runs_anew),
         cmocka_unit_test(runs_are_found_by_what_they_are_of),
+        cmocka_unit_test(laws_are_kept_beside_runs),
         cmocka_unit_test(the_first_go_when_it_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,16 @@ static void quantiles_are_values_of_the_sample(void **state)
     const struct rb_quantiles got = rb_quantiles_of(hundred, 100), expected = {51, 5, 50, 95, 99};
     assert_memory_equal(&got, &expected, sizeof got);
     int64_t huge[] = {INT64_MAX - 1, INT64_MAX - 1, INT64_MAX - 1};
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = 3, .purpose = RB_DRAW_SEARCH});
+    for (int bits = 1; bits < 64; bits += 7) { // the same order as by comparison, of numbers of all sizes and signs
+        int64_t sorted[500];
+        for (int i = 0; i < 500; i++)
+            sorted[i] = (int64_t)(rb_stream_u64(&s) >> (64 - bits)) - ((INT64_C(1) << bits) >> 1);
+        rb_quantiles_of(sorted, 500);
+        for (int i = 1; i < 500; i++)
+            assert_true(sorted[i - 1] <= sorted[i]);
+    }
     assert_true(rb_quantiles_of(huge, 3).mean == INT64_MAX - 1); // the sum is wider than a number
 }
 
@@ -217,9 +227,12 @@ static void a_share_is_not_further_off_than_its_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_values_of_the_sample),  cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(an_estimate_is_its_replicates),       cmocka_unit_test(certainty_is_not_claimed),
-        cmocka_unit_test(what_cannot_be_simulated_is_refused), cmocka_unit_test(a_plan_without_end_is_infeasible),
+        cmocka_unit_test(quantiles_are_values_of_the_sample),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(an_estimate_is_its_replicates),
+        cmocka_unit_test(certainty_is_not_claimed),
+        cmocka_unit_test(what_cannot_be_simulated_is_refused),
+        cmocka_unit_test(a_plan_without_end_is_infeasible),
         cmocka_unit_test(runs_begin_where_they_are_asked_to),
         cmocka_unit_test(a_share_is_not_further_off_than_its_error),
     };
