@@ -92,6 +92,8 @@ class World:
         assert len({row[2] for row in rows if row[1] == "gone"}) == 1, "two requests"
         logs = self.run("rbrun", "logs", "--state-dir", state, report["run"], "0")
         assert "of 2" in logs.stdout, logs.stdout
+        replayed = self.run("rbrun", "replay", "--state-dir", state, report["run"])
+        assert " 0 orders differ" in replayed.stdout, replayed.stdout
         return report, mine, done
 
     @staticmethod
