@@ -15,6 +15,7 @@ static const char *const method_names[N_METHODS] = {"one GPU each", "Fluid, rele
 
 struct study {
     int n;
+    struct rb_lister lister;   // reused by all groups
     double *ratios[N_METHODS]; // makespan over the simple bound, [n]
     double *reached, *proved;  // of ours, over the best bound proved
     int *curves;
@@ -49,7 +50,6 @@ static int64_t list_method(struct rb_lister *l, const struct rb_study_group *s, 
 // Theorem 1 is about areas that do not depend on the width, and takes c as given. Twice ours is twice the optimum at least.
 static void judge_equal_areas(struct study *study, const struct rb_study_group *drawn)
 {
-    struct rb_lister lister = {0};
     struct rb_study_group s = *drawn;
     struct rb_pack_answer ours;
     const struct rb_pack_options options = rb_pack_defaults();
@@ -70,9 +70,8 @@ static void judge_equal_areas(struct study *study, const struct rb_study_group *
     rb_pack(&s.group, &options, &ours);
     study->n_equal_area++;
     study->n_above_twice +=
-        rb_pack_list(&lister, &s.group, widths, order, RB_LIST_GREEDY, NULL) > 2 * ours.packing.makespan_us;
+        rb_pack_list(&study->lister, &s.group, widths, order, RB_LIST_GREEDY, NULL) > 2 * ours.packing.makespan_us;
     rb_pack_answer_finish(&ours);
-    rb_lister_finish(&lister);
 }
 
 static void judge(struct study *study, const struct rb_study_group *s, const struct rb_pack_answer *ours,
@@ -99,7 +98,6 @@ static void judge(struct study *study, const struct rb_study_group *s, const str
 
 static void pack_one(struct study *study, uint64_t seed, int i, int most_trials)
 {
-    static struct rb_lister lister; // reused by all groups
     struct rb_study_group s;
     struct rb_pack_answer ours;
     int64_t makespans_us[N_METHODS];
@@ -107,7 +105,7 @@ static void pack_one(struct study *study, uint64_t seed, int i, int most_trials)
     rb_study_group_draw(seed, (uint32_t)i, most_trials, &s);
     rb_pack(&s.group, &options, &ours);
     for (int m = 0; m < OURS; m++)
-        makespans_us[m] = list_method(&lister, &s, (enum method)m);
+        makespans_us[m] = list_method(&study->lister, &s, (enum method)m);
     makespans_us[OURS] = ours.packing.makespan_us;
     for (int m = 0; m < N_METHODS; m++)
         study->ratios[m][i] = (double)makespans_us[m] / (double)ours.simple_bound_us;
@@ -183,5 +181,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         pack_one(&study, seed, i, most_trials);
     print_study(&study, clock_s() - start_s);
+    for (int m = 0; m < N_METHODS; m++)
+        free(study.ratios[m]);
+    free(study.reached);
+    free(study.proved);
+    free(study.curves);
+    rb_lister_finish(&study.lister);
     return study.n_broken > 0;
 }
