@@ -487,6 +487,27 @@ void rb_controller_settle_launch(struct rb_controller_node *n, const struct rb_i
         taken(n, instance);
 }
 
+// Of a gang that nobody has seen before some have ended already: taken back, or there was no machine for them after all.
+static bool came_apart(const struct rb_controller_gang *g, const bool *takes, const struct rb_instance *instances)
+{
+    bool ended = false;
+    for (int i = 0; i < g->n; i++) {
+        if (!takes[i])
+            return false;
+        ended = ended || instances[i].state == RB_INSTANCE_TERMINATED;
+    }
+    return ended && g->n > 1;
+}
+
+// Together, so that all of it is asked for again together.
+static void give_back(struct rb_controller_gang *g, const struct rb_instance *instances)
+{
+    for (int i = 0; i < g->n; i++)
+        if (instances[i].sold_out)
+            rb_controller_sold_out(g->c, g->members[i]->row.offer, rb_controller_now_us(g->c));
+    rb_controller_break_gang(g, "some of it had ended before its launch was answered");
+}
+
 // All of it at once. Who is settled already was seen by a listing, which was faster and may have shown another instance.
 static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *instances)
 {
@@ -498,6 +519,8 @@ static void settle_gang(struct rb_controller_gang *g, const struct rb_instance *
         ok = !takes[i] || take(g->members[i], &instances[i]);
     }
     ok = ok && rb_controller_commit(c);
+    if (ok && came_apart(g, takes, instances))
+        give_back(g, instances);
     for (int i = 0; i < g->n && ok && !c->dead; i++) {
         if (takes[i])
             taken(g->members[i], &instances[i]);

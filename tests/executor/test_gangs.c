@@ -240,6 +240,29 @@ static void half_a_gang_is_ended_and_asked_for_again(void **state)
     fake_run_finish(&r);
 }
 
+// One of it is gone before anybody hears of it: the other is of no use, and waits for nobody.
+static void a_gang_that_comes_apart_unseen_is_asked_for_again(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    open_gangs(&r, 1);
+    r.cloud.faults.lost_answer = 1;
+    fake_run_open(&r);
+    while (r.cloud.n_instances < 4)
+        assert_true(virtual_loop_step(&r.v));
+    for (int i = 0; i < 4; i++)
+        r.cloud.instances[i]->visible_us = 200 * SECOND_US;
+    fake_run_step_until(&r, 20 * SECOND_US);
+    fake_cloud_kill_instance(&r.cloud, 1, "Server.SpotInstanceTermination");
+    r.cloud.faults = (struct fake_faults){0};
+    completes(&r);
+    says(&r, "given up together: some of it had ended before its launch was answered");
+    assert_int_equal(r.cloud.n_instances, 6);
+    for (int i = 4; i < 6; i++)
+        assert_int_equal(r.cloud.instances[i]->count, 2);
+    fake_run_finish(&r);
+}
+
 // What comes after its gang was given up belongs to nobody any more.
 static void a_late_member_is_ended(void **state)
 {
@@ -314,6 +337,7 @@ int main(void)
         cmocka_unit_test(another_offer_stands_in_for_all_of_it),
         cmocka_unit_test(some_of_it_is_waited_for),
         cmocka_unit_test(half_a_gang_is_ended_and_asked_for_again),
+        cmocka_unit_test(a_gang_that_comes_apart_unseen_is_asked_for_again),
         cmocka_unit_test(a_late_member_is_ended),
         cmocka_unit_test(a_late_gang_is_none_beside_another),
         cmocka_unit_test(killed_while_the_request_is_on_its_way),

@@ -176,11 +176,12 @@ static void answer_launch(void *arg)
     free(l);
 }
 
+// The first of its launch.
 static int by_token(const struct fake_cloud *c, const char *token)
 {
     for (int i = c->n_instances - 1; i >= 0; i--) { // of two, the one in the zone where it came to rest
         if (strcmp(c->instances[i]->token, token) == 0)
-            return i;
+            return i - c->instances[i]->member;
     }
     return -1;
 }
