@@ -1,9 +1,11 @@
 // Where one node's bill went. GPU time is integer microseconds times GPUs; money is split by it without loss.
 #include "executor/report_split.h"
 
+#include "base/arena.h"
 #include "base/limits.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef __int128 wide; // a budget in micro-dollars times GPU microseconds
@@ -76,6 +78,75 @@ static void add_task(const struct rb_task_row *t, int node, int64_t now_us, cons
     }
 }
 
+struct spell {
+    int64_t from, to;
+    uint64_t gpus;
+};
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct spell *a = pa, *b = pb;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+// The spells of all tasks on the node, by start.
+static void list_spells(const struct rb_task_row *tasks, int n_tasks, int node, int64_t now_us, struct spell *out)
+{
+    int n = 0;
+    for (int i = 0; i < n_tasks; i++) {
+        const struct rb_task_row *t = &tasks[i];
+        for (int k = 0; k < t->n_slots; k++) {
+            if (t->slots[k].node == node)
+                out[n++] = (struct spell){t->started_us, t->ended_us >= 0 ? t->ended_us : now_us, t->slots[k].gpus};
+        }
+    }
+    qsort(out, (size_t)n, sizeof *out, by_start);
+}
+
+// GPU time during which anybody was on a GPU: trials that share one do not count twice.
+static int64_t occupied(const struct spell *spells, int n, int gpus, const int64_t span[2])
+{
+    int64_t sum = 0;
+    for (int gpu = 0; gpu < gpus; gpu++) {
+        int64_t until = span[0];
+        for (int i = 0; i < n; i++) {
+            if (!(spells[i].gpus >> gpu & 1) || spells[i].to <= until)
+                continue;
+            const int64_t from = spells[i].from > until ? spells[i].from : until;
+            sum += overlap(from, spells[i].to, span[0], span[1]);
+            until = spells[i].to;
+        }
+    }
+    return sum;
+}
+
+static int count_spells(const struct rb_task_row *tasks, int n_tasks, int node)
+{
+    int n = 0;
+    for (int i = 0; i < n_tasks; i++) {
+        for (int k = 0; k < tasks[i].n_slots; k++)
+            n += tasks[i].slots[k].node == node;
+    }
+    return n;
+}
+
+// What trials that shared GPUs took is scaled down to what the GPUs gave.
+static int64_t share_out(const struct rb_task_row *tasks, int n_tasks, int node, int gpus, int64_t now_us,
+                         const int64_t span[2], int64_t *weights)
+{
+    const int64_t sum = weights[TRAIN] + weights[LOST] + weights[CHECKPOINT];
+    const int n = count_spells(tasks, n_tasks, node);
+    RB_AUTO(rb_auto_free) struct spell *spells = rb_xcalloc((size_t)n + 1, sizeof *spells);
+    list_spells(tasks, n_tasks, node, now_us, spells);
+    const int64_t busy = occupied(spells, n, gpus, span);
+    if (busy >= sum)
+        return sum;
+    weights[TRAIN] = (int64_t)((double)weights[TRAIN] * (double)busy / (double)sum);
+    weights[LOST] = (int64_t)((double)weights[LOST] * (double)busy / (double)sum);
+    weights[CHECKPOINT] = busy - weights[TRAIN] - weights[LOST];
+    return busy;
+}
+
 void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_node *node, int gpus,
                           const struct rb_task_row *tasks, int n_tasks, int64_t now_us,
                           struct rb_report_cost *by)
@@ -88,7 +159,7 @@ void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_nod
         add_task(&tasks[i], node->node, now_us, span, weights);
     weights[BOOT] =
         node->running_us >= 0 ? gpus * overlap(node->running_us, ready, node->running_us, end) : 0;
-    const int64_t busy = weights[TRAIN] + weights[LOST] + weights[CHECKPOINT];
+    const int64_t busy = share_out(tasks, n_tasks, node->node, gpus, now_us, span, weights);
     const int64_t idle = gpus * overlap(ready, end, ready, end) - busy;
     weights[IDLE] = idle > 0 ? idle : 0;
     rb_report_apportion(bill->machine_uusd + bill->disk_uusd - bill->minimum_uusd, weights, N_KINDS, BOOT,

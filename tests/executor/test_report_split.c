@@ -96,6 +96,31 @@ static void time_is_split_by_gpu(void **state)
     assert_int_equal(by.minimum_uusd, 0);
 }
 
+// Two on one GPU from 20 s to 60 s, one of them in vain: the GPU was busy for 40 s, not for 80.
+static void a_shared_gpu_is_paid_once(void **state)
+{
+    (void)state;
+    const struct rb_slot half[] = {{4, 1}};
+    const struct rb_task_row tasks[] = {
+        {.state = RB_TASK_SAVED,
+         .started_us = 20 * S,
+         .exited_us = 60 * S,
+         .ended_us = 60 * S,
+         .slots = half,
+         .n_slots = 1},
+        {.state = RB_TASK_ENDED,
+         .started_us = 20 * S,
+         .exited_us = -1,
+         .ended_us = 60 * S,
+         .slots = half,
+         .n_slots = 1},
+    };
+    const struct rb_report_cost by = split(tasks, 2);
+    assert_int_equal(by.train_uusd, 10 * S);
+    assert_int_equal(by.lost_uusd, 10 * S);
+    assert_int_equal(by.idle_barrier_uusd, 60 * S);
+}
+
 static void the_minimum_is_named(void **state)
 {
     (void)state;
@@ -126,6 +151,7 @@ int main(void)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(largest_remainders_first),
         cmocka_unit_test(time_is_split_by_gpu),
+        cmocka_unit_test(a_shared_gpu_is_paid_once),
         cmocka_unit_test(the_minimum_is_named),
         cmocka_unit_test(stages_share_a_bill_by_time),
     };
