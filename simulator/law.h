@@ -31,6 +31,7 @@ struct rb_law rb_law_plus(const struct rb_law *a, const struct rb_law *b, struct
 struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena);
 struct rb_law rb_law_product(const struct rb_law *a, const struct rb_law *b, struct rb_arena *arena); // X * Y, independent
 struct rb_law rb_law_largest_of(const struct rb_law *a, int k, struct rb_arena *arena);
+struct rb_law rb_law_ranked(const struct rb_law *a, int rank, int k, struct rb_arena *arena); // the rank-th smallest of k
 struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct rb_law *b, struct rb_arena *arena);
 // Sum of k independent copies, k >= 1 and possibly many thousands.
 struct rb_law rb_law_sum_of(const struct rb_law *a, int64_t k, struct rb_arena *arena);

@@ -2,15 +2,18 @@
 // stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
 #include "simulator/law_grid.h"
 
+#include <assert.h>
 #include <math.h>
 
-#define SQRT_2      1.41421356237309504880
-#define NODES_REACH 7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
-#define COARSEST    1.0 // normal scores between nodes
-#define FINEST      0.03125
-#define GOOD_ENOUGH 1e-7 // what the cubic between points of the wider law errs by, nearly
-#define PROBES      24   // where two sets of nodes are compared
-#define CROWDED     24   // points per standard deviation: every second one will do
+#define SQRT_2        1.41421356237309504880
+#define NODES_REACH   7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
+#define COARSEST      1.0 // normal scores between nodes
+#define FINEST        0.03125
+#define GOOD_ENOUGH   1e-7  // what the cubic between points of the wider law errs by, nearly
+#define PROBES        24    // where two sets of nodes are compared
+#define RANKED_DUST   1e-16 // of a sum, what its last terms may be
+#define RANKED_POINTS 12    // between one deviation below the middle and one above
+#define CROWDED       24    // points per standard deviation: every second one will do
 
 struct rb_law rb_law_times(const struct rb_law *a, double factor, struct rb_arena *arena)
 {
@@ -214,6 +217,58 @@ struct rb_law rb_law_largest_of(const struct rb_law *a, int k, struct rb_arena *
     const double span = (rb_law_quantile(a, exp(log(0.84) / k)) - rb_law_quantile(a, exp(log(0.16) / k))) / 2;
     const int finer = span > 6 * a->step_s ? 1 : span > 3 * a->step_s ? 2 : 4;
     return largest_on(a, k, first, finer, arena);
+}
+
+// P(at least `rank` of k are below) and its complement, each summed from its largest term on.
+static void ranked_at(double below, double above, double ln_choose, int rank, int k, double *out_below,
+                      double *out_above)
+{
+    const double odds = below / above;
+    const double first = below > 0 && above > 0 ? exp(ln_choose + rank * log(below) + (k - rank) * log(above)) : 0;
+    if (!(first > 0)) { // far from where the rank-th is
+        *out_below = rank <= k * below;
+        *out_above = 1 - *out_below;
+        return;
+    }
+    double up = first, down = 0, term = first;
+    for (int i = rank; i < k && term > up * RANKED_DUST; i++) {
+        term *= (k - i) * odds / (i + 1);
+        up += term;
+    }
+    term = first;
+    for (int i = rank; i > 0 && (i > k * below || term > down * RANKED_DUST); i--) {
+        term *= i / ((k - i + 1) * odds);
+        down += term;
+    }
+    *out_below = up < down ? up : 1 - down;
+    *out_above = up < down ? 1 - up : down;
+}
+
+struct rb_law rb_law_ranked(const struct rb_law *a, int rank, int k, struct rb_arena *arena)
+{
+    assert(rank >= 1 && rank <= k);
+    if (rank == k || a->n == 1)
+        return rb_law_largest_of(a, k, arena);
+    double ln_choose = 0;
+    for (int i = 1; i <= rank; i++)
+        ln_choose += log((double)(k - rank + i) / i);
+    // As of k uniform numbers: mean and deviation of the rank-th, and beyond nine of them next to nothing.
+    const double middle = (double)rank / (k + 1), spread = sqrt(middle * (1 - middle) / (k + 2));
+    const double lowest = middle - 9 * spread, highest = middle + 9 * spread;
+    const double low_s = lowest > 0 ? rb_law_quantile(a, lowest) : a->low_s;
+    const double high_s = highest < 1 ? rb_law_quantile(a, highest) : a->low_s + (a->n - 1) * a->step_s;
+    const double apart = rb_law_quantile(a, fmin(middle + spread, 1 - middle / k)) -
+                         rb_law_quantile(a, fmax(middle - spread, middle / k));
+    const double step_s = apart > 0 ? fmin(apart / RANKED_POINTS, a->step_s) : a->step_s;
+    struct rb_law_grid grid = rb_law_grid_make(low_s, high_s, step_s, arena);
+    for (int i = 0; i < grid.n; i++) {
+        const double x = grid.low_s + i * grid.step_s;
+        ranked_at(rb_law_below(a, x), rb_law_above(a, x), ln_choose, rank, k, &grid.below[i], &grid.above[i]);
+    }
+    // P moves with F by the density of the rank-th of k uniform numbers, which is highest near their mean.
+    const double steepest = fmax(1, 0.4 / spread);
+    return rb_law_grid_finish(&grid, NAN, NAN, a->jump > 0 ? fmin(1, steepest * a->jump) : 0,
+                              steepest * (a->error - a->tail_error), steepest * a->tail_error);
 }
 
 struct rb_law rb_law_mixture(const struct rb_law *a, double weight, const struct rb_law *b, struct rb_arena *arena)

@@ -9,9 +9,12 @@
 #include <string.h>
 
 #define MAX_REFINEMENTS 4
-#define FLUID_STRIDE    8   // points of the arrival law
-#define MOST_WORK       2e8 // a tenth of a second; beyond it sampling is faster
-#define MOST_CHANCES    4e6 // of ages and completions of a slot, tabulated: 32 MB
+#define OPENING_REACH   4.0  // standard deviations of an opening, and of the last start
+#define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
+#define FINEST          40   // steps to a trial's deviation
+#define FLUID_STRIDE    8    // points of the arrival law
+#define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
+#define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
 
 struct problem {
     const struct rb_list_schedule *s;
@@ -28,19 +31,32 @@ struct level { // one resolution
     struct rb_schedule_tail tail;
 };
 
+int rb_schedule_n_late(const struct rb_list_schedule *s)
+{
+    return s->ranked ? s->new_nodes : s->new_nodes > 0;
+}
+
+const struct rb_law *rb_schedule_opening(const struct rb_list_schedule *s, int group)
+{
+    return s->ranked ? &s->ranked[group] : s->arrival;
+}
+
 // ---- rough numbers, to choose by
 
 static double fluid_starts(const struct problem *p, double x)
 {
     const double cv = p->sd / p->mean, extra = (1 + cv * cv) / 2;
-    const struct rb_law *g = p->s->arrival;
+    const int n_late = rb_schedule_n_late(p->s);
     double starts = p->s->open_slots * fmax(1, x / p->mean + extra);
-    const double slots = (double)p->s->new_nodes * p->s->slots_per_node;
-    for (int i = FLUID_STRIDE; p->s->new_nodes > 0 && i < g->n; i += FLUID_STRIDE) {
-        const double age = x - g->low_s - (i - 0.5 * FLUID_STRIDE) * g->step_s;
-        if (age <= 0)
-            break;
-        starts += (g->below[i] - g->below[i - FLUID_STRIDE]) * slots * fmax(1, age / p->mean + extra);
+    for (int k = 0; k < n_late; k++) {
+        const struct rb_law *g = rb_schedule_opening(p->s, k);
+        const double slots = (double)(p->s->new_nodes / n_late) * p->s->slots_per_node;
+        for (int i = FLUID_STRIDE; i < g->n; i += FLUID_STRIDE) {
+            const double age = x - g->low_s - (i - 0.5 * FLUID_STRIDE) * g->step_s;
+            if (age <= 0)
+                break;
+            starts += (g->below[i] - g->below[i - FLUID_STRIDE]) * slots * fmax(1, age / p->mean + extra);
+        }
     }
     return starts;
 }
@@ -58,8 +74,10 @@ static void guess_last_start(struct problem *p)
     const double slots = p->s->open_slots + (double)p->s->new_nodes * p->s->slots_per_node;
     const double waves = fmax(high / p->mean, 0.5);
     double variance = p->sd * p->sd * waves / slots;
-    if (p->s->new_nodes > 0)
-        variance += p->s->arrival->variance_s2 * p->s->new_nodes * pow(p->s->slots_per_node / slots, 2);
+    const int n_late = rb_schedule_n_late(p->s);
+    for (int k = 0; k < n_late; k++)
+        variance += rb_schedule_opening(p->s, k)->variance_s2 * (p->s->new_nodes / n_late) *
+                    pow(p->s->slots_per_node / slots, 2);
     p->edge_s = sqrt(variance);
 }
 
@@ -70,8 +88,10 @@ static bool all_started(const struct problem *p, const struct level *l)
 {
     double mean, variance, late = 0;
     rb_schedule_tail_starts(&l->tail, l->tail.max_age, &mean, &variance);
-    if (p->s->new_nodes > 0 && l->tail.opening.unopened[l->tail.max_age] > 1e-7) // one node later than any other
-        late = rb_schedule_tail_one_node(&l->tail, l->tail.max_age);
+    for (int i = 0; i < l->tail.n_late; i++) {
+        if (l->tail.late[i].opening.unopened[l->tail.max_age] > 1e-7) // one node later than any other
+            late = rb_schedule_tail_one_node(&l->tail, l->tail.max_age);
+    }
     return mean - p->reach * sqrt(variance > 0 ? variance : 0) - late + 1e-6 >= p->s->n_trials;
 }
 
@@ -124,7 +144,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int min_age = averaged || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * 3e-4, arena, &l->tail, out_why))
             return false;
-        if ((double)max_age * (l->tail.stride + l->tail.delayed_stride) > MOST_CHANCES) {
+        if ((double)max_age * rb_schedule_tail_stride(&l->tail) > MOST_CHANCES) {
             *out_why = "too many waves: their table would not fit";
             return false;
         }
@@ -366,15 +386,41 @@ static double inherited(const struct problem *p, const struct rb_law *end)
         steepest = fmax(steepest, (end->below[i] - end->below[i - 1]) / end->step_s);
     const double shift = 8 * trial->error * p->sd * (p->last_start_s / p->mean + 2);
     const double n = p->s->n_trials, durations = fmin(n * trial->error, n * trial->tail_error + shift * steepest);
-    return durations + (p->s->new_nodes > 0 ? p->s->new_nodes * p->s->arrival->error : 0);
+    double openings = 0;
+    for (int i = 0; i < p->s->new_nodes; i++)
+        openings += rb_schedule_opening(p->s, i)->error;
+    return durations + openings;
+}
+
+static bool has_atoms(const struct rb_law *law)
+{
+    return law->jump > 0 || law->n < 16;
 }
 
 static bool refused(const struct rb_list_schedule *s, const char **out_why)
 {
-    *out_why = s->trial->jump > 0 || s->trial->n < 16                             ? "the trial's time has atoms"
-               : s->new_nodes > 0 && (s->arrival->jump > 0 || s->arrival->n < 16) ? "the arrival of new nodes has atoms"
-                                                                                  : NULL;
+    *out_why = NULL;
+    for (int i = 0; i < rb_schedule_n_late(s); i++) {
+        if (has_atoms(rb_schedule_opening(s, i)))
+            *out_why = "the arrival of new nodes has atoms";
+    }
+    if (has_atoms(s->trial))
+        *out_why = "the trial's time has atoms";
     return *out_why != NULL;
+}
+
+// A third of a trial's deviation; less where the number of starts has a sharp edge, or where the last trials start while
+// nodes still open: a lattice then has to show how they do.
+static double first_step_s(const struct problem *p)
+{
+    double step_s = fmin(p->sd / 3, p->edge_s * 1.2);
+    for (int i = 0; i < rb_schedule_n_late(p->s); i++) {
+        const struct rb_law *opening = rb_schedule_opening(p->s, i);
+        const double sd = sqrt(opening->variance_s2), latest_s = opening->mean_s + OPENING_REACH * sd;
+        if (latest_s > p->last_start_s - OPENING_REACH * p->edge_s && sd / RESOLVED > p->sd / FINEST)
+            step_s = fmin(step_s, sd / RESOLVED);
+    }
+    return step_s;
 }
 
 bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena, struct rb_law *out,
@@ -390,12 +436,14 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
     p.reach = sqrt(2 * log(100 / accuracy));
     guess_last_start(&p);
-    p.rough = rb_lattice_rough(s->trial) || (s->new_nodes > 0 && rb_lattice_rough(s->arrival));
+    p.rough = rb_lattice_rough(s->trial);
+    for (int i = 0; i < rb_schedule_n_late(s); i++)
+        p.rough |= rb_lattice_rough(rb_schedule_opening(s, i));
     struct level levels[MAX_REFINEMENTS + 1];
     struct middle middle;
     double error, between = 0;
     int at;
-    bool ok = solve(&p, fmin(p.sd / 3, p.edge_s * 1.2), arena, levels, &middle, &times, &error, &at, out_why);
+    bool ok = solve(&p, first_step_s(&p), arena, levels, &middle, &times, &error, &at, out_why);
     if (ok) {
         ok = find_times(&p, &levels[at], &middle, &times, &between);
         *out_why = ok ? NULL : "the law could not be tabulated";

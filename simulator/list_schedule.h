@@ -14,14 +14,21 @@
 
 #include "simulator/law.h"
 
+#define RB_SCHEDULE_RANKED 12 // most slots that open by laws of their own: each is a factor at every root and time
+
 struct rb_list_schedule {
     const struct rb_law *trial;   // one duration; jump must be 0
     int n_trials;
     int open_slots;               // at time 0
     int new_nodes, slots_per_node; // new_nodes may be 0
     const struct rb_law *arrival; // of one node; unused if new_nodes is 0
+    const struct rb_law *ranked;  // NULL, or [new_nodes] in place of arrival: nodes of one slot that open by laws of their own
     bool plain;                   // without AVX2 even where the processor has it: same bits, slower; for tests
 };
+
+// Groups of new nodes that open by one law: one, or as many as are ranked; and the law.
+int rb_schedule_n_late(const struct rb_list_schedule *s);
+const struct rb_law *rb_schedule_opening(const struct rb_list_schedule *s, int group);
 
 // Into *out. Its arrays and all that is needed on the way to them live in `arena`: megabytes, so copy the law and reset the
 // arena. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);

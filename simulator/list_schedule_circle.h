@@ -29,10 +29,16 @@ struct rb_schedule_window {
     const double *inverse; // [blocks] of (1 - F z)^-2, doubled where a root stands for its conjugate; nothing at 1
 };
 
+struct rb_schedule_factor { // of W, of new nodes that open by one law
+    struct rb_schedule_starts node;
+    int n;           // nodes
+    double unopened; // P(a node is not yet open)
+};
+
 struct rb_schedule_terms { // W at one place: a product of powers
-    const struct rb_schedule_starts *slot, *node;
-    int n_slots, n_nodes; // 0: none
-    double unopened;      // P(a node is not yet open)
+    const struct rb_schedule_starts *slot;
+    int n_slots, n_late;  // 0: none
+    const struct rb_schedule_factor *late; // [n_late]
     double dust;          // blocks that are below it count no more
 };
 

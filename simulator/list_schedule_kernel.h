@@ -25,8 +25,10 @@ static inline struct block terms_block(const struct rb_schedule_circle *c, const
     struct block v = block_all(1);
     if (t->n_slots > 0)
         v = block_power(starts_block(c, t->slot, 0, block), t->n_slots);
-    if (t->n_nodes > 0)
-        v = block_mul(v, block_power(starts_block(c, t->node, t->unopened, block), t->n_nodes));
+    for (int i = 0; i < t->n_late; i++) {
+        const struct rb_schedule_factor *f = &t->late[i];
+        v = block_mul(v, block_power(starts_block(c, &f->node, f->unopened, block), f->n));
+    }
     return v;
 }
 

@@ -3,18 +3,19 @@
 #include <math.h>
 
 // A node's starts: of one slot that opens late, or of all of its slots averaged over their opening.
-static void node_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance)
+static void node_starts(const struct rb_schedule_tail *e, const struct rb_schedule_late *late, int x, double *out_mean,
+                        double *out_variance)
 {
     if (e->linear) {
-        rb_renewal_starts(&e->delayed, x, out_mean, out_variance);
+        rb_renewal_starts(&late->delayed, x, out_mean, out_variance);
         return;
     }
     const double c = e->s->slots_per_node;
     double first = 0, second = 0, mean, variance;
-    for (int o = e->opening.first; o <= x && o <= e->opening.last; o++) {
+    for (int o = late->opening.first; o <= x && o <= late->opening.last; o++) {
         rb_renewal_starts(&e->open, x - o, &mean, &variance);
-        first += e->opening.weight[o] * c * mean;
-        second += e->opening.weight[o] * (c * variance + c * c * mean * mean);
+        first += late->opening.weight[o] * c * mean;
+        second += late->opening.weight[o] * (c * variance + c * c * mean * mean);
     }
     *out_mean = first;
     *out_variance = second - first * first;
@@ -27,11 +28,11 @@ void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *ou
         rb_renewal_starts(&e->open, x, &mean, &variance);
     *out_mean = e->s->open_slots * mean;
     *out_variance = e->s->open_slots * variance;
-    if (e->s->new_nodes == 0)
-        return;
-    node_starts(e, x, &mean, &variance);
-    *out_mean += e->s->new_nodes * mean;
-    *out_variance += e->s->new_nodes * variance;
+    for (int i = 0; i < e->n_late; i++) {
+        node_starts(e, &e->late[i], x, &mean, &variance);
+        *out_mean += e->late[i].n * mean;
+        *out_variance += e->late[i].n * variance;
+    }
 }
 
 // Of a slot: age / mean + (1 + cv^2) / 2 for long ages, no more than age / mean + 1 if cv is small.
@@ -40,6 +41,14 @@ double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x)
     const struct rb_law *law = e->trial->law;
     const double cv2 = law->variance_s2 / (law->mean_s * law->mean_s);
     return e->s->slots_per_node * (x * e->trial->step_s / law->mean_s + fmax(1, (1 + cv2) / 2));
+}
+
+int rb_schedule_tail_stride(const struct rb_schedule_tail *e)
+{
+    int stride = e->stride;
+    for (int i = 0; i < e->n_late; i++)
+        stride += e->late[i].stride;
+    return stride;
 }
 
 // ---- the coefficient
@@ -93,27 +102,32 @@ static double largest_weight(double below, double above, int least)
 
 struct place { // where the integrand is computed: x until the last start, y left to the last trial
     int x, y;
-    struct rb_schedule_starts slot, node;
-    double total, mean; // of all starts at z = 1, and their mean there
+    struct rb_schedule_starts slot;
+    struct rb_schedule_factor late[RB_SCHEDULE_RANKED]; // [n_late]
+    double total, mean;                                 // of all starts at z = 1, and their mean there
 };
 
 static void add_new_nodes(struct rb_schedule_tail *e, struct place *at)
 {
-    if (!e->linear)
-        rb_schedule_node_at(&e->node, at->x, at->y, &at->node);
-    const double total = e->opening.unopened[at->x] + at->node.total;
-    at->total *= rb_schedule_power(total, e->s->new_nodes);
-    at->mean += total > 0 ? e->s->new_nodes * at->node.mean * at->node.total / total : 0;
+    for (int i = 0; i < e->n_late; i++) {
+        struct rb_schedule_factor *f = &at->late[i];
+        if (!e->linear)
+            rb_schedule_node_at(&e->node, at->x, at->y, &f->node);
+        f->n = e->late[i].n;
+        f->unopened = e->late[i].opening.unopened[at->x];
+        const double total = f->unopened + f->node.total;
+        at->total *= rb_schedule_power(total, f->n);
+        at->mean += total > 0 ? f->n * f->node.mean * f->node.total / total : 0;
+    }
 }
 
 static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_window *w, const struct place *at)
 {
     const struct rb_schedule_terms terms = {
         .slot = &at->slot,
-        .node = &at->node,
+        .late = at->late,
         .n_slots = e->s->open_slots,
-        .n_nodes = e->s->new_nodes,
-        .unopened = e->s->new_nodes > 0 ? e->opening.unopened[at->x] : 0,
+        .n_late = e->n_late,
         .dust = at->total * 2 * e->negligible, // of the whole: a thousandth of the accuracy
     };
     return (at->total * weights_at_one(w) + e->kernel->coefficient(&e->circle, w, &terms)) / e->circle.points;
@@ -137,8 +151,7 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
     }
     if (is_negligible(e, at, 0))
         return 0;
-    if (e->s->new_nodes > 0)
-        add_new_nodes(e, at);
+    add_new_nodes(e, at);
     struct rb_schedule_window w = window_at(e, at->mean, at->y);
     if (w.q1 < 0 || is_negligible(e, at, w.q0))
         return 0;
@@ -163,14 +176,18 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
         return p;
     if (e->s->open_slots > 0)
         rb_renewal_chances(&e->open, t, from, to, e->chances, e->stride);
-    if (e->linear)
-        rb_renewal_chances(&e->delayed, t, from, to, e->delayed_chances, e->delayed_stride);
+    for (int i = 0; i < e->n_late && e->linear; i++)
+        rb_renewal_chances(&e->late[i].delayed, t, from, to, e->late[i].chances, e->late[i].stride);
     for (int x = from; x <= to; x++) {
-        struct place at = {.x = x, .y = t - x};
+        struct place at;
+        at.x = x;
+        at.y = t - x;
         if (e->s->open_slots > 0)
             at.slot = starts_of(&e->open, e->chances + (size_t)(x - from) * e->stride, e->dust);
-        if (e->linear)
-            at.node = starts_of(&e->delayed, e->delayed_chances + (size_t)(x - from) * e->delayed_stride, e->dust);
+        for (int i = 0; i < e->n_late && e->linear; i++) {
+            const struct rb_schedule_late *l = &e->late[i];
+            at.late[i].node = starts_of(&l->delayed, l->chances + (size_t)(x - from) * l->stride, e->dust);
+        }
         p += rb_lattice_end_weight(x) * integrand(e, &at);
     }
     return p;
@@ -186,6 +203,25 @@ static const struct rb_schedule_kernel *choose_kernel(const struct rb_list_sched
 #endif
     (void)s;
     return &rb_schedule_kernel_plain;
+}
+
+static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_why)
+{
+    e->n_late = rb_schedule_n_late(e->s);
+    e->late = rb_arena_array(e->arena, (size_t)e->n_late + 1, sizeof *e->late);
+    for (int i = 0; i < e->n_late; i++) {
+        struct rb_schedule_late *l = &e->late[i];
+        l->n = e->s->new_nodes / e->n_late;
+        rb_opening_lattice_make(rb_schedule_opening(e->s, i), e->trial->step_s, e->max_age + 1, e->dust, e->arena,
+                                &l->opening);
+        if (!e->linear)
+            continue;
+        if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, e->arena, &l->delayed, out_why))
+            return false;
+        l->stride = l->delayed.max_k - l->delayed.min_k + 1;
+        l->chances = rb_arena_array(e->arena, ages * (size_t)l->stride, sizeof *l->chances);
+    }
+    return true;
 }
 
 bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_trial_lattice *trial, int min_age,
@@ -204,14 +240,8 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
     e.first_y = trial->first > 0 ? trial->first : 1;
     e.last_y = trial->last;
-    if (s->new_nodes > 0)
-        rb_opening_lattice_make(s->arrival, trial->step_s, max_age + 1, e.dust, arena, &e.opening);
-    if (e.linear) {
-        if (!rb_renewal_make(trial, &e.opening, min_age, max_age, arena, &e.delayed, out_why))
-            return false;
-        e.delayed_stride = e.delayed.max_k - e.delayed.min_k + 1;
-        e.delayed_chances = rb_arena_array(arena, ages * (size_t)e.delayed_stride, sizeof *e.delayed_chances);
-    }
+    if (!make_late(&e, ages, out_why))
+        return false;
     if (s->open_slots > 0 || !e.linear) {
         if (!rb_renewal_make(trial, NULL, min_age, max_age, arena, &e.open, out_why))
             return false;
@@ -225,7 +255,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
 static void make_node(struct rb_schedule_tail *e)
 {
     e->node = (struct rb_schedule_node){.slot = &e->open,
-                                        .opening = &e->opening,
+                                        .opening = &e->late[0].opening,
                                         .arena = e->arena,
                                         .slots = e->s->slots_per_node,
                                         .dust = e->dust,
@@ -237,12 +267,13 @@ static void make_node(struct rb_schedule_tail *e)
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
 {
     const bool nodes = e->s->new_nodes > 0;
-    int fewest = e->stride > 0 ? e->open.min_k + 1 : e->delayed.min_k + 1;
+    int fewest = e->stride > 0 ? e->open.min_k + 1 : e->late[0].delayed.min_k + 1;
     int most = e->stride > 0 ? e->open.max_k + 1 : 0;
-    if (e->linear && e->delayed.min_k + 1 < fewest)
-        fewest = e->delayed.min_k + 1;
-    if (e->linear && e->delayed.max_k + 1 > most)
-        most = e->delayed.max_k + 1;
+    for (int i = 0; i < e->n_late && e->linear; i++) {
+        const struct rb_renewal *r = &e->late[i].delayed;
+        fewest = r->min_k + 1 < fewest ? r->min_k + 1 : fewest;
+        most = r->max_k + 1 > most ? r->max_k + 1 : most;
+    }
     if (nodes && !e->linear)
         most *= e->s->slots_per_node;
     rb_schedule_circle_make(&e->circle, points, kept, fewest, most, nodes ? e->s->slots_per_node : 0, e->arena);

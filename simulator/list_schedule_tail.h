@@ -6,14 +6,22 @@
 #include "simulator/list_schedule.h"
 #include "simulator/list_schedule_circle.h"
 
+struct rb_schedule_late { // new nodes that open by one law
+    int n;
+    struct rb_opening_lattice opening;
+    struct rb_renewal delayed; // if linear
+    double *chances;           // scratch: [max_age + 1][stride]
+    int stride;
+};
+
 struct rb_schedule_tail {
     const struct rb_list_schedule *s;
     const struct rb_trial_lattice *trial;
     int min_age, max_age;     // ages of interest: points
     bool linear;              // a node has one slot: a delayed renewal process, and nothing is averaged over openings
     struct rb_renewal open;   // slots open at 0; if not linear, of nodes from their opening on, too
-    struct rb_renewal delayed; // if linear
-    struct rb_opening_lattice opening; // of a node
+    struct rb_schedule_late *late; // [n_late]; one unless they are ranked
+    int n_late;
     struct rb_schedule_circle circle;
     struct rb_schedule_node node; // if there are nodes and it is not linear
     const struct rb_schedule_kernel *kernel;
@@ -22,8 +30,8 @@ struct rb_schedule_tail {
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
     double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
-    double *chances, *delayed_chances; // scratch: [max_age + 1][stride]
-    int stride, delayed_stride;
+    double *chances; // scratch: [max_age + 1][stride]
+    int stride;
 };
 
 // Step one: what needs no circle, for ages min_age..max_age (points). The lattice and the arena must outlive *out.
@@ -36,6 +44,9 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
 void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *out_mean, double *out_variance);
 // Starts, in the mean, by which a node that opened at 0 is ahead of one that has not opened by x.
 double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x);
+
+// Numbers that are tabulated for every age.
+int rb_schedule_tail_stride(const struct rb_schedule_tail *e);
 
 // Step two: `points` roots, of which the first `kept` carry the coefficients.
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept);

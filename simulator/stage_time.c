@@ -1,6 +1,7 @@
 // Chooses how a stage's law is computed, and keeps what was computed.
 #include "simulator/stage_time.h"
 
+#include "simulator/gang_openings.h"
 #include "simulator/list_schedule.h"
 #include "simulator/one_wave.h"
 #include "simulator/sampler_tables.h"
@@ -13,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BILLED_AT_LEAST_S 60.0
-#define BOUND_STEPS       64     // splits tried for a union bound
-#define SCRATCH_KEPT      ((size_t)16 << 20) // bytes
-#define CROWDED           256    // points of one stage's law ...
-#define DENSE             24     // ... with this many per standard deviation: every second one will do
-#define PILOT_TRIALS      500000 // drawn for one pilot: some milliseconds ...
-#define LEAST_PILOT       2048   // ... unless these samples are more: fewer tell too little of a law
-#define COARSEST_ACCURACY 5e-3   // of the dynamic schedule: as good as a hundred thousand samples
+#define BILLED_AT_LEAST_S  60.0
+#define BOUND_STEPS        64                 // splits tried for a union bound
+#define SCRATCH_KEPT       ((size_t)16 << 20) // bytes
+#define CROWDED            256                // points of one stage's law ...
+#define DENSE              24                 // ... with this many per standard deviation: every second one will do
+#define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
+#define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
+#define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most
+#define COARSEST_ACCURACY  5e-3               // of the dynamic schedule: as good as a hundred thousand samples
 
 struct rb_stage_times {
     int pilot;
@@ -158,13 +160,27 @@ struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times)
     return times->tables;
 }
 
-static const struct rb_law *arrival_law(struct rb_stage_times *times, const struct rb_provisioning *p)
+const struct rb_law *rb_stage_times_arrival(struct rb_stage_times *times, const struct rb_provisioning *p)
 {
     struct rb_stage_key key = part_key(RB_PART_ARRIVAL);
     key.provisioning = p;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
         e->value = new_law(times, rb_arrival_law(p, &times->arena));
+    return e->value;
+}
+
+// Of so many nodes requested, the arrival of the rank-th.
+static const struct rb_law *ranked_law(struct rb_stage_times *times, const struct rb_provisioning *p, int rank,
+                                       int nodes)
+{
+    struct rb_stage_key key = part_key(RB_PART_RANKED);
+    key.provisioning = p;
+    key.nodes = nodes;
+    key.kept = rank;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_law_ranked(rb_stage_times_arrival(times, p), rank, nodes, &times->arena));
     return e->value;
 }
 
@@ -233,15 +249,20 @@ static bool has_nodes_to_spare(const struct stage *st)
     return st->key.nodes > needed;
 }
 
+static struct rb_gang gang_of(const struct stage *st)
+{
+    return (struct rb_gang){st->key.nodes - st->key.kept, st->nodes_per_trial, st->key.kept % st->nodes_per_trial};
+}
+
 static const char *why_not_schedule(const struct stage *st)
 {
     const int new_gangs = (st->slots - st->kept_slots) / st->slots_per_node;
     if (st->nodes_per_trial == 1 || new_gangs == 0)
         return NULL;
-    // The new gang starts when its last node is there; with nodes to spare, when enough of them are.
-    if (new_gangs == 1 && st->key.nodes % st->nodes_per_trial == 0)
+    const int waiting = st->key.trials - st->kept_slots;
+    if ((new_gangs < waiting ? new_gangs : waiting) <= RB_SCHEDULE_RANKED)
         return NULL;
-    return "trials on several nodes wait for whichever new nodes come first";
+    return "very many trials on several nodes wait for whichever new nodes come first";
 }
 
 // ---- bounds
@@ -288,7 +309,7 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
     const struct rb_provisioning *p = st->key.provisioning;
     const int requested = st->key.nodes - st->key.kept;
     struct rb_stage_time *t = rb_arena_alloc(&times->arena, sizeof *t);
-    double unready = unready_bound(&law, arrival_law(times, p), requested);
+    double unready = unready_bound(&law, rb_stage_times_arrival(times, p), requested);
     if (method == RB_STAGE_ONE_WAVE && !has_nodes_to_spare(st)) // the last of them carries a trial, or one ended early
         unready = fmin(unready, law.error);
     *t = (struct rb_stage_time){
@@ -332,11 +353,12 @@ static bool law_after_arrival(struct rb_stage_times *times, const struct rb_list
     struct rb_law law;
     open.open_slots = schedule->slots_per_node < schedule->n_trials ? schedule->slots_per_node : schedule->n_trials;
     open.new_nodes = 0;
+    open.ranked = NULL;
     if (open.open_slots == open.n_trials)
         law = rb_law_largest_of(open.trial, open.n_trials, &times->scratch);
     else if (!rb_list_schedule_law(&open, accuracy, &times->scratch, &law, &why))
         return false;
-    law = rb_law_plus(schedule->arrival, &law, &times->scratch);
+    law = rb_law_plus(rb_schedule_opening(schedule, 0), &law, &times->scratch);
     if (law.error > accuracy)
         return false;
     *out = law;
@@ -351,7 +373,7 @@ static bool wave_law(struct rb_stage_times *times, const struct stage *st, doubl
         .trial = trial_law(times, &st->key),
         .n_trials = st->key.trials,
         .open_slots = st->kept_slots,
-        .arrival = arrival_law(times, st->key.provisioning),
+        .arrival = rb_stage_times_arrival(times, st->key.provisioning),
         .new_nodes = st->key.nodes - st->key.kept,
         .nodes_per_slot = st->nodes_per_trial,
         .nodes_left = st->key.kept % st->nodes_per_trial,
@@ -368,12 +390,19 @@ static bool wave_law(struct rb_stage_times *times, const struct stage *st, doubl
     return ok;
 }
 
+static int pilot_samples(const struct rb_stage_times *times, const struct stage *st)
+{
+    const int enough = PILOT_TRIALS / st->key.trials;
+    const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
+    return n < times->pilot ? n : times->pilot;
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
 {
-    const struct rb_law *arrival = arrival_law(times, st->key.provisioning);
-    struct rb_law last_of_gang;
+    const struct rb_law *arrival = rb_stage_times_arrival(times, st->key.provisioning), *openings[RB_SCHEDULE_RANKED];
+    struct rb_law ranked[RB_SCHEDULE_RANKED];
     struct rb_list_schedule schedule = {
         .trial = trial_law(times, &st->key),
         .n_trials = st->key.trials,
@@ -385,9 +414,16 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
     *out_why = why_not_schedule(st);
     if (*out_why)
         return false;
-    if (st->nodes_per_trial > 1 && schedule.new_nodes > 0) {
-        last_of_gang = rb_law_largest_of(arrival, st->key.nodes - st->key.kept, &times->arena);
-        schedule.arrival = &last_of_gang;
+    const bool gangs = st->nodes_per_trial > 1 && schedule.new_nodes > 0;
+    const struct rb_gang gang = gang_of(st);
+    if (gangs) { // no more slots than trials that wait are ever used
+        const int waiting = st->key.trials - st->kept_slots;
+        schedule.new_nodes = schedule.new_nodes < waiting ? schedule.new_nodes : waiting;
+        schedule.ranked = ranked;
+        for (int i = 0; i < schedule.new_nodes; i++) {
+            openings[i] = ranked_law(times, st->key.provisioning, rb_gang_rank(&gang, i), gang.new_nodes);
+            ranked[i] = *openings[i];
+        }
     }
     // What cannot be had as accurately as asked for is still better than samples.
     for (double reached = accuracy; reached <= COARSEST_ACCURACY; reached *= 10) {
@@ -402,8 +438,12 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         if (ok)
             *out = thinned(&law, &times->arena);
         clear_scratch(times);
-        if (ok)
-            return true;
+        if (!ok)
+            continue;
+        if (gangs)
+            out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out);
+        *out_why = "trials on several nodes wait for new ones that come over too long a time";
+        return !gangs || out->error < SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
     }
     return false;
 }
@@ -412,7 +452,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
 static bool is_certain(struct rb_stage_times *times, const struct stage *st)
 {
     return trial_law(times, &st->key)->n == 1 &&
-           (st->key.kept == st->key.nodes || arrival_law(times, st->key.provisioning)->n == 1);
+           (st->key.kept == st->key.nodes || rb_stage_times_arrival(times, st->key.provisioning)->n == 1);
 }
 
 // To the microsecond.
@@ -445,13 +485,6 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
     }
     *out = rb_law_of_samples(seconds, n, &times->arena);
     return true;
-}
-
-static int pilot_samples(const struct rb_stage_times *times, const struct stage *st)
-{
-    const int enough = PILOT_TRIALS / st->key.trials;
-    const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
-    return n < times->pilot ? n : times->pilot;
 }
 
 static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
@@ -490,6 +523,8 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
         method = RB_STAGE_ONE_WAVE;
     } else if (schedule_law(times, st, known, accuracy, &law, out_why)) {
         method = RB_STAGE_SCHEDULE;
+        accuracy =
+            law.error > accuracy && st->nodes_per_trial > 1 ? 0 : accuracy; // arrivals depend on each other as before
     } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st)), &law)) {
         accuracy = 0; // a finer request would find the same trials end early
     } else {

@@ -10,7 +10,7 @@
 enum rb_stage_method {
     RB_STAGE_ONE_WAVE, // every trial has a slot of its own: the largest of n ends; if on new nodes, simulator/one_wave.h
     RB_STAGE_SCHEDULE, // simulator/list_schedule.h
-    RB_STAGE_PILOT,    // sampled: gangs that wait for new nodes, in waves or too short for one; laws with atoms
+    RB_STAGE_PILOT,    // sampled: very many gangs that wait for new nodes, or that these come too late for; laws with atoms
 };
 const char *rb_stage_method_name(enum rb_stage_method method); // "one wave", "dynamic schedule", "pilot samples"
 
@@ -50,6 +50,8 @@ int64_t rb_stage_times_reused(const struct rb_stage_times *times); // by the pre
 // The law of one trial of so many units, made once. Borrowed.
 const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units,
                                           double unit_s);
+// From the request of one node to its being ready, made once. Borrowed.
+const struct rb_law *rb_stage_times_arrival(struct rb_stage_times *times, const struct rb_provisioning *p);
 // Tables of these laws for the sampler. Borrowed.
 struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times);
 

@@ -187,6 +187,32 @@ static void largest_of_many(void **state)
     rb_arena_finish(&arena);
 }
 
+// Against the incomplete beta function: P(the r-th smallest of k <= x) = I_F(x)(r, k - r + 1).
+static void ranks(void **state)
+{
+    (void)state;
+    static const int cases[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 64}, {8, 64}, {33, 64}, {64, 64}, {400, 1000}};
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    for (size_t f = 0; f < N_FAMILIES; f++) {
+        const struct rb_dist d = dist(families[f], 10, 0.3);
+        const struct rb_law one = rb_law_of_dist(&d, &arena);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const int rank = cases[i][0], k = cases[i][1];
+            const struct rb_law law = rb_law_ranked(&one, rank, k, &arena);
+            double mean = 0;
+            for (int j = 0; j < 1000; j++) {
+                const double u = (j + 0.5) / 1000, x = rb_dist_quantile(&d, gsl_cdf_beta_Pinv(u, rank, k - rank + 1));
+                assert_float_equal(rb_law_below(&law, x), u, law.error);
+                mean += x / 1000;
+            }
+            assert_float_equal(law.mean_s, mean, 5e-3 * sqrt(law.variance_s2));
+            assert_true(law.error < 1e-3);
+        }
+    }
+    rb_arena_finish(&arena);
+}
+
 static void mixtures(void **state)
 {
     (void)state;
@@ -347,6 +373,7 @@ int main(void)
         cmocka_unit_test(constants_move_and_stretch),
         cmocka_unit_test(sums_and_products_of_two),
         cmocka_unit_test(largest_of_many),
+        cmocka_unit_test(ranks),
         cmocka_unit_test(mixtures),
         cmocka_unit_test(laws_of_samples),
         cmocka_unit_test(trials),
