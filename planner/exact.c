@@ -21,7 +21,11 @@
 #define COSTS_MORE         1e18    // micro-dollars: more than any plan
 #define DOUBLINGS          24      // fourfold steps of the price of time: from a thousandth of what a plan costs to any
 #define CLOSE              1.05    // prices whose plans are told apart
-#define PRICES             4       // of the Lagrangian bound, around the one that the best plan pays
+#define STEP_DOWN          1.05    // from a price whose plan is in time
+#define MOST_STEPS_DOWN    2
+#define STEP_UP            1.05 // from a price whose plan is not, squared at every step
+#define MOST_STEPS_UP      9
+#define PRICES             4 // of the Lagrangian bound, around the one that the best plan pays
 
 struct rb_exact_options rb_exact_defaults(void)
 {
@@ -133,31 +137,15 @@ bool rb_exact_make_path(struct rb_exact *x, const struct rb_lattice_path *path, 
     return true;
 }
 
-// Is a plan late in the mean, as far as its bounds know? With a budget late plans tell what is nearest.
-static bool is_late(const struct rb_exact *x, const struct rb_lattice_path *path)
-{
-    const struct rb_lattice_entry *before = NULL;
-    double mean_s = 0;
-    if (!x->search->on_time || x->search->req->budget_uusd >= 0)
-        return false;
-    for (int stage = 0; stage < x->lattice.n_stages; stage++) {
-        const struct rb_lattice_entry *e = &x->lattice.stages[stage].entries[path->entry[stage]];
-        mean_s += e->mean_s[rb_lattice_kept(before, e)];
-        before = e;
-    }
-    return mean_s * 1e6 > (double)x->search->req->deadline_us;
-}
-
-static bool settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price, bool unless_late,
+// The shortest path whose values are all exact, or for LIKELY at least what replicates say.
+static bool settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price, bool exact,
                    struct rb_lattice_path *path, struct rb_err *err)
 {
     bool changed = true, first = true;
     for (; first || (changed && !rb_exact_out_of_time(x)); first = false) {
         rb_togo_compute(t, delay, price);
         rb_togo_path(t, path);
-        if (unless_late && is_late(x, path))
-            return true;
-        if (!tighten_path(x, path, &changed, err) || (!changed && !rb_exact_make_path(x, path, &changed, err)))
+        if (!tighten_path(x, path, &changed, err) || (!changed && exact && !rb_exact_make_path(x, path, &changed, err)))
             return false;
     }
     return true;
@@ -166,17 +154,73 @@ static bool settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, d
 bool rb_exact_settle(struct rb_exact *x, struct rb_togo *t, enum rb_delay delay, double price,
                      struct rb_lattice_path *path, struct rb_err *err)
 {
-    return settle(x, t, delay, price, false, path, err);
+    return settle(x, t, delay, price, true, path, err);
+}
+
+double rb_exact_likely_s(const struct rb_exact *x, const struct rb_lattice_path *path)
+{
+    const struct rb_lattice *l = &x->lattice;
+    const struct rb_lattice_entry *before = NULL;
+    double mean_s = 0, cautious_s = 0;
+    for (int stage = 0; stage < l->n_stages; stage++) {
+        const struct rb_lattice_entry *e = &l->stages[stage].entries[path->entry[stage]];
+        const int kept = rb_lattice_kept(before, e);
+        mean_s += e->likely_mean_s[kept];
+        cautious_s += e->likely_s[kept];
+        before = e;
+    }
+    // CAUTIOUS is mean + caution x variance.
+    const double variance_s2 = l->caution > 0 ? (cautious_s - mean_s) / l->caution : 0;
+    return mean_s + l->normal_quantile * sqrt(fmax(0, variance_s2));
+}
+
+// Is the best plan at one price of time in time, as far as replicates tell?
+static bool looks_in_time(struct rb_exact *x, struct rb_togo *t, double price, bool *out, struct rb_err *err)
+{
+    struct rb_lattice_path path;
+    if (!settle(x, t, RB_DELAY_LIKELY, price, false, &path, err))
+        return false;
+    *out = rb_exact_likely_s(x, &path) * 1e6 <= (double)x->search->req->deadline_us;
+    return true;
+}
+
+// The least price at which the plan looks in time, between a factor CLOSE; any price: 0.
+static bool likely_price(struct rb_exact *x, struct rb_togo *t, double *out_price, struct rb_err *err)
+{
+    bool ok;
+    *out_price = 0;
+    if (!x->search->on_time)
+        return true;
+    if (!looks_in_time(x, t, 0, &ok, err))
+        return false;
+    if (ok)
+        return true;
+    double low = x->lattice.theta[0] * fmax(t->least, 1) * 1e-3, high = low;
+    for (int i = 0; i < DOUBLINGS && !ok && !rb_exact_out_of_time(x); i++) {
+        low = high;
+        high *= 4;
+        if (!looks_in_time(x, t, high, &ok, err))
+            return false;
+    }
+    while (ok && high / low > CLOSE && !rb_exact_out_of_time(x)) {
+        const double middle = sqrt(low * high);
+        bool in_time;
+        if (!looks_in_time(x, t, middle, &in_time, err))
+            return false;
+        *(in_time ? &high : &low) = middle;
+    }
+    *out_price = high;
+    return true;
 }
 
 // Offers the best plan at one price of time. *out_feasible: it keeps the constraints.
 static bool offer_at_price(struct rb_exact *x, struct rb_togo *t, double price, bool *out_feasible, struct rb_err *err)
 {
     struct rb_lattice_path path;
-    if (!settle(x, t, RB_DELAY_CAUTIOUS, price, true, &path, err))
+    if (!settle(x, t, RB_DELAY_LIKELY, price, true, &path, err))
         return false;
     *out_feasible = false;
-    if (!is_made(x, &path) || is_late(x, &path))
+    if (!is_made(x, &path))
         return true;
     struct rb_candidate c = rb_lattice_candidate(&x->lattice, &path);
     if (!rb_search_score(x->search, &c, x->search->req->samples, err))
@@ -187,30 +231,29 @@ static bool offer_at_price(struct rb_exact *x, struct rb_togo *t, double price, 
     return rb_exact_offer(x, &c, err);
 }
 
-// The least price at which the plan is in time, between a factor CLOSE. *out_price 0: any price is.
+// Around the price that replicates find: down while plans are in time, else up.
 static bool price_of_time(struct rb_exact *x, struct rb_togo *t, double *out_price, struct rb_err *err)
 {
     bool feasible;
-    *out_price = 0;
-    if (!offer_at_price(x, t, 0, &feasible, err))
+    double price, factor;
+    if (!likely_price(x, t, &price, err) || !offer_at_price(x, t, price, &feasible, err))
         return false;
-    if (feasible || !x->search->on_time)
+    *out_price = price;
+    if (!x->search->on_time)
         return true;
-    double low = x->lattice.theta[0] * fmax(t->least, 1) * 1e-3, high = low;
-    for (int i = 0; i < DOUBLINGS && !feasible && !rb_exact_out_of_time(x); i++) {
-        low = high;
-        high *= 4;
-        if (!offer_at_price(x, t, high, &feasible, err))
-            return false;
-    }
-    *out_price = high;
-    while (feasible && high / low > CLOSE && !rb_exact_out_of_time(x)) {
+    if (price <= 0)
+        price = feasible ? 0 : x->lattice.theta[0] * fmax(t->least, 1) * 1e-3;
+    factor = feasible ? 1 / STEP_DOWN : STEP_UP;
+    for (int i = 0; i < (feasible ? MOST_STEPS_DOWN : MOST_STEPS_UP) && price > 0 && !rb_exact_out_of_time(x); i++) {
         bool in_time;
-        double middle = sqrt(low * high);
-        if (!offer_at_price(x, t, middle, &in_time, err))
+        price *= factor;
+        if (!offer_at_price(x, t, price, &in_time, err))
             return false;
-        *(in_time ? &high : &low) = middle;
-        *out_price = high;
+        if (in_time)
+            *out_price = price;
+        if (in_time != feasible)
+            break;
+        factor = feasible ? factor : factor * factor;
     }
     return true;
 }
@@ -352,10 +395,12 @@ static void name_relaxations(const struct rb_exact *x, struct rb_plan_bound *b)
 static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err *err)
 {
     struct rb_score fine;
-    if (!rb_score_candidate(x->search, &x->best, RB_SCORE_ACCURACY, &fine, err))
-        return false;
-    x->best_score.p_deadline = fine.p_deadline;
-    x->best_score.p_error = fine.p_error;
+    if (!is_certain(x)) { // as accurate as told, where that may decide
+        if (!rb_score_candidate(x->search, &x->best, RB_SCORE_ACCURACY, &fine, err))
+            return false;
+        x->best_score.p_deadline = fine.p_deadline;
+        x->best_score.p_error = fine.p_error;
+    }
     struct rb_plan_bound b = {.present = true, .nodes_explored = x->n_nodes};
     double cost = x->best_score.cost_mean_uusd, root = x->root_uusd;
     double bound = fmin(cost, fmin(x->doubtful_uusd, x->open_uusd));

@@ -59,6 +59,8 @@ double rb_exact_to_beat(const struct rb_exact *x); // mean cost; more than any p
 // What a multiplier's least sum is lowered by: its price times the tilt that a plan in time may have at most.
 double rb_exact_allowance(const struct rb_exact *x, const struct rb_togo *multiplier);
 bool rb_exact_out_of_time(struct rb_exact *x);     // sets cut
+// When a plan has ended with the confidence asked, if times were normal and as replicates say.
+double rb_exact_likely_s(const struct rb_exact *x, const struct rb_lattice_path *path);
 // Makes exact what stands on a path. *out_new: something was not.
 bool rb_exact_make_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err);
 // The shortest path whose values are all exact: bounds are made exact where it runs, until it stays.

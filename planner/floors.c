@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RANKS    8    // the r-th of m arrivals, r up to this: a later one is bounded by it
-#define UNLIKELY 1e-3 // a bound that may fail more often than this is not worth its correction
+#define RANKS       8    // the r-th of m arrivals, r up to this: a later one is bounded by it
+#define RANKED_FROM 1e-6 // of the chances that are ranked, at either end
+#define UNLIKELY    1e-3 // a bound that may fail more often than this is not worth its correction
 
 // One trial of a stage with a size, on nodes of a kind.
 struct trials {
@@ -123,8 +124,13 @@ static void rank(const struct rb_floors *f, struct arrivals *a)
     size_t n = (size_t)a->most + 1;
     double *chance = rb_xcalloc((RANKS + 1) * n, sizeof *chance), *last = rb_xcalloc(RANKS * n, sizeof *last);
     double *tilts = rb_xcalloc(RANKS * n * RB_N_TILTS, sizeof *tilts);
-    for (int i = 0; i < law->n; i++) {
-        double p = law->below[i], x = law->low_s + law->step_s * (i > 0 ? i - 1 : 0);
+    int first = 0, end = law->n; // what is left out counts as if it came sooner
+    while (first + 1 < law->n && law->below[first + 1] < RANKED_FROM)
+        first++;
+    while (end > first + 1 && law->above[end - 2] < RANKED_FROM)
+        end--;
+    for (int i = first; i < end; i++) {
+        double p = law->below[i], x = law->low_s + law->step_s * (i > first ? i - 1 : 0);
         for (size_t m = 0; m < n; m++)
             chance[m] = 1;
         for (size_t r = 1; r <= RANKS; r++) {
@@ -137,7 +143,7 @@ static void rank(const struct rb_floors *f, struct arrivals *a)
         for (int k = 0; k < RB_N_TILTS; k++)
             weight[k] = exp(-f->theta[k] * x);
         for (size_t j = 0; j < RANKS * n; j++) {
-            double step = i + 1 < law->n ? chance[n + j] - last[j] : 1 - last[j]; // the last cell takes what is left
+            double step = i + 1 < end ? chance[n + j] - last[j] : 1 - last[j]; // the last cell takes what is left
             a->ranked[j].mean_s += step * x;
             for (int k = 0; k < RB_N_TILTS; k++)
                 tilts[j * RB_N_TILTS + (size_t)k] += step * weight[k];
@@ -163,7 +169,7 @@ static struct arrivals *get_arrivals(struct rb_floors *f, int offer)
     }
     struct arrivals *a = rb_arena_alloc(&f->arena, sizeof *a);
     *a = (struct arrivals){.provisioning = p, .most = most, .next = f->arrivals};
-    a->law = rb_arrival_law(p, &f->arena);
+    a->law = *rb_stage_times_arrival(f->search->times, p);
     a->ranked = rb_arena_array(&f->arena, RANKS * ((size_t)most + 1), sizeof *a->ranked);
     a->shared = rb_arena_array(&f->arena, RB_N_TILTS * ((size_t)most + 1), sizeof *a->shared);
     for (int m = 1; m <= most; m++)

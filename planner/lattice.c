@@ -2,6 +2,7 @@
 
 #include "planner/node_counts.h"
 #include "planner/stage_samples.h"
+#include "simulator/list_schedule.h"
 #include "simulator/stage_pilot.h"
 #include "simulator/trial_law.h"
 
@@ -65,8 +66,18 @@ static double cost_uusd(const struct rb_lattice *l, const struct rb_lattice_entr
     return rb_stage_cost_mean_uusd(l->search->scenario, &e->choice, rb_lattice_kept_nodes(l, e, kept), &bound);
 }
 
+static void raise_likely(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
+{
+    if (v->mean_s > e->likely_mean_s[kept]) {
+        e->likely_mean_s[kept] = v->mean_s;
+        e->likely_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
+    }
+    e->likely_s[kept] = fmax(e->likely_s[kept], v->delay_s[RB_DELAY_CAUTIOUS]);
+}
+
 static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
 {
+    raise_likely(l, e, kept, v);
     if (v->mean_s > e->mean_s[kept]) {
         e->mean_s[kept] = v->mean_s;
         e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
@@ -87,22 +98,24 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
         e->cost_uusd[kept] = EXCLUDED_UUSD;
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
     }
+    e->likely_mean_s[kept] = e->mean_s[kept];
+    e->likely_uusd[kept] = e->cost_uusd[kept];
+    e->likely_s[kept] = e->delay_s[RB_DELAY_CAUTIOUS][kept];
 }
 
-// Trials on several nodes that wait for whichever new nodes come first: simulator/stage_time.h has no closed form.
+// Very many trials on several nodes that wait for whichever new nodes come first: simulator/stage_time.h has no closed form.
 static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
 {
     int per_trial = rb_nodes_per_trial(rb_search_gpus_per_node(l->search, e->choice.offer), e->choice.gpus);
     int gangs = e->choice.nodes / per_trial, kept_gangs = rb_lattice_kept_nodes(l, e, kept) / per_trial;
-    if (per_trial == 1 || kept_gangs >= rb_search_n_trials(l->search, stage) || kept_gangs == gangs)
-        return false;
-    return gangs - kept_gangs > 1 || e->choice.nodes % per_trial != 0;
+    const int waiting = rb_search_n_trials(l->search, stage) - kept_gangs;
+    return per_trial > 1 && gangs - kept_gangs > RB_SCHEDULE_RANKED && waiting > RB_SCHEDULE_RANKED;
 }
 
 // Under a fixed order of trials every start moves with every opening of a slot: fewer nodes, or fewer of them kept, are
-// nowhere sooner. law: NULL, or what the values are of.
+// nowhere sooner. likely: what replicates say on average, or v; law: NULL, or what the values are of.
 static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice_entry *made, int kept,
-                        const struct values *v, const struct rb_law *law)
+                        const struct values *v, const struct values *likely, const struct rb_law *law)
 {
     const struct rb_lattice_stage *list = &l->stages[stage];
     for (int i = list->first[made->choice.offer]; i < list->first[made->choice.offer + 1]; i++) {
@@ -113,6 +126,7 @@ static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice
             if (e->time[k])
                 continue;
             raise_bound(l, e, k, v);
+            raise_likely(l, e, k, likely);
             if (law && (!e->soonest[k] || e->soonest[k]->mean_s < law->mean_s))
                 e->soonest[k] = law;
         }
@@ -150,6 +164,16 @@ static struct rb_times surely_not_above(const struct rb_lattice *l, const double
     return t;
 }
 
+static struct values likely_values(const struct rb_lattice *l, const double *seconds, int n)
+{
+    struct rb_times t = {.mean_s = 0};
+    for (int r = 0; r < n; r++)
+        t.mean_s += seconds[r] / n;
+    for (int r = 0; r < n; r++)
+        t.variance_s2 += (seconds[r] - t.mean_s) * (seconds[r] - t.mean_s) / (n - 1);
+    return values_of(l, &t);
+}
+
 static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
                            double *out_s, struct rb_err *err)
 {
@@ -172,8 +196,8 @@ bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry
     if (!run_replicates(l, stage, e, kept, n, seconds, err))
         return false;
     struct rb_times times = surely_not_above(l, seconds, n);
-    struct values v = values_of(l, &times);
-    bound_fewer(l, stage, e, kept, &v, NULL);
+    struct values v = values_of(l, &times), likely = likely_values(l, seconds, n);
+    bound_fewer(l, stage, e, kept, &v, &likely, NULL);
     e->sampled[kept] = true;
     l->n_tightened++;
     *out_tighter = true;
@@ -206,8 +230,8 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
     struct rb_times times = rb_times_of(&time->law, l->theta);
     struct values v = values_of(l, &times);
     set_exact(l, e, kept, &v, time);
-    if (time->method != RB_STAGE_PILOT)
-        bound_fewer(l, stage, e, kept, &v, &time->law);
+    if (time->law.error <= 2 * RB_SCORE_SEARCH_ACCURACY)
+        bound_fewer(l, stage, e, kept, &v, &v, &time->law);
     for (int k = kept - 1; k >= 0; k--) {
         if (!e->time[k])
             raise_bound(l, e, k, &v);
@@ -242,11 +266,14 @@ static int list_entries(struct rb_lattice *l, int stage, int offer, struct rb_la
 static void allot(struct rb_lattice *l, struct rb_lattice_entry *e)
 {
     size_t n = (size_t)e->count + 2;
-    double *values = rb_arena_array(&l->arena, n * (2 + RB_N_DELAYS), sizeof *values);
+    double *values = rb_arena_array(&l->arena, n * (5 + RB_N_DELAYS), sizeof *values);
     e->cost_uusd = values;
     e->mean_s = values + n;
     for (int i = 0; i < RB_N_DELAYS; i++)
-        e->delay_s[i] = values + (2 + (size_t)i) * n;
+        e->delay_s[i] = values + (5 + (size_t)i) * n;
+    e->likely_uusd = values + 2 * n;
+    e->likely_mean_s = values + 3 * n;
+    e->likely_s = values + 4 * n;
     e->time = rb_arena_array(&l->arena, n, sizeof(const struct rb_stage_time *));
     e->soonest = rb_arena_array(&l->arena, n, sizeof(const struct rb_law *));
     e->sampled = rb_arena_array(&l->arena, n, sizeof *e->sampled);

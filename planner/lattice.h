@@ -10,13 +10,20 @@
 
 // What is weighed against cost. TILT_i: -ln E exp(-theta_i T) / theta_i, which adds up over independent stages and is
 // bounded for every plan that keeps a deadline with a probability; CAUTIOUS: mean and a share of the variance.
-enum rb_delay { RB_DELAY_CAUTIOUS, RB_DELAY_TILT, RB_N_DELAYS = RB_DELAY_TILT + RB_N_TILTS };
+// LIKELY: CAUTIOUS of what a few replicates say on average, with costs to match: no bound, but where good plans are.
+enum rb_delay {
+    RB_DELAY_CAUTIOUS,
+    RB_DELAY_TILT,
+    RB_N_DELAYS = RB_DELAY_TILT + RB_N_TILTS,
+    RB_DELAY_LIKELY = RB_N_DELAYS
+};
 
 struct rb_lattice_entry {
     struct rb_choice choice;
     int count; // choice.nodes is the count-th of its offer's node counts
     // [count + 2], by kept index: 0 for none, i + 1 for the offer's i-th count
     double *cost_uusd, *mean_s, *delay_s[RB_N_DELAYS];
+    double *likely_uusd, *likely_mean_s, *likely_s; // the same without the replicates' standard errors; nowhere below the bounds
     const struct rb_stage_time **time; // NULL: the values are lower bounds
     const struct rb_law **soonest;     // NULL, or a law that is made and is nowhere later: of more nodes
     bool *sampled;                     // of these, raised by a few replicates: rb_lattice_tighten
@@ -50,6 +57,16 @@ struct rb_lattice {
     int *kept;                    // scratch [most_counts + 2]
     struct rb_times *times;
 };
+
+static inline const double *rb_lattice_costs(const struct rb_lattice_entry *e, enum rb_delay delay)
+{
+    return delay == RB_DELAY_LIKELY ? e->likely_uusd : e->cost_uusd;
+}
+
+static inline const double *rb_lattice_delays(const struct rb_lattice_entry *e, enum rb_delay delay)
+{
+    return delay == RB_DELAY_LIKELY ? e->likely_s : e->delay_s[delay];
+}
 
 bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accuracy, struct rb_err *err);
 void rb_lattice_finish(struct rb_lattice *l);

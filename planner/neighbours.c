@@ -36,20 +36,15 @@ static bool is_refused(const struct neighbours *n, const struct rb_lattice_path 
 static void consider(struct neighbours *n, const struct rb_lattice_path *path)
 {
     const struct rb_lattice_entry *before = NULL;
-    double cost_uusd = 0, mean_s = 0, cautious_s = 0;
+    double cost_uusd = 0;
     for (int stage = 0; stage < n->l->n_stages; stage++) {
         const struct rb_lattice_entry *e = &n->l->stages[stage].entries[path->entry[stage]];
-        const int kept = rb_lattice_kept(before, e);
-        cost_uusd += e->cost_uusd[kept];
-        mean_s += e->mean_s[kept];
-        cautious_s += e->delay_s[RB_DELAY_CAUTIOUS][kept];
+        cost_uusd += e->likely_uusd[rb_lattice_kept(before, e)];
         if (cost_uusd >= n->cost_uusd)
             return;
         before = e;
     }
-    // CAUTIOUS is mean + caution x variance.
-    const double variance_s2 = n->l->caution > 0 ? (cautious_s - mean_s) / n->l->caution : 0;
-    if (mean_s + n->l->normal_quantile * sqrt(fmax(0, variance_s2)) > n->deadline_s || is_refused(n, path))
+    if (rb_exact_likely_s(n->x, path) > n->deadline_s || is_refused(n, path))
         return;
     n->cost_uusd = cost_uusd;
     n->best = *path;

@@ -30,7 +30,7 @@ void rb_togo_destroy(struct rb_togo *t)
 
 static double weigh(const struct rb_togo *t, const struct rb_lattice_entry *e, int kept)
 {
-    return e->cost_uusd[kept] + t->price * e->delay_s[t->delay][kept];
+    return rb_lattice_costs(e, t->delay)[kept] + t->price * rb_lattice_delays(e, t->delay)[kept];
 }
 
 // The best that the entries of one offer offer to nodes that come from the stage before: some[k], by entries that need
@@ -45,7 +45,7 @@ static double best_of_offer(const struct rb_togo *t, int stage, int offer, doubl
         some[k] = all[k] = INFINITY;
     for (int i = list->first[offer]; i < list->first[offer + 1]; i++) {
         const struct rb_lattice_entry *e = &list->entries[i];
-        const double *cost = e->cost_uusd, *delay = e->delay_s[t->delay];
+        const double *cost = rb_lattice_costs(e, t->delay), *delay = rb_lattice_delays(e, t->delay);
         const double after = rb_togo_after(t, stage, e), price = t->price;
         fresh = fmin(fresh, weigh(t, e, 0) + after);
         for (int k = 1; k <= e->count; k++) {
