@@ -1,7 +1,7 @@
 // Planners on random jobs: how far from the proved optimum, and how long they take.
 //
 //     bench/planning gaps  [N] [SEED]...            Markdown tables for docs/RESULTS.md
-//     bench/planning speed [N] [SEED] [TYPES] [MARKETS]
+//     bench/planning speed [N] [SEED] [TYPES] [MARKETS]     and the slowest jobs, with what was made for them
 //
 // The deadline of a job lies between the tightest that any plan keeps at 95 % (Dmin) and the one that the cheapest plan
 // keeps (Dcheap): Dmin (Dcheap / Dmin)^u. All planners are scored by the same laws.
@@ -16,7 +16,7 @@
 #include <time.h>
 
 static const char *const planners[] = {"static", "naive", "greedy"};
-enum { N_PLANNERS = 3 };
+enum { N_PLANNERS = 3, MOST_ROWS = 20 };
 
 static double cpu_s(void)
 {
@@ -49,6 +49,8 @@ static double quantile(double *values, int n, double q)
 
 struct answer {
     struct rb_plan_result result;
+    long long made[RB_STAGE_PILOT + 1]; // stage times, by how they are computed
+    long long n_scored;
     double cpu_s, cost_uusd, quantile_s; // mean cost, and the time kept at the confidence asked
 };
 
@@ -67,6 +69,9 @@ static struct answer ask(const struct random_job *j, const struct rb_scenario *s
         die(&err);
     a.cpu_s = cpu_s() - start_s;
     a.result = *result;
+    a.n_scored = (long long)search.n_evaluated;
+    for (int i = 0; i <= RB_STAGE_PILOT; i++)
+        a.made[i] = (long long)rb_stage_times_made(search.times, (enum rb_stage_method)i);
     if (result->feasible && (!rb_score_candidate(&search, &result->best, RB_SCORE_ACCURACY, &score, &err) ||
                              !rb_score_quantile_s(&search, &result->best, req.confidence, &a.quantile_s, &err)))
         die(&err);
@@ -150,31 +155,76 @@ static void print_gaps(struct gaps *g, uint64_t seed)
 
 // --- speed
 
+struct row {
+    int job, stages, trials, gpus_per_node;
+    double ms;
+    struct answer answer;
+};
+
+static int slowest_first(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+    return (a->ms < b->ms) - (a->ms > b->ms);
+}
+
+// Every stage time made anew, but for those that the deadline was found with.
+static struct row plan_job(uint64_t seed, int i, int types, int markets)
+{
+    struct random_job j;
+    struct rb_scenario s;
+    random_job_init(&j, seed, (uint32_t)i, types, markets);
+    open_scenario(&j, &s);
+    struct rb_stage_times *times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    j.req.times = times;
+    const int64_t deadline_us = choose_deadline(&j, &s);
+    rb_stage_times_destroy(times);
+    j.req.times = NULL;
+    struct row row = {
+        i, s.stages.n, s.stages.rungs[0].trials, s.offers[0].gpus, 0, ask(&j, &s, "optimal", deadline_us)};
+    row.ms = 1000 * row.answer.cpu_s;
+    const struct rb_plan_bound *b = &row.answer.result.bound;
+    fprintf(stderr, "job %d: %.1f ms, nodes %lld, stages %d trials %d feasible %d proved %d gap %.4f: %s\n", i, row.ms,
+            (long long)b->nodes_explored, row.stages, row.trials, row.answer.result.feasible, b->proved, b->gap,
+            b->why_not ? b->why_not : "");
+    rb_scenario_finish(&s);
+    random_job_finish(&j);
+    return row;
+}
+
+static void print_slowest(struct row *rows, int n)
+{
+    printf("\n| job | ms | stages | trials | GPUs a node | one wave | schedules | sampled | beginnings | plans scored "
+           "| gap "
+           "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    qsort(rows, (size_t)n, sizeof *rows, slowest_first);
+    for (int i = 0; i < n && i < MOST_ROWS; i++) {
+        const struct row *r = &rows[i];
+        const struct rb_plan_bound *b = &r->answer.result.bound;
+        printf("| %d | %.1f | %d | %d | %d | %lld | %lld | %lld | %lld | %lld | %s%.2f %% |\n", r->job, r->ms,
+               r->stages, r->trials, r->gpus_per_node, r->answer.made[RB_STAGE_ONE_WAVE],
+               r->answer.made[RB_STAGE_SCHEDULE], r->answer.made[RB_STAGE_PILOT], (long long)b->nodes_explored,
+               r->answer.n_scored, b->proved ? "proved, " : "", 100 * b->gap);
+    }
+}
+
 static void measure_speed(int n, uint64_t seed, int types, int markets)
 {
+    struct row *rows = calloc((size_t)n, sizeof *rows);
     double *ms = calloc((size_t)n, sizeof *ms), *nodes = calloc((size_t)n, sizeof *nodes);
     int n_proved = 0, n_feasible = 0;
     for (int i = 0; i < n; i++) {
-        struct random_job j;
-        struct rb_scenario s;
-        random_job_init(&j, seed, (uint32_t)i, types, markets);
-        open_scenario(&j, &s);
-        int64_t deadline_us = choose_deadline(&j, &s);
-        struct answer a = ask(&j, &s, "optimal", deadline_us); // every stage time made anew
-        ms[i] = 1000 * a.cpu_s;
-        nodes[i] = (double)a.result.bound.nodes_explored;
-        fprintf(stderr, "job %d: %.0f ms, nodes %.0f, stages %d trials %d feasible %d proved %d gap %.4f: %s\n", i,
-                ms[i], nodes[i], s.stages.n, s.stages.rungs[0].trials, a.result.feasible, a.result.bound.proved,
-                a.result.bound.gap, a.result.bound.why_not ? a.result.bound.why_not : "");
-        n_feasible += a.result.feasible;
-        n_proved += a.result.bound.proved;
-        rb_scenario_finish(&s);
-        random_job_finish(&j);
+        rows[i] = plan_job(seed, i, types, markets);
+        ms[i] = rows[i].ms;
+        nodes[i] = (double)rows[i].answer.result.bound.nodes_explored;
+        n_feasible += rows[i].answer.result.feasible;
+        n_proved += rows[i].answer.result.bound.proved;
     }
     printf("%d jobs, %d instance types x %d markets: %d feasible, %d proved; search nodes median %.0f, p95 %.0f\n"
            "optimal plan with proof, every stage time made anew: median %.2f ms, p95 %.2f ms, max %.2f ms of CPU\n",
            n, types, markets, n_feasible, n_proved, quantile(nodes, n, 0.5), quantile(nodes, n, 0.95),
            quantile(ms, n, 0.5), quantile(ms, n, 0.95), quantile(ms, n, 1));
+    print_slowest(rows, n);
+    free(rows);
     free(ms);
     free(nodes);
 }

@@ -40,14 +40,16 @@ static struct shape draw_shape(struct rb_stream *s)
 
 static void write_job(const struct shape *x, struct rb_buf *out)
 {
-    double most = pow(x->eta, x->stages - 1);
+    int resource = 0, rung = 1; // of as many rungs as there are stages
+    for (int i = 0; i < x->stages; i++, rung *= x->eta)
+        resource += rung;
     rb_buf_printf(
         out,
         "name: random\nmetric: {name: acc, goal: maximize}\nparameters:\n  lr: {min: 0.1, max: 0.9}\n"
         "scheduler: {type: sha, num_trials: %d, min_resource: 1, max_resource: %d, eta: %d, rungs: additional}\n"
         "trial:\n  gpus: {min: 1, max: 64, sizes: [1, 2, 4, 8, 16, 32, 64]}\n  max_nodes: 64\n"
-        "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: 64}\nrun: python train.py\n",
-        x->trials, (int)(most * x->stages * 2), x->eta);
+        "resources: {infra: [aws/us-east-1], spot: allow, max_nodes: %d}\nrun: python train.py\n",
+        x->trials, resource, x->eta, MOST_GPUS / x->gpus_per_node);
 }
 
 // Universal scalability law, and a loss where a trial spans nodes.

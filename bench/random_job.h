@@ -1,4 +1,5 @@
-// Random tuning jobs for measuring planners: 2 to 4 stages, up to 64 GPUs of one instance type, every kind of scaling.
+// Random tuning jobs for measuring planners: 2 to 4 stages, up to 64 GPUs of the first instance type and as many nodes of any
+// other, every kind of scaling.
 // Source of the ranges: the planning study, section 5.
 #ifndef RB_BENCH_RANDOM_JOB_H
 #define RB_BENCH_RANDOM_JOB_H
