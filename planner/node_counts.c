@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define CELLS      1500000 // (stage, offer, gpus, nodes, kept) at most
-#define CELL_BYTES 73
+#define CELL_BYTES 97
 #define SHARE      0.43 // of the memory limit
 #define COARSER    1.05
 
