@@ -7,6 +7,7 @@
 #include "planner/estimator.h"
 #include "planner/time_share.h"
 
+#include "engine/policy.h"
 #include "profiles/infra.h"
 
 #include <math.h>
@@ -205,6 +206,19 @@ static void warn_left_out(struct assembly *a)
                                 a->search->n_left_out, a->search->left_out_for, a->search->left_out_for));
 }
 
+// A policy may need more of the profile than the planner: said now, not when nodes are about to be rented.
+static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    void *state;
+    if (!policy || !policy->keeps_cluster || !policy->create)
+        return true;
+    if (!policy->create(plan, &state, err))
+        return false;
+    policy->destroy(state);
+    return true;
+}
+
 // They end sooner than with one size for all trials of a rung, but by how much only the engine's own runs say.
 static void warn_packed(struct assembly *a)
 {
@@ -385,6 +399,8 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     plan.n_fallbacks = a.n_fallbacks;
     plan.warnings = a.warnings;
     plan.n_warnings = a.n_warnings;
+    if (!policy_can_follow(&plan, err))
+        return false;
     *out = plan;
     return true;
 }
