@@ -91,7 +91,8 @@ static void add_infra(struct gc *gc, const char *infra)
     for (int i = 0; i < gc->n_infras; i++)
         if (is_same_place(gc->infras[i], name))
             return;
-    if (strcmp(name, "local") != 0 && gc->n_infras < MAX_INFRAS)
+    // What a pool lends is its own run's to end.
+    if (strcmp(name, "local") != 0 && strcmp(name, "pool") != 0 && gc->n_infras < MAX_INFRAS)
         strcpy(gc->infras[gc->n_infras++], name);
 }
 
@@ -405,8 +406,11 @@ static bool collect(const struct rb_args *args, int *out_code, struct rb_err *er
     if (!rb_run_dir_each(gc.root, add_infras_of_run, &gc, err) ||
         !rb_run_dir_each(campaigns, add_infra_of_campaign, &gc, err))
         return false;
-    for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++)
+    for (int i = 0; (infra = rb_args_nth(args, "infra", i)); i++) {
+        if (!rb_infra_check(infra, err))
+            return rb_err_prefix(err, "infra");
         add_infra(&gc, infra);
+    }
     gc.uv = rb_loop_uv_create();
     if (!rb_http_create(rb_loop_uv_loop(gc.uv), &gc.http, err))
         return false;
