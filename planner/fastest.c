@@ -4,6 +4,7 @@
 
 #define ANY_PRICE 1e15 // micro-dollars a second: cost decides ties only
 #define NO_MATTER 1e-5 // of a probability
+#define HALVINGS  10   // of the range in which the nearest deadline is
 
 // What is looked for: the plan whose time keeps the deadline most surely, or whose quantile is the least.
 enum quest { SUREST, SOONEST };
@@ -127,6 +128,42 @@ bool rb_fastest_with_room(struct rb_exact *x, struct rb_err *err)
     return true;
 }
 
+// What the plan that is best at another deadline, budget aside, needs.
+static bool needs_at(struct rb_exact *x, int64_t deadline_us, struct rb_needs *out, struct rb_err *err)
+{
+    struct rb_plan_request req = *x->search->req;
+    struct rb_search there;
+    struct rb_plan_result result;
+    req.deadline_us = deadline_us;
+    req.budget_uusd = -1;
+    req.times = x->search->times;
+    req.runs = x->search->runs;
+    req.n_hints = 0;
+    req.explain = NULL;
+    if (!rb_search_init(&there, &req, x->search->scenario, err))
+        return false;
+    const bool ok = rb_exact_plan(&there, &x->opt, &result, err);
+    rb_search_finish(&there);
+    *out = rb_needs_none();
+    return ok && (!result.feasible || rb_search_needs(x->search, &result.best, out, err));
+}
+
+// Between the deadline asked for and one that the budget is enough for: halved, while that tells them apart.
+static bool halve_deadlines(struct rb_exact *x, struct rb_needs *nearest, struct rb_err *err)
+{
+    int64_t late_us = x->search->req->deadline_us;
+    for (int i = 0; i < HALVINGS && nearest->deadline_us > late_us + late_us / 100 && !rb_exact_out_of_time(x); i++) {
+        const int64_t middle_us = late_us + (nearest->deadline_us - late_us) / 2;
+        struct rb_needs needs;
+        if (!needs_at(x, middle_us, &needs, err))
+            return false;
+        if (needs.deadline_us < 0 || needs.deadline_us >= nearest->deadline_us)
+            late_us = middle_us;
+        rb_needs_merge(nearest, &needs);
+    }
+    return true;
+}
+
 static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest,
                               struct rb_err *err)
 {
@@ -138,7 +175,7 @@ static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, s
             *surest = x->seen[i];
         rb_needs_merge(nearest, &needs);
     }
-    return true;
+    return x->search->req->deadline_us <= 0 || halve_deadlines(x, nearest, err);
 }
 
 // Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.

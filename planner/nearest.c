@@ -105,6 +105,24 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
+// A plan is compared by its laws before it is by draws, and has to keep the constraints by both.
+static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *io,
+                          struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    struct rb_score score;
+    double quantile_s;
+    if (!rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, &score, err) ||
+        !rb_score_quantile_s(search, candidate, req->confidence, &quantile_s, err))
+        return false;
+    if (io->deadline_us >= 0)
+        io->deadline_us = (int64_t)fmax((double)io->deadline_us, ceil(1e6 * quantile_s));
+    if (score.p_deadline < req->confidence)
+        io->budget_uusd = -1;
+    io->confidence = fmin(io->confidence, score.p_deadline);
+    return true;
+}
+
 bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
                      struct rb_err *err)
 {
@@ -122,7 +140,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
                        scratch);
-    return true;
+    return !search->by_laws || needs_by_laws(search, candidate, out, err);
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,

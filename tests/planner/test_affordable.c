@@ -11,6 +11,8 @@
 #define N_JOBS    40
 #define MIN_PLANS 100
 #define MAX_PLANS 3000
+#define N_NEAREST 16
+#define NEAR      1.03
 #define FEW_NODES 8 // looked at at most, where a bound says at once that there is no plan
 
 static const struct brute_filter any_job = {.min_plans = MIN_PLANS, .max_plans = MAX_PLANS};
@@ -162,12 +164,82 @@ static void with_a_budget_equals_brute_force(void **state)
     assert_true(n_feasible > N_JOBS / 4 && n_feasible < N_JOBS);
 }
 
+// The least that any plan needs, by the draws that plans are told by.
+static struct rb_needs least_needs(const struct brute_job *job, struct rb_search *search)
+{
+    struct rb_needs least = rb_needs_none(), needs;
+    struct rb_err err = {0};
+    for (int i = 0; i < job->brute.n_plans; i++) {
+        const struct rb_candidate c = brute_candidate(&job->brute, i);
+        if (!rb_search_needs(search, &c, &needs, &err))
+            fail_msg("%s", err.message);
+        rb_needs_merge(&least, &needs);
+    }
+    return least;
+}
+
+static bool is_feasible(const struct brute_job *job, const struct rb_plan_request *req)
+{
+    struct rb_search search;
+    start_search(job, req, &search);
+    const bool feasible = plan(&search).feasible;
+    rb_search_finish(&search);
+    return feasible;
+}
+
+// Asked again with what is nearest there is a plan, and no plan at all needs much less.
+static void what_is_nearest_is_kept_and_near(void **state)
+{
+    int n = 0, n_deadlines = 0;
+    double worst_time = 1, worst_cost = 1;
+    (void)state;
+    for (uint32_t number = 200; n < N_NEAREST; number++) {
+        struct brute_job job;
+        struct rb_search search;
+        if (!brute_job_init(&job, number, &any_job))
+            continue;
+        struct rb_plan_request req = job.c.req;
+        req.confidence = 0.9;
+        req.deadline_us = (int64_t)(1.3e6 * job.brute.plans[job.brute.soonest].time_s);
+        req.budget_uusd = (int64_t)((n % 2 ? 1.15 : 1.3) * job.brute.plans[0].cost_uusd);
+        start_search(&job, &req, &search);
+        const struct rb_plan_result r = plan(&search);
+        if (!r.feasible && (r.nearest_deadline_us >= 0 || r.nearest_budget_uusd >= 0)) {
+            const struct rb_needs least = least_needs(&job, &search);
+            if (r.nearest_deadline_us >= 0) {
+                struct rb_plan_request later = req;
+                later.deadline_us = r.nearest_deadline_us;
+                assert_true(is_feasible(&job, &later));
+                worst_time =
+                    fmax(worst_time, (double)(r.nearest_deadline_us - RB_US_PER_S) / (double)least.deadline_us);
+                n_deadlines++;
+            }
+            if (r.nearest_budget_uusd >= 0) {
+                struct rb_plan_request richer = req;
+                richer.budget_uusd = r.nearest_budget_uusd;
+                assert_true(is_feasible(&job, &richer));
+                worst_cost =
+                    fmax(worst_cost, (double)(r.nearest_budget_uusd - RB_UUSD / 100) / (double)least.budget_uusd);
+            }
+            n++;
+        }
+        rb_search_finish(&search);
+        brute_job_finish(&job);
+    }
+    print_message(
+        "%d jobs, %d with a deadline: at most %.4f times the nearest deadline, %.4f times the nearest budget\n", n,
+        n_deadlines, worst_time, worst_cost);
+    assert_true(n_deadlines >= n / 3);
+    assert_true(worst_time < NEAR && worst_cost < NEAR);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_that_keeps_the_budget_costs_more),
         cmocka_unit_test(a_budget_far_too_small_needs_no_search),
         cmocka_unit_test(with_a_budget_equals_brute_force),
+        cmocka_unit_test(what_is_nearest_is_kept_and_near),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
