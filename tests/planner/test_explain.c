@@ -9,6 +9,9 @@
 
 #define MOST_LINES 1000
 
+static const char legend[] = "27x1 on 14 g5.xlarge: 27 trials with 1 GPU each on 14 nodes, one stage after the other; "
+                             "more: than the best so far";
+
 struct lines {
     char text[MOST_LINES][400];
     int n;
@@ -83,8 +86,7 @@ static void clusters_share_a_line(void **state)
     rb_search_note(&f.search, "a note");
     rb_search_explain_rest(&f.search);
     const char *expected[] = {
-        "27x1 on 14 g5.xlarge: 27 trials with 1 GPU each on 14 nodes, one stage after the other; more: than the best "
-        "so far",
+        legend,
         "static: 2 to 5 a1 throughout: costs $2 more ... costs $5 more",
         "static: 4x1 on 7 a1, 2x1 on 7: costs $7 more",
         "static: 4x1 on 8 b1, 2x1 on 8: costs $8 more",
