@@ -397,12 +397,14 @@ static void check_money(struct run *r)
     r->out->n_gang_nodes = count_gang_nodes(rows, n);
     for (int k = 0; k < rb_cloud_n_instances(r->cloud.cloud); k++) {
         const struct rb_cloud_instance *i = rb_cloud_instance(r->cloud.cloud, k);
+        if (i->cause ==
+            RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone, or the same name later, may have been tried
+            continue;
         const bool answered_for = is_answered_for(r, i, rows, n), told = is_forgotten(r, i);
         r->out->cloud_uusd += bill_uusd(r, i);
         r->out->estimated_uusd -= !answered_for && told ? bill_uusd(r, i) : 0;
         r->out->idle_disk_uusd += idle_disk_uusd(i, soak_cloud_now_us(&r->cloud));
-        if (i->cause != RB_CLOUD_CAUSE_CAPACITY) // there was no machine: another zone may have been tried
-            r->out->launched_twice += !answered_for && !told;
+        r->out->launched_twice += !answered_for && !told;
     }
 }
 
