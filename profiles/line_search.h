@@ -17,7 +17,8 @@ struct rb_line_search {
     bool bracketed, below;       // below: enough decrease and a rising slope have been seen once
 };
 
-// A step is enough when value <= start + RB_LINE_DECREASE x step x start slope and |slope| <= RB_LINE_FLATNESS x |start slope|.
+// A step is enough when value <= start + RB_LINE_DECREASE x step x start slope and
+// |slope| <= RB_LINE_FLATNESS x |start slope|.
 #define RB_LINE_DECREASE 1e-3
 #define RB_LINE_FLATNESS 0.9
 #define RB_LINE_TOLERANCE 0.1 // relative width of a bracket that is not narrowed further

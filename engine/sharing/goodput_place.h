@@ -13,7 +13,8 @@ struct rb_gaps {
     bool avoid_interference;
 };
 
-void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_shared_cluster *cluster, bool avoid_interference);
+void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_shared_cluster *cluster,
+                  bool avoid_interference);
 
 // Whether the row fits; if it does it is taken.
 bool rb_gaps_take(struct rb_gaps *g, const int *row);
