@@ -148,6 +148,22 @@ static bool needs_at(struct rb_exact *x, int64_t deadline_us, struct rb_needs *o
     return ok && (!result.feasible || rb_search_needs(x->search, &result.best, out, err));
 }
 
+// What the cheapest plan of all needs: where that is no deadline at all, nothing keeps the budget.
+static bool needs_of_cheapest(struct rb_exact *x, struct rb_needs *nearest, struct rb_err *err)
+{
+    struct rb_lattice_path path;
+    struct rb_needs needs = rb_needs_none();
+    struct rb_togo *t = rb_togo_create(&x->lattice);
+    bool ok = rb_exact_settle(x, t, RB_DELAY_CAUTIOUS, 0, &path, err);
+    rb_togo_destroy(t);
+    if (ok) {
+        const struct rb_candidate c = rb_lattice_candidate(&x->lattice, &path);
+        ok = rb_search_needs(x->search, &c, &needs, err);
+    }
+    rb_needs_merge(nearest, &needs);
+    return ok;
+}
+
 // Between the deadline asked for and one that the budget is enough for: halved, while that tells them apart.
 static bool halve_deadlines(struct rb_exact *x, struct rb_needs *nearest, struct rb_err *err)
 {
@@ -175,7 +191,7 @@ static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, s
             *surest = x->seen[i];
         rb_needs_merge(nearest, &needs);
     }
-    return x->search->req->deadline_us <= 0 || halve_deadlines(x, nearest, err);
+    return needs_of_cheapest(x, nearest, err) && (x->search->req->deadline_us <= 0 || halve_deadlines(x, nearest, err));
 }
 
 // Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.
