@@ -4,6 +4,7 @@ cloud's."""
 import argparse
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -167,6 +168,23 @@ class PoolRuns(unittest.TestCase):
 
     def started_unix_us(self, run):
         return json.loads(self.rbrun("report", run, "--json").stdout)["started_at_us"]
+
+    def test_digits_are_learnt(self):
+        """The network of examples/digits, on scikit-learn's digits, by two searches that share the nodes."""
+        if subprocess.run(["/usr/bin/python3", "-c", "import numpy, sklearn"], capture_output=True, check=False).returncode:
+            self.skipTest("/usr/bin/python3 has no scikit-learn")
+        self.make()
+        here = os.path.dirname(os.path.abspath(__file__))
+        shutil.copy(os.path.join(here, "..", "..", "examples", "digits", "train.py"), self.work)
+        train = "/usr/bin/python3 train.py --epoch-seconds 0.2 --startup-seconds 0 $RB_ARGS"
+        for name, n_trials, epochs in (("first", 2, 40), ("second", 2, 8)):
+            job = (JOB % (name, n_trials, epochs)).replace("sh train.sh", train)
+            self.write(name + ".yaml", job.replace("{min: 0.1, max: 0.9}", "{distribution: log_uniform, min: 0.01, max: 0.3}"))
+        report = json.loads(self.rbrun(*self.command()).stdout)
+        self.check(report)
+        self.assertIn("yielded", [e.get("outcome") for e in self.events(report["jobs"][0]["run"])])
+        for job in report["jobs"]:
+            self.assertGreater(job["best"]["metric"], 0.8)
 
     def test_killed_and_resumed(self):
         self.make()
