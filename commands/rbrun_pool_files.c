@@ -6,8 +6,10 @@
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_pool_plan.h"
 #include "executor/run_dir.h"
+#include "profiles/keys.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,7 +134,11 @@ bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err)
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-pool-run/1");
     rb_json_kstring(&j, "policy", p->file.policy);
-    rb_json_kdouble(&j, "fairness_p", p->file.fairness_p);
+    rb_json_key(&j, "fairness_p");
+    if (isnan(p->file.fairness_p))
+        rb_json_null(&j);
+    else
+        rb_json_double(&j, p->file.fairness_p);
     rb_json_kint(&j, "interval_us", p->file.interval_us);
     rb_json_kint(&j, "restart_us", p->file.restart_us);
     rb_json_kint(&j, "seed", (int64_t)p->file.seed);
@@ -156,6 +162,13 @@ static bool need_double(struct rb_map *m, const char *key, double *out, struct r
 {
     const struct rb_node *node;
     return rb_map_need(m, key, &node, err) && rb_node_double(node, -1e9, 1e9, out, err);
+}
+
+// null: the policy's own.
+static bool read_fairness(struct rb_map *m, double *out, struct rb_err *err)
+{
+    *out = NAN;
+    return !rb_keys_given(m, "fairness_p") || need_double(m, "fairness_p", out, err);
 }
 
 static bool need_text(struct rb_map *m, const char *key, struct rb_arena *arena, const char **out, struct rb_err *err)
@@ -186,7 +199,7 @@ static bool read_members(const struct rb_node *root, struct rb_arena *arena, str
     const struct rb_node *list, *format;
     int64_t seed;
     if (!rb_map_begin(&m, root, err) || !rb_map_need(&m, "format", &format, err) ||
-        !need_text(&m, "policy", arena, &file->policy, err) || !need_double(&m, "fairness_p", &file->fairness_p, err) ||
+        !need_text(&m, "policy", arena, &file->policy, err) || !read_fairness(&m, &file->fairness_p, err) ||
         !need_int(&m, "interval_us", 1, &file->interval_us, err) ||
         !need_int(&m, "restart_us", 1, &file->restart_us, err) || !need_int(&m, "seed", 0, &seed, err) ||
         !rb_map_need(&m, "jobs", &list, err) || !rb_node_list(list, err) || !rb_map_end(&m, err))

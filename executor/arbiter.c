@@ -125,6 +125,7 @@ static struct rb_shared_job describe(const struct rb_arbiter *a, int id, const s
         .max_gpus = rb_arbiter_view_max_gpus(view),
         .held = b->want,
         .asked_gpus = asked_gpus(a, b->job.plan),
+        .left = view->left_units,
         .rate = rb_arbiter_view_rate,
         .oracle_s = rb_arbiter_view_seconds,
         .arg = view,

@@ -5,6 +5,7 @@
 #include "profiles/job_resources.h"
 #include "profiles/keys.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_JOBS     1000
@@ -75,7 +76,7 @@ static bool read_root(const struct rb_node *root, struct rb_arena *arena, struct
     if (!rb_keys_begin(&m, root, keys, err) || !read_format(&m, err) || !read_name(&m, arena, &p->name, err) ||
         !rb_resources_read(rb_map_get(&m, "resources"), arena, &p->resources, err) ||
         !rb_keys_text(&m, "policy", "goodput", arena, &p->policy, err) ||
-        !rb_keys_double(&m, "fairness_p", -MAX_FAIRNESS, 1, -1, &p->fairness_p, err) ||
+        !rb_keys_double(&m, "fairness_p", -MAX_FAIRNESS, 1, NAN, &p->fairness_p, err) ||
         !rb_keys_duration(&m, "interval", INTERVAL_US, &p->interval_us, err) ||
         !rb_keys_duration(&m, "restart", RESTART_US, &p->restart_us, err) ||
         !rb_keys_money(&m, "budget", -1, &p->budget_uusd, err) || !rb_keys_int(&m, "seed", 0, MAX_SEED, 42, &seed, err))

@@ -16,7 +16,7 @@ struct rb_pool_file {
     const char *name;
     struct rb_resources resources; // as in job.yaml; max_nodes are owned throughout
     const char *policy;            // of engine/sharing
-    double fairness_p;             // exponent of the power mean over jobs
+    double fairness_p;             // exponent of the power mean over jobs; NAN: the policy's own
     int64_t interval_us;           // between two divisions, beside those at arrivals and ends
     int64_t restart_us;            // what a policy takes a change of a job's GPUs to cost it
     int64_t budget_uusd;           // of the pool; -1: none
