@@ -12,6 +12,7 @@
 #define OPENING_REACH   4.0  // standard deviations of an opening, and of the last start
 #define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
 #define FINEST          40   // steps to a trial's deviation
+#define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
 #define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
@@ -351,6 +352,14 @@ static double difference(const struct problem *p, struct level *fine, struct lev
     return p->rough ? 2 * most : most;
 }
 
+static bool is_narrow(const struct level *l)
+{
+    bool narrow = false;
+    for (int i = 0; i < l->tail.n_late; i++)
+        narrow |= l->tail.late[i].opening.narrow;
+    return narrow;
+}
+
 // Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
 static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *levels,
                   struct middle *out, struct rb_schedule_times *times, double *out_error, int *out_at,
@@ -367,8 +376,10 @@ static bool solve(const struct problem *p, double step_s, struct rb_arena *scrat
         out->sd *= 1.5;
         *out_error = difference(p, &levels[i], &levels[i - 1], out, times);
         *out_at = i;
-        if (*out_error <= p->accuracy && out->sd >= 1.5)
+        if (*out_error <= p->accuracy && out->sd >= 1.5) {
+            *out_error *= is_narrow(&levels[i]) ? NARROW : 1;
             return true;
+        }
     }
     *out_why = "the accuracy was not reached";
     return false;

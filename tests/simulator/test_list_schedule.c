@@ -154,7 +154,7 @@ static void random_schedules(void **state)
         s.trial = &trial_law;
         s.arrival = &arrival_law;
         if (rb_list_schedule_law(&s, 1e-3, &arena, &law, &why)) {
-            assert_true(law.error <= 2.5e-3);
+            assert_true(law.error <= 3.5e-3); // narrow openings claim three times what two lattices differ by
             check_against_play(&s, &law, &trial, &arrival, number);
         } else {
             assert_true(nodes); // kept slots alone are never refused here
