@@ -23,7 +23,7 @@ static double cpu_s(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-static void die(const struct rb_err *err)
+static _Noreturn void die(const struct rb_err *err)
 {
     fprintf(stderr, "planning: %s\n", err->message);
     exit(1);
