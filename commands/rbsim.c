@@ -60,6 +60,8 @@ static const struct rb_option options[] = {
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
      "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
+    {"provision-cv", 0, RB_OPT_DOUBLE, false, "CV", "with --autoscale: spread of that delay, log-normal (default 0)", 0,
+     10},
     {"provision", 0, RB_OPT_DURATION, false, "D",
      "with --autoscale: from a request to a node that is ready (default 2m)", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
@@ -155,7 +157,8 @@ static const char *const of_traces[] = {"apps",
                                         "autoscale",
                                         "least-worth",
                                         "min-nodes",
-                                        "provision"};
+                                        "provision",
+                                        "provision-cv"};
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {

@@ -45,21 +45,35 @@ static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
 }
 
 // A node is billed while it boots: the whole delay is.
+static bool read_delay(struct rb_sim_trace *t, struct rb_err *err)
+{
+    struct rb_trace_provisioning *p = &t->options.provisioning;
+    const double mean_s = (double)rb_args_duration_us(t->args, "provision", PROVISION_US) / (double)RB_US_PER_S;
+    p->queue_s = rb_dist_constant(0);
+    p->init_s =
+        (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = mean_s, .cv = rb_args_double(t->args, "provision-cv", 0)};
+    if (!rb_parse_double(rb_args_string(t->args, "confidence", "0.95"), &t->options.confidence) ||
+        !(t->options.confidence > 0 && t->options.confidence < 1))
+        return rb_err_set(err, RB_ERR_INVALID, "--confidence: expected a number between 0 and 1");
+    return rb_dist_prepare(&p->init_s, err) || rb_err_prefix(err, "--provision, --provision-cv");
+}
+
 static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
 {
     const char *name = rb_args_string(t->args, "autoscale", NULL);
-    const int64_t provision_us = rb_args_duration_us(t->args, "provision", PROVISION_US);
     const bool asked = rb_args_nth(t->args, "min-nodes", 0) || rb_args_nth(t->args, "provision", 0) ||
-                       rb_args_nth(t->args, "least-worth", 0);
+                       rb_args_nth(t->args, "least-worth", 0) || rb_args_nth(t->args, "provision-cv", 0) ||
+                       rb_args_nth(t->args, "confidence", 0);
     if (!name && asked)
         return rb_err_set(err, RB_ERR_INVALID,
-                          "--min-nodes, --least-worth, --provision: expected --autoscale RULE beside them");
+                          "--min-nodes, --least-worth, --provision, --provision-cv, --confidence: expected --autoscale "
+                          "RULE beside them");
     if (!name)
         return true;
     t->options.autoscale = rb_autoscale_find(name);
     t->options.min_nodes = (int)rb_args_int(t->args, "min-nodes", 1);
-    t->options.provisioning.queue_s = rb_dist_constant(0);
-    t->options.provisioning.init_s = rb_dist_constant((double)provision_us / (double)RB_US_PER_S);
+    if (!read_delay(t, err))
+        return false;
     if (t->options.min_nodes > t->options.n_nodes)
         return rb_err_set(err, RB_ERR_INVALID, "--min-nodes: expected at most --nodes %d, got %d", t->options.n_nodes,
                           t->options.min_nodes);
@@ -88,7 +102,7 @@ static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *
 {
     static const char *const of_jobs[] = {
         "plan",     "gpus-per-trial",   "tuner",        "compare", "replicates", "curves",
-        "deadline", "stop-at-deadline", "profile-file", "set",     "budget",     "confidence"};
+        "deadline", "stop-at-deadline", "profile-file", "set",     "budget"};
     for (int g = 0; g < t->args->n_given; g++) {
         const char *name = t->args->given[g].option->name;
         for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++) {

@@ -51,6 +51,16 @@ static bool check(const struct rb_trace *trace, const struct rb_trace_options *o
     return true;
 }
 
+// Each of the two delays with the confidence asked for: later than the sum of both with that confidence, where both spread.
+static int64_t late_provision_us(const struct rb_trace_options *o)
+{
+    const struct rb_trace_provisioning *p = &o->provisioning;
+    if (!(o->confidence > 0 && o->confidence < 1))
+        return rb_us_from_seconds(rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s));
+    return rb_us_from_seconds(rb_dist_quantile(&p->queue_s, o->confidence) +
+                              rb_dist_quantile(&p->init_s, o->confidence));
+}
+
 static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
 {
     const struct rb_trace_options *o = &r->options;
@@ -61,6 +71,7 @@ static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
         .gpus_per_node = o->gpus_per_node,
         .least_worth = o->least_worth,
         .provision_us = rb_us_from_seconds(rb_dist_mean(&p->queue_s) + rb_dist_mean(&p->init_s)),
+        .late_provision_us = late_provision_us(o),
         .restart_us = o->sharing.restart_us,
         .round_us = o->sharing.round_us,
         .has_price = o->has_price,

@@ -27,6 +27,7 @@ struct rb_trace_options {
     const struct rb_autoscale *autoscale; // NULL: all n_nodes are there from first to last; else min_nodes are at first
     int min_nodes;
     double least_worth;               // of a GPU, for autoscale
+    double confidence;                // of each delay of a node, where a deadline waits for it; 0: as long as on average
     struct rb_trace_provisioning provisioning; // of nodes that are requested
     bool has_price;
     struct rb_rate node_rate;

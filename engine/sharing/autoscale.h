@@ -11,6 +11,7 @@ struct rb_autoscale_options {
     int min_nodes, max_nodes;
     int gpus_per_node;
     int64_t provision_us;       // from the request of a node until jobs may use it, on average
+    int64_t late_provision_us;  // the same with the confidence that is asked of deadlines
     int64_t restart_us;         // as for the division
     int64_t round_us;
     double least_worth;         // what a GPU must be worth, the first one being worth 1: of all on average, or the last one

@@ -1,8 +1,10 @@
-// Ours. A node is worth its money while what it adds is at least a share (a quarter, unless another is asked for) of what its price buys on the first GPU: the mean may
-// still look fine when the last node adds next to nothing. A change must besides pay, over the time jobs are expected to stay,
-// for what it costs: nodes that are billed while they boot, and jobs that are moved.
-// Jobs are expected to stay for as long again as they have been there: of heavy-tailed service that is the better guess.
+// Ours. A node is worth its money while what it adds is at least a share (a quarter, unless another is asked for) of what its
+// price buys on the first GPU: the mean may still look fine when the last node adds next to nothing. A change must besides
+// pay, over the time jobs are expected to stay, for what it costs: nodes that are billed while they boot, and jobs that are
+// moved. Jobs are expected to stay for as long again as they have been there: of heavy-tailed service that is the better guess.
+// Deadlines come first: the cluster is never smaller than they need, with the confidence asked for.
 #include "engine/sharing/autoscales.h"
+#include "engine/sharing/size_deadlines.h"
 #include "engine/sharing/size_speedup.h"
 
 #include "base/arena.h"
@@ -71,7 +73,10 @@ static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *v
         return m->options.min_nodes;
     rb_size_speedup(view, m->options.max_nodes, m->options.gpus_per_node, m->speedup);
     const int owned = view->n_owned > m->options.min_nodes ? view->n_owned : m->options.min_nodes;
-    const int size = most_profitable(m);
+    const int needed = rb_size_for_deadlines(view, &m->options);
+    if (needed > owned)
+        return needed; // whatever it costs
+    const int worth = most_profitable(m), size = worth > needed ? worth : needed;
     const double gain = (profit(m, size) - profit(m, owned)) * stay_s(m, view);
     return gain > cost_of_change(m, owned, size) ? size : owned;
 }

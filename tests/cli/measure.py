@@ -94,7 +94,7 @@ class Measure(unittest.TestCase):
         self.assertEqual([(c["gpus"], c["runs"], c["units"]) for c in fit["cells"]], [(1, 2, 4), (2, 2, 4)])
         for cell in fit["cells"]:
             # A unit is timed from line to line as they are read: one that was read late leaves its follower short.
-        self.assertGreaterEqual(cell["mean_s"], 0.8 * EPOCH_S)
+            self.assertGreaterEqual(cell["mean_s"], 0.8 * EPOCH_S)
             self.assertLess(cell["mean_s"], 20 * EPOCH_S)
         self.assertEqual([(v["instance_type"], v["ok"]) for v in fit["provisioning"]], [("two.gpus", 1)])
 

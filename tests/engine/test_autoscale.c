@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "engine/sharing/autoscales.h"
+#include "engine/sharing/size_deadlines.h"
 #include "engine/sharing/size_speedup.h"
 
 #include <math.h>
@@ -25,8 +26,13 @@ static double whole_nodes(const void *arg, int nodes, int gpus)
 
 static struct rb_shared_job job(double (*rate)(const void *, int, int), const double *power, int64_t age_s)
 {
-    return (struct rb_shared_job){
-        .min_gpus = 1, .max_gpus = 64, .rate = rate, .arg = power, .age_us = age_s * 1000000, .weight = 1};
+    return (struct rb_shared_job){.min_gpus = 1,
+                                  .max_gpus = 64,
+                                  .rate = rate,
+                                  .arg = power,
+                                  .age_us = age_s * 1000000,
+                                  .deadline_us = INT64_MAX,
+                                  .weight = 1};
 }
 
 static void the_sum_is_that_of_the_best_division(void **state)
@@ -120,6 +126,31 @@ static void ours_does_not_move_jobs_for_a_little_more(void **state)
     assert_int_equal(decide(&rb_autoscale_marginal, 0.05, old, 1, 1), 2);
 }
 
+// 3,600 units in an hour take a GPU without a boot; with two minutes of it, and half a minute of being moved, more.
+static void deadlines_come_first(void **state)
+{
+    (void)state;
+    static const double linear = 1;
+    struct rb_shared_job jobs[] = {job(scales, &linear, 0), job(scales, &linear, 0)};
+    struct rb_autoscale_options options = {.min_nodes = 1, .max_nodes = MAX_NODES, .gpus_per_node = GPUS};
+    const struct rb_autoscale_view view = {.jobs = jobs, .n_jobs = 2, .n_owned = 1};
+    jobs[0].deadline_us = jobs[1].deadline_us = INT64_MAX;
+    assert_int_equal(rb_size_for_deadlines(&view, &options), 0);
+    jobs[0].deadline_us = INT64_C(3600) * 1000000;
+    jobs[0].left = 3600 * 3;
+    assert_int_equal(rb_size_for_deadlines(&view, &options), 1); // three GPUs, and one for the other job
+    options.late_provision_us = 120000000;
+    options.restart_us = 30000000;
+    assert_int_equal(rb_size_for_deadlines(&view, &options), 2); // four, and one
+    jobs[0].left = 3600 * 9; // more than eight GPUs come to: eight, and one
+    assert_int_equal(rb_size_for_deadlines(&view, &options), 3);
+    jobs[0].age_us = jobs[0].deadline_us - 100000000;
+    assert_int_equal(rb_size_for_deadlines(&view, &options), 0); // a node would come too late
+    jobs[0].age_us = 0;
+    jobs[0].left = 3600 * 3;
+    assert_int_equal(decide(&rb_autoscale_marginal, 0.9, jobs, 2, 1), 2);
+}
+
 static void rules_are_found_by_name(void **state)
 {
     (void)state;
@@ -138,6 +169,7 @@ int main(void)
         cmocka_unit_test(the_published_rule_grows_to_where_a_gpu_is_worth_half),
         cmocka_unit_test(ours_stops_where_the_last_node_adds_nothing),
         cmocka_unit_test(ours_does_not_move_jobs_for_a_little_more),
+        cmocka_unit_test(deadlines_come_first),
         cmocka_unit_test(rules_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ interval: 1s
 restart: 500ms
 jobs:
   - first.yaml
-  - {job: second.yaml, arrives: 2s}
+  - {job: second.yaml, arrives: 5s}
 """
 
 
@@ -97,7 +97,7 @@ class PoolRuns(unittest.TestCase):
         with open(os.path.join(self.work, name), "w", encoding="utf-8") as f:
             f.write(text)
 
-    def make(self, infra="mock/us-east-1", instance_type="two.gpus", nodes=2, policy="pollux", first=(2, 20), second=(2, 8)):
+    def make(self, infra="mock/us-east-1", instance_type="two.gpus", nodes=2, policy="pollux", first=(2, 40), second=(2, 8)):
         self.write("first.yaml", JOB % (("first",) + first))
         self.write("second.yaml", JOB % (("second",) + second))
         self.write("pool.yaml", POOL % (infra, instance_type, nodes, policy))
@@ -144,7 +144,7 @@ class PoolRuns(unittest.TestCase):
         self.make()
         report = json.loads(self.rbrun(*self.command()).stdout)
         self.check(report)
-        self.check_every_report_came(report, (20, 8))
+        self.check_every_report_came(report, (40, 8))
         first = self.events(report["jobs"][0]["run"])
         self.assertIn("yielded", [e.get("outcome") for e in first], "nobody gave way")
         self.assertGreater(report["jobs"][0]["times_lent"], 1)
@@ -177,7 +177,7 @@ class PoolRuns(unittest.TestCase):
         here = os.path.dirname(os.path.abspath(__file__))
         shutil.copy(os.path.join(here, "..", "..", "examples", "digits", "train.py"), self.work)
         train = "/usr/bin/python3 train.py --epoch-seconds 0.2 --startup-seconds 0 $RB_ARGS"
-        for name, n_trials, epochs in (("first", 2, 40), ("second", 2, 8)):
+        for name, n_trials, epochs in (("first", 2, 60), ("second", 2, 8)):
             job = (JOB % (name, n_trials, epochs)).replace("sh train.sh", train)
             self.write(name + ".yaml", job.replace("{min: 0.1, max: 0.9}", "{distribution: log_uniform, min: 0.01, max: 0.3}"))
         report = json.loads(self.rbrun(*self.command()).stdout)
@@ -201,7 +201,7 @@ class PoolRuns(unittest.TestCase):
         pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
         self.check(report)
-        self.check_every_report_came(report, (20, 8))
+        self.check_every_report_came(report, (40, 8))
         self.assertEqual(len(self.mine(pool)), 2, "a node was launched twice")
 
     def test_a_lost_node_is_replaced_and_its_trials_go_on(self):
