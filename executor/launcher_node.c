@@ -133,9 +133,10 @@ static void prepare_command(const struct rb_launcher_impl *l, const struct rb_la
                   node->spec.gpus, node->spec.gpus);
     rb_buf_printf(out, "d=rb/%s; mkdir -p $d; if [ \"$(cat $d/digest 2>/dev/null)\" = %s ]; then cat >/dev/null; else ",
                   l->config.run_id, l->bundle_digest);
+    // What a killed controller began may still be on its way: each has a file of its own.
     rb_buf_printf(out,
-                  "cat >$d/bundle.tar; echo '%s  '$d/bundle.tar | sha256sum -c --quiet -; tar -C $d -xf $d/bundle.tar; "
-                  "rm $d/bundle.tar; echo %s >$d/digest; fi",
+                  "b=$d/bundle.$$.tar; cat >$b; echo '%s  '$b | sha256sum -c --quiet -; tar -C $d -xf $b; rm $b; "
+                  "echo %s >$d/digest; fi",
                   l->bundle_digest, l->bundle_digest);
 }
 
