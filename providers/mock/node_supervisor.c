@@ -220,12 +220,14 @@ static void make_host_key(struct supervisor *s)
     await(s, SSHD_START_WAIT_US);
 }
 
-// Somebody listens there if and only if we cannot bind there; asking so costs sshd no connection.
+// Somebody listens there if and only if we cannot bind there; asking so costs sshd no connection. With SO_REUSEADDR, which
+// sshd sets as well, it keeps sshd from binding for no instant either.
 static bool is_taken(const struct rb_node_dir *d)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)d->ssh_port)};
     inet_pton(AF_INET, d->address, &at.sin_addr);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     bool taken = bind(fd, (struct sockaddr *)&at, sizeof at) != 0 && errno == EADDRINUSE;
     close(fd);
     return taken;
