@@ -234,6 +234,15 @@ void rb_json_kint(struct rb_json *j, const char *key, int64_t v)
     rb_json_int(j, v);
 }
 
+void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v)
+{
+    rb_json_key(j, key);
+    if (v >= 0)
+        rb_json_int(j, v);
+    else
+        rb_json_null(j);
+}
+
 void rb_json_kdouble(struct rb_json *j, const char *key, double v)
 {
     rb_json_key(j, key);

@@ -21,15 +21,6 @@ static int64_t share_uusd(const struct rb_pool_report *r, const struct rb_pool_r
     return all > 0 ? llround((double)r->cost_uusd * job->use.gpu_s / all) : -1;
 }
 
-static void write_unless_unknown(struct rb_json *j, const char *key, int64_t value)
-{
-    rb_json_key(j, key);
-    if (value >= 0)
-        rb_json_int(j, value);
-    else
-        rb_json_null(j);
-}
-
 static void write_best(const struct rb_pool_report_job *job, struct rb_json *j)
 {
     rb_json_key(j, "best");
@@ -53,7 +44,7 @@ void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
     rb_json_kstring(j, "outcome", r->outcome);
     rb_json_kint(j, "time_us", r->time_us);
     rb_json_kint(j, "cost_uusd", r->cost_uusd);
-    write_unless_unknown(j, "instances_left", r->instances_left);
+    rb_json_kint_or_null(j, "instances_left", r->instances_left);
     rb_json_key(j, "jobs");
     rb_json_begin_array(j);
     for (int i = 0; i < r->n_jobs; i++) {
@@ -62,12 +53,12 @@ void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
         rb_json_kstring(j, "job", job->job);
         rb_json_kstring(j, "run", job->run_id);
         rb_json_kstring(j, "outcome", job->outcome);
-        write_unless_unknown(j, "arrived_us", job->arrived_us);
-        write_unless_unknown(j, "jct_us", job->jct_us);
-        write_unless_unknown(j, "alone_us", job->alone_us);
+        rb_json_kint_or_null(j, "arrived_us", job->arrived_us);
+        rb_json_kint_or_null(j, "jct_us", job->jct_us);
+        rb_json_kint_or_null(j, "alone_us", job->alone_us);
         rb_json_kdouble(j, "gpu_s", job->use.gpu_s);
         rb_json_kint(j, "times_lent", job->use.changes);
-        write_unless_unknown(j, "share_uusd", share_uusd(r, job));
+        rb_json_kint_or_null(j, "share_uusd", share_uusd(r, job));
         write_best(job, j);
         rb_json_end_object(j);
     }

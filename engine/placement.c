@@ -138,14 +138,6 @@ void rb_places_give(struct rb_places *p, int node, uint64_t gpus)
 
 // ---- taking
 
-static uint64_t lowest_bits(uint64_t mask, int n)
-{
-    uint64_t taken = 0;
-    for (int i = 0; i < n; i++, mask &= mask - 1)
-        taken |= mask & -mask;
-    return taken;
-}
-
 static void take(struct rb_places *p, int node, uint64_t gpus, struct rb_slot *out)
 {
     const uint64_t left = p->nodes[node].free & ~gpus;
@@ -160,7 +152,7 @@ static bool take_within_node(struct rb_places *p, int g, struct rb_slot *out)
     if (fitting == 0)
         return false;
     const int node = lowest(p->sets[__builtin_ctzll(fitting) + 1]);
-    take(p, node, lowest_bits(p->nodes[node].free, g), out);
+    take(p, node, rb_lowest_gpus(p->nodes[node].free, g), out);
     return true;
 }
 
@@ -309,4 +301,12 @@ int rb_placement_capacity(int n_nodes, int gpus_per_node, int g)
     if (g <= gpus_per_node)
         return n_nodes * (gpus_per_node / g);
     return n_nodes / ((g + gpus_per_node - 1) / gpus_per_node);
+}
+
+uint64_t rb_lowest_gpus(uint64_t mask, int n)
+{
+    uint64_t lowest = 0;
+    for (int i = 0; i < n && mask; i++, mask &= mask - 1)
+        lowest |= mask & -mask;
+    return lowest;
 }

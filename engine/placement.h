@@ -72,5 +72,6 @@ void rb_places_set_shared(struct rb_places *p, const struct rb_shared_gpu *gpu);
 int rb_placement_capacity(int n_nodes, int gpus_per_node, int g);
 
 uint64_t rb_gpu_mask(int n); // the n lowest bits
+uint64_t rb_lowest_gpus(uint64_t mask, int n); // the n lowest of those in the mask, or all where there are fewer
 
 #endif

@@ -4,15 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static void write_limit(struct rb_json *j, const char *key, int64_t limit)
-{
-    rb_json_key(j, key);
-    if (limit < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, limit);
-}
-
 static void write_instant(struct rb_json *j, const char *key, int64_t unix_us)
 {
     char text[32];
@@ -61,10 +52,10 @@ static void write_origin(const struct rb_plan *plan, struct rb_json *j)
 
 static void write_constraints(const struct rb_plan *plan, struct rb_json *j)
 {
-    write_limit(j, "deadline_us", plan->deadline_us);
+    rb_json_kint_or_null(j, "deadline_us", plan->deadline_us);
     if (plan->deadline_at_us >= 0)
         write_instant(j, "deadline_at", plan->deadline_at_us);
-    write_limit(j, "budget_uusd", plan->budget_uusd);
+    rb_json_kint_or_null(j, "budget_uusd", plan->budget_uusd);
     if (plan->admit_until_us > 0)
         rb_json_kint(j, "admit_until_us", plan->admit_until_us);
     rb_json_kdouble(j, "confidence", plan->confidence);
@@ -75,7 +66,7 @@ static void write_bound(const struct rb_plan_bound *b, struct rb_json *j)
 {
     rb_json_key(j, "bound");
     rb_json_begin_object(j);
-    write_limit(j, "cost_uusd", b->present ? b->cost_uusd : -1);
+    rb_json_kint_or_null(j, "cost_uusd", b->present ? b->cost_uusd : -1);
     rb_json_key(j, "gap");
     if (b->present && isfinite(b->gap))
         rb_json_double(j, b->gap);

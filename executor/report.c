@@ -233,16 +233,6 @@ static void write_metric(double metric, struct rb_json *j)
         rb_json_null(j);
 }
 
-// A time that may not have come yet.
-static void write_unless_unknown(const char *key, int64_t value, struct rb_json *j)
-{
-    rb_json_key(j, key);
-    if (value >= 0)
-        rb_json_int(j, value);
-    else
-        rb_json_null(j);
-}
-
 static void write_best(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "best");
@@ -296,10 +286,10 @@ static void write_stage(const struct rb_report_stage *s, const struct rb_plan *p
     rb_json_kint(j, "resource_end", s->resource_end);
     rb_json_kint(j, "gpus_per_trial", s->gpus_per_trial);
     rb_json_kint(j, "nodes", s->nodes);
-    write_unless_unknown("start_us", s->start_us, j);
-    write_unless_unknown("end_us", s->end_us, j);
-    write_unless_unknown("predicted_time_us", plan->unpredicted ? -1 : planned->time_us.mean, j);
-    write_unless_unknown("predicted_cost_uusd", plan->unpredicted ? -1 : planned->cost_uusd.mean, j);
+    rb_json_kint_or_null(j, "start_us", s->start_us);
+    rb_json_kint_or_null(j, "end_us", s->end_us);
+    rb_json_kint_or_null(j, "predicted_time_us", plan->unpredicted ? -1 : planned->time_us.mean);
+    rb_json_kint_or_null(j, "predicted_cost_uusd", plan->unpredicted ? -1 : planned->cost_uusd.mean);
     rb_json_kint(j, "cost_uusd", s->cost_uusd);
     rb_json_end_object(j);
 }
@@ -326,9 +316,9 @@ static void write_node(const struct rb_report_node *n, struct rb_json *j)
     rb_json_kstring(j, "market", n->market);
     rb_json_kstring(j, "state", n->state);
     rb_json_kint(j, "requested_us", n->requested_us);
-    write_unless_unknown("running_us", n->running_us, j);
-    write_unless_unknown("ready_us", n->ready_us, j);
-    write_unless_unknown("terminated_us", n->terminated_us, j);
+    rb_json_kint_or_null(j, "running_us", n->running_us);
+    rb_json_kint_or_null(j, "ready_us", n->ready_us);
+    rb_json_kint_or_null(j, "terminated_us", n->terminated_us);
     rb_json_kint(j, "cost_uusd", n->cost_uusd);
     rb_json_end_object(j);
 }

@@ -80,21 +80,12 @@ void rb_needs_round(const struct rb_needs *needs, const struct rb_plan_request *
 
 // --- as JSON
 
-static void kint_or_null(struct rb_json *j, const char *key, int64_t v)
-{
-    rb_json_key(j, key);
-    if (v < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, v);
-}
-
 void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 {
     rb_json_key(j, "nearest");
     rb_json_begin_object(j);
-    kint_or_null(j, "deadline_us", result->nearest_deadline_us);
-    kint_or_null(j, "budget_uusd", result->nearest_budget_uusd);
+    rb_json_kint_or_null(j, "deadline_us", result->nearest_deadline_us);
+    rb_json_kint_or_null(j, "budget_uusd", result->nearest_budget_uusd);
     rb_json_key(j, "confidence");
     if (isnan(result->nearest_confidence))
         rb_json_null(j);

@@ -2,14 +2,6 @@
 
 #include "engine/placement.h"
 
-static uint64_t lowest_bits(uint64_t mask, int n)
-{
-    uint64_t taken = 0;
-    for (int i = 0; i < n && mask; i++, mask &= mask - 1)
-        taken |= mask & -mask;
-    return taken;
-}
-
 static int count(uint64_t mask)
 {
     return __builtin_popcountll(mask);
@@ -17,8 +9,8 @@ static int count(uint64_t mask)
 
 static uint64_t keep(const struct rb_lending *l)
 {
-    const uint64_t at_work = lowest_bits(l->usable & l->busy, l->want);
-    return at_work | lowest_bits(l->usable & ~l->busy, l->want - count(at_work));
+    const uint64_t at_work = rb_lowest_gpus(l->usable & l->busy, l->want);
+    return at_work | rb_lowest_gpus(l->usable & ~l->busy, l->want - count(at_work));
 }
 
 bool rb_lend(int gpus, struct rb_lending *jobs, int n_jobs)
@@ -36,7 +28,7 @@ bool rb_lend(int gpus, struct rb_lending *jobs, int n_jobs)
         for (int k = 0; k < n_jobs; k++)
             others |= k == i ? 0 : jobs[k].usable | jobs[k].busy;
         const int missing = jobs[i].want - count(jobs[i].usable);
-        const uint64_t got = missing > 0 ? lowest_bits(rb_gpu_mask(gpus) & ~jobs[i].usable & ~others, missing) : 0;
+        const uint64_t got = missing > 0 ? rb_lowest_gpus(rb_gpu_mask(gpus) & ~jobs[i].usable & ~others, missing) : 0;
         jobs[i].usable |= got;
         changed = changed || got;
     }

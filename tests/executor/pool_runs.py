@@ -109,6 +109,17 @@ class PoolRuns(unittest.TestCase):
     def rbrun(self, *args, expect=0, **env):
         return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
 
+    def started_until(self, words):
+        """A pool at work that has said so."""
+        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
+        seen = ""
+        while words not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, "ended early: " + seen)
+            seen += line
+        return process
+
     def mine(self, run):
         return [i for i in self.cloud.ledger()["instances"] if i["tags"].get("rb:run-id") == run]
 
@@ -188,14 +199,9 @@ class PoolRuns(unittest.TestCase):
 
     def test_killed_and_resumed(self):
         self.make()
-        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
-        seen = ""
-        while "second: trial 0" not in seen:
-            line = process.stderr.readline()
-            self.assertTrue(line, "ended early: " + seen)
-            seen += line
+        process = self.started_until("second: trial 0")
         process.kill()
+        process.stdout.close()
         process.stderr.close()
         process.wait()
         pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
@@ -206,13 +212,7 @@ class PoolRuns(unittest.TestCase):
 
     def test_a_lost_node_is_replaced_and_its_trials_go_on(self):
         self.make(first=(4, 10), second=(2, 5))
-        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
-        seen = ""
-        while "first: trial 0: epoch 3" not in seen:
-            line = process.stderr.readline()
-            self.assertTrue(line, "ended early: " + seen)
-            seen += line
+        process = self.started_until("first: trial 0: epoch 3")
         pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
         victim = [i["id"] for i in self.mine(pool) if i["state"] == "running"][0]
         urllib.request.urlopen(urllib.request.Request(
@@ -225,13 +225,7 @@ class PoolRuns(unittest.TestCase):
 
     def test_ctrl_c_ends_everything(self):
         self.make()
-        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
-        seen = ""
-        while "first: trial 0: epoch 3" not in seen:
-            line = process.stderr.readline()
-            self.assertTrue(line, "ended early: " + seen)
-            seen += line
+        process = self.started_until("first: trial 0: epoch 3")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err[-3000:])
