@@ -1,6 +1,6 @@
 # Sourced by quickstart and check: which Debian packages are needed, and how they get here.
 # shellcheck shell=sh
-BUILD_PACKAGES="gcc meson ninja-build pkg-config libcjson-dev libcurl4-openssl-dev libexpat1-dev libgsl-dev
+BUILD_PACKAGES="gcc meson ninja-build pkg-config duktape-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libgsl-dev
     libmicrohttpd-dev libqhull-dev libsqlite3-dev libssl-dev libuv1-dev libyaml-dev zlib1g-dev libcmocka-dev"
 RUN_PACKAGES="openssh-client openssh-server python3 python3-sklearn curl ca-certificates"
 TEST_PACKAGES="awscli python3-boto3 python3-google-auth python3-jsonschema python3-libcloud procps

@@ -1,0 +1,50 @@
+// Charts without a browser: the SVG has what the document says, and what cannot be drawn is an error.
+#include "views/picture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char frontier[] =
+    "{\"frontier\":{\"points\":["
+    "{\"deadline_us\":3600000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":9000000,\"p95\":9500000}}},"
+    "{\"deadline_us\":7200000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":4000000,\"p95\":4200000}}},"
+    "{\"deadline_us\":3600000000,\"planner\":\"static\",\"estimate\":{\"cost_uusd\":{\"p50\":9900000,\"p95\":9950000}}}]}}";
+
+static void a_frontier_is_drawn_with_its_planners(void **state)
+{
+    (void)state;
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    assert_true(rb_picture_write("frontier", frontier, &out, &err));
+    assert_memory_equal(out.data, "<svg ", 5);
+    assert_non_null(strstr(out.data, "optimal"));
+    assert_non_null(strstr(out.data, "static"));
+    assert_non_null(strstr(out.data, ">deadline<"));
+    rb_buf_finish(&out);
+}
+
+static void what_cannot_be_drawn_is_an_error(void **state)
+{
+    (void)state;
+    const char *cases[][3] = {{"frontier", "{", "SyntaxError"}, {"frontier", "{}", "TypeError"}, {"pie", "{}", "no chart is called pie"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rb_buf out = RB_BUF_INIT;
+        struct rb_err err = {0};
+        assert_false(rb_picture_write(cases[i][0], cases[i][1], &out, &err));
+        assert_non_null(strstr(err.message, cases[i][2]));
+        assert_int_equal(out.len, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
+        cmocka_unit_test(what_cannot_be_drawn_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

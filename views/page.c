@@ -1,0 +1,158 @@
+#include "views/page.h"
+
+#include "views/page_style.h"
+#include "views/page_charts.h"
+#include "views/page_library.h"
+#include "views/page_script.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+void rb_page_escape(const char *text, struct rb_buf *out)
+{
+    for (const char *c = text; *c; c++) {
+        switch (*c) {
+        case '&':
+            rb_buf_puts(out, "&amp;");
+            break;
+        case '<':
+            rb_buf_puts(out, "&lt;");
+            break;
+        case '>':
+            rb_buf_puts(out, "&gt;");
+            break;
+        case '"':
+            rb_buf_puts(out, "&quot;");
+            break;
+        case '\'':
+            rb_buf_puts(out, "&#39;");
+            break;
+        default:
+            rb_buf_putc(out, *c);
+        }
+    }
+}
+
+static void element(struct rb_page *p, const char *tag, const char *text)
+{
+    rb_buf_printf(p->out, "<%s>", tag);
+    rb_page_escape(text, p->out);
+    rb_buf_printf(p->out, "</%s>\n", tag);
+}
+
+// The policy lets nothing in but what stands in the page itself; a live page may ask its own server.
+void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out)
+{
+    *p = (struct rb_page){.out = out};
+    rb_buf_printf(
+        out,
+        "<!doctype html>\n<html lang=\"en\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'; img-src data:; connect-src %s\">\n",
+        live ? " data-live" : "", live ? "'self'" : "'none'");
+    element(p, "title", title);
+    rb_buf_puts(out, "<style>\n");
+    rb_buf_append(out, page_style, page_style_len);
+    rb_buf_puts(out, "</style>\n</head>\n<body>\n<header>\n");
+    element(p, "h1", title);
+    rb_buf_puts(out, "<p class=\"summary\" id=\"summary\">");
+    rb_page_escape(summary, out);
+    rb_buf_puts(out, "</p>\n</header>\n<main>\n");
+}
+
+static void end_section(struct rb_page *p)
+{
+    if (p->in_section)
+        rb_buf_puts(p->out, "</section>\n");
+    p->in_section = false;
+}
+
+void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead)
+{
+    end_section(p);
+    p->in_section = true;
+    rb_buf_printf(p->out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", id, id, id);
+    rb_page_escape(heading, p->out);
+    rb_buf_puts(p->out, "</h2>\n");
+    if (lead)
+        element(p, "p", lead);
+}
+
+void rb_page_paragraph(struct rb_page *p, const char *fmt, ...)
+{
+    struct rb_buf text = RB_BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    rb_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    element(p, "p", rb_buf_str(&text));
+    rb_buf_finish(&text);
+}
+
+void rb_page_chart(struct rb_page *p, const char *chart, const char *caption)
+{
+    rb_buf_printf(p->out, "<figure class=\"chart\" data-chart=\"%s\">\n<figcaption>", chart);
+    rb_page_escape(caption, p->out);
+    rb_buf_puts(p->out, "</figcaption>\n</figure>\n");
+}
+
+static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, const char *text)
+{
+    rb_buf_printf(p->out, "<%s%s%s>", tag, scope, right ? " class=\"number\"" : "");
+    rb_page_escape(text, p->out);
+    rb_buf_printf(p->out, "</%s>", tag);
+}
+
+void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table)
+{
+    assert(table->n_cells % table->n_columns == 0);
+    rb_buf_puts(p->out, "<div class=\"table\" tabindex=\"0\">\n<table>\n<caption>");
+    rb_page_escape(caption, p->out);
+    rb_buf_puts(p->out, "</caption>\n<thead><tr>");
+    for (int c = 0; c < table->n_columns; c++)
+        cell(p, "th", " scope=\"col\"", table->columns[c].right, table->columns[c].title);
+    rb_buf_puts(p->out, "</tr></thead>\n<tbody>\n");
+    for (int at = 0; at < table->n_cells; at += table->n_columns) {
+        rb_buf_puts(p->out, "<tr>");
+        for (int c = 0; c < table->n_columns; c++)
+            cell(p, c ? "td" : "th", c ? "" : " scope=\"row\"", table->columns[c].right, table->cells[at + c]);
+        rb_buf_puts(p->out, "</tr>\n");
+    }
+    rb_buf_puts(p->out, "</tbody>\n</table>\n</div>\n");
+}
+
+// `</script` cannot end the element early, and JSON reads \u003c as `<` again: in JSON text `<` stands only in strings.
+static void write_document(const char *document, struct rb_buf *out)
+{
+    for (const char *from = document; *from;) {
+        size_t n = strcspn(from, "<");
+        rb_buf_append(out, from, n);
+        from += n;
+        if (*from == '<') {
+            rb_buf_puts(out, "\\u003c");
+            from++;
+        }
+    }
+}
+
+static void script(struct rb_buf *out, const unsigned char *bytes, size_t n)
+{
+    rb_buf_puts(out, "<script>\n");
+    rb_buf_append(out, bytes, n);
+    rb_buf_puts(out, "</script>\n");
+}
+
+void rb_page_end(struct rb_page *p, const char *document)
+{
+    end_section(p);
+    rb_buf_puts(p->out, "</main>\n<script type=\"application/json\" id=\"document\">");
+    write_document(document, p->out);
+    rb_buf_puts(p->out, "</script>\n");
+    script(p->out, page_library, page_library_len);
+    script(p->out, page_charts, page_charts_len);
+    script(p->out, page_script, page_script_len);
+    rb_buf_puts(p->out, "</body>\n</html>\n");
+}

@@ -1,0 +1,31 @@
+// A page for a browser: one file that needs nothing from elsewhere. Words and tables are written here and can be read without
+// a script, by a screen reader or on paper; charts are mounted by the page's script (views/page/page.js) on figures named
+// here, from the page's document, which is JSON and stands in the page as it is: what is drawn can be checked against it.
+// What a chart shows is decided in views/charts/, one file a chart, shared with views/picture.h.
+#ifndef RB_VIEWS_PAGE_H
+#define RB_VIEWS_PAGE_H
+
+#include "views/text_table.h"
+
+struct rb_page {
+    struct rb_buf *out; // borrowed
+    bool in_section;
+};
+
+// title: of the tab and the heading; summary: the one sentence under it; live: the script asks for newer documents at
+// "data.json" beside the page until one says that the run has ended. Everything given is text, escaped here.
+void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out);
+// Ends the section before. id: for links, [a-z-]. lead: a sentence under the heading; NULL: none.
+void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead);
+void rb_page_paragraph(struct rb_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// A chart of views/charts/ by its name. caption: says in words what is to be seen; read aloud in its place.
+void rb_page_chart(struct rb_page *p, const char *chart, const char *caption);
+// The same table that a terminal gets, with all its columns.
+void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table);
+// document: JSON text, written into the page byte for byte except that `<` becomes \u003c.
+void rb_page_end(struct rb_page *p, const char *document);
+
+// Appends text with &, <, > and both quotes escaped.
+void rb_page_escape(const char *text, struct rb_buf *out);
+
+#endif
