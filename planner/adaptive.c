@@ -19,7 +19,7 @@ struct wait {
 
 struct waits { // of one kind of node
     const struct rb_law *arrival;
-    int most;
+    int most; // new nodes that a choice may have
     struct wait *ranked; // [most + 1][most + 1], by m and r; NULL: not made yet
 };
 
@@ -90,8 +90,10 @@ static void set_waits(struct rb_adaptive *a, struct rb_exact *x)
         }
         if (!a->waits[offer]) {
             a->waits[offer] = rb_arena_alloc(&a->arena, sizeof **a->waits);
-            *a->waits[offer] = (struct waits){arrival, MOST_WAITS, NULL};
+            *a->waits[offer] = (struct waits){.arrival = arrival};
         }
+        if (a->waits[offer]->most < counts->nodes[counts->n - 1])
+            a->waits[offer]->most = counts->nodes[counts->n - 1];
     }
 }
 
