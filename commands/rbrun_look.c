@@ -82,9 +82,9 @@ static void status_counts(const struct rb_report *r, struct rb_buf *out)
     for (int s = RB_TRIAL_WAITING; s <= RB_TRIAL_COMPLETED; s++) {
         int n = 0;
         for (int i = 0; i < r->n_trials; i++)
-            n += strcmp(r->trials[i].state, rb_report_trial_state(s)) == 0;
+            n += strcmp(r->trials[i].state, rb_trial_state_name(s)) == 0;
         if (n > 0)
-            rb_buf_printf(out, "%s%d %s", before, n, rb_report_trial_state(s));
+            rb_buf_printf(out, "%s%d %s", before, n, rb_trial_state_name(s));
         before = n > 0 ? ", " : before;
     }
     if (r->n_trials > 0)

@@ -50,7 +50,7 @@ struct rb_session {
     struct rb_provider providers[MAX_INFRAS];
     int n_infras, n_providers; // n_providers: created
     bool local, slurm, near;
-    int64_t deadline_us; // of this run, as resumes have raised it
+    int64_t deadline_us, budget_uusd; // of this run, as resumes have raised them
     char public_key[256];
     struct rb_scenario scenario;     // of the forecasts
     struct rb_forecaster forecaster; // scenario NULL: its policy asks nobody
@@ -213,19 +213,26 @@ static void wipe_line(struct rb_session *s)
     s->drawn = false;
 }
 
+void rb_session_progress(const struct rb_session *s, struct rb_progress *out)
+{
+    int64_t reserved;
+    rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, out);
+    rb_controller_spend(s->controller, &out->spent_uusd, &reserved);
+    out->elapsed_us = rb_controller_now_us(s->controller);
+    out->deadline_us = s->deadline_us;
+    out->budget_uusd = s->budget_uusd;
+}
+
 static void redraw(void *arg)
 {
     struct rb_session *s = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    struct rb_progress p = {.deadline_us = s->deadline_us};
-    int64_t reserved;
+    struct rb_progress p;
     s->redraw_timer = s->loop->timer_start(s->loop->ctx, REDRAW_US, redraw, s);
-    rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, &p);
-    rb_controller_spend(s->controller, &p.spent_uusd, &reserved);
-    p.elapsed_us = rb_controller_now_us(s->controller);
-    rb_progress_write(&p, &line);
+    rb_session_progress(s, &p);
     const int width = rb_text_width(STDERR_FILENO);
-    fprintf(stderr, "\r\033[K%.*s", width > 1 ? width - 1 : 79, rb_buf_str(&line));
+    rb_progress_write(&p, width > 1 ? width - 1 : 79, &line);
+    fprintf(stderr, "\r\033[K%s", rb_buf_str(&line));
     fflush(stderr);
     s->drawn = true;
 }
@@ -468,7 +475,7 @@ static void end_groups(struct rb_session *s)
                                                      .run_id = s->files->run_id});
 }
 
-static bool read_deadline(struct rb_session *s, struct rb_err *err)
+static bool read_limits(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_journal_meta meta;
@@ -476,6 +483,7 @@ static bool read_deadline(struct rb_session *s, struct rb_err *err)
     if (!rb_journal_meta(s->journal, &arena, &meta, err))
         return false;
     s->deadline_us = meta.deadline_us;
+    s->budget_uusd = meta.budget_uusd;
     return true;
 }
 
@@ -513,7 +521,7 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
     if (dies && atoll(dies) > 0)
         rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
-    if (!read_deadline(s, err) || !start(s, err)) {
+    if (!read_limits(s, err) || !start(s, err)) {
         finish(s);
         free(s);
         return false;

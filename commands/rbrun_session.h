@@ -5,6 +5,7 @@
 
 #include "commands/rbrun.h"
 #include "executor/controller.h"
+#include "views/progress.h"
 
 enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // a node that never hears from us ends itself
 
@@ -36,6 +37,7 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
                       const struct rb_session_host *host, struct rb_session **out, struct rb_err *err);
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
+void rb_session_progress(const struct rb_session *s, struct rb_progress *out); // where the run stands now
 
 // Takes the open journal. *out_code: 0, 4 or 130; other ends are errors.
 bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,

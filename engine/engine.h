@@ -11,6 +11,7 @@
 struct rb_policy;
 
 enum rb_trial_state { RB_TRIAL_WAITING, RB_TRIAL_RUNNING, RB_TRIAL_PAUSED, RB_TRIAL_STOPPED, RB_TRIAL_FAILED, RB_TRIAL_COMPLETED };
+const char *rb_trial_state_name(enum rb_trial_state s); // "waiting", "running", "paused", "stopped", "failed", "completed"
 enum rb_owned_state { RB_OWNED_REQUESTED, RB_OWNED_RUNNING, RB_OWNED_READY, RB_OWNED_ENDED };
 
 // What the engine knows of a trial. Read-only outside engine/.

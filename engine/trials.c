@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *rb_trial_state_name(enum rb_trial_state s)
+{
+    static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
+    return names[s];
+}
+
 // ---- who trains
 
 static void know_trial(struct rb_engine *e, int trial)

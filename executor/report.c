@@ -59,12 +59,6 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     return true;
 }
 
-const char *rb_report_trial_state(enum rb_trial_state s)
-{
-    static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
-    return names[s];
-}
-
 static void take_trials(struct maker *m)
 {
     struct rb_report *r = m->r;
@@ -74,7 +68,7 @@ static void take_trials(struct maker *m)
         const struct rb_trial *t = rb_engine_trial(m->engine, i);
         r->trials[i] = (struct rb_report_trial){.trial = i,
                                                 .restarts = t->failures,
-                                                .state = rb_report_trial_state(t->state),
+                                                .state = rb_trial_state_name(t->state),
                                                 .resource = t->resource,
                                                 .metric = t->metric};
     }

@@ -64,7 +64,6 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
 
-const char *rb_report_trial_state(enum rb_trial_state s); // "waiting", "running", "paused", ...
 // "complete", "target", "stopped: deadline", "running".
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64]);
 

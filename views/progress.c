@@ -9,13 +9,20 @@
 
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out)
 {
-    out->stage = rb_engine_stage(e);
-    out->n_stages = plan->n_stages;
-    out->trials = out->stage >= 0 ? plan->stages[out->stage].trials : 0;
-    out->trials_ended = out->nodes = out->nodes_ready = 0;
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
-    out->on_demand = tuner && tuner->on_demand;
-    memset(out->n_by_state, 0, sizeof out->n_by_state);
+    *out = (struct rb_progress){
+        .stage = rb_engine_stage(e),
+        .n_stages = plan->n_stages,
+        .on_demand = tuner && tuner->on_demand,
+        .metric_name = plan->job->metric_name,
+        .best_trial = rb_engine_best(e),
+        .spent_uusd = -1,
+        .elapsed_us = -1,
+        .deadline_us = -1,
+        .budget_uusd = -1,
+    };
+    rb_progress_set_unknown(out, "it was not asked for");
+    out->trials = out->stage >= 0 ? plan->stages[out->stage].trials : 0;
     for (int i = 0; i < rb_engine_n_trials(e); i++) {
         const struct rb_trial *t = rb_engine_trial(e, i);
         out->n_by_state[t->state]++;
@@ -26,37 +33,64 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
         out->nodes += n->state != RB_OWNED_ENDED;
         out->nodes_ready += n->state == RB_OWNED_READY;
     }
-    out->metric_name = plan->job->metric_name;
-    out->best_trial = rb_engine_best(e);
     out->best_metric = out->best_trial >= 0 ? rb_engine_trial(e, out->best_trial)->metric : NAN;
 }
 
-static void levels_write(const struct rb_progress *p, struct rb_buf *out)
+void rb_progress_set_unknown(struct rb_progress *p, const char *why)
 {
-    static const char *const names[] = {"waiting", "running", "paused", "stopped", "failed", "completed"};
-    bool any = false;
-    rb_buf_printf(out, "level %d/%d  trials:", p->stage + 1, p->n_stages);
-    for (int i = RB_TRIAL_WAITING; i <= RB_TRIAL_COMPLETED; i++) {
-        if (p->n_by_state[i] > 0)
-            rb_buf_printf(out, "%s %d %s", any ? "," : "", p->n_by_state[i], names[i]);
-        any = any || p->n_by_state[i] > 0;
-    }
-    rb_buf_puts(out, any ? "" : " none yet");
+    p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
+    p->p_on_time = p->p_in_budget = p->pace = NAN;
+    p->why_unknown = why;
 }
 
-void rb_progress_write(const struct rb_progress *p, struct rb_buf *out)
+static void member_or_null(struct rb_json *j, const char *key, double v)
 {
-    char text[32];
-    if (p->on_demand)
-        levels_write(p, out);
+    rb_json_key(j, key);
+    if (isnan(v))
+        rb_json_null(j);
     else
-        rb_buf_printf(out, "stage %d/%d  trials %d/%d", p->stage + 1, p->n_stages, p->trials_ended, p->trials);
-    if (p->best_trial >= 0)
-        rb_buf_printf(out, "  best %s %.4g (trial %d)", p->metric_name, p->best_metric, p->best_trial);
-    rb_buf_printf(out, "  nodes %d/%d  %s", p->nodes_ready, p->nodes, rb_format_money(p->spent_uusd, text));
-    rb_buf_printf(out, "  %s", rb_format_duration(p->elapsed_us, text));
-    if (p->deadline_us >= 0)
-        rb_buf_printf(out, " of %s", rb_format_duration(p->deadline_us, text));
+        rb_json_double(j, v);
+}
+
+static void trials_members(const struct rb_progress *p, struct rb_json *j)
+{
+    rb_json_key(j, "trials");
+    rb_json_begin_object(j);
+    for (int i = RB_TRIAL_WAITING; i <= RB_TRIAL_COMPLETED; i++)
+        rb_json_kint(j, rb_trial_state_name(i), p->n_by_state[i]);
+    rb_json_end_object(j);
+    rb_json_key(j, "best");
+    if (p->best_trial < 0) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_json_kint(j, "trial", p->best_trial);
+    member_or_null(j, "metric", p->best_metric);
+    rb_json_end_object(j);
+}
+
+void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
+{
+    rb_json_kint_or_null(j, "stage", p->stage);
+    rb_json_kint(j, "n_stages", p->n_stages);
+    rb_json_kint_or_null(j, "stage_trials", p->on_demand ? -1 : p->trials);
+    rb_json_kint_or_null(j, "stage_trials_ended", p->on_demand ? -1 : p->trials_ended);
+    trials_members(p, j);
+    rb_json_kint(j, "nodes", p->nodes);
+    rb_json_kint(j, "nodes_ready", p->nodes_ready);
+    rb_json_kint_or_null(j, "elapsed_us", p->elapsed_us);
+    rb_json_kint_or_null(j, "deadline_us", p->deadline_us);
+    rb_json_kint_or_null(j, "end_p50_us", p->end_p50_us);
+    rb_json_kint_or_null(j, "end_p95_us", p->end_p95_us);
+    member_or_null(j, "p_on_time", p->p_on_time);
+    rb_json_kint_or_null(j, "spent_uusd", p->spent_uusd);
+    rb_json_kint_or_null(j, "budget_uusd", p->budget_uusd);
+    rb_json_kint_or_null(j, "cost_mean_uusd", p->cost_mean_uusd);
+    rb_json_kint_or_null(j, "cost_p95_uusd", p->cost_p95_uusd);
+    member_or_null(j, "p_in_budget", p->p_in_budget);
+    member_or_null(j, "pace", p->pace);
+    rb_json_kstring(j, "why_unknown", p->why_unknown);
 }
 
 void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *plan, struct rb_buf *out)

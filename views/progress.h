@@ -1,7 +1,9 @@
-// What a run looks like while it goes on: one line that is redrawn, or one line for every event.
+// Where a run stands, in one struct, and what it looks like while it goes on: one line that is redrawn, or one line for
+// every event. The same numbers go to the terminal, to `rbrun status` and to pages.
 #ifndef RB_VIEWS_PROGRESS_H
 #define RB_VIEWS_PROGRESS_H
 
+#include "base/buf.h"
 #include "engine/engine.h"
 
 struct rb_progress {
@@ -11,17 +13,35 @@ struct rb_progress {
     int n_by_state[RB_TRIAL_COMPLETED + 1];
     int nodes_ready, nodes;   // owned
     const char *metric_name;
-    int best_trial; // -1: none yet
+    int best_trial;           // -1: none yet
     double best_metric;
-    int64_t spent_uusd, elapsed_us, deadline_us; // deadline -1: none
+    int64_t spent_uusd, elapsed_us;
+    int64_t deadline_us, budget_uusd; // of the run, as resumes have raised them; -1: none
+
+    // How it will probably end, times since its start (simulator/rest.h says what this rests on). -1, NaN: unknown, and
+    // why_unknown is a phrase that says why.
+    int64_t end_p50_us, end_p95_us;
+    int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run
+    double p_on_time, p_in_budget;         // NaN, too, where no deadline or budget was asked for
+    double pace;                           // time of a unit of training over the expected; NaN: too little was seen
+    const char *why_unknown;               // NULL: known
 };
 
-// "stage 2/4  trials 5/9  best val_acc 0.9722 (trial 12)  nodes 3/3  $0.21  42 s of 1 m 35 s", on demand:
-// "level 2/4  trials: 4 running, 3 paused, 2 completed  best ..."; the level is the lowest that may still get trials
-void rb_progress_write(const struct rb_progress *p, struct rb_buf *out);
+// "stage 2/4  5/9 trials  val_acc 0.9722  3/3 nodes  $0.21 of $0.60 (max $1.00)  ETA 12 m (95 % <= 15 m)  P(on time) 0.97".
+// On demand: "level 2/4  4 running, 3 paused ...": the level is the lowest that may still get trials. No wider than
+// `width` columns, 0: no limit: the least important parts are left out, then the line is cut. What is unknown is "?".
+void rb_progress_write(const struct rb_progress *p, int width, struct rb_buf *out);
 
-// What the engine says of itself; nothing about money, time and names.
+// The members of an object that is open: of rb-status/1 and of pages. Unknown is null.
+void rb_progress_members(const struct rb_progress *p, struct rb_json *j);
+
+// What is left until an end, "12 m 3 s", and a probability, "0.97", "> 0.99": as the line has them. "?" where unknown.
+char *rb_progress_left(const struct rb_progress *p, int64_t end_us, char out[static 32]);
+char *rb_progress_probability(double p, char out[static 32]);
+
+// What the engine says of itself. Money, time and limits become -1, the end unknown: they are the caller's to fill in.
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out);
+void rb_progress_set_unknown(struct rb_progress *p, const char *why); // how it will end; `why` is borrowed
 
 // "trial 3: epoch 4, val_acc 0.81", "node 2 is ready"; no newline.
 void rb_progress_event_write(const struct rb_event *event, const struct rb_plan *plan, struct rb_buf *out);

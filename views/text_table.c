@@ -39,20 +39,35 @@ void rb_text_table_cell(struct rb_text_table *t, const char *fmt, ...)
     rb_buf_finish(&text);
 }
 
-// Columns a UTF-8 text takes: its code points. Nothing here is double-width or combining.
-static int width_of(const char *s)
+static bool begins_column(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80; // the first byte of a code point
+}
+
+int rb_text_columns(const char *s)
 {
     int n = 0;
     for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
+        n += begins_column(*s);
     return n;
+}
+
+void rb_text_cut(const char *s, int width, struct rb_buf *out)
+{
+    size_t end = 0;
+    for (int n = 0; s[end]; end++) {
+        n += begins_column(s[end]);
+        if (width > 0 && n > width)
+            break;
+    }
+    rb_buf_append(out, s, end);
 }
 
 static int column_width(const struct rb_text_table *t, int column)
 {
-    int width = width_of(t->columns[column].title);
+    int width = rb_text_columns(t->columns[column].title);
     for (int i = column; i < t->n_cells; i += t->n_columns) {
-        int w = width_of(t->cells[i]);
+        int w = rb_text_columns(t->cells[i]);
         width = w > width ? w : width;
     }
     return width;
@@ -89,7 +104,7 @@ static void write_row(const struct rb_text_table *t, const bool *shown, const ch
         if (!shown[c])
             continue;
         const char *text = cells ? cells[c] : t->columns[c].title;
-        const int pad = column_width(t, c) - width_of(text);
+        const int pad = column_width(t, c) - rb_text_columns(text);
         blanks += t->columns[c].right ? pad : 0;
         if (*text) {
             rb_buf_printf(out, "%*s%s", blanks, "", text);

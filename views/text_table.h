@@ -32,6 +32,9 @@ void rb_text_table_finish(struct rb_text_table *t);
 void rb_text_table_cell(struct rb_text_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void rb_text_table_write(const struct rb_text_table *t, const struct rb_text_style *style, struct rb_buf *out);
 
+int rb_text_columns(const char *s); // that a UTF-8 text takes; nothing of ours is double-width or combining
+void rb_text_cut(const char *s, int width, struct rb_buf *out); // its first `width` columns; 0: all
+
 // Columns of the terminal behind fd, COLUMNS if set; 0 where it is not a terminal.
 int rb_text_width(int fd);
 

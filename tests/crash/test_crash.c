@@ -180,7 +180,7 @@ static bool replays(struct fake_run *r, const struct ending *end)
     again.n_trials = report.n_trials;
     for (int i = 0; i < report.n_trials && i < end->n_trials; i++) {
         again.trials[i].state = end->trials[i].state; // the report has its name
-        assert_string_equal(report.trials[i].state, rb_report_trial_state(end->trials[i].state));
+        assert_string_equal(report.trials[i].state, rb_trial_state_name(end->trials[i].state));
         assert_true(end->trials[i].state != RB_TRIAL_RUNNING && end->trials[i].state != RB_TRIAL_WAITING);
         again.trials[i].resource = report.trials[i].resource;
         again.trials[i].metric = report.trials[i].metric;
