@@ -3,16 +3,9 @@
 #define RB_EXECUTOR_REPORT_H
 
 #include "base/json.h"
+#include "engine/bill_split.h"
 #include "engine/engine.h"
 #include "executor/journal.h"
-
-// Where the money went; the parts add up to the total, exactly. A node's bill is split by GPU time: from
-// running to ready is boot (with the data it read); the share of GPUs that trained is train, while
-// checkpoints were saved checkpoint, by starts that came to nothing lost; the rest is idle_barrier. What is
-// due only to the 60 s minimum is minimum.
-struct rb_report_cost {
-    int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
-};
 
 struct rb_report_stage {
     int stage, trials, gpus_per_trial;
@@ -43,7 +36,7 @@ struct rb_report {
     double best_metric;
     const char *best_checkpoint; // NULL: none saved
     int64_t time_us, cost_uusd;  // so far, or final
-    struct rb_report_cost by;
+    struct rb_bill_parts by; // of all nodes
     struct rb_report_stage *stages;
     int n_stages;
     struct rb_report_trial *trials;

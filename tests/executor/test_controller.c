@@ -72,7 +72,7 @@ static void completes(void **state)
     assert_true(r.machines.n_heartbeats >= 3);
 
     const struct rb_report report = report_of(&r);
-    const struct rb_report_cost *by = &report.by;
+    const struct rb_bill_parts *by = &report.by;
     assert_int_equal(report.cost_uusd, fake_cloud_bill_uusd(&r.cloud, &r.billing));
     assert_int_equal(by->train_uusd + by->boot_uusd + by->idle_barrier_uusd + by->minimum_uusd + by->lost_uusd +
                          by->checkpoint_uusd,

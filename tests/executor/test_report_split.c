@@ -1,7 +1,5 @@
-// Where a node's bill went: the parts always add up, and time by time they are what they are called.
+// Bills of a run: starts become spells of GPU time, and stages share by time.
 #include "executor/report_split.h"
-
-#include "base/stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,45 +12,13 @@
 
 #define S INT64_C(1000000)
 
-static void parts_add_up(void **state)
-{
-    (void)state;
-    struct rb_stream s;
-    rb_stream_init(&s, &(struct rb_stream_key){.seed = 1, .purpose = RB_DRAW_SEARCH});
-    for (int round = 0; round < 5000; round++) {
-        int64_t weights[8], parts[8], sum = 0;
-        const int n = 1 + (int)rb_stream_below(&s, 8);
-        const int64_t total = (int64_t)rb_stream_below(&s, round % 2 ? 20 : UINT64_C(1) << 50);
-        for (int i = 0; i < n; i++)
-            weights[i] = (int64_t)rb_stream_below(&s, round % 3 ? 5 : UINT64_C(1) << 55);
-        rb_report_apportion(total, weights, n, n - 1, parts);
-        for (int i = 0; i < n; i++) {
-            assert_true(parts[i] >= 0);
-            sum += parts[i];
-        }
-        assert_int_equal(sum, total);
-    }
-}
-
-static void largest_remainders_first(void **state)
-{
-    (void)state;
-    int64_t parts[3];
-    rb_report_apportion(10, (const int64_t[]){1, 1, 1}, 3, 0, parts); // ties by index
-    assert_true(parts[0] == 4 && parts[1] == 3 && parts[2] == 3);
-    rb_report_apportion(10, (const int64_t[]){0, 26, 74}, 3, 0, parts);
-    assert_true(parts[0] == 0 && parts[1] == 3 && parts[2] == 7);
-    rb_report_apportion(10, (const int64_t[]){0, 0, 0}, 3, 1, parts);
-    assert_true(parts[0] == 0 && parts[1] == 10 && parts[2] == 0);
-}
-
 // A node of 2 GPUs, running at 0, ready at 20 s, ended at 100 s, at 1 $/s.
 static const struct rb_report_node node = {.node = 4, .running_us = 0, .ready_us = 20 * S, .terminated_us = 100 * S};
 static const struct rb_billing billing = {.rate = {3600 * S}, .data_uusd = 7};
 
-static struct rb_report_cost split(const struct rb_task_row *tasks, int n)
+static struct rb_bill_parts split(const struct rb_task_row *tasks, int n)
 {
-    struct rb_report_cost by = {0};
+    struct rb_bill_parts by = {0};
     const struct rb_bill bill = rb_bill_node(&billing, node.running_us, node.terminated_us);
     rb_report_split_node(&bill, &node, 2, tasks, n, 0, &by);
     assert_int_equal(by.train_uusd + by.boot_uusd + by.idle_barrier_uusd + by.minimum_uusd + by.lost_uusd +
@@ -87,7 +53,7 @@ static void time_is_split_by_gpu(void **state)
          .slots = elsewhere,
          .n_slots = 1},
     };
-    const struct rb_report_cost by = split(tasks, 3);
+    const struct rb_bill_parts by = split(tasks, 3);
     assert_int_equal(by.boot_uusd, 20 * S + 7);
     assert_int_equal(by.train_uusd, 15 * S);
     assert_int_equal(by.checkpoint_uusd, 5 * S);
@@ -115,7 +81,7 @@ static void a_shared_gpu_is_paid_once(void **state)
          .slots = half,
          .n_slots = 1},
     };
-    const struct rb_report_cost by = split(tasks, 2);
+    const struct rb_bill_parts by = split(tasks, 2);
     assert_int_equal(by.train_uusd, 10 * S);
     assert_int_equal(by.lost_uusd, 10 * S);
     assert_int_equal(by.idle_barrier_uusd, 60 * S);
@@ -124,7 +90,7 @@ static void a_shared_gpu_is_paid_once(void **state)
 static void the_minimum_is_named(void **state)
 {
     (void)state;
-    struct rb_report_cost by = {0};
+    struct rb_bill_parts by = {0};
     const struct rb_report_node brief = {.node = 1, .running_us = 0, .ready_us = -1, .terminated_us = 15 * S};
     const struct rb_bill bill = rb_bill_node(&billing, 0, 15 * S);
     rb_report_split_node(&bill, &brief, 2, NULL, 0, 0, &by);
@@ -148,8 +114,6 @@ static void stages_share_a_bill_by_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_add_up),
-        cmocka_unit_test(largest_remainders_first),
         cmocka_unit_test(time_is_split_by_gpu),
         cmocka_unit_test(a_shared_gpu_is_paid_once),
         cmocka_unit_test(the_minimum_is_named),

@@ -1,0 +1,37 @@
+// Where a node's bill went: split by GPU time, without loss of a micro-dollar. One rule for what a run did cost
+// (executor/report.h) and for what a plan is expected to (simulator/timeline.h).
+#ifndef RB_ENGINE_BILL_SPLIT_H
+#define RB_ENGINE_BILL_SPLIT_H
+
+#include "profiles/billing.h"
+
+// They add up to the bill, exactly. From running to ready is boot (with the data the node read); the share of GPUs that
+// trained is train, while checkpoints were saved checkpoint, by starts that came to nothing lost; the rest is idle_barrier.
+// What is due only to the 60 s minimum is minimum.
+struct rb_bill_parts {
+    int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
+};
+
+struct rb_node_life {
+    int gpus;
+    int64_t running_us, ready_us, ended_us; // running_us, ready_us -1: never
+};
+
+// One start of a trial on the node: it trains until saving_us and saves its checkpoint until to_us.
+struct rb_gpu_spell {
+    uint64_t gpus; // bit mask; trials that share a GPU do not pay for it twice
+    int64_t from_us, saving_us, to_us;
+    bool lost; // came to nothing: all of it
+};
+
+// Adds a node's bill to by[n_windows], by the time it lived in each. cuts_us [n_windows - 1]: where one window ends and the
+// next begins, ascending; the first begins and the last ends with the node. Data counts where the node began to run, the
+// minimum where it ended. spells [n_spells]: all of this node; sorted in place by start.
+void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, struct rb_gpu_spell *spells, int n_spells,
+                   const int64_t *cuts_us, int n_windows, struct rb_bill_parts *by);
+
+// Largest remainder method (Hamilton): parts in proportion to the weights (>= 0), ties by index; they sum to
+// `total`. All weights 0: everything goes to `fallback`.
+void rb_apportion(int64_t total, const int64_t *weights, int n, int fallback, int64_t *out_parts);
+
+#endif
