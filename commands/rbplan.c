@@ -2,19 +2,15 @@
 #include "commands/rbplan.h"
 #include "commands/rbplan_infeasible.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "engine/policy.h"
+#include "library/time_limit.h"
 #include "planner/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define DEFAULT_SAMPLES 4096
-#define ENGINE_SAMPLES  1024 // of an asynchronous job: every one is a run of the engine
 
 static const struct rb_option plan_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
@@ -140,21 +136,6 @@ static bool print_checked(const struct rb_plan_inputs *in, bool json, struct rb_
 
 // --- the request
 
-struct stopwatch {
-    int64_t start_us, limit_us; // monotonic; a limit of 0: none
-};
-
-static double time_used(void *ctx)
-{
-    const struct stopwatch *w = ctx;
-    return (double)(rb_clock_monotonic_us() - w->start_us) / (double)w->limit_us;
-}
-
-static bool out_of_time(void *ctx)
-{
-    return time_used(ctx) >= 1;
-}
-
 static void explain_line(void *ctx, const char *text)
 {
     (void)ctx;
@@ -176,30 +157,18 @@ static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct 
 }
 
 static struct rb_plan_request request(const struct rb_args *args, const struct rb_plan_inputs *in,
-                                      struct stopwatch *watch)
+                                      struct rb_time_limit *limit)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t limit_us = rb_args_duration_us(args, "time-limit", 0);
-    *watch = (struct stopwatch){rb_clock_monotonic_us(), limit_us};
-    return (struct rb_plan_request){
-        .job = &in->job,
-        .profile = &in->profile,
-        .catalog = &in->catalog,
-        .deadline_us = in->job.deadline_us,
-        .budget_uusd = in->job.budget_uusd,
-        .confidence = in->job.confidence,
-        .objective = in->job.objective,
-        .seed = in->job.seed,
-        .samples = (int)rb_args_int(args, "samples", rb_job_is_asynchronous(&in->job) ? ENGINE_SAMPLES : DEFAULT_SAMPLES),
-        .threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1),
-        .early = true,
-        .node_limit = rb_args_int(args, "node-limit", 0),
-        .out_of_time = limit_us > 0 ? out_of_time : NULL,
-        .time_used = limit_us > 0 ? time_used : NULL,
-        .out_of_time_ctx = watch,
-        .time_limit_us = limit_us,
-        .explain = rb_args_flag(args, "explain") ? explain_line : NULL,
-    };
+    struct rb_plan_request req = rb_plan_request_of(&in->job, &in->profile, &in->catalog);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t limit_us = rb_args_duration_us(args, "time-limit", 0);
+    req.samples = (int)rb_args_int(args, "samples", req.samples);
+    req.threads = (int)rb_args_int(args, "threads", cores > 0 ? cores : 1);
+    req.node_limit = rb_args_int(args, "node-limit", 0);
+    req.explain = rb_args_flag(args, "explain") ? explain_line : NULL;
+    if (limit_us > 0)
+        rb_time_limit_start(limit, limit_us, &req);
+    return req;
 }
 
 // --- the command
@@ -231,29 +200,6 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
 }
 
-// `confidence: mean` is no probability that another planner could work with, and a policy that keeps its cluster carries out
-// nothing but a static plan.
-static bool check_planner(const struct rb_args *args, const struct rb_job *job, struct rb_err *err)
-{
-    const char *own = rb_planner_default(job);
-    const struct rb_policy *policy = rb_policy_find(job->policy);
-    const bool is_static = policy && policy->keeps_cluster, pareto = is_given(args, "pareto");
-    const bool other = strcmp(rb_args_string(args, "planner", own), own) != 0;
-    if (job->on_average && is_static)
-        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: %s another: "
-                                               "give a probability, or leave policy out", job->policy);
-    if (job->on_average && (other || pareto || is_given(args, "what-if")))
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
-                          "and --what-if, or give a probability: --confidence 0.95");
-    if (is_static && (other || pareto))
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "
-                          "it will carry out: leave out --%s, or add --set policy=elastic",
-                          job->policy, pareto ? "pareto" : "planner");
-    return true;
-}
-
 // Without a single request there is no nearest one either: infeasible is an error like any other.
 static bool compare(bool (*run)(const struct rb_args *, const struct rb_plan_request *, struct rb_err *),
                     const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
@@ -267,20 +213,22 @@ static bool compare(bool (*run)(const struct rb_args *, const struct rb_plan_req
 
 static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
 {
-    struct stopwatch watch;
+    const char *planner = rb_args_string(args, "planner", rb_planner_default(&in->job));
+    const char *many = is_given(args, "pareto") ? "pareto" : is_given(args, "what-if") ? "what-if" : NULL;
+    struct rb_time_limit limit;
     struct rb_plan plan;
     struct rb_plan_result result;
-    if (!check_planner(args, &in->job, err) || !rb_job_check_supported(&in->job, err) ||
+    if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
         !rb_plan_inputs_find(in, args, err))
         return false;
-    struct rb_plan_request req = request(args, in, &watch);
+    struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
     if (rb_args_string(args, "pareto", NULL))
         return compare(rb_plan_pareto, args, &req, err);
     if (rb_args_nth(args, "what-if", 0))
         return compare(rb_plan_what_if, args, &req, err);
-    if (!rb_make_plan(&req, rb_args_string(args, "planner", rb_planner_default(&in->job)), &in->arena, &plan, &result, err)) {
+    if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))
             *err = io;

@@ -35,18 +35,6 @@ static int collect_overrides(const struct rb_args *args, int n_more, struct rb_a
     return n;
 }
 
-static bool deadline_from_now(struct rb_job *job, struct rb_err *err)
-{
-    if (job->deadline_at_us < 0)
-        return true;
-    job->deadline_us = job->deadline_at_us - rb_clock_unix_us();
-    if (job->deadline_us > 0)
-        return true;
-    char text[32];
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "deadline", "%s is past: give a later one",
-                         rb_format_instant(job->deadline_at_us, text));
-}
-
 static bool load_job(const char *path, const struct rb_args *args, const char *const *more, int n_more,
                      struct rb_arena *arena, struct rb_job *out, struct rb_err *err)
 {
@@ -54,7 +42,7 @@ static bool load_job(const char *path, const struct rb_args *args, const char *c
     int n = collect_overrides(args, n_more, arena, &overrides);
     for (int i = 0; i < n_more; i++)
         overrides[n++] = more[i];
-    return rb_job_load(path, overrides, n, arena, out, err) && deadline_from_now(out, err);
+    return rb_job_load(path, overrides, n, arena, out, err) && rb_job_settle_deadline(out, rb_clock_unix_us(), err);
 }
 
 bool rb_plan_inputs_job(struct rb_plan_inputs *out, const struct rb_args *args, struct rb_err *err)
@@ -132,53 +120,12 @@ static bool use_profile_file(struct rb_plan_inputs *in, const char *path, struct
 
 // --- prices
 
-static bool has_offer(const struct rb_catalog *c, const struct rb_offer *offer)
-{
-    for (int i = 0; i < c->n_offers; i++) {
-        const struct rb_offer *o = &c->offers[i];
-        if (strcmp(o->infra, offer->infra) == 0 && strcmp(o->instance_type, offer->instance_type) == 0 &&
-            o->market == offer->market)
-            return true;
-    }
-    return false;
-}
-
-static bool has_disk(const struct rb_catalog *c, const char *infra)
-{
-    for (int i = 0; i < c->n_disks; i++) {
-        if (strcmp(c->disks[i].infra, infra) == 0)
-            return true;
-    }
-    return false;
-}
-
-// What is known already wins: the store over files, the first file over the next.
-static void add_prices(struct rb_plan_inputs *in, const struct rb_catalog *more)
-{
-    struct rb_catalog *c = &in->catalog, merged = *c;
-    merged.offers = rb_arena_array(&in->arena, (size_t)(c->n_offers + more->n_offers) + 1, sizeof *merged.offers);
-    merged.disks = rb_arena_array(&in->arena, (size_t)(c->n_disks + more->n_disks) + 1, sizeof *merged.disks);
-    if (c->n_offers > 0)
-        memcpy(merged.offers, c->offers, (size_t)c->n_offers * sizeof *merged.offers);
-    if (c->n_disks > 0)
-        memcpy(merged.disks, c->disks, (size_t)c->n_disks * sizeof *merged.disks);
-    for (int i = 0; i < more->n_offers; i++) {
-        if (!has_offer(c, &more->offers[i]))
-            merged.offers[merged.n_offers++] = more->offers[i];
-    }
-    for (int i = 0; i < more->n_disks; i++) {
-        if (!has_disk(c, more->disks[i].infra))
-            merged.disks[merged.n_disks++] = more->disks[i];
-    }
-    *c = merged;
-}
-
 static bool use_price_file(struct rb_plan_inputs *in, const char *path, struct rb_err *err)
 {
     struct rb_import *import = NULL;
     if (!read_file(in, path, RB_IMPORT_PRICES, &import, err))
         return false;
-    add_prices(in, &import->prices);
+    rb_catalog_add(&in->catalog, &import->prices, &in->arena);
     rb_info("prices from %s", path);
     return true;
 }
@@ -218,15 +165,6 @@ static bool use_price_files_beside(struct rb_plan_inputs *in, struct rb_err *err
     return true;
 }
 
-static int compare_offers(const void *pa, const void *pb)
-{
-    const struct rb_offer *a = pa, *b = pb;
-    int order = strcmp(a->infra, b->infra);
-    if (order == 0)
-        order = strcmp(a->instance_type, b->instance_type);
-    return order != 0 ? order : (int)a->market - (int)b->market;
-}
-
 static void add_local_if_asked(struct rb_plan_inputs *in)
 {
     const struct rb_string_list *infra = &in->job.resources.infra;
@@ -254,8 +192,7 @@ static bool find_prices(struct rb_plan_inputs *in, struct rb_store *store, const
             return false;
     }
     add_local_if_asked(in);
-    if (in->catalog.n_offers > 0)
-        qsort(in->catalog.offers, (size_t)in->catalog.n_offers, sizeof *in->catalog.offers, compare_offers);
+    rb_catalog_sort(&in->catalog);
     return true;
 }
 

@@ -31,33 +31,12 @@ static const char *relative_path(const char *to, const char *from, struct rb_are
     return path;
 }
 
-static void digest_job(const struct rb_job *job, char out[65])
-{
-    struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_job_write(job, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-    rb_buf_finish(&text);
-}
-
-static void digest_profile(const struct rb_profile *profile, char out[65])
-{
-    struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_profile_write(profile, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-    rb_buf_finish(&text);
-}
-
 void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *output)
 {
     plan->tool = "rbplan " RB_VERSION;
     bool from_stdin = strcmp(in->job_path, "-") == 0;
     plan->job_path = from_stdin ? "" : relative_path(in->job_path, output, &in->arena);
-    digest_job(plan->job, plan->job_sha256);
-    digest_profile(plan->profile, plan->profile_sha256);
+    rb_plan_digest(plan, rb_digest_sha256);
 }
 
 static void write_json(const struct rb_plan *plan, bool pretty, struct rb_buf *out)

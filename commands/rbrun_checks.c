@@ -56,15 +56,6 @@ bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_j
 
 // --- warnings
 
-static void digest_job(const struct rb_job *job, char out[65])
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    rb_job_write(job, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-}
-
 // The plan is carried out as it stands; the file may have been overridden by flags when it was planned.
 static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path)
 {
@@ -75,7 +66,7 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
     if (!job_path[0])
         return;
     if (rb_job_load(job_path, NULL, 0, &arena, &job, NULL))
-        digest_job(&job, digest);
+        rb_plan_digest_job(&job, rb_digest_sha256, digest);
     else
         digest[0] = '\0';
     if (strcmp(digest, plan->job_sha256) != 0)

@@ -7,31 +7,11 @@
 
 #include <string.h>
 
-static void digest(void (*write)(const void *what, struct rb_json *j), const void *what, char out[static 65])
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
-    rb_json_init(&j, &text, false);
-    write(what, &j);
-    rb_digest_sha256(rb_buf_str(&text), text.len, out);
-}
-
-static void write_job(const void *job, struct rb_json *j)
-{
-    rb_job_write(job, j);
-}
-
-static void write_profile(const void *profile, struct rb_json *j)
-{
-    rb_profile_write(profile, j);
-}
-
 static void sign(struct rb_plan *plan, const char *job_path)
 {
     plan->tool = "rbrun " RB_VERSION;
     plan->job_path = job_path;
-    digest(write_job, plan->job, plan->job_sha256);
-    digest(write_profile, plan->profile, plan->profile_sha256);
+    rb_plan_digest(plan, rb_digest_sha256);
 }
 
 // ---- the nodes

@@ -28,3 +28,27 @@ bool rb_plan_baseline_was_cut(const struct rb_plan *plan, const char *name)
     }
     return false;
 }
+
+void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65])
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_job_write(job, &j);
+    digest(rb_buf_str(&text), text.len, out_hex);
+}
+
+void rb_plan_digest_profile(const struct rb_profile *profile, rb_digest_fn *digest, char out_hex[65])
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &text, false);
+    rb_profile_write(profile, &j);
+    digest(rb_buf_str(&text), text.len, out_hex);
+}
+
+void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest)
+{
+    rb_plan_digest_job(plan->job, digest, plan->job_sha256);
+    rb_plan_digest_profile(plan->profile, digest, plan->profile_sha256);
+}

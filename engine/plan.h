@@ -112,6 +112,11 @@ struct rb_plan {
 // Digest of bytes as 64 hex digits; passed in because cryptography is fenced to providers/.
 typedef void rb_digest_fn(const void *bytes, size_t n, char out_hex[65]);
 
+// The digests of what a plan was made from: of its job's and its profile's canonical JSON.
+void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65]);
+void rb_plan_digest_profile(const struct rb_profile *profile, rb_digest_fn *digest, char out_hex[65]);
+void rb_plan_digest(struct rb_plan *plan, rb_digest_fn *digest); // both, into job_sha256 and profile_sha256
+
 // Canonical rb-plan/1. read(write(x)) = x; read checks every number, that stages match the job's rungs, that offers
 // referred to exist, and the digests. Everything is copied into `arena`.
 void rb_plan_write(const struct rb_plan *plan, struct rb_json *j);

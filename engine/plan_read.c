@@ -94,37 +94,16 @@ static bool read_strings(const struct rb_node *list, struct rb_arena *arena, con
 
 // ---- the job and the profile, with their digests
 
-typedef void write_fn(const void *what, struct rb_json *j);
-
-static void write_job(const void *what, struct rb_json *j)
+static bool check_digest(const struct reader *r, const struct rb_node *stated, const char *actual)
 {
-    rb_job_write(what, j);
-}
-
-static void write_profile(const void *what, struct rb_json *j)
-{
-    rb_profile_write(what, j);
-}
-
-static bool check_digest(const struct reader *r, const struct rb_node *stated, write_fn *write, const void *what,
-                         char out_hex[65])
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    struct rb_json j;
     const char *hex;
-    char actual[65];
     if (!rb_node_string(stated, &hex, r->err))
         return false;
-    rb_json_init(&j, &text, false);
-    write(what, &j);
-    r->digest(rb_buf_str(&text), text.len, actual);
-    if (strcmp(hex, actual) != 0)
-        return rb_node_error(stated, r->err,
-                             "expected %s, the digest of what stands beside it: the plan was changed after it was "
-                             "made; make it again with rbplan",
-                             actual);
-    memcpy(out_hex, actual, sizeof actual);
-    return true;
+    return strcmp(hex, actual) == 0 ||
+           rb_node_error(stated, r->err,
+                         "expected %s, the digest of what stands beside it: the plan was changed after it was "
+                         "made; make it again with rbplan",
+                         actual);
 }
 
 static bool check_name(const struct rb_node *stated, const char *name, struct rb_err *err)
@@ -145,11 +124,11 @@ static bool read_job(struct reader *r, const struct rb_node *node)
         !rb_map_end(&m, r->err))
         return false;
     struct rb_job *job = rb_arena_alloc(r->arena, sizeof *job);
-    if (!rb_job_read(config, NULL, 0, r->arena, job, r->err) || !check_name(name, job->name, r->err) ||
-        !check_digest(r, sha256, write_job, job, r->plan.job_sha256))
+    if (!rb_job_read(config, NULL, 0, r->arena, job, r->err) || !check_name(name, job->name, r->err))
         return false;
     r->plan.job = job;
-    return true;
+    rb_plan_digest_job(job, r->digest, r->plan.job_sha256);
+    return check_digest(r, sha256, r->plan.job_sha256);
 }
 
 static bool read_profile(struct reader *r, const struct rb_node *node)
@@ -161,11 +140,11 @@ static bool read_profile(struct reader *r, const struct rb_node *node)
         !rb_map_end(&m, r->err))
         return false;
     struct rb_profile *profile = rb_arena_alloc(r->arena, sizeof *profile);
-    if (!rb_profile_read(model, NULL, "", r->arena, profile, r->err) || !check_name(name, profile->name, r->err) ||
-        !check_digest(r, sha256, write_profile, profile, r->plan.profile_sha256))
+    if (!rb_profile_read(model, NULL, "", r->arena, profile, r->err) || !check_name(name, profile->name, r->err))
         return false;
     r->plan.profile = profile;
-    return true;
+    rb_plan_digest_profile(profile, r->digest, r->plan.profile_sha256);
+    return check_digest(r, sha256, r->plan.profile_sha256);
 }
 
 static bool read_images(struct reader *r, const struct rb_node *node)

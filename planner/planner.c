@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#define DEFAULT_SAMPLES 4096
+#define ENGINE_SAMPLES  1024 // of an asynchronous job: every one is a run of the engine
+
 const struct rb_planner *const rb_planners[] = {
     &rb_planner_greedy, &rb_planner_mean, &rb_planner_naive, &rb_planner_optimal, &rb_planner_static, NULL,
 };
@@ -23,6 +26,44 @@ const char *rb_planner_default(const struct rb_job *job)
         return rb_planner_mean.name;
     const struct rb_policy *policy = rb_policy_find(job->policy);
     return policy && policy->keeps_cluster ? rb_planner_static.name : rb_planner_optimal.name;
+}
+
+bool rb_planner_check(const struct rb_job *job, const char *planner, const char *many, struct rb_err *err)
+{
+    const struct rb_policy *policy = rb_policy_find(job->policy);
+    const bool is_static = policy && policy->keeps_cluster, pareto = many && strcmp(many, "pareto") == 0;
+    const bool other = strcmp(planner, rb_planner_default(job)) != 0;
+    if (job->on_average && is_static)
+        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: %s another: "
+                                               "give a probability, or leave policy out", job->policy);
+    if (job->on_average && (other || many))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
+                          "and --what-if, or give a probability: --confidence 0.95");
+    if (is_static && (other || pareto))
+        return rb_err_set(err, RB_ERR_INVALID,
+                          "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "
+                          "it will carry out: leave out --%s, or add --set policy=elastic",
+                          job->policy, pareto ? "pareto" : "planner");
+    return true;
+}
+
+struct rb_plan_request rb_plan_request_of(const struct rb_job *job, const struct rb_profile *profile,
+                                          const struct rb_catalog *catalog)
+{
+    return (struct rb_plan_request){
+        .job = job,
+        .profile = profile,
+        .catalog = catalog,
+        .deadline_us = job->deadline_us,
+        .budget_uusd = job->budget_uusd,
+        .confidence = job->confidence,
+        .objective = job->objective,
+        .seed = job->seed,
+        .samples = rb_job_is_asynchronous(job) ? ENGINE_SAMPLES : DEFAULT_SAMPLES,
+        .threads = 1,
+        .early = true,
+    };
 }
 
 static int compare_int64(int64_t a, int64_t b)

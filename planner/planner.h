@@ -40,6 +40,11 @@ struct rb_plan_request {
     void *explain_ctx;
 };
 
+// What a job asks for by itself: its constraints, its seed, early requests, as many samples as such jobs are estimated from,
+// one thread, no limits.
+struct rb_plan_request rb_plan_request_of(const struct rb_job *job, const struct rb_profile *profile,
+                                          const struct rb_catalog *catalog);
+
 // What a plan decides for one stage.
 struct rb_choice {
     int offer; // index into the scenario's offers
@@ -90,6 +95,10 @@ const struct rb_planner *rb_planner_find(const char *name);
 // The planner of a job for which none was named: mean where its confidence is `mean`, static where its policy is (which
 // would keep the first stage's nodes whatever was planned), else optimal.
 const char *rb_planner_default(const struct rb_job *job);
+// May this job be planned by that one? `confidence: mean` is no probability that another planner could work with, and a policy
+// that keeps its cluster carries out nothing but a static plan. many: the option that asks for plans of several planners or
+// requests ("pareto", "what-if"); NULL: one plan.
+bool rb_planner_check(const struct rb_job *job, const char *planner, const char *many, struct rb_err *err);
 
 // Offers of the catalogue that the job allows (infra, types, accelerators, spot), in canonical order; errors:
 // none (says which filter removed the last), prices missing (exit 7).

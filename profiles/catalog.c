@@ -238,6 +238,59 @@ static bool read_rows(const struct reader *r, struct numbered_offer *rows, struc
     return sort_offers(r, rows, c);
 }
 
+// --- lists together ---
+
+static bool has_offer(const struct rb_catalog *c, const struct rb_offer *offer)
+{
+    for (int i = 0; i < c->n_offers; i++) {
+        if (compare_offers(&c->offers[i], offer) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_disk(const struct rb_catalog *c, const char *infra)
+{
+    for (int i = 0; i < c->n_disks; i++) {
+        if (strcmp(c->disks[i].infra, infra) == 0)
+            return true;
+    }
+    return false;
+}
+
+void rb_catalog_add(struct rb_catalog *c, const struct rb_catalog *more, struct rb_arena *arena)
+{
+    struct rb_catalog all = *c;
+    all.offers = rb_arena_array(arena, (size_t)(c->n_offers + more->n_offers) + 1, sizeof *all.offers);
+    all.disks = rb_arena_array(arena, (size_t)(c->n_disks + more->n_disks) + 1, sizeof *all.disks);
+    if (c->n_offers > 0)
+        memcpy(all.offers, c->offers, (size_t)c->n_offers * sizeof *all.offers);
+    if (c->n_disks > 0)
+        memcpy(all.disks, c->disks, (size_t)c->n_disks * sizeof *all.disks);
+    for (int i = 0; i < more->n_offers; i++) {
+        if (!has_offer(c, &more->offers[i]))
+            all.offers[all.n_offers++] = more->offers[i];
+    }
+    for (int i = 0; i < more->n_disks; i++) {
+        if (!has_disk(c, more->disks[i].infra))
+            all.disks[all.n_disks++] = more->disks[i];
+    }
+    *c = all;
+}
+
+static int compare_in_place(const void *a, const void *b)
+{
+    return compare_offers(a, b);
+}
+
+void rb_catalog_sort(struct rb_catalog *c)
+{
+    if (c->n_offers > 0)
+        qsort(c->offers, (size_t)c->n_offers, sizeof *c->offers, compare_in_place);
+}
+
+// --- files ---
+
 bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struct rb_catalog *out, struct rb_err *err)
 {
     struct reader r = {.csv = csv, .arena = arena, .err = err};

@@ -45,6 +45,10 @@ void rb_catalog_write_csv(const struct rb_catalog *c, struct rb_buf *out);
 // that is there already is kept.
 void rb_catalog_add_local(struct rb_catalog *c, struct rb_arena *arena, const char *accelerator, int slots);
 
+// Adds another list in `arena`; what *c has a price for already stays. sort: back into canonical order, after the last.
+void rb_catalog_add(struct rb_catalog *c, const struct rb_catalog *more, struct rb_arena *arena);
+void rb_catalog_sort(struct rb_catalog *c);
+
 // Disk price for an infra (a zone without its own has its region's; local: 0), or an error RB_ERR_PRICE.
 bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct rb_rate *out, struct rb_err *err);
 

@@ -1,6 +1,7 @@
 // From a file to a job, and what of a valid job this version carries out.
 #include "profiles/job.h"
 
+#include "base/units.h"
 #include "profiles/infra.h"
 #include "profiles/job_names.h"
 #include "profiles/job_policy.h"
@@ -16,6 +17,19 @@ bool rb_job_load(const char *path, const char *const *overrides, int n_overrides
     const bool ok = rb_job_read(doc.root, overrides, n_overrides, arena, out, err);
     rb_doc_finish(&doc);
     return ok;
+}
+
+bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err)
+{
+    if (job->deadline_at_us < 0)
+        return true;
+    if (job->deadline_at_us <= now_us) {
+        char text[32];
+        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "deadline", "%s is past: give a later one",
+                             rb_format_instant(job->deadline_at_us, text));
+    }
+    job->deadline_us = job->deadline_at_us - now_us;
+    return true;
 }
 
 // --- what is not carried out yet ---

@@ -133,6 +133,8 @@ bool rb_job_read(const struct rb_node *root, const char *const *overrides, int n
 // File -> job; deadline, budget, confidence flags go through `overrides` as well.
 bool rb_job_load(const char *path, const char *const *overrides, int n_overrides, struct rb_arena *arena,
                  struct rb_job *out, struct rb_err *err);
+// Where the job gave an instant: the deadline from now_us on. Error: it is past.
+bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *err);
 // The resolved job, every key, canonical order; rb_job_read(rb_job_write(x)) = x.
 void rb_job_write(const struct rb_job *job, struct rb_json *j);
 

@@ -14,6 +14,8 @@ ARROWS = {
     "engine": ["profiles"],
     "simulator": ["engine"],
     "planner": ["simulator"],
+    "library": ["planner", "providers", "include"],
+    "include": [],
     "providers": ["profiles"],
     "providers/mock": ["providers"],
     "executor": ["engine", "providers"],

@@ -1,0 +1,14 @@
+// --time-limit: a request's clock. The planner reads none itself; who asks it brings one.
+#ifndef RB_LIBRARY_TIME_LIMIT_H
+#define RB_LIBRARY_TIME_LIMIT_H
+
+#include "planner/planner.h"
+
+struct rb_time_limit {
+    int64_t start_us, limit_us; // monotonic; a limit above 0
+};
+
+// From now on. *limit must outlive the request.
+void rb_time_limit_start(struct rb_time_limit *limit, int64_t limit_us, struct rb_plan_request *req);
+
+#endif
