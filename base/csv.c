@@ -24,7 +24,7 @@ static bool error_at(const char *file, int line, struct rb_err *err, const char 
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){file, line, 0}, NULL, "%s", message);
+    return rb_err_set_at(err, RB_E_CSV_SYNTAX, (struct rb_place){file, line, 0}, NULL, "%s", message);
 }
 
 // --- splitting ---
@@ -201,7 +201,8 @@ static int line_of(const char *bytes, const char *at)
 bool rb_csv_parse(struct rb_csv *out, const char *name, const char *bytes, size_t n, struct rb_err *err)
 {
     if (n > RB_LIMIT_CSV_BYTES)
-        return error_at(name, 0, err, "the file is larger than the limit of %d bytes", RB_LIMIT_CSV_BYTES);
+        return rb_err_set_at(err, RB_E_FILE_TOO_LARGE, (struct rb_place){.file = name}, NULL,
+                             "the file is larger than the limit of %d bytes", RB_LIMIT_CSV_BYTES);
     const char *nul = n ? memchr(bytes, '\0', n) : NULL;
     if (nul)
         return error_at(name, line_of(bytes, nul), err, "a NUL byte; expected text");
@@ -229,7 +230,7 @@ static bool inflate_error(const char *path, gzFile gz, struct rb_err *err)
 {
     int code;
     const char *why = gzerror(gz, &code);
-    return rb_err_set_at(err, code == Z_ERRNO ? RB_ERR_IO : RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
+    return rb_err_set_at(err, code == Z_ERRNO ? RB_E_FILE_READ : RB_E_CSV_SYNTAX, (struct rb_place){.file = path}, NULL,
                          "cannot decompress: %s", code == Z_ERRNO ? strerror(errno) : why);
 }
 
@@ -243,8 +244,8 @@ static bool inflate_all(const char *path, gzFile gz, struct rb_buf *into, struct
         if (got == 0)
             break;
         if (into->len + (size_t)got > RB_LIMIT_CSV_BYTES)
-            return error_at(path, 0, err, "the file decompresses to more than the limit of %d bytes",
-                            RB_LIMIT_CSV_BYTES);
+            return rb_err_set_at(err, RB_E_FILE_TOO_LARGE, (struct rb_place){.file = path}, NULL,
+                                 "the file decompresses to more than the limit of %d bytes", RB_LIMIT_CSV_BYTES);
         rb_buf_append(into, chunk, (size_t)got);
     }
     int code;
@@ -257,7 +258,7 @@ static bool read_gz(struct rb_csv *out, const char *path, struct rb_err *err)
     errno = 0;
     gzFile gz = gzopen(path, "rb");
     if (!gz)
-        return rb_err_set(err, errno == ENOENT ? RB_ERR_NOT_FOUND : RB_ERR_IO, "cannot read %s: %s", path,
+        return rb_err_set(err, errno == ENOENT ? RB_E_FILE_MISSING : RB_E_FILE_READ, "cannot read %s: %s", path,
                           errno ? strerror(errno) : "out of memory");
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     const bool ok = inflate_all(path, gz, &text, err);
@@ -307,13 +308,13 @@ bool rb_csv_check_columns(const struct rb_csv *csv, const char *const *known, co
         if (is_known(known, n, csv->header[i]))
             continue;
         const char *close = rb_closest(csv->header[i], known, n);
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, csv->header_line, 0}, csv->header[i],
+        return rb_err_set_at(err, RB_E_CSV_COLUMN, (struct rb_place){csv->file, csv->header_line, 0}, csv->header[i],
                              "unknown column%s%s%s", close ? "; did you mean \"" : "", close ? close : "",
                              close ? "\"?" : "; remove it or correct its name");
     }
     for (int i = 0; i < n; i++)
         if (required[i] && rb_csv_column(csv, known[i]) < 0)
-            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, csv->header_line, 0}, known[i],
+            return rb_err_set_at(err, RB_E_CSV_COLUMN, (struct rb_place){csv->file, csv->header_line, 0}, known[i],
                                  "this column is required and missing");
     return true;
 }
@@ -326,7 +327,7 @@ bool rb_csv_error(const struct rb_csv *csv, int row, int column, struct rb_err *
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     const struct rb_place place = {csv->file, csv->row_line[row], 0};
-    return rb_err_set_at(err, RB_ERR_INVALID, place, column >= 0 ? csv->header[column] : NULL, "%s", message);
+    return rb_err_set_at(err, RB_E_CSV_VALUE, place, column >= 0 ? csv->header[column] : NULL, "%s", message);
 }
 
 bool rb_csv_double(const struct rb_csv *csv, int row, int column, double min, double max, double *out,

@@ -58,6 +58,16 @@ char *rb_node_path(const struct rb_node *node, char *out, size_t size)
     return out;
 }
 
+bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, const char *fmt, ...)
+{
+    char message[sizeof err->message], path[sizeof err->key];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    return rb_err_set_at(err, number, rb_node_place(node), rb_node_path(node, path, sizeof path), "%s", message);
+}
+
 bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
 {
     char message[sizeof err->message], path[sizeof err->key];
@@ -96,20 +106,22 @@ static const char *describe(const struct rb_node *node, char out[static 64])
     }
 }
 
-static bool expected(const struct rb_node *node, const char *what, struct rb_err *err)
+// A number where one is expected is merely out of range.
+static bool expected(const struct rb_node *node, bool is_number, const char *what, struct rb_err *err)
 {
     if (!node)
-        return rb_err_set(err, RB_ERR_INVALID, "expected %s, got nothing", what);
+        return rb_err_set(err, RB_E_TYPE_WRONG, "expected %s, got nothing", what);
     char got[64];
-    return rb_node_error(node, err, "expected %s, got %s", what, describe(node, got));
+    return rb_node_refuse(node, err, is_number ? RB_E_OUT_OF_RANGE : RB_E_TYPE_WRONG, "expected %s, got %s", what,
+                          describe(node, got));
 }
 
 bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err *err)
 {
     if (!node || node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
-        return expected(node, "text", err);
+        return expected(node, false, "text", err);
     if (node->kind != RB_NODE_STRING)
-        return expected(node, "text (in quotes where it looks like a number, true or false)", err);
+        return expected(node, false, "text (in quotes where it looks like a number, true or false)", err);
     *out = node->text;
     return true;
 }
@@ -117,7 +129,7 @@ bool rb_node_string(const struct rb_node *node, const char **out, struct rb_err 
 bool rb_node_bool(const struct rb_node *node, bool *out, struct rb_err *err)
 {
     if (!node || node->kind != RB_NODE_BOOL)
-        return expected(node, "true or false", err);
+        return expected(node, false, "true or false", err);
     *out = node->boolean;
     return true;
 }
@@ -126,7 +138,7 @@ bool rb_node_int(const struct rb_node *node, int64_t min, int64_t max, int64_t *
 {
     char range[RB_RANGE_BYTES];
     if (!node || node->kind != RB_NODE_INT || node->integer < min || node->integer > max)
-        return expected(node, rb_int_range(min, max, range), err);
+        return expected(node, node && node->kind == RB_NODE_INT, rb_int_range(min, max, range), err);
     *out = node->integer;
     return true;
 }
@@ -136,7 +148,7 @@ bool rb_node_double(const struct rb_node *node, double min, double max, double *
     char range[RB_RANGE_BYTES];
     const bool is_number = node && (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT);
     if (!is_number || node->number < min || node->number > max)
-        return expected(node, rb_double_range(min, max, range), err);
+        return expected(node, is_number, rb_double_range(min, max, range), err);
     *out = node->number;
     return true;
 }
@@ -149,22 +161,24 @@ static bool is_scalar_value(const struct rb_node *node)
 bool rb_node_duration(const struct rb_node *node, int64_t *out_us, struct rb_err *err)
 {
     if (!is_scalar_value(node))
-        return expected(node, "a duration such as \"2h\" or \"90s\"", err);
+        return expected(node, false, "a duration such as \"2h\" or \"90s\"", err);
     struct rb_err why;
-    return rb_parse_duration(node->text, out_us, &why) || rb_node_error(node, err, "%s", why.message);
+    return rb_parse_duration(node->text, out_us, &why) ||
+           rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
 }
 
 bool rb_node_money(const struct rb_node *node, int64_t *out_uusd, struct rb_err *err)
 {
     if (!is_scalar_value(node))
-        return expected(node, "an amount in dollars such as 18.40", err);
+        return expected(node, false, "an amount in dollars such as 18.40", err);
     struct rb_err why;
-    return rb_parse_money(node->text, out_uusd, &why) || rb_node_error(node, err, "%s", why.message);
+    return rb_parse_money(node->text, out_uusd, &why) ||
+           rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
 }
 
 bool rb_node_list(const struct rb_node *node, struct rb_err *err)
 {
-    return (node && node->kind == RB_NODE_LIST) || expected(node, "a list", err);
+    return (node && node->kind == RB_NODE_LIST) || expected(node, false, "a list", err);
 }
 
 bool rb_node_choice(const struct rb_node *node, const char *const *names, int n, int *out, struct rb_err *err)
@@ -183,17 +197,17 @@ bool rb_node_choice(const struct rb_node *node, const char *const *names, int n,
         len += put > 0 ? (size_t)put : 0;
     }
     if (!is_scalar_value(node))
-        return expected(node, what, err);
+        return expected(node, false, what, err);
     char got[64];
     const char *close = rb_closest(node->text, names, n);
-    return rb_node_error(node, err, "expected %s, got %s%s%s%s", what, describe(node, got),
-                         close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
+    return rb_node_refuse(node, err, RB_E_CHOICE, "expected %s, got %s%s%s%s", what, describe(node, got),
+                          close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 
 bool rb_map_begin(struct rb_map *m, const struct rb_node *node, struct rb_err *err)
 {
     if (!node || node->kind != RB_NODE_MAP)
-        return expected(node, "a map (lines of key: value)", err);
+        return expected(node, false, "a map (lines of key: value)", err);
     *m = (struct rb_map){.node = node};
     return true;
 }
@@ -228,7 +242,7 @@ bool rb_map_need(struct rb_map *m, const char *key, const struct rb_node **out, 
     char path[sizeof err->key], full[sizeof path + 64];
     rb_node_path(m->node, path, sizeof path);
     snprintf(full, sizeof full, "%s%s%s", path, path[0] ? "." : "", key);
-    return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(m->node), full, "this key is required and missing");
+    return rb_err_set_at(err, RB_E_KEY_MISSING, rb_node_place(m->node), full, "this key is required and missing");
 }
 
 bool rb_map_end(struct rb_map *m, struct rb_err *err)
@@ -243,6 +257,6 @@ bool rb_map_end(struct rb_map *m, struct rb_err *err)
     const char *close = rb_closest(child->key, m->asked, m->n_asked);
     rb_node_path(child, path, sizeof path);
     if (close)
-        return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; did you mean \"%s\"?", close);
-    return rb_err_set_at(err, RB_ERR_INVALID, place, path, "unknown key; remove it or correct its name");
+        return rb_err_set_at(err, RB_E_KEY_UNKNOWN, place, path, "unknown key; did you mean \"%s\"?", close);
+    return rb_err_set_at(err, RB_E_KEY_UNKNOWN, place, path, "unknown key; remove it or correct its name");
 }

@@ -50,7 +50,10 @@ void rb_doc_finish(struct rb_doc *doc); // accepts a zeroed doc
 struct rb_place rb_node_place(const struct rb_node *node);
 // Path such as "resources.instance_types[2]"; written into out, truncated at size.
 char *rb_node_path(const struct rb_node *node, char *out, size_t size);
-// Error at the node: place and path filled in. Returns false.
+// Error at the node: place and path filled in. `number` is an enum rb_err_number. Returns false.
+bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+// As rb_node_refuse, without a number of its own: goes when all have one.
 bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

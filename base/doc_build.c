@@ -98,7 +98,7 @@ static bool check_duplicates(const struct rb_doc_builder *b, const struct rb_nod
         return true;
     char path[160];
     const struct rb_place place = {b->built.file, again->key_line, again->key_column};
-    return rb_err_set_at(err, RB_ERR_INVALID, place, rb_node_path(again, path, sizeof path),
+    return rb_err_set_at(err, RB_E_KEY_REPEATED, place, rb_node_path(again, path, sizeof path),
                          "this key was given before, at line %d; keep one of the two", before->key_line);
 }
 
@@ -131,5 +131,5 @@ bool rb_doc_builder_error(const struct rb_doc_builder *b, int line, int column, 
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){b->built.file, line, column}, NULL, "%s", message);
+    return rb_err_set_at(err, RB_E_SYNTAX, (struct rb_place){b->built.file, line, column}, NULL, "%s", message);
 }

@@ -63,7 +63,7 @@ static bool parse_based(const char *digits, int base, struct rb_node *node)
 
 static bool too_large(const struct reader *r, const struct rb_node *node)
 {
-    return rb_node_error(node, r->err, "this number is too large; give a finite number");
+    return rb_node_refuse(node, r->err, RB_E_NOT_FINITE, "this number is too large; give a finite number");
 }
 
 // Gives a plain scalar its kind and value.
@@ -81,7 +81,7 @@ static bool resolve_plain(const struct reader *r, struct rb_node *node)
         node->kind = RB_NODE_BOOL;
         node->boolean = is_one_of(s, trues);
     } else if (is_one_of(s, not_finite)) {
-        return rb_node_error(node, r->err, "NaN and infinity are not accepted; give a finite number");
+        return rb_node_refuse(node, r->err, RB_E_NOT_FINITE, "NaN and infinity are not accepted; give a finite number");
     } else if ((strncmp(s, "0x", 2) == 0 && parse_based(s + 2, 16, node)) ||
                (strncmp(s, "0o", 2) == 0 && parse_based(s + 2, 8, node))) {
         return isfinite(node->number) || too_large(r, node);
@@ -233,7 +233,7 @@ bool rb_doc_parse_yaml(struct rb_doc *out, const char *name, const char *bytes, 
 {
     struct reader r = {.err = err};
     if (!yaml_parser_initialize(&r.parser))
-        return rb_err_set(err, RB_ERR_IO, "cannot start the YAML parser: out of memory");
+        return rb_err_set(err, RB_E_MEMORY, "cannot start the YAML parser: out of memory");
     rb_doc_builder_init(&r.builder, name);
     const bool ok = read_events(&r, bytes, n);
     if (ok)

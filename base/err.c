@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// The general number of a class is this much above it.
+enum { GENERAL = 1000 };
+
 static const struct {
     const char *name;
     int exit_code; // docs: exit codes of every command
@@ -48,12 +51,27 @@ static void make_one_line(char *s, size_t size)
             *s = '?';
 }
 
-bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...)
+// Classes and their general numbers mean the same.
+static int number_of(int number)
+{
+    return number > 0 && number < GENERAL ? GENERAL + number : number;
+}
+
+static void renumber(struct rb_err *err, int number)
+{
+    const struct rb_err_entry *entry = rb_err_entry(number_of(number));
+    assert(entry || number == RB_ERR_NONE);
+    err->number = entry ? entry->number : 0;
+    err->code = entry ? entry->code : RB_ERR_NONE;
+}
+
+bool rb_err_set(struct rb_err *err, int number, const char *fmt, ...)
 {
     if (!err)
         return false;
     // The arguments may point into *err (an error rephrased), so it is formatted aside first.
-    struct rb_err fresh = {.code = code};
+    struct rb_err fresh = {0};
+    renumber(&fresh, number);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(fresh.message, sizeof fresh.message, fmt, ap);
@@ -63,12 +81,12 @@ bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...)
     return false;
 }
 
-bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place place, const char *key, const char *fmt,
-                   ...)
+bool rb_err_set_at(struct rb_err *err, int number, struct rb_place place, const char *key, const char *fmt, ...)
 {
     if (!err)
         return false;
-    struct rb_err fresh = {.code = code, .line = place.line, .column = place.column};
+    struct rb_err fresh = {.line = place.line, .column = place.column};
+    renumber(&fresh, number);
     snprintf(fresh.file, sizeof fresh.file, "%s", place.file ? place.file : "");
     snprintf(fresh.key, sizeof fresh.key, "%s", key ? key : "");
     va_list ap;
@@ -96,6 +114,16 @@ bool rb_err_prefix(struct rb_err *err, const char *fmt, ...)
     snprintf(err->message, sizeof err->message, "%.*s", (int)sizeof err->message - 1, joined);
     make_one_line(err->message, sizeof err->message);
     return false;
+}
+
+void rb_err_renumber(struct rb_err *err, int number)
+{
+    renumber(err, number);
+}
+
+int rb_err_number(const struct rb_err *err)
+{
+    return err->number > 0 ? err->number : number_of((int)err->code);
 }
 
 int rb_err_exit_code(const struct rb_err *err)

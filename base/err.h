@@ -4,22 +4,9 @@
 #ifndef RB_BASE_ERR_H
 #define RB_BASE_ERR_H
 
-#include <stdbool.h>
+#include "base/err_catalog.h"
 
-// A code exists only because some caller acts on it.
-enum rb_err_code {
-    RB_ERR_NONE = 0,
-    RB_ERR_INVALID,         // usage or bad input: exit 2
-    RB_ERR_IO,              // the operating system or a peer failed: exit 1
-    RB_ERR_NOT_FOUND,       // the named thing does not exist: exit 1 (the caller may turn it into a default)
-    RB_ERR_INFEASIBLE,      // no plan satisfies the constraints: exit 3
-    RB_ERR_STOPPED,         // deadline missed or budget stop while running: exit 4
-    RB_ERR_DENIED,          // credentials, permission or quota: exit 5
-    RB_ERR_CAPACITY,        // the cloud has no such machine now: exit 6, or the next offer
-    RB_ERR_PRICE,           // price missing or too old: exit 7
-    RB_ERR_THROTTLED,       // asked to slow down: retry with the same token
-    RB_ERR_UNKNOWN_OUTCOME, // sent, no answer: never retried blind, looked up by token first
-};
+#include <stdbool.h>
 
 // Where in a user's file something stands. file == NULL: no place known; line 0 / column 0: unknown.
 struct rb_place {
@@ -28,23 +15,32 @@ struct rb_place {
 };
 
 struct rb_err {
-    enum rb_err_code code;
+    enum rb_err_code code; // the class: what callers act on
+    int number;            // the row of the catalogue; 0: only the class is known
     int line, column;   // 0: unknown
     char file[256];     // "": unknown
     char key[160];      // path of the key, e.g. "resources.instance_types[2]"; "": none
     char message[768];  // one sentence, says what was expected and what to do next; no newline, no trailing dot
 };
 
-// Sets code and message (printf style); returns false so that `return rb_err_set(...)` reads well. err may be NULL.
-bool rb_err_set(struct rb_err *err, enum rb_err_code code, const char *fmt, ...)
+// Sets number, class and message (printf style); returns false so that `return rb_err_set(...)` reads well. err may be
+// NULL. `number` is an enum rb_err_number; an enum rb_err_code stands for the general number of that class.
+bool rb_err_set(struct rb_err *err, int number, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 // As rb_err_set, with the place and the path of the key (key may be NULL).
-bool rb_err_set_at(struct rb_err *err, enum rb_err_code code, struct rb_place place, const char *key,
+bool rb_err_set_at(struct rb_err *err, int number, struct rb_place place, const char *key,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-// Puts "prefix: " before the message; keeps code and place. Returns false.
+// Puts "prefix: " before the message; keeps number and place. Returns false.
 bool rb_err_prefix(struct rb_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Gives an error another number, and with it its class: what a reply means is known only to who asked. Message and place
+// stay.
+void rb_err_renumber(struct rb_err *err, int number);
+
+// The number of an error that is one: the general number of its class where it has none of its own.
+int rb_err_number(const struct rb_err *err);
 
 // The exit code of a command that ends with this error (design: 1, 2, 3, 4, 5, 6 or 7).
 int rb_err_exit_code(const struct rb_err *err);

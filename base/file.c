@@ -20,14 +20,14 @@ static void auto_close(int *fd)
 
 static bool too_big(const char *path, size_t max_bytes, struct rb_err *err)
 {
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
+    return rb_err_set_at(err, RB_E_FILE_TOO_LARGE, (struct rb_place){.file = path}, NULL,
                          "the file is larger than the limit of %zu bytes", max_bytes);
 }
 
 static bool cannot_read(const char *path, int why, struct rb_err *err)
 {
-    const enum rb_err_code code = why == ENOENT || why == ENOTDIR ? RB_ERR_NOT_FOUND : RB_ERR_IO;
-    return rb_err_set(err, code, "cannot read %s: %s", path, strerror(why));
+    const bool missing = why == ENOENT || why == ENOTDIR;
+    return rb_err_set(err, missing ? RB_E_FILE_MISSING : RB_E_FILE_READ, "cannot read %s: %s", path, strerror(why));
 }
 
 // Reads until the end, never more than max_bytes + 1: sizes told by stat may be wrong (/proc, pipes, growing files).
@@ -89,7 +89,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
 
 static bool cannot_write(const char *path, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    return rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
 }
 
 // The rename itself survives a power cut only once the directory is on disk.

@@ -20,7 +20,7 @@ static bool has_range(const struct rb_option *option)
 
 static bool usage_error(const struct rb_command *command, struct rb_err *err, const char *message)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "%s (see %s --help)", message, command->name);
+    return rb_err_set(err, RB_E_OPERANDS, "%s (see %s --help)", message, command->name);
 }
 
 static const struct rb_option *find_long(const struct rb_command *command, const char *name, size_t len)
@@ -50,14 +50,14 @@ static bool unknown_option(const struct rb_command *command, const char *arg, st
     RB_AUTO(rb_auto_free) char *name = strndup(word, strcspn(word, "="));
     const char *close = name && arg[1] == '-' ? rb_closest(name, names, n) : NULL;
     if (close)
-        return rb_err_set(err, RB_ERR_INVALID, "unknown option %.60s; did you mean --%s? (see %s --help)", arg, close,
-                          command->name);
-    return rb_err_set(err, RB_ERR_INVALID, "unknown option %.60s (see %s --help)", arg, command->name);
+        return rb_err_set(err, RB_E_OPTION_UNKNOWN, "unknown option %.60s; did you mean --%s? (see %s --help)", arg,
+                          close, command->name);
+    return rb_err_set(err, RB_E_OPTION_UNKNOWN, "unknown option %.60s (see %s --help)", arg, command->name);
 }
 
 static bool bad_value(const struct rb_option *o, const char *expected, const char *text, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "--%s: expected %s, got \"%.60s\"", o->name, expected, text);
+    return rb_err_set(err, RB_E_OPTION_VALUE, "--%s: expected %s, got \"%.60s\"", o->name, expected, text);
 }
 
 static bool check_int(const struct rb_option *o, const char *text, struct rb_err *err)
@@ -102,7 +102,7 @@ static bool add_given(struct rb_args *a, const struct rb_option *option, const c
 {
     for (int i = 0; i < a->n_given; i++)
         if (a->given[i].option == option && !option->repeatable)
-            return rb_err_set(err, RB_ERR_INVALID, "--%s is given twice; give it once", option->name);
+            return rb_err_set(err, RB_E_OPTION_REPEATED, "--%s is given twice; give it once", option->name);
     if (!check_value(option, text, err))
         return false;
     a->given[a->n_given].option = option;
@@ -117,7 +117,7 @@ static bool take_value(const struct rb_option *o, const char *attached, int argc
 {
     if (o->type == RB_OPT_FLAG) {
         if (attached)
-            return rb_err_set(err, RB_ERR_INVALID, "--%s takes no value, got \"%.60s\"", o->name, attached);
+            return rb_err_set(err, RB_E_OPTION_TAKES_NO_VALUE, "--%s takes no value, got \"%.60s\"", o->name, attached);
         *out = "";
         return true;
     }
@@ -127,7 +127,7 @@ static bool take_value(const struct rb_option *o, const char *attached, int argc
     }
     const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
     if (!next || strncmp(next, "--", 2) == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--%s needs a value: --%s=%s", o->name, o->name,
+        return rb_err_set(err, RB_E_OPTION_NEEDS_VALUE, "--%s needs a value: --%s=%s", o->name, o->name,
                           o->metavar ? o->metavar : "VALUE");
     ++*i;
     *out = next;

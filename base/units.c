@@ -101,7 +101,7 @@ static const struct unit time_units[] = {
 
 static bool bad_duration(const char *s, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_DURATION,
                       "expected a duration such as \"2h\", \"1h30m\", \"45s\" or \"250ms\", got \"%.60s\"", s);
 }
 
@@ -120,14 +120,13 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err)
         const size_t len = unit_len(p);
         const struct unit *unit = find_unit(time_units, N_TIME_UNITS, p, len);
         if (!unit && len == 0 && !*p)
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_DURATION,
                               "the duration \"%.60s\" has no unit; write for example \"%.60ss\" or \"%.60sh\"", s, s,
                               s);
         if (!unit || (previous && unit <= previous)) // each unit once, the largest first
             return bad_duration(s, err);
         if (!scale_decimal(&d, unit->value, ROUND_NEAREST, &part) || __builtin_add_overflow(total, part, &total))
-            return rb_err_set(err, RB_ERR_INVALID, "the duration \"%.60s\" is too long; the longest is 292000 years",
-                              s);
+            return rb_err_set(err, RB_E_DURATION, "the duration \"%.60s\" is too long; the longest is 292000 years", s);
         previous = unit;
         p += len;
     }
@@ -141,13 +140,12 @@ static bool parse_dollars(const char *s, int64_t *out_uusd, const char *what, st
     int64_t uusd;
     const char *p = s + (*s == '$');
     if (*p == '-' && is_digit(p[1]))
-        return rb_err_set(err, RB_ERR_INVALID, "%s may not be negative, got \"%.60s\"", what, s);
+        return rb_err_set(err, RB_E_MONEY, "%s may not be negative, got \"%.60s\"", what, s);
     const bool is_decimal = read_decimal(&p, &d) && *p == '\0';
     if (!is_decimal && !(is_digit(*p) && strspn(p, "0123456789.") == strlen(p)))
-        return rb_err_set(err, RB_ERR_INVALID, "expected %s in dollars such as 18.40, got \"%.60s\"", what, s);
+        return rb_err_set(err, RB_E_MONEY, "expected %s in dollars such as 18.40, got \"%.60s\"", what, s);
     if (!is_decimal || !scale_decimal(&d, RB_UUSD, ROUND_UP, &uusd))
-        return rb_err_set(err, RB_ERR_INVALID, "%s \"%.60s\" is too large; the largest is 9223372036854 dollars", what,
-                          s);
+        return rb_err_set(err, RB_E_MONEY, "%s \"%.60s\" is too large; the largest is 9223372036854 dollars", what, s);
     *out_uusd = uusd;
     return true;
 }
@@ -163,7 +161,7 @@ bool rb_parse_rate(const char *s, bool allow_zero, struct rb_rate *out, struct r
     if (!parse_dollars(s, &uusd, "a price per hour", err))
         return false;
     if (uusd == 0 && !allow_zero)
-        return rb_err_set(err, RB_ERR_INVALID, "a price per hour must be above 0, got \"%.60s\"", s);
+        return rb_err_set(err, RB_E_PRICE_TEXT, "a price per hour must be above 0, got \"%.60s\"", s);
     *out = (struct rb_rate){uusd};
     return true;
 }
@@ -193,10 +191,10 @@ bool rb_parse_size(const char *s, int64_t *out_bytes, struct rb_err *err)
     if (read_decimal(&p, &d))
         unit = find_unit(size_units, N_SIZE_UNITS, p, strlen(p));
     if (!unit)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_SIZE,
                           "expected a size such as \"400MB\", \"150GB\", \"2TB\" or \"1GiB\", got \"%.60s\"", s);
     if (!scale_decimal(&d, unit->value, ROUND_UP, &bytes))
-        return rb_err_set(err, RB_ERR_INVALID, "the size \"%.60s\" is too large; the largest is 9223PB", s);
+        return rb_err_set(err, RB_E_SIZE, "the size \"%.60s\" is too large; the largest is 9223PB", s);
     *out_bytes = bytes;
     return true;
 }
@@ -297,11 +295,11 @@ bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err)
                     read_field(&p, 2, 0, 59, &minute) && skip_one_of(&p, ":") && read_field(&p, 2, 0, 59, &second) &&
                     read_fraction(&p, &us) && read_offset(&p, &offset) && *p == '\0';
     if (!ok)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_INSTANT,
                           "expected an instant with its offset such as \"2026-08-01T12:00:00Z\", got \"%.60s\"", s);
     const int64_t minutes = days_from_date(year, month, day) * 1440 + hour * 60 + minute - offset;
     if (minutes < FIRST_MINUTE || minutes > LAST_MINUTE) // an offset can lead out of the four-digit years
-        return rb_err_set(err, RB_ERR_INVALID, "expected an instant in the years 0001 to 9999 UTC, got \"%.60s\"", s);
+        return rb_err_set(err, RB_E_INSTANT, "expected an instant in the years 0001 to 9999 UTC, got \"%.60s\"", s);
     *out_unix_us = (minutes * 60 + second) * RB_US_PER_S + us;
     return true;
 }

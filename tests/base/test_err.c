@@ -31,6 +31,28 @@ static void codes_have_the_documented_exit_codes(void **state)
     }
 }
 
+static void numbers_decide_the_class(void **state)
+{
+    (void)state;
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_E_FILE_MISSING, "x");
+    assert_int_equal(err.code, RB_ERR_NOT_FOUND);
+    assert_int_equal(rb_err_number(&err), RB_E_FILE_MISSING);
+    rb_err_set(&err, RB_ERR_PRICE, "a class stands for its general number");
+    assert_int_equal(err.code, RB_ERR_PRICE);
+    assert_int_equal(rb_err_number(&err), RB_E_ANY_PRICE);
+    const struct rb_err by_hand = {.code = RB_ERR_IO, .message = "x"};
+    assert_int_equal(rb_err_number(&by_hand), RB_E_ANY_IO);
+    rb_err_set_at(&err, RB_E_KEY_UNKNOWN, (struct rb_place){"job.yaml", 3, 9}, "a.b", "x");
+    rb_err_renumber(&err, RB_E_OUTCOME_UNKNOWN);
+    assert_int_equal(err.code, RB_ERR_UNKNOWN_OUTCOME);
+    assert_int_equal(rb_err_number(&err), RB_E_OUTCOME_UNKNOWN);
+    assert_string_equal(err.key, "a.b");
+    assert_int_equal(err.line, 3);
+    rb_err_set(&err, RB_ERR_NONE, "of a table in which some answers are no errors");
+    assert_int_equal(err.code, RB_ERR_NONE);
+}
+
 static void prefixes_pile_up_and_keep_the_place(void **state)
 {
     (void)state;
@@ -174,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_have_the_documented_exit_codes),
+        cmocka_unit_test(numbers_decide_the_class),
         cmocka_unit_test(prefixes_pile_up_and_keep_the_place),
         cmocka_unit_test(long_and_hostile_text_stays_one_valid_line),
         cmocka_unit_test(lines_name_file_line_column_and_key),
