@@ -53,8 +53,8 @@ static void every_row_says_cause_remedy_and_example(void **state)
         const size_t example = strlen(rows[i].example);
         if (example == 0 || rows[i].example[example - 1] == '.')
             fail_msg("RB%d: an example is a message, without a dot at its end", rows[i].number);
-        if (strspn(rows[i].name, "abcdefghijklmnopqrstuvwxyz-") != strlen(rows[i].name))
-            fail_msg("RB%d: a name is lower-case words joined by -", rows[i].number);
+        if (strspn(rows[i].name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(rows[i].name))
+            fail_msg("RB%d: a name is lower-case words and digits joined by -", rows[i].number);
         for (int k = 0; k < i; k++)
             if (strcmp(rows[k].name, rows[i].name) == 0 || strcmp(rows[k].cause, rows[i].cause) == 0)
                 fail_msg("RB%d and RB%d say the same", rows[k].number, rows[i].number);
