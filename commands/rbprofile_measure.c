@@ -446,18 +446,28 @@ static bool make_empty_workdir(struct rb_measurement *m, struct rb_err *err)
            rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
 }
 
-static bool provision_with(struct rb_measurement *m, struct rb_err *err)
+// Only the resources of a job count here. Without one there is the command line, and the clouds that need no more.
+static bool read_resources(struct rb_measurement *m, struct rb_err *err)
 {
     static const char minimal[] = "name: provision\nmetric: {name: none, goal: maximize}\nparameters: {x: 1}\n"
                                   "scheduler: {type: random, num_trials: 1, max_resource: 1}\nrun: \"true\"\n";
+    if (m->args->n_args > 0)
+        return rb_job_load(m->args->args[0], NULL, 0, &m->arena, &m->job, err);
     struct rb_doc doc;
     if (!rb_doc_parse_yaml(&doc, "provision", minimal, sizeof minimal - 1, err))
         return false;
-    bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
+    const bool ok = rb_job_read(doc.root, NULL, 0, &m->arena, &m->job, err);
     rb_doc_finish(&doc);
     m->job.resources.infra.n = 0; // where is the caller's to say
-    m->job.resources.slurm.shared_dir = rb_args_string(m->args, "shared-dir", NULL);
-    if (!ok || !choose_place(m, err))
+    return ok;
+}
+
+static bool provision_with(struct rb_measurement *m, struct rb_err *err)
+{
+    if (!read_resources(m, err))
+        return false;
+    m->job.resources.slurm.shared_dir = rb_args_string(m->args, "shared-dir", m->job.resources.slurm.shared_dir);
+    if (!choose_place(m, err))
         return false;
     if (m->local)
         return rb_err_set(err, RB_ERR_INVALID, "--infra local: this machine needs no provisioning");
@@ -509,8 +519,8 @@ static bool run_provision(const struct rb_args *args, struct rb_err *err)
 }
 
 #define WHERE_OPTIONS                                                                                                  \
-    {"infra", 0, RB_OPT_STRING, false, "I", "provider/region, or local (train: default the job's first)", 0, 0},       \
-        {"instance-type", 0, RB_OPT_STRING, false, "T", "machine type (train: default the job's first)", 0, 0},        \
+    {"infra", 0, RB_OPT_STRING, false, "I", "provider/region, or local (default: the job's first)", 0, 0},             \
+        {"instance-type", 0, RB_OPT_STRING, false, "T", "machine type (default: the job's first)", 0, 0},              \
         {"user", 0, RB_OPT_STRING, false, "U", "login on the nodes (default: RB_SSH_USER, else the job's)", 0, 0},     \
         {"port", 0, RB_OPT_INT, false, "P", "ssh port of the nodes (default: RB_SSH_PORT, else the job's)", 1, 65535}, \
         {"state-dir", 0, RB_OPT_STRING, false, "DIR", "where keys and logs go (default: the user's own)", 0, 0},       \
@@ -561,12 +571,14 @@ int rb_profile_provision(int argc, char **argv)
     };
     static const struct rb_command command = {
         "rbprofile provision",
-        "[options] --infra I --instance-type T",
-        "Launch nodes, record how long they take to come up, end them.",
+        "[options] JOB.yaml | --infra I --instance-type T",
+        "Launch nodes, record how long they take to come up, end them. Of a job only `resources` counts: image, "
+        "network, ...",
+        "  rbprofile provision job.yaml -n 5\n"
         "  rbprofile provision --infra aws/us-east-1 --instance-type g5.xlarge -n 5\n",
         options,
         0,
-        0,
+        1,
     };
     return rb_profile_carry_out(&command, run_provision, argc, argv);
 }

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "profiles/infra.h"
+#include "views/text_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -432,29 +433,49 @@ static bool wanted(const char *place, const char *infra)
     return !infra || rb_infra_within(place, infra);
 }
 
+static void offer_row(const struct rb_offer *o, int64_t now_us, struct rb_text_table *t)
+{
+    char price[32], age[32];
+    const bool known = o->fetched_at_us >= 0 && o->fetched_at_us <= now_us;
+    rb_text_table_cell(t, "%s", o->infra);
+    rb_text_table_cell(t, "%s", o->instance_type);
+    rb_text_table_cell(t, "%s", rb_market_name(o->market));
+    rb_text_table_cell(t, "%s", o->accelerator);
+    rb_text_table_cell(t, "%d", o->gpus);
+    rb_text_table_cell(t, "%s", rb_format_money_exact(o->rate.uusd_per_hour, price));
+    rb_text_table_cell(t, "%s", known ? rb_format_duration(now_us - o->fetched_at_us, age) : "unknown");
+    rb_text_table_cell(t, "%s", o->source ? o->source : "");
+}
+
+static void disk_row(const struct rb_disk_price *disk, struct rb_text_table *t)
+{
+    char price[32];
+    rb_text_table_cell(t, "%s", disk->infra);
+    rb_text_table_cell(t, "disk, per GB");
+    for (int i = 0; i < 3; i++)
+        rb_text_table_cell(t, "%s", "");
+    rb_text_table_cell(t, "%s", rb_format_money_exact(disk->per_gb.uusd_per_hour, price));
+    rb_text_table_cell(t, "%s", "");
+    rb_text_table_cell(t, "%s", "");
+}
+
 void rb_show_prices(const struct rb_catalog *c, const char *infra, int64_t now_us, struct rb_buf *out)
 {
-    rb_buf_printf(out, "%-22s %-18s %-10s %-14s %5s %14s  %-10s %s\n", "infra", "instance type", "market", "accelerator",
-                  "gpus", "USD an hour", "age", "source");
+    static const struct rb_text_column columns[] = {
+        {"infra", false, 0}, {"instance type", false, 0}, {"market", false, 0}, {"accelerator", false, 0},
+        {"GPUs", true, 0},   {"USD an hour", true, 0},    {"age", false, 0},    {"source", false, 0}};
+    struct rb_text_table table;
+    rb_text_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < c->n_offers; i++) {
-        const struct rb_offer *o = &c->offers[i];
-        char price[32], age[32];
-        if (wanted(o->infra, infra)) {
-            rb_buf_printf(out, "%-22s %-18s %-10s %-14s %5d %14s  %-10s %s\n", o->infra, o->instance_type,
-                          rb_market_name(o->market), o->accelerator, o->gpus,
-                          rb_format_money_exact(o->rate.uusd_per_hour, price),
-                          o->fetched_at_us >= 0 && o->fetched_at_us <= now_us
-                              ? rb_format_duration(now_us - o->fetched_at_us, age) : "unknown",
-                          o->source ? o->source : "");
-        }
+        if (wanted(c->offers[i].infra, infra))
+            offer_row(&c->offers[i], now_us, &table);
     }
     for (int i = 0; i < c->n_disks; i++) {
-        char price[32];
-        if (wanted(c->disks[i].infra, infra)) {
-            rb_buf_printf(out, "%-22s %-18s %-10s %-14s %5s %14s\n", c->disks[i].infra, "disk, per GB", "", "", "",
-                          rb_format_money_exact(c->disks[i].per_gb.uusd_per_hour, price));
-        }
+        if (wanted(c->disks[i].infra, infra))
+            disk_row(&c->disks[i], &table);
     }
+    rb_text_table_write(&table, &(struct rb_text_style){0}, out);
+    rb_text_table_finish(&table);
     hide_controls(out);
 }
 
