@@ -38,7 +38,7 @@ bool rb_market_parse(const char *s, enum rb_market *out, struct rb_err *err)
         }
     }
     const char *close = rb_closest(s, market_names, N_MARKETS);
-    return rb_err_set(err, RB_ERR_INVALID, "expected on_demand or spot, got \"%.60s\"%s%s%s", s,
+    return rb_err_set(err, RB_E_CHOICE, "expected on_demand or spot, got \"%.60s\"%s%s%s", s,
                       close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
 
@@ -299,7 +299,7 @@ bool rb_catalog_from_csv(const struct rb_csv *csv, struct rb_arena *arena, struc
     for (int c = 0; c < N_COLUMNS; c++)
         r.columns[c] = rb_csv_column(csv, column_names[c]);
     if (csv->n_rows == 0)
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = csv->file}, NULL,
+        return rb_err_set_at(err, RB_E_CSV_EMPTY, (struct rb_place){.file = csv->file}, NULL,
                              "expected at least one row below the header");
     const size_t n = (size_t)csv->n_rows;
     struct rb_catalog c = {.offers = rb_arena_array(arena, n, sizeof *c.offers),
@@ -406,7 +406,7 @@ bool rb_catalog_disk_rate(const struct rb_catalog *c, const char *infra, struct 
         if (rb_infra_within(infra, c->disks[i].infra) && (!best || strlen(c->disks[i].infra) > strlen(best->infra)))
             best = &c->disks[i];
     if (!best && !rb_infra_may_be_free(infra))
-        return rb_err_set(err, RB_ERR_PRICE,
+        return rb_err_set(err, RB_E_DISK_PRICE,
                           "no price for a disk in %s; import a price row with instance_type \"disk\", or leave out "
                           "resources.disk_size",
                           infra);

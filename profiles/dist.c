@@ -93,12 +93,12 @@ static void empirical_moments(struct rb_dist *d)
 static bool prepare_empirical(struct rb_dist *d, struct rb_err *err)
 {
     if (d->n_values < 1 || !d->values)
-        return rb_err_set(err, RB_ERR_INVALID, "an empirical distribution needs at least one value");
+        return rb_err_set(err, RB_E_DISTRIBUTION, "an empirical distribution needs at least one value");
     for (int i = 0; i < d->n_values; i++) {
         if (!(d->values[i] >= 0 && d->values[i] <= RB_DIST_MAX_MEAN))
-            return rb_err_set(err, RB_ERR_INVALID, "expected values between 0 and %g", RB_DIST_MAX_MEAN);
+            return rb_err_set(err, RB_E_DISTRIBUTION, "expected values between 0 and %g", RB_DIST_MAX_MEAN);
         if (i > 0 && d->values[i] < d->values[i - 1])
-            return rb_err_set(err, RB_ERR_INVALID, "expected values in ascending order");
+            return rb_err_set(err, RB_E_DISTRIBUTION, "expected values in ascending order");
     }
     empirical_moments(d);
     return true;
@@ -141,10 +141,10 @@ bool rb_dist_prepare(struct rb_dist *d, struct rb_err *err)
     } else {
         ready.cv = d->kind == RB_DIST_CONSTANT ? 0 : d->kind == RB_DIST_EXPONENTIAL ? 1 : d->cv;
         if (!(ready.mean >= 0 && ready.mean <= RB_DIST_MAX_MEAN))
-            return rb_err_set(err, RB_ERR_INVALID, "expected a mean between 0 and %g, got %g", RB_DIST_MAX_MEAN,
+            return rb_err_set(err, RB_E_DISTRIBUTION, "expected a mean between 0 and %g, got %g", RB_DIST_MAX_MEAN,
                               ready.mean);
         if (!(ready.cv >= 0 && ready.cv <= RB_DIST_MAX_CV))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_DISTRIBUTION,
                               "expected a cv (standard deviation over mean) between 0 and %g, got %g", RB_DIST_MAX_CV,
                               ready.cv);
         if (!degenerate(&ready))

@@ -32,7 +32,8 @@ static bool read_values(struct rb_map *m, struct rb_arena *arena, struct rb_dist
     if (!rb_map_need(m, "values", &list, err) || !rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > MAX_VALUES)
-        return rb_node_error(list, err, "expected 1..%d values, got %d", MAX_VALUES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d values, got %d", MAX_VALUES,
+                              list->n_children);
     double *values = rb_arena_array(arena, (size_t)list->n_children, sizeof *values);
     int n = 0;
     for (const struct rb_node *child = list->first; child; child = child->next)
@@ -53,7 +54,7 @@ static bool need(struct rb_map *m, const char *key, double min, double max, doub
 static bool need_positive(struct rb_map *m, const char *key, double max, double *out, struct rb_err *err)
 {
     return need(m, key, 0, max, out, err) &&
-           (*out > 0 || rb_node_error(rb_map_get(m, key), err, "expected a number above 0"));
+           (*out > 0 || rb_node_refuse(rb_map_get(m, key), err, RB_E_OUT_OF_RANGE, "expected a number above 0"));
 }
 
 static double ln_gamma(double x)
@@ -160,7 +161,7 @@ bool rb_dist_read(const struct rb_node *node, struct rb_arena *arena, struct rb_
         return false;
     }
     if (!rb_dist_prepare(&d, &why))
-        return rb_node_error(node, err, "%s", why.message);
+        return rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
     *out = d;
     return true;
 }

@@ -203,11 +203,11 @@ static struct rb_dist empirical(const struct sample *s, struct rb_arena *arena)
 static bool check_values(const double *values, int n, struct rb_err *err)
 {
     if (n < 1) {
-        return rb_err_set(err, RB_ERR_INVALID, "distribution fit: expected at least one value, got none");
+        return rb_err_set(err, RB_E_FIT_SAMPLES, "distribution fit: expected at least one value, got none");
     }
     for (int i = 0; i < n; i++) {
         if (!(values[i] > 0 && values[i] <= RB_DIST_MAX_MEAN)) {
-            return rb_err_set(err, RB_ERR_INVALID, "distribution fit: value %d: expected a number in (0, %g], got %g",
+            return rb_err_set(err, RB_E_FIT_SAMPLES, "distribution fit: value %d: expected a number in (0, %g], got %g",
                               i + 1, RB_DIST_MAX_MEAN, values[i]);
         }
     }

@@ -30,7 +30,7 @@ static bool read_steps(const struct rb_node *node, struct rb_training_goodput *g
         return false;
     g->has_steps = true;
     return rb_throughput_grad_s(&g->steps, 1) > 0 ||
-           rb_node_error(node, err, "expected alpha_c or beta_c above 0: a step takes time");
+           rb_node_refuse(node, err, RB_E_PROFILE_MODEL, "expected alpha_c or beta_c above 0: a step takes time");
 }
 
 static bool read_noise(struct rb_map *m, struct rb_training_goodput *g, struct rb_err *err)
@@ -54,7 +54,7 @@ bool rb_training_goodput_read(const struct rb_node *node, struct rb_training_goo
     if (steps && !read_steps(steps, &g, err))
         return false;
     if (!g.has_noise && !g.has_steps)
-        return rb_node_error(node, err, "expected grad_sqr with grad_var, or steps, or all three");
+        return rb_node_refuse(node, err, RB_E_KEYS_TOGETHER, "expected grad_sqr with grad_var, or steps, or all three");
     *out = g;
     return true;
 }

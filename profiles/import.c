@@ -215,7 +215,7 @@ bool rb_import_format_parse(const char *s, enum rb_import_format *out, struct rb
         }
     }
     const char *closest = rb_closest(s, names, N_CSV_FORMATS);
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_OPTION_VALUE,
                       "--format: expected prices-csv, provision-csv, spot-csv or throughput-csv, got \"%s\"%s%s%s", s,
                       closest ? ": did you mean " : "", closest ? closest : "", closest ? "?" : "");
 }
@@ -228,7 +228,7 @@ static bool detect(const struct rb_csv *csv, const struct csv_format **out, stru
             return true;
         }
     }
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){csv->file, 1, 0}, NULL,
+    return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){csv->file, 1, 0}, NULL,
                          "cannot tell what this CSV holds: expected a header with placement (throughput-csv), outcome "
                          "(provision-csv), preempted (spot-csv) or gpu_memory_gb (prices-csv); or say --format");
 }
@@ -257,7 +257,7 @@ static bool check_throughput_options(const struct rb_import_options *o, const ch
                           : !(o->units_per_epoch > 0) ? "--units-per-epoch U"
                                                       : NULL;
     if (missing) {
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file}, NULL,
+        return rb_err_set_at(err, RB_E_IMPORT_KIND, (struct rb_place){.file = file}, NULL,
                              "a throughput-csv does not say what was trained: give %s (all of --name, --accelerator, "
                              "--batch per GPU and --units-per-epoch are needed)",
                              missing);
@@ -270,10 +270,11 @@ static bool check_name(const char *name, struct rb_err *err)
     size_t n = 0;
     for (; name[n] != '\0'; n++) {
         if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || n == MAX_NAME) {
-            return rb_err_set(err, RB_ERR_INVALID, "--name: expected 1..%d printable characters", MAX_NAME);
+            return rb_err_set(err, RB_E_OPTION_VALUE, "--name: expected 1..%d printable characters", MAX_NAME);
         }
     }
-    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "--name: expected 1..%d printable characters, got none", MAX_NAME);
+    return n > 0 ||
+           rb_err_set(err, RB_E_OPTION_VALUE, "--name: expected 1..%d printable characters, got none", MAX_NAME);
 }
 
 static void make_array(struct rb_import *import)
@@ -326,7 +327,7 @@ static bool read_csv(const char *path, const struct rb_import_options *o, struct
     }
     import->format = f->format;
     if (csv.n_rows == 0) {
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
+        return rb_err_set_at(err, RB_E_CSV_EMPTY, (struct rb_place){.file = path}, NULL,
                              "expected at least one row below the header, got none");
     }
     if (f->format == RB_IMPORT_PRICES) {

@@ -54,7 +54,7 @@ static bool unknown_provider(const char *name, struct rb_err *err)
 {
     const char *close = rb_closest(name, rb_infra_providers, (int)N_PROVIDERS);
     return rb_err_set(
-        err, RB_ERR_INVALID,
+        err, RB_E_INFRA,
         "expected provider[/region[/zone]] with provider aws, gcp, local, mock or slurm, got \"%.60s\"%s%s%s", name,
         close ? "; did you mean \"" : "", close ? close : "", close ? "\"?" : "");
 }
@@ -63,17 +63,17 @@ bool rb_infra_check(const char *infra, struct rb_err *err)
 {
     char copy[MAX_INFRA_LEN + 1], *region, *zone;
     if (strlen(infra) > MAX_INFRA_LEN)
-        return rb_err_set(err, RB_ERR_INVALID, "expected at most %d characters", MAX_INFRA_LEN);
+        return rb_err_set(err, RB_E_INFRA, "expected at most %d characters", MAX_INFRA_LEN);
     snprintf(copy, sizeof copy, "%s", infra);
     split(copy, &region, &zone);
     const struct provider *p = find_provider(copy);
     if (!p)
         return unknown_provider(copy, err);
     if (region && (!p->region || !rb_pattern_matches(region, p->region)))
-        return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a region of %s; expected a form such as \"%s\"", region,
+        return rb_err_set(err, RB_E_INFRA, "\"%s\" is not a region of %s; expected a form such as \"%s\"", region,
                           p->name, p->example);
     if (zone && (!p->zone || !rb_pattern_matches(zone, p->zone) || strncmp(zone, region, strlen(region)) != 0))
-        return rb_err_set(err, RB_ERR_INVALID, "\"%s\" is not a zone of %s/%s; expected a form such as \"%s\"", zone,
+        return rb_err_set(err, RB_E_INFRA, "\"%s\" is not a zone of %s/%s; expected a form such as \"%s\"", zone,
                           p->name, region, p->example);
     return true;
 }

@@ -25,7 +25,7 @@ bool rb_job_settle_deadline(struct rb_job *job, int64_t now_us, struct rb_err *e
         return true;
     if (job->deadline_at_us <= now_us) {
         char text[32];
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "deadline", "%s is past: give a later one",
+        return rb_err_set_at(err, RB_E_DEADLINE_PAST, (struct rb_place){0}, "deadline", "%s is past: give a later one",
                              rb_format_instant(job->deadline_at_us, text));
     }
     job->deadline_us = job->deadline_at_us - now_us;
@@ -118,11 +118,11 @@ bool rb_job_check_supported(const struct rb_job *job, struct rb_err *err)
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
         const char *what = unsupported[i].asked(job);
         if (what)
-            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, unsupported[i].key,
+            return rb_err_set_at(err, RB_E_NOT_SUPPORTED, (struct rb_place){0}, unsupported[i].key,
                                  "not supported yet: %s; %s", what, unsupported[i].instead);
     }
     if (asks_slurm(job) && !job->resources.slurm.shared_dir)
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){0}, "resources.slurm.shared_dir",
+        return rb_err_set_at(err, RB_E_SHARED_DIRECTORY, (struct rb_place){0}, "resources.slurm.shared_dir",
                              "expected a directory on a filesystem that this machine shares with the nodes: "
                              "resources.infra names slurm, whose nodes are reached through it");
     return true;

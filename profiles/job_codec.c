@@ -33,8 +33,8 @@ static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out
         return false;
     const size_t n = strlen(name);
     if (n < 1 || n > MAX_NAME_LEN || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
-        return rb_node_error(node, err, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"", MAX_NAME_LEN,
-                             name);
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected 1..%d characters of a-z, 0-9 and -, got \"%.60s\"",
+                              MAX_NAME_LEN, name);
     *out = rb_arena_strdup(arena, name);
     return true;
 }
@@ -68,8 +68,8 @@ static bool read_metric(const struct rb_node *node, struct rb_arena *arena, stru
         !rb_node_choice(goal, rb_goal_names, rb_names_count(rb_goal_names), &choice, err))
         return false;
     if (!is_metric_name(job->metric_name))
-        return rb_node_error(
-            rb_map_get(&m, "name"), err,
+        return rb_node_refuse(
+            rb_map_get(&m, "name"), err, RB_E_TEXT_FORM,
             "expected a name of letters, digits and _ . / @ : -, as trials print name=value, got \"%.60s\"",
             job->metric_name);
     const struct rb_node *target = rb_keys_given(&m, "target");
@@ -86,16 +86,18 @@ static bool check_env_name(const struct rb_node *node, const char *name, struct 
     while (isalnum((unsigned char)*p) || *p == '_')
         p++;
     if (!*name || *p || isdigit((unsigned char)*name))
-        return rb_node_error(node, err, "expected a variable name of letters, digits and _, got \"%.60s\"", name);
+        return rb_node_refuse(node, err, RB_E_JOB_ENVIRONMENT,
+                              "expected a variable name of letters, digits and _, got \"%.60s\"", name);
     if (strncmp(name, "RB_", 3) == 0)
-        return rb_node_error(node, err, "names that begin with RB_ are set by this program; choose another");
+        return rb_node_refuse(node, err, RB_E_JOB_ENVIRONMENT,
+                              "names that begin with RB_ are set by this program; choose another");
     return true;
 }
 
 static bool read_env_value(const struct rb_node *node, struct rb_arena *arena, const char **out, struct rb_err *err)
 {
     if (node->kind == RB_NODE_NULL || node->kind == RB_NODE_LIST || node->kind == RB_NODE_MAP)
-        return rb_node_error(node, err, "expected text; for an empty value write \"\"");
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected text; for an empty value write \"\"");
     *out = rb_arena_strdup(arena, node->text); // numbers as they were written
     return true;
 }
@@ -131,8 +133,8 @@ static bool read_secrets(const struct rb_node *node, struct rb_arena *arena, str
             return false;
         for (int k = 0; k < job->n_envs; k++)
             if (strcmp(job->envs[k].key, item->text) == 0)
-                return rb_node_error(item, err, "%s is also in envs; a secret's value comes from the environment",
-                                     item->text);
+                return rb_node_refuse(item, err, RB_E_JOB_ENVIRONMENT,
+                                      "%s is also in envs; a secret's value comes from the environment", item->text);
     }
     return true;
 }
@@ -175,13 +177,13 @@ static bool read_checkpoint(const struct rb_node *node, struct rb_arena *arena, 
         !rb_keys_size(&m, "size", 0, &job->checkpoint_bytes, err))
         return false;
     if (leaves_its_directory(job->checkpoint_dir))
-        return rb_node_error(rb_map_get(&m, "dir"), err, "expected a path inside the trial's directory, got \"%.60s\"",
-                             job->checkpoint_dir);
+        return rb_node_refuse(rb_map_get(&m, "dir"), err, RB_E_TEXT_FORM,
+                              "expected a path inside the trial's directory, got \"%.60s\"", job->checkpoint_dir);
     if (job->checkpoint_uri && !is_object_uri(job->checkpoint_uri))
-        return rb_node_error(rb_map_get(&m, "uri"), err,
-                             "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
-                             "\"%.60s\"",
-                             job->checkpoint_uri);
+        return rb_node_refuse(rb_map_get(&m, "uri"), err, RB_E_TEXT_FORM,
+                              "expected s3://bucket/prefix or gs://bucket/prefix of letters, digits and . _ - = /, got "
+                              "\"%.60s\"",
+                              job->checkpoint_uri);
     return true;
 }
 
@@ -212,7 +214,8 @@ static bool read_deadline(struct rb_map *m, struct rb_job *job, struct rb_err *e
     if (!node || node->kind != RB_NODE_STRING || !looks_like_instant(node->text))
         return rb_keys_duration(m, "deadline", -1, &job->deadline_us, err);
     struct rb_err why;
-    return rb_parse_instant(node->text, &job->deadline_at_us, &why) || rb_node_error(node, err, "%s", why.message);
+    return rb_parse_instant(node->text, &job->deadline_at_us, &why) ||
+           rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
 }
 
 // A probability, or the word `mean`.
@@ -222,11 +225,13 @@ static bool read_confidence(struct rb_map *m, struct rb_job *job, struct rb_err 
     const bool word = node && node->kind == RB_NODE_STRING;
     double confidence = DEFAULT_CONFIDENCE;
     if (word && strcmp(node->text, "mean") != 0)
-        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean, got \"%s\"", node->text);
+        return rb_node_refuse(node, err, RB_E_CONFIDENCE,
+                              "expected a probability above 0 and below 1, or mean, got \"%s\"", node->text);
     if (!word && !rb_keys_double(m, "confidence", -DBL_MAX, DBL_MAX, DEFAULT_CONFIDENCE, &confidence, err))
         return false;
     if (!(confidence > 0 && confidence < 1))
-        return rb_node_error(node, err, "expected a probability above 0 and below 1, or mean, got %g", confidence);
+        return rb_node_refuse(node, err, RB_E_CONFIDENCE, "expected a probability above 0 and below 1, or mean, got %g",
+                              confidence);
     job->confidence = confidence;
     job->on_average = word;
     return true;
@@ -269,7 +274,7 @@ static bool read_job(const struct rb_node *root, struct rb_arena *arena, struct 
     const struct rb_node *metric, *scheduler;
     const char *format = format_of(root);
     if (format)
-        return rb_node_error(root, err, "expected a job, got a document of format %s", format);
+        return rb_node_refuse(root, err, RB_E_FORMAT_WRONG, "expected a job, got a document of format %s", format);
     if (!rb_keys_begin(&m, root, job_keys, err) || !read_identity(&m, arena, job, err) ||
         !rb_map_need(&m, "metric", &metric, err) || !read_metric(metric, arena, job, err))
         return false;

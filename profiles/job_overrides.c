@@ -14,14 +14,14 @@ struct patch {
 
 static bool flag_error(const struct patch *p, const char *why)
 {
-    return rb_err_set_at(p->err, RB_ERR_INVALID, (struct rb_place){.file = p->doc->file}, NULL, "%s", why);
+    return rb_err_set_at(p->err, RB_E_OVERRIDE_KEY, (struct rb_place){.file = p->doc->file}, NULL, "%s", why);
 }
 
 static bool not_a_map(const struct patch *p, const struct rb_node *node)
 {
     char path[sizeof p->err->key];
     rb_node_path(node, path, sizeof path);
-    return rb_err_set_at(p->err, RB_ERR_INVALID, (struct rb_place){.file = p->doc->file}, path,
+    return rb_err_set_at(p->err, RB_E_OVERRIDE_KEY, (struct rb_place){.file = p->doc->file}, path,
                          "is not a map; set it as a whole: --set '%s=...'", path);
 }
 

@@ -59,8 +59,8 @@ bool rb_policy_options_read(const struct rb_node *node, const char *policy, stru
         return true;
     }
     if (!rb_policy_has_options(policy))
-        return rb_node_error(node, err, "only hypersched and lookahead have options; leave them out of policy: %s",
-                             policy);
+        return rb_node_refuse(node, err, RB_E_POLICY,
+                              "only hypersched and lookahead have options; leave them out of policy: %s", policy);
     if (!rb_keys_begin(&m, node, keys, err) || !read_flag(&m, "speculation", &o.speculation, err) ||
         !read_flag(&m, "overhead", &o.overhead, err) || !read_flag(&m, "admission", &o.admission, err) ||
         !rb_keys_choice(&m, "scaling", rb_scaling_names, rb_names_count(rb_scaling_names), o.scaling, &scaling, err) ||

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MAX_PORT 65535
+#define MAX_PORT         65535
 #define MAX_CPUS_PER_GPU 1024 // more than any node has
 
 bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out, struct rb_err *err)
@@ -21,7 +21,8 @@ bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb
     if (!is_list && node->kind != RB_NODE_STRING)
         return rb_node_list(node, err);
     if (n > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_error(node, err, "expected at most %d entries, got %d", RB_LIMIT_INSTANCE_TYPES, n);
+        return rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, n);
     const char **items = rb_arena_array(arena, (size_t)n, sizeof *items);
     const struct rb_node *item = is_list ? node->first : node;
     for (int i = 0; i < n; i++, item = item->next) {
@@ -29,7 +30,7 @@ bool rb_read_texts(const struct rb_node *node, struct rb_arena *arena, struct rb
             return false;
         for (int k = 0; k < i; k++)
             if (strcmp(items[k], items[i]) == 0)
-                return rb_node_error(item, err, "\"%.60s\" is listed twice; remove one", items[i]);
+                return rb_node_refuse(item, err, RB_E_LIST_REPEATED, "\"%.60s\" is listed twice; remove one", items[i]);
     }
     *out = (struct rb_string_list){.items = items, .n = n};
     return true;
@@ -45,7 +46,7 @@ static bool read_optional_texts(struct rb_map *m, const char *key, struct rb_are
 static bool check_infra(const struct rb_node *node, const char *infra, struct rb_err *err)
 {
     struct rb_err why;
-    return rb_infra_check(infra, &why) || rb_node_error(node, err, "%s", why.message);
+    return rb_infra_check(infra, &why) || rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
 }
 
 static bool read_infra(const struct rb_node *node, struct rb_arena *arena, struct rb_string_list *out,
@@ -59,7 +60,8 @@ static bool read_infra(const struct rb_node *node, struct rb_arena *arena, struc
     if (!rb_read_texts(node, arena, out, err))
         return false;
     if (out->n == 0)
-        return rb_node_error(node, err, "expected at least one provider[/region[/zone]], for example aws/us-east-1");
+        return rb_node_refuse(node, err, RB_E_LIST_LENGTH,
+                              "expected at least one provider[/region[/zone]], for example aws/us-east-1");
     const struct rb_node *item = node->kind == RB_NODE_LIST ? node->first : node;
     for (int i = 0; i < out->n; i++, item = item->next)
         if (!check_infra(item, out->items[i], err))
@@ -103,8 +105,8 @@ static bool read_ssh(const struct rb_node *node, struct rb_arena *arena, struct 
         !rb_keys_count(&m, "port", 1, MAX_PORT, 22, &r->ssh_port, err))
         return false;
     return is_login(r->ssh_user) ||
-           rb_node_error(rb_map_get(&m, "user"), err,
-                         "expected a login name of letters, digits and . _ -, got \"%.40s\"", r->ssh_user);
+           rb_node_refuse(rb_map_get(&m, "user"), err, RB_E_TEXT_FORM,
+                          "expected a login name of letters, digits and . _ -, got \"%.40s\"", r->ssh_user);
 }
 
 // The node agent is found below it, and it becomes part of paths in shell scripts: nothing relative.
@@ -123,9 +125,9 @@ static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struc
         !rb_keys_size(&m, "memory_per_gpu", 0, &s.memory_per_gpu_bytes, err))
         return false;
     if (s.shared_dir && s.shared_dir[0] != '/')
-        return rb_node_error(rb_map_get(&m, "shared_dir"), err,
-                             "expected an absolute path that means the same here and on the nodes, got \"%.60s\"",
-                             s.shared_dir);
+        return rb_node_refuse(rb_map_get(&m, "shared_dir"), err, RB_E_TEXT_FORM,
+                              "expected an absolute path that means the same here and on the nodes, got \"%.60s\"",
+                              s.shared_dir);
     *out = s;
     return true;
 }
@@ -133,7 +135,7 @@ static bool read_slurm(const struct rb_node *node, struct rb_arena *arena, struc
 bool rb_resources_read(const struct rb_node *node, struct rb_arena *arena, struct rb_resources *out, struct rb_err *err)
 {
     static const char *const keys[] = {
-        "infra",   "instance_types",  "accelerators",     "spot",       "max_nodes", "image_id", "disk_size", "ssh",
+        "infra",   "instance_types",  "accelerators",     "spot",  "max_nodes", "image_id", "disk_size", "ssh",
         "subnets", "security_groups", "instance_profile", "slurm", NULL};
     const struct rb_node empty = {.kind = RB_NODE_MAP};
     struct rb_resources r = {0};

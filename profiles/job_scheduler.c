@@ -41,8 +41,8 @@ static bool read_num_trials(struct rb_map *m, struct rb_scheduler *s, struct rb_
     if (given && !rb_keys_count(m, "num_trials", 0, RB_LIMIT_TRIALS, 0, &s->num_trials, err))
         return false;
     return is(s, "grid") || s->num_trials == 0 ||
-           rb_node_error(
-               given, err,
+           rb_node_refuse(
+               given, err, RB_E_SCHEDULER_KEYS,
                "hyperband's number of trials follows from min_resource, max_resource, eta and brackets; leave "
                "num_trials out");
 }
@@ -62,10 +62,11 @@ static bool read_brackets(struct rb_map *m, struct rb_scheduler *s, struct rb_er
     if (!rb_keys_count(m, "brackets", 1, RB_LIMIT_STAGES, is(s, "hyperband") ? most : 1, &s->brackets, err))
         return false;
     return !has_brackets || s->brackets <= most ||
-           rb_node_error(rb_map_get(m, "brackets"), err,
-                         "expected at most %d, got %d: a bracket starts at min_resource times a power of eta, and only "
-                         "%d of these are within max_resource",
-                         most, s->brackets, most);
+           rb_node_refuse(
+               rb_map_get(m, "brackets"), err, RB_E_SCHEDULER_KEYS,
+               "expected at most %d, got %d: a bracket starts at min_resource times a power of eta, and only "
+               "%d of these are within max_resource",
+               most, s->brackets, most);
 }
 
 // An optional key that one tuner has.
@@ -74,7 +75,8 @@ static bool read_choice_of(struct rb_map *m, const char *key, const struct rb_sc
 {
     const struct rb_node *node = rb_keys_given(m, key);
     if (node && !is(s, type))
-        return rb_node_error(node, err, "only scheduler.type: %s has it; leave it out of %s", type, s->type);
+        return rb_node_refuse(node, err, RB_E_SCHEDULER_KEYS, "only scheduler.type: %s has it; leave it out of %s",
+                              type, s->type);
     return !node || rb_node_choice(node, names, rb_names_count(names), out, err);
 }
 
@@ -87,9 +89,9 @@ static bool read_rungs(struct rb_map *m, struct rb_scheduler *s, struct rb_err *
     s->rungs = (enum rb_rungs)rungs;
     const bool shares_levels = is(s, "asha") || s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE;
     return !shares_levels || s->rungs == RB_RUNGS_CUMULATIVE ||
-           rb_node_error(rb_map_get(m, "rungs"), err, "expected cumulative: %s; leave rungs out",
-                         is(s, "asha") ? "asha compares results at the same resource"
-                                       : "brackets side by side share their rungs");
+           rb_node_refuse(rb_map_get(m, "rungs"), err, RB_E_SCHEDULER_KEYS, "expected cumulative: %s; leave rungs out",
+                          is(s, "asha") ? "asha compares results at the same resource"
+                                        : "brackets side by side share their rungs");
 }
 
 bool rb_scheduler_read(const struct rb_node *node, enum rb_rule rule, struct rb_arena *arena, struct rb_scheduler *out,

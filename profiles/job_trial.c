@@ -27,7 +27,7 @@ static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *are
         return false;
     const int n = list->n_children;
     if (n < 1 || n > RB_LIMIT_GPUS_PER_NODE)
-        return rb_node_error(list, err, "expected 1..%d entries, got %d", RB_LIMIT_GPUS_PER_NODE, n);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d entries, got %d", RB_LIMIT_GPUS_PER_NODE, n);
     int *sizes = rb_arena_array(arena, (size_t)n, sizeof *sizes), i = 0;
     for (const struct rb_node *child = list->first; child; child = child->next) {
         int64_t v;
@@ -35,7 +35,7 @@ static bool read_sizes(const struct rb_node *list, int max, struct rb_arena *are
             return false;
         for (int k = 0; k < i; k++)
             if (sizes[k] == v)
-                return rb_node_error(child, err, "%s is listed twice; remove one", child->text);
+                return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "%s is listed twice; remove one", child->text);
         sizes[i++] = (int)v;
     }
     qsort(sizes, (size_t)n, sizeof *sizes, compare_ints);
@@ -74,11 +74,13 @@ static bool read_gpu_bounds(struct rb_map *m, struct rb_arena *arena, struct rb_
     if (!rb_keys_count(m, "min", 1, first == 1 ? MAX_GPUS : first, first, &t->min_gpus, err))
         return false;
     if (!sizes && !rb_map_get(m, "max"))
-        return rb_node_error(m->node, err, "expected `max` or `sizes`: how many GPUs may one trial use at most?");
+        return rb_node_refuse(m->node, err, RB_E_TRIAL_GPUS,
+                              "expected `max` or `sizes`: how many GPUs may one trial use at most?");
     if (!rb_keys_count(m, "max", t->min_gpus, MAX_GPUS, last, &t->max_gpus, err))
         return false;
     if (sizes && (first < t->min_gpus || last > t->max_gpus))
-        return rb_node_error(sizes, err, "expected sizes within min..max, which is %d..%d", t->min_gpus, t->max_gpus);
+        return rb_node_refuse(sizes, err, RB_E_TRIAL_GPUS, "expected sizes within min..max, which is %d..%d",
+                              t->min_gpus, t->max_gpus);
     if (!sizes)
         default_sizes(arena, t);
     return true;
@@ -100,7 +102,7 @@ static bool read_gpus(const struct rb_node *node, struct rb_arena *arena, struct
         return true;
     }
     if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, err, "expected a whole number, or a map {min, max, sizes, share}");
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a whole number, or a map {min, max, sizes, share}");
     if (!rb_keys_begin(&m, node, keys, err) || !read_gpu_bounds(&m, arena, t, err))
         return false;
     const struct rb_node *share = rb_map_get(&m, "share");
@@ -120,9 +122,9 @@ static bool read_batch(const struct rb_node *node, struct rb_trial_spec *t, stru
         !rb_keys_int(&m, "max_per_gpu", 1, t->batch_max, t->batch_max, &t->batch_max_per_gpu, err))
         return false;
     if (t->batch_max < t->max_gpus)
-        return rb_node_error(max, err,
-                             "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
-                             t->max_gpus);
+        return rb_node_refuse(max, err, RB_E_TRIAL_GPUS,
+                              "expected %d or more: a trial may have so many GPUs, and each takes one sample at least",
+                              t->max_gpus);
     const struct rb_node *scaling = rb_keys_given(&m, "lr_scaling");
     int choice = 0;
     if (scaling && !rb_node_choice(scaling, rb_lr_scaling_names, rb_names_count(rb_lr_scaling_names), &choice, err))

@@ -26,7 +26,7 @@ bool rb_node_text(const struct rb_node *node, struct rb_arena *arena, const char
     if (!rb_node_string(node, &text, err))
         return false;
     if (!*text)
-        return rb_node_error(node, err, "expected text, got \"\"");
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected text, got \"\"");
     *out = rb_arena_strdup(arena, text);
     return true;
 }
@@ -93,9 +93,9 @@ bool rb_keys_duration(struct rb_map *m, const char *key, int64_t fallback_us, in
     if (node && !rb_node_duration(node, &us, err))
         return false;
     if (node && us <= 0)
-        return rb_node_error(node, err, "expected a duration above 0, got %s", node->text);
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a duration above 0, got %s", node->text);
     if (node && us > RB_LIMIT_DURATION_S * RB_US_PER_S)
-        return rb_node_error(node, err, "expected a duration of at most 366d, got %s", node->text);
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a duration of at most 366d, got %s", node->text);
     *out_us = us;
     return true;
 }
@@ -111,13 +111,15 @@ bool rb_keys_size(struct rb_map *m, const char *key, int64_t fallback_bytes, int
     int64_t bytes;
     struct rb_err why;
     if (node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT)
-        return rb_node_error(node, err, "the size %s has no unit; write for example \"%sGB\"", node->text, node->text);
+        return rb_node_refuse(node, err, RB_E_SIZE, "the size %s has no unit; write for example \"%sGB\"", node->text,
+                              node->text);
     if (!rb_node_string(node, &text, err))
         return false;
     if (!rb_parse_size(text, &bytes, &why))
-        return rb_node_error(node, err, "%s", why.message);
+        return rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
     if (bytes == 0)
-        return rb_node_error(node, err, "expected a size above 0; leave the key out where there is none");
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE,
+                              "expected a size above 0; leave the key out where there is none");
     *out_bytes = bytes;
     return true;
 }

@@ -109,7 +109,7 @@ bool rb_noise_fit(const struct rb_unit_sample *samples, int n, struct rb_noise_f
     RB_AUTO(rb_auto_free) struct log_sample *logs = rb_xcalloc(n > 0 ? (size_t)n : 1, sizeof(*logs));
     for (int i = 0; i < n; i++) {
         if (!(samples[i].unit_s >= MIN_UNIT_S && samples[i].unit_s <= MAX_UNIT_S)) {
-            return rb_err_set(err, RB_ERR_INVALID, "unit time of run %d: expected %g..%g seconds, got %g",
+            return rb_err_set(err, RB_E_FIT_SAMPLES, "unit time of run %d: expected %g..%g seconds, got %g",
                               samples[i].run, MIN_UNIT_S, MAX_UNIT_S, samples[i].unit_s);
         }
         logs[i] = (struct log_sample){samples[i].cell, samples[i].run, log(samples[i].unit_s)};
@@ -121,7 +121,7 @@ bool rb_noise_fit(const struct rb_unit_sample *samples, int n, struct rb_noise_f
         add_cell(&a, logs + i, length);
     }
     if (a.n_units == a.n_runs) {
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_FIT_SAMPLES,
                           "noise fit: no run has two units, so noise within a run cannot be told from noise between "
                           "runs: measure longer runs (`rbprofile train JOB.yaml --resource 3`)");
     }

@@ -21,7 +21,8 @@ static bool read_format(struct rb_map *m, struct rb_err *err)
     const char *format;
     if (!rb_map_need(m, "format", &node, err) || !rb_node_string(node, &format, err))
         return false;
-    return strcmp(format, "rb-pool/1") == 0 || rb_node_error(node, err, "expected rb-pool/1, got %.40s", format);
+    return strcmp(format, "rb-pool/1") == 0 ||
+           rb_node_refuse(node, err, RB_E_FORMAT_WRONG, "expected rb-pool/1, got %.40s", format);
 }
 
 // It goes into tags and names of instances.
@@ -32,7 +33,7 @@ static bool read_name(struct rb_map *m, struct rb_arena *arena, const char **out
         return false;
     const size_t n = strlen(*out);
     return (n <= 40 && strspn(*out, "abcdefghijklmnopqrstuvwxyz0123456789-") == n) ||
-           rb_node_error(node, err, "expected 1 to 40 characters of a-z, 0-9 and -");
+           rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected 1 to 40 characters of a-z, 0-9 and -");
 }
 
 static bool read_job(const struct rb_node *node, struct rb_arena *arena, struct rb_pool_job *out, struct rb_err *err)
@@ -43,7 +44,8 @@ static bool read_job(const struct rb_node *node, struct rb_arena *arena, struct 
     if (node->kind == RB_NODE_STRING)
         return rb_node_text(node, arena, &out->path, err);
     if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, err, "expected a job file, or a map {job, arrives, deadline, weight}");
+        return rb_node_refuse(node, err, RB_E_TYPE_WRONG,
+                              "expected a job file, or a map {job, arrives, deadline, weight}");
     return rb_keys_begin(&m, node, keys, err) && rb_keys_need_text(&m, "job", arena, &out->path, err) &&
            rb_keys_duration(&m, "arrives", 0, &out->arrives_us, err) &&
            rb_keys_duration(&m, "deadline", -1, &out->deadline_us, err) &&
@@ -57,7 +59,7 @@ static bool read_jobs(const struct rb_node *list, struct rb_arena *arena, struct
     if (!rb_node_list(list, err))
         return false;
     if (list->n_children > MAX_JOBS)
-        return rb_node_error(list, err, "expected at most %d jobs", MAX_JOBS);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d jobs", MAX_JOBS);
     struct rb_pool_job *jobs = rb_arena_array(arena, (size_t)list->n_children + 1, sizeof *jobs);
     for (const struct rb_node *node = list->first; node; node = node->next) {
         if (!read_job(node, arena, &jobs[p->n_jobs++], err))

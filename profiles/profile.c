@@ -46,7 +46,7 @@ static bool within_measured(const struct rb_training *t, int gpus, int nodes, st
 {
     if (gpus <= t->max_gpus && nodes <= t->max_nodes)
         return true;
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_NOT_MEASURED,
                       "%s was measured up to %d GPU%s on %d node%s, not with %d on %d; measure it, or lower trial.gpus",
                       t->accelerator, t->max_gpus, t->max_gpus == 1 ? "" : "s", t->max_nodes,
                       t->max_nodes == 1 ? "" : "s", gpus, nodes);
@@ -59,7 +59,7 @@ static bool not_in_table(const struct rb_training *t, int gpus, int nodes, struc
         if (t->layouts[i].nodes == nodes)
             rb_buf_printf(&measured, "%s%d", measured.len ? ", " : "", t->layouts[i].gpus);
     return rb_err_set(
-        err, RB_ERR_INVALID,
+        err, RB_E_NOT_MEASURED,
         "%s with %d GPU%s on %d node%s is outside what was measured (on %d node%s: %.200s); measure it, or "
         "change trial.gpus",
         t->accelerator, gpus, gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
@@ -97,7 +97,7 @@ static bool table_speedup(const struct rb_training *t, int gpus, int nodes, doub
 bool rb_training_speedup(const struct rb_training *t, int gpus, int nodes, double *out, struct rb_err *err)
 {
     if (gpus < 1 || nodes < 1 || nodes > gpus)
-        return rb_err_set(err, RB_ERR_INVALID, "%d GPUs cannot stand on %d nodes", gpus, nodes);
+        return rb_err_set(err, RB_E_NOT_MEASURED, "%d GPUs cannot stand on %d nodes", gpus, nodes);
     if (!t->has_throughput)
         return table_speedup(t, gpus, nodes, out, err);
     if (!within_measured(t, gpus, nodes, err))
@@ -119,7 +119,7 @@ bool rb_training_slowdown(const struct rb_training *t, int trials, double *out, 
         }
     }
     return rb_err_set(
-        err, RB_ERR_INVALID,
+        err, RB_E_NOT_MEASURED,
         "%d trials on one %s were never measured: `rbprofile train JOB --share 1,%d`, or `sharing:` in the "
         "profile",
         trials, t->accelerator, trials);

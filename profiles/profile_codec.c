@@ -27,7 +27,7 @@ static bool need_positive(struct rb_map *m, const char *key, double max, double 
     if (!rb_map_need(m, key, &node, err) || !rb_node_double(node, 0, max, &v, err))
         return false;
     if (!(v > 0))
-        return rb_node_error(node, err, "expected a number above 0, got %s", node->text);
+        return rb_node_refuse(node, err, RB_E_OUT_OF_RANGE, "expected a number above 0, got %s", node->text);
     *out = v;
     return true;
 }
@@ -74,13 +74,15 @@ static bool check_layouts(const struct rb_node *list, const struct numbered_layo
 {
     for (int i = 1; i < n; i++)
         if (rows[i].layout.gpus == rows[i - 1].layout.gpus && rows[i].layout.nodes == rows[i - 1].layout.nodes)
-            return rb_node_error(rows[i].node, err, "gpus %d on nodes %d is listed twice; remove one",
-                                 rows[i].layout.gpus, rows[i].layout.nodes);
+            return rb_node_refuse(rows[i].node, err, RB_E_LIST_REPEATED,
+                                  "gpus %d on nodes %d is listed twice; remove one", rows[i].layout.gpus,
+                                  rows[i].layout.nodes);
     if (rows[0].layout.gpus != 1 || rows[0].layout.nodes != 1)
-        return rb_node_error(list, err,
-                             "expected an entry {gpus: 1, nodes: 1, speedup: 1.0}, to which others are compared");
+        return rb_node_refuse(list, err, RB_E_PROFILE_MODEL,
+                              "expected an entry {gpus: 1, nodes: 1, speedup: 1.0}, to which others are compared");
     if (fabs(rows[0].layout.speedup - 1) > ONE_TOLERANCE)
-        return rb_node_error(rows[0].node, err, "expected speedup 1.0 for one GPU: speed-ups are over one GPU");
+        return rb_node_refuse(rows[0].node, err, RB_E_PROFILE_MODEL,
+                              "expected speedup 1.0 for one GPU: speed-ups are over one GPU");
     return true;
 }
 
@@ -90,7 +92,7 @@ static bool read_layouts(const struct rb_node *list, struct rb_arena *arena, str
         return false;
     const int n = list->n_children;
     if (n < 1 || n > RB_LIMIT_LAYOUTS)
-        return rb_node_error(list, err, "expected 1..%d layouts, got %d", RB_LIMIT_LAYOUTS, n);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d layouts, got %d", RB_LIMIT_LAYOUTS, n);
     RB_AUTO(rb_auto_free) struct numbered_layout *rows = rb_xcalloc((size_t)n, sizeof *rows);
     int i = 0;
     for (const struct rb_node *child = list->first; child; child = child->next, i++) {
@@ -134,7 +136,8 @@ static bool read_throughput(const struct rb_node *node, struct rb_training *t, s
         !rb_keys_count(&m, "max_nodes", 1, t->max_gpus, DEFAULT_MAX_NODES, &t->max_nodes, err))
         return false;
     if (!(rb_throughput_grad_s(&t->throughput, t->batch) > 0))
-        return rb_node_error(node, err, "expected alpha_c + beta_c x batch above 0: an iteration takes time");
+        return rb_node_refuse(node, err, RB_E_PROFILE_MODEL,
+                              "expected alpha_c + beta_c x batch above 0: an iteration takes time");
     t->has_throughput = true;
     return true;
 }
@@ -147,8 +150,9 @@ static bool read_base(struct rb_map *m, struct rb_training *t, struct rb_err *er
         return need_positive(m, "base_s", MAX_SECONDS, &t->base_s, err);
     t->base_s = t->units_per_epoch * rb_throughput_iter_s(&t->throughput, 1, 1, t->batch, 0);
     return t->base_s <= MAX_SECONDS ||
-           rb_node_error(m->node, err, "one unit on one GPU would take %.3g s by this model; the most is %g", t->base_s,
-                         MAX_SECONDS);
+           rb_node_refuse(m->node, err, RB_E_PROFILE_MODEL,
+                          "one unit on one GPU would take %.3g s by this model; the most is %g", t->base_s,
+                          MAX_SECONDS);
 }
 
 // --- sharing a GPU ---
@@ -166,7 +170,7 @@ static bool read_share(const struct rb_node *node, int least, struct rb_sharing_
         !need_positive(&m, "slowdown", MAX_SLOWDOWN, &out->slowdown, err))
         return false;
     if (trials < least)
-        return rb_node_error(trials_node, err, "expected more trials than in the entry before");
+        return rb_node_refuse(trials_node, err, RB_E_ORDER, "expected more trials than in the entry before");
     out->trials = (int)trials;
     return true;
 }
@@ -201,7 +205,7 @@ static bool read_training(const struct rb_node *node, struct rb_arena *arena, st
     if (goodput && !rb_training_goodput_read(goodput, &t->goodput, err))
         return false;
     if (!layouts == !throughput)
-        return rb_node_error(node, err, "expected either `layouts` or `throughput`");
+        return rb_node_refuse(node, err, RB_E_KEYS_TOGETHER, "expected either `layouts` or `throughput`");
     return rb_keys_double(&m, "relative_error", 0, 1, 0, &t->relative_error, err) &&
            (layouts ? read_layouts(layouts, arena, t, err) : read_throughput(throughput, t, err)) &&
            read_sharing(rb_keys_given(&m, "sharing"), arena, t, err) && read_base(&m, t, err);
@@ -213,8 +217,8 @@ static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_p
     if (!rb_map_need(m, "training", &list, err) || !rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_error(list, err, "expected 1..%d entries, one for each accelerator, got %d",
-                             RB_LIMIT_INSTANCE_TYPES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d entries, one for each accelerator, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
     struct rb_training *training = rb_arena_array(arena, (size_t)list->n_children, sizeof *training);
     p->training = training;
     for (const struct rb_node *child = list->first; child; child = child->next) {
@@ -222,7 +226,8 @@ static bool read_trainings(struct rb_map *m, struct rb_arena *arena, struct rb_p
         if (!read_training(child, arena, t, err))
             return false;
         if (rb_profile_training(p, t->accelerator))
-            return rb_node_error(child, err, "accelerator %.60s has an entry already; merge them", t->accelerator);
+            return rb_node_refuse(child, err, RB_E_LIST_REPEATED, "accelerator %.60s has an entry already; merge them",
+                                  t->accelerator);
         p->n_training++;
     }
     return true;
@@ -235,7 +240,8 @@ static bool need_factor(struct rb_map *m, const char *key, struct rb_arena *aren
 {
     if (!need_dist(m, key, arena, out, err))
         return false;
-    return rb_dist_mean(out) > 0 || rb_node_error(rb_map_get(m, key), err, "expected a factor with a mean above 0");
+    return rb_dist_mean(out) > 0 ||
+           rb_node_refuse(rb_map_get(m, key), err, RB_E_OUT_OF_RANGE, "expected a factor with a mean above 0");
 }
 
 static bool read_noise(struct rb_map *m, struct rb_arena *arena, struct rb_profile *p, struct rb_err *err)
@@ -255,7 +261,7 @@ static bool read_pattern(struct rb_map *m, const char *key, bool (*check)(const 
     if (!rb_keys_need_text(m, key, arena, out, err))
         return false;
     return !check || strcmp(*out, "*") == 0 || check(*out, &why) ||
-           rb_node_error(rb_map_get(m, key), err, "%s (or \"*\" for all)", why.message);
+           rb_node_refuse(rb_map_get(m, key), err, RB_E_INFRA, "%s (or \"*\" for all)", why.message);
 }
 
 static bool check_market(const char *text, struct rb_err *err)
@@ -292,8 +298,8 @@ bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, co
     if (!rb_node_list(list, err))
         return false;
     if (list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_error(list, err, "expected at most %d entries, got %d", RB_LIMIT_INSTANCE_TYPES,
-                             list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d",
+                              RB_LIMIT_INSTANCE_TYPES, list->n_children);
     struct rb_provisioning *rows = rb_arena_array(arena, (size_t)list->n_children, sizeof *rows);
     int n = 0;
     for (const struct rb_node *child = list->first; child; child = child->next)
@@ -331,7 +337,7 @@ static bool read_name(struct rb_map *m, const char *name_override, const char *s
         return false;
     const char *name = name_override ? name_override : *out;
     if (!name || !*name)
-        return rb_node_error(m->node, err, "the profile has no name; add `name:` or give --name");
+        return rb_node_refuse(m->node, err, RB_E_KEY_MISSING, "the profile has no name; add `name:` or give --name");
     *out = rb_arena_strdup(arena, name);
     return true;
 }
@@ -344,8 +350,8 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
     struct rb_profile p = {0};
     struct rb_map m;
     if (is_job(root))
-        return rb_node_error(root, err,
-                             "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
+        return rb_node_refuse(root, err, RB_E_FORMAT_WRONG,
+                              "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
     if (!rb_keys_begin(&m, root, keys, err) || !read_format(&m, err) ||
         !read_name(&m, name_override, stem, arena, &p.name, err) ||
         !rb_keys_text(&m, "unit", "epoch", arena, &p.unit, err) ||

@@ -134,12 +134,11 @@ bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_
         const int64_t n = n_points(&space->params[i]);
         if (n == 0)
             return rb_err_set(
-                err, RB_ERR_INVALID,
+                err, RB_E_GRID,
                 "parameters.%s is continuous and has no grid; give it `values`, whole bounds or a step `q`",
                 space->params[i].name);
         if (__builtin_mul_overflow(total, n, &total))
-            return rb_err_set(err, RB_ERR_INVALID,
-                              "the grid has more than 9e18 points; give fewer values per parameter");
+            return rb_err_set(err, RB_E_GRID, "the grid has more than 9e18 points; give fewer values per parameter");
     }
     *out_n = total;
     return true;

@@ -29,7 +29,8 @@ static bool read_value(const struct rb_node *node, struct rb_arena *arena, struc
     switch (node->kind) {
     case RB_NODE_INT:
         if (node->integer > EXACT_INT || node->integer < -EXACT_INT)
-            return rb_node_error(node, err, "expected a whole number within +-2^53, got %s", node->text);
+            return rb_node_refuse(node, err, RB_E_NOT_FINITE, "expected a whole number within +-2^53, got %s",
+                                  node->text);
         *out = (struct rb_value){.kind = RB_VALUE_INT, .integer = node->integer, .number = node->number};
         return true;
     case RB_NODE_FLOAT:
@@ -46,7 +47,7 @@ static bool read_value(const struct rb_node *node, struct rb_arena *arena, struc
     case RB_NODE_MAP:
         break;
     }
-    return rb_node_error(node, err, "expected a number, text, true or false");
+    return rb_node_refuse(node, err, RB_E_TYPE_WRONG, "expected a number, text, true or false");
 }
 
 void rb_value_json(const struct rb_value *v, struct rb_json *j)
@@ -86,7 +87,7 @@ static bool refuse(struct rb_map *m, const char *const *unwanted, const char *wh
     for (; *unwanted; unwanted++) {
         const struct rb_node *node = rb_map_get(m, *unwanted);
         if (node)
-            return rb_node_error(node, err, "`%s` has no meaning %s; remove it", *unwanted, why);
+            return rb_node_refuse(node, err, RB_E_PARAMETER_FORM, "`%s` has no meaning %s; remove it", *unwanted, why);
     }
     return true;
 }
@@ -97,8 +98,9 @@ static bool read_probabilities(const struct rb_node *node, int n_values, struct 
     if (!rb_node_list(node, err))
         return false;
     if (node->n_children != n_values)
-        return rb_node_error(node, err, "expected %d probabilities, one for each of `values`, got %d", n_values,
-                             node->n_children);
+        return rb_node_refuse(node, err, RB_E_PARAMETER_RANGE,
+                              "expected %d probabilities, one for each of `values`, got %d", n_values,
+                              node->n_children);
     double *p = rb_arena_array(arena, (size_t)n_values, sizeof *p), sum = 0;
     int i = 0;
     for (const struct rb_node *child = node->first; child; child = child->next, i++) {
@@ -107,7 +109,7 @@ static bool read_probabilities(const struct rb_node *node, int n_values, struct 
         sum += p[i];
     }
     if (fabs(sum - 1) > SUM_TOLERANCE)
-        return rb_node_error(node, err, "expected probabilities that sum to 1, got %.9g", sum);
+        return rb_node_refuse(node, err, RB_E_PARAMETER_RANGE, "expected probabilities that sum to 1, got %.9g", sum);
     *out = p;
     return true;
 }
@@ -119,7 +121,8 @@ static bool read_choice(struct rb_map *m, struct rb_arena *arena, struct rb_para
     if (!refuse(m, unwanted, "beside `values`", err) || !rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > MAX_VALUES)
-        return rb_node_error(list, err, "expected 1..%d values, got %d", MAX_VALUES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d values, got %d", MAX_VALUES,
+                              list->n_children);
     struct rb_value *values = rb_arena_array(arena, (size_t)list->n_children, sizeof *values);
     int i = 0;
     for (const struct rb_node *child = list->first; child; child = child->next, i++)
@@ -152,7 +155,8 @@ static bool read_normal(struct rb_map *m, struct rb_param *p, struct rb_err *err
         !need_number(m, "sigma", 0, is_log ? MAX_LN / 20 : 1e300, &p->sigma, err))
         return false;
     if (!(p->sigma > 0))
-        return rb_node_error(rb_map_get(m, "sigma"), err, "expected sigma above 0; write a bare value for a constant");
+        return rb_node_refuse(rb_map_get(m, "sigma"), err, RB_E_PARAMETER_RANGE,
+                              "expected sigma above 0; write a bare value for a constant");
     return true;
 }
 
@@ -163,14 +167,15 @@ static bool read_bounds(struct rb_map *m, struct rb_param *p, struct rb_err *err
     if (!need_number(m, "min", -limit, limit, &p->min, err) || !need_number(m, "max", -limit, limit, &p->max, err))
         return false;
     if (!(p->min < p->max))
-        return rb_node_error(rb_map_get(m, "max"), err, "expected max above min (%s)", rb_map_get(m, "min")->text);
+        return rb_node_refuse(rb_map_get(m, "max"), err, RB_E_PARAMETER_RANGE, "expected max above min (%s)",
+                              rb_map_get(m, "min")->text);
     if (is_int_law && !(is_int(m, "min") && is_int(m, "max")))
-        return rb_node_error(rb_map_get(m, is_int(m, "min") ? "max" : "min"), err,
-                             "expected a whole number, as int_uniform draws them");
+        return rb_node_refuse(rb_map_get(m, is_int(m, "min") ? "max" : "min"), err, RB_E_PARAMETER_RANGE,
+                              "expected a whole number, as int_uniform draws them");
     if (p->kind == RB_PARAM_LOG_UNIFORM && !(p->min > 0))
-        return rb_node_error(rb_map_get(m, "min"), err,
-                             "expected min above 0, got %s: bounds of log_uniform are values, never exponents",
-                             rb_map_get(m, "min")->text);
+        return rb_node_refuse(rb_map_get(m, "min"), err, RB_E_PARAMETER_RANGE,
+                              "expected min above 0, got %s: bounds of log_uniform are values, never exponents",
+                              rb_map_get(m, "min")->text);
     return true;
 }
 
@@ -180,12 +185,14 @@ static bool read_step(struct rb_map *m, struct rb_param *p, struct rb_err *err)
     if (!rb_map_need(m, "q", &node, err) || !rb_node_double(node, 0, 1e300, &p->q, err))
         return false;
     if (!(p->q > 0 && p->q <= p->max - p->min))
-        return rb_node_error(node, err, "expected a step above 0 and at most max - min, got %s", node->text);
+        return rb_node_refuse(node, err, RB_E_PARAMETER_RANGE, "expected a step above 0 and at most max - min, got %s",
+                              node->text);
     if ((p->max - p->min) / p->q > MAX_STEPS)
-        return rb_node_error(node, err, "the step %s is too fine for this range; leave q out", node->text);
+        return rb_node_refuse(node, err, RB_E_PARAMETER_RANGE, "the step %s is too fine for this range; leave q out",
+                              node->text);
     p->whole = is_int(m, "min") && is_int(m, "max") && is_int(m, "q");
     if (p->whole && (fabs(p->min) > (double)EXACT_INT || fabs(p->max) > (double)EXACT_INT))
-        return rb_node_error(m->node, err, "expected whole numbers within +-2^53");
+        return rb_node_refuse(m->node, err, RB_E_NOT_FINITE, "expected whole numbers within +-2^53");
     return true;
 }
 
@@ -204,11 +211,11 @@ static bool read_uniform(struct rb_map *m, struct rb_param *p, struct rb_err *er
 static bool infer_kind(struct rb_map *m, enum rb_param_kind *out, struct rb_err *err)
 {
     if (rb_map_get(m, "mu") || rb_map_get(m, "sigma"))
-        return rb_node_error(m->node, err,
-                             "expected `distribution: normal` or `distribution: log_normal` beside mu and sigma");
+        return rb_node_refuse(m->node, err, RB_E_PARAMETER_FORM,
+                              "expected `distribution: normal` or `distribution: log_normal` beside mu and sigma");
     if (!rb_map_get(m, "min") || !rb_map_get(m, "max"))
-        return rb_node_error(
-            m->node, err,
+        return rb_node_refuse(
+            m->node, err, RB_E_PARAMETER_FORM,
             "expected `values`, `min` and `max`, or a `distribution`; for a constant write the bare value");
     *out = rb_map_get(m, "q")                     ? RB_PARAM_Q_UNIFORM
            : is_int(m, "min") && is_int(m, "max") ? RB_PARAM_INT_UNIFORM
@@ -237,7 +244,7 @@ static bool read_constant(const struct rb_node *node, struct rb_arena *arena, st
 {
     struct rb_value value;
     if (node->kind == RB_NODE_LIST)
-        return rb_node_error(node, err, "expected {values: [...]}, got a bare list");
+        return rb_node_refuse(node, err, RB_E_PARAMETER_FORM, "expected {values: [...]}, got a bare list");
     if (!read_value(node, arena, &value, err))
         return false;
     struct rb_value *kept = rb_arena_alloc(arena, sizeof *kept);
@@ -253,8 +260,9 @@ static bool read_param(const struct rb_node *node, struct rb_arena *arena, struc
     struct rb_param p = {.name = rb_arena_strdup(arena, node->key)};
     struct rb_map m;
     if (!is_name(node->key))
-        return rb_node_error(
-            node, err, "expected a name of letters, digits, _ . and -, beginning with a letter or _, at most %d long",
+        return rb_node_refuse(
+            node, err, RB_E_TEXT_FORM,
+            "expected a name of letters, digits, _ . and -, beginning with a letter or _, at most %d long",
             MAX_NAME_LEN);
     if (node->kind != RB_NODE_MAP) {
         if (!read_constant(node, arena, &p, err))
@@ -273,8 +281,8 @@ bool rb_space_read(const struct rb_node *node, struct rb_arena *arena, struct rb
     if (!rb_map_begin(&m, node, err))
         return false;
     if (node->n_children > RB_LIMIT_PARAMETERS)
-        return rb_node_error(node, err, "expected at most %d parameters, got %d", RB_LIMIT_PARAMETERS,
-                             node->n_children);
+        return rb_node_refuse(node, err, RB_E_LIST_LENGTH, "expected at most %d parameters, got %d",
+                              RB_LIMIT_PARAMETERS, node->n_children);
     struct rb_param *params = rb_arena_array(arena, (size_t)node->n_children, sizeof *params);
     int n = 0;
     for (const struct rb_node *child = node->first; child; child = child->next)

@@ -60,7 +60,7 @@ static bool make_private_dirs(char *path, struct rb_err *err)
         *slash = '\0';
         const bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
         if (!made) {
-            return rb_err_set(err, RB_ERR_IO, "%s: cannot create the directory of the profile store: %s", path,
+            return rb_err_set(err, RB_E_STORE_FILE, "%s: cannot create the directory of the profile store: %s", path,
                               strerror(errno));
         }
         *slash = '/';
@@ -79,7 +79,7 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
         // sqlite gives a meaning to "file:..." and ":memory:"; a path that begins with ./ is only a path
         rb_buf_printf(&path, "%s%s", strchr(named, ':') && named[0] != '/' ? "./" : "", named);
     } else if (given) {
-        return rb_err_set(err, RB_ERR_INVALID, "--db: expected the path of a profile store, got an empty text");
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--db: expected the path of a profile store, got an empty text");
     } else if (data_home && data_home[0] == '/') {
         rb_buf_printf(&path, "%s/rubberband/profiles.db", data_home);
         *out_ours = true;
@@ -87,7 +87,7 @@ static bool choose_path(const char *given, char **out, bool *out_ours, struct rb
         rb_buf_printf(&path, "%s/.local/share/rubberband/profiles.db", home);
         *out_ours = true;
     } else {
-        return rb_err_set(err, RB_ERR_NOT_FOUND,
+        return rb_err_set(err, RB_E_STORE_PLACE,
                           "no place for the profile store: set HOME or XDG_DATA_HOME, or give --db FILE");
     }
     *out = path.data;
@@ -102,7 +102,7 @@ static bool create_private_file(char *path, bool make_dirs, struct rb_err *err)
     }
     const int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return rb_err_set_at(err, RB_ERR_IO, (struct rb_place){.file = path}, NULL,
+        return rb_err_set_at(err, RB_E_STORE_FILE, (struct rb_place){.file = path}, NULL,
                              "cannot create the profile store: %s", strerror(errno));
     }
     close(fd);
@@ -132,17 +132,17 @@ static bool check_schema(struct rb_store *s, int *out_version, struct rb_err *er
     const struct rb_place place = {.file = s->path};
     const bool ours = application == APPLICATION_ID;
     if (!ours && (application != 0 || (version == 0 && n_objects > 0))) {
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "a sqlite database of another program, not a profile store: name another file with --db");
     }
     if (version > RB_STORE_SCHEMA) {
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_NEWER, place, NULL,
                              "was written by a newer version (schema %lld, this program knows %d): upgrade, or use "
                              "another --db",
                              (long long)version, RB_STORE_SCHEMA);
     }
     if (version < 0 || (n_objects > 0 && !ours)) {
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "not a profile store (schema %lld without its mark): name another file with --db",
                              (long long)version);
     }
@@ -195,7 +195,7 @@ static bool open_file(struct rb_store *s, bool read_only, struct rb_err *err)
         return false;
     }
     if (version == 0 && read_only) {
-        return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+        return rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                              "the profile store is empty: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");
     }
     return version == RB_STORE_SCHEMA || read_only || bring_up_to_date(s, err);
@@ -214,7 +214,7 @@ bool rb_store_open(const char *path, bool read_only, struct rb_store **out, stru
     const bool exists = access(s->path, F_OK) == 0;
     bool ok = exists || !read_only;
     if (!ok) {
-        rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+        rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                       "there is no profile store yet: run `rbprofile train JOB.yaml` or `rbprofile import FILE`");
     }
     ok = ok && (exists || create_private_file(s->path, dirs_are_ours, err)) && open_file(s, read_only, err);

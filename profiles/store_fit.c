@@ -44,7 +44,7 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
     for (int i = 0; i < n; i++) {
         if (strcmp(names[i].name, name) == 0) {
-            return rb_err_set_at(err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+            return rb_err_set_at(err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
                                  "profile %s was imported, nothing was measured for it: there is nothing to fit "
                                  "(`rbprofile show %s` shows it; `rbprofile train JOB.yaml` measures)",
                                  name, name);
@@ -54,7 +54,7 @@ static bool not_found(struct rb_store *s, const char *name, struct rb_arena *are
         rb_buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i].name);
     }
     return rb_err_set_at(
-        err, RB_ERR_NOT_FOUND, (struct rb_place){.file = s->path}, NULL,
+        err, RB_E_PROFILE_MISSING, (struct rb_place){.file = s->path}, NULL,
         "there is no profile %s (there %s: %s%s): run `rbprofile train JOB.yaml`, or `rbprofile import "
         "FILE`",
         name, n == 1 ? "is" : "are", n > 0 ? rb_buf_str(&list) : "none", n > NAMES_IN_ERROR ? ", ..." : "");

@@ -7,8 +7,8 @@
 
 static bool damaged(struct rb_err *err, const char *table, int64_t id, const char *expected)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "profile store: table %s, row %lld: expected %s: the file is damaged", table,
-                      (long long)id, expected);
+    return rb_err_set(err, RB_E_STORE_DAMAGED, "profile store: table %s, row %lld: expected %s: the file is damaged",
+                      table, (long long)id, expected);
 }
 
 static bool is_time(double seconds)

@@ -16,7 +16,7 @@ static bool check_run(const struct rb_run_sample *run, struct rb_err *err)
     for (int i = 0; i < run->n_units && ok; i++) {
         ok = run->unit_s[i] > 0 && is_time(run->unit_s[i]);
     }
-    return ok || rb_err_set(err, RB_ERR_INVALID,
+    return ok || rb_err_set(err, RB_E_FIT_SAMPLES,
                             "measured run on %d GPUs over %d nodes: expected at least one unit, each a positive number "
                             "of seconds, and a start-up time, got %d units",
                             run->gpus, run->nodes, run->n_units);
@@ -78,7 +78,7 @@ bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct r
                          struct rb_err *err)
 {
     if (sample->trials < 2 || !(sample->unit_s > 0) || !isfinite(sample->unit_s)) {
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_FIT_SAMPLES,
                           "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s",
                           sample->trials);
     }
@@ -183,7 +183,7 @@ static bool read_offer(sqlite3_stmt *row, struct rb_arena *arena, void *out, str
         return rb_err_prefix(err, "price of %s %s in the profile store", o.infra, o.instance_type);
     }
     if (o.rate.uusd_per_hour <= 0 && !o.declared_free) {
-        return rb_err_set(err, RB_ERR_PRICE,
+        return rb_err_set(err, RB_E_PRICE_ABSURD,
                           "price of %s %s in the profile store: expected more than 0: import it again with "
                           "`rbprofile prices update --from FILE`",
                           o.infra, o.instance_type);

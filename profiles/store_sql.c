@@ -11,25 +11,25 @@ bool rb_store_sql_error(struct rb_store *s, struct rb_err *err)
     const struct rb_place place = {.file = s->path};
     switch (sqlite3_errcode(s->db)) {
     case SQLITE_NOTADB:
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "not a profile store (not a sqlite database): name another file with --db");
     case SQLITE_CORRUPT:
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_DAMAGED, place, NULL,
                              "the profile store is damaged (%s): restore a copy, or name another file with --db",
                              sqlite3_errmsg(s->db));
     case SQLITE_CONSTRAINT:
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL, "refused by the profile store: %s",
+        return rb_err_set_at(err, RB_E_STORE_DAMAGED, place, NULL, "refused by the profile store: %s",
                              sqlite3_errmsg(s->db));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return rb_err_set_at(err, RB_ERR_IO, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_BUSY, place, NULL,
                              "another command is writing to it: try again when it is done");
     case SQLITE_ERROR: // a statement that does not fit the tables: not the schema it says it has
-        return rb_err_set_at(err, RB_ERR_INVALID, place, NULL,
+        return rb_err_set_at(err, RB_E_STORE_FOREIGN, place, NULL,
                              "not a profile store of schema %d (%s): name another file with --db", RB_STORE_SCHEMA,
                              sqlite3_errmsg(s->db));
     default:
-        return rb_err_set_at(err, RB_ERR_IO, place, NULL, "profile store: %s", sqlite3_errmsg(s->db));
+        return rb_err_set_at(err, RB_E_STORE_FILE, place, NULL, "profile store: %s", sqlite3_errmsg(s->db));
     }
 }
 
@@ -117,7 +117,7 @@ static bool gather(struct rb_store *s, sqlite3_stmt *stmt, rb_store_row_fn *read
             return true;
         }
         if (n == MAX_ROWS) {
-            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = s->path}, NULL,
+            return rb_err_set_at(err, RB_E_STORE_FULL, (struct rb_place){.file = s->path}, NULL,
                                  "more than %d samples of one kind: use another --db", MAX_ROWS);
         }
         if (n == capacity) {

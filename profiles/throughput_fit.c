@@ -25,13 +25,13 @@ bool rb_throughput_sample_is_valid(const struct rb_throughput_sample *s)
 static bool check_samples(const struct rb_throughput_sample *samples, int n, struct rb_err *err)
 {
     if (n < 1) {
-        return rb_err_set(err, RB_ERR_INVALID, "throughput fit: expected at least one sample, got none");
+        return rb_err_set(err, RB_E_FIT_SAMPLES, "throughput fit: expected at least one sample, got none");
     }
     for (int i = 0; i < n; i++) {
         const struct rb_throughput_sample *s = &samples[i];
         if (!rb_throughput_sample_is_valid(s)) {
             return rb_err_set(
-                err, RB_ERR_INVALID,
+                err, RB_E_FIT_SAMPLES,
                 "throughput sample %d: expected nodes >= 1, gpus >= nodes, a positive batch, accumulation "
                 ">= 0 and 0 <= sync time < step time <= %g s; got %d nodes, %d GPUs, batch %g, "
                 "accumulation %d, sync %g s, step %g s",

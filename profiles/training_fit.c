@@ -65,7 +65,7 @@ static bool one_gpu_missing(const struct rb_samples *s, const struct rb_fit_cell
     for (int i = 0; i < n; i++) {
         rb_buf_printf(&measured, "%s%d", i > 0 ? "," : "", cells[i].gpus);
     }
-    rb_err_set(err, RB_ERR_INVALID,
+    rb_err_set(err, RB_E_FIT_SAMPLES,
                "profile %s: %s was not measured on 1 GPU, only on %s, so there is nothing to compare with: run "
                "`rbprofile train JOB.yaml --gpus 1,%s`",
                s->profile, cells[0].accelerator, rb_buf_str(&measured), rb_buf_str(&measured));
