@@ -50,7 +50,7 @@ static bool read_trials(const struct rb_node *node, struct rb_arena *arena, stru
         if (!read_trial(item, &trials[n], err))
             return false;
         if (n > 0 && trials[n].trial <= trials[n - 1].trial)
-            return rb_node_error(item, err, "expected trials in ascending order");
+            return rb_node_refuse(item, err, RB_E_ORDER, "expected trials in ascending order");
     }
     out->trials = trials;
     out->n_trials = n;

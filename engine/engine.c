@@ -10,20 +10,20 @@ static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *er
 {
     const struct rb_plan_stage *stage = &plan->stages[index];
     if (stage->n_nodes < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes: expected at least one entry", index);
+        return rb_err_set(err, RB_E_PLAN_STAGES, "stages[%d].nodes: expected at least one entry", index);
     for (int i = 0; i < stage->n_nodes; i++) {
         const struct rb_plan_nodes *nodes = &stage->nodes[i];
         if (nodes->offer < 0 || nodes->offer >= plan->n_offers || nodes->count < 1)
-            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: no such offer, or no node of it", index, i);
+            return rb_err_set(err, RB_E_PLAN_STAGES, "stages[%d].nodes[%d]: no such offer, or no node of it", index, i);
         if (plan->offers[nodes->offer].gpus != rb_plan_stage_gpus_per_node(plan, stage))
-            return rb_err_set(err, RB_ERR_INVALID, "stages[%d].nodes[%d]: expected the instance type of nodes[0]",
+            return rb_err_set(err, RB_E_PLAN_STAGES, "stages[%d].nodes[%d]: expected the instance type of nodes[0]",
                               index, i);
     }
     for (int i = 0; i < stage->n_early; i++) {
         const struct rb_plan_early *early = &stage->early[i];
         if (early->offer < 0 || early->offer >= plan->n_offers || early->count < 1 || early->at_us < 0 ||
             (i > 0 && early->at_us < stage->early[i - 1].at_us))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_PLAN_STAGES,
                               "stages[%d].early[%d]: expected a known offer, a count above 0 and at_us in ascending "
                               "order",
                               index, i);
@@ -31,7 +31,7 @@ static bool check_stage(const struct rb_plan *plan, int index, struct rb_err *er
     const int per_node = rb_plan_stage_gpus_per_node(plan, stage);
     if (stage->gpus_per_trial < 1 || stage->trials_per_gpu != 1 ||
         rb_placement_capacity(rb_plan_stage_node_count(stage), per_node, stage->gpus_per_trial) < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "stages[%d]: a trial with %d GPUs does not fit its nodes", index,
+        return rb_err_set(err, RB_E_PLAN_STAGES, "stages[%d]: a trial with %d GPUs does not fit its nodes", index,
                           stage->gpus_per_trial);
     return true;
 }
@@ -42,7 +42,7 @@ bool rb_engine_check_plan(const struct rb_plan *plan, struct rb_err *err)
     if (!rb_rungs_of_job(plan->job, &table, err))
         return false;
     if (plan->n_stages != table.n)
-        return rb_err_set(err, RB_ERR_INVALID, "the plan has %d stages, its job has %d", plan->n_stages, table.n);
+        return rb_err_set(err, RB_E_PLAN_STAGES, "the plan has %d stages, its job has %d", plan->n_stages, table.n);
     for (int i = 0; i < plan->n_stages; i++) {
         if (!check_stage(plan, i, err))
             return false;
@@ -56,12 +56,12 @@ bool rb_engine_create(const struct rb_plan *plan, struct rb_engine **out, struct
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     void *tuner_state, *policy_state = NULL;
     if (!tuner)
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: scheduler.type: %s", plan->job->scheduler.type);
+        return rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: scheduler.type: %s", plan->job->scheduler.type);
     if (!policy)
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: policy: %s", plan->policy);
+        return rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: policy: %s", plan->policy);
     if (policy->needs_on_demand && !tuner->on_demand)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_POLICY,
             "policy: %s admits trials one by one; scheduler.type: %s trains rung by rung: choose asha, or "
             "policy: elastic",
             policy->name, tuner->name);

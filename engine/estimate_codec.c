@@ -92,7 +92,7 @@ static bool read_quantiles(struct rb_map *parent, const char *key, struct rb_qua
     if (!rb_map_end(&m, err))
         return false;
     if (q.p5 > q.p50 || q.p50 > q.p95 || q.p95 > q.p99)
-        return rb_node_error(node, err, "expected p5, p50, p95, p99 in ascending order");
+        return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE, "expected p5, p50, p95, p99 in ascending order");
     *out = q;
     return true;
 }

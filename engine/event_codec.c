@@ -142,7 +142,7 @@ static bool read_steps(struct rb_map *m, struct rb_step_stats *out, struct rb_er
         !read_told(m, "sync_s", 0, &s.sync_s, &s.has_sync, err))
         return false;
     if (s.has_noise != has_var)
-        return rb_node_error(m->node, err, "expected grad_sqr and grad_var together");
+        return rb_node_refuse(m->node, err, RB_E_KEYS_TOGETHER, "expected grad_sqr and grad_var together");
     *out = s;
     return true;
 }

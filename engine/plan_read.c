@@ -67,9 +67,9 @@ bool rb_plan_read_instant(const struct rb_node *node, int64_t *out_us, struct rb
     if (!rb_node_string(node, &text, err))
         return false;
     if (!rb_parse_instant(text, &us, &why))
-        return rb_node_error(node, err, "%s", why.message);
+        return rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
     if (us < 0)
-        return rb_node_error(node, err, "expected an instant after 1970");
+        return rb_node_refuse(node, err, RB_E_INSTANT, "expected an instant after 1970");
     *out_us = us;
     return true;
 }
@@ -100,10 +100,10 @@ static bool check_digest(const struct reader *r, const struct rb_node *stated, c
     if (!rb_node_string(stated, &hex, r->err))
         return false;
     return strcmp(hex, actual) == 0 ||
-           rb_node_error(stated, r->err,
-                         "expected %s, the digest of what stands beside it: the plan was changed after it was "
-                         "made; make it again with rbplan",
-                         actual);
+           rb_node_refuse(stated, r->err, RB_E_PLAN_CHANGED,
+                          "expected %s, the digest of what stands beside it: the plan was changed after it was "
+                          "made; make it again with rbplan",
+                          actual);
 }
 
 static bool check_name(const struct rb_node *stated, const char *name, struct rb_err *err)
@@ -111,7 +111,8 @@ static bool check_name(const struct rb_node *stated, const char *name, struct rb
     const char *text;
     if (!rb_node_string(stated, &text, err))
         return false;
-    return strcmp(text, name) == 0 || rb_node_error(stated, err, "expected \"%s\", got \"%.60s\"", name, text);
+    return strcmp(text, name) == 0 ||
+           rb_node_refuse(stated, err, RB_E_PLAN_CHANGED, "expected \"%s\", got \"%.60s\"", name, text);
 }
 
 static bool read_job(struct reader *r, const struct rb_node *node)
@@ -150,7 +151,7 @@ static bool read_profile(struct reader *r, const struct rb_node *node)
 static bool read_images(struct reader *r, const struct rb_node *node)
 {
     if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, r->err, "expected a map from infra to image id");
+        return rb_node_refuse(node, r->err, RB_E_TYPE_WRONG, "expected a map from infra to image id");
     struct rb_key_value *images = rb_arena_array(r->arena, (size_t)node->n_children, sizeof *images);
     int n = 0;
     for (const struct rb_node *item = node->first; item; item = item->next) {
@@ -190,11 +191,13 @@ static bool read_why_not(struct reader *r, struct rb_map *m, const char **out)
 static bool check_bound(const struct rb_plan_bound *b, const struct rb_node *node, struct rb_err *err)
 {
     if (!b->present && isfinite(b->gap))
-        return rb_node_error(node, err, "expected gap null where cost_uusd is: no bound, no distance from it");
+        return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE,
+                              "expected gap null where cost_uusd is: no bound, no distance from it");
     if (b->proved && !b->present)
-        return rb_node_error(node, err, "expected cost_uusd where proved is true: the bound that proves the plan");
+        return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE,
+                              "expected cost_uusd where proved is true: the bound that proves the plan");
     if (b->proved && b->why_not)
-        return rb_node_error(node, err, "expected why_not null where proved is true");
+        return rb_node_refuse(node, err, RB_E_PLAN_ESTIMATE, "expected why_not null where proved is true");
     return true;
 }
 
@@ -244,7 +247,8 @@ static bool read_format(struct rb_map *m, struct rb_err *err)
     if (!rb_map_need(m, "format", &node, err) || !rb_node_string(node, &format, err))
         return false;
     return strcmp(format, "rb-plan/1") == 0 ||
-           rb_node_error(node, err, "expected rb-plan/1, got \"%.40s\": give a plan made by rbplan", format);
+           rb_node_refuse(node, err, RB_E_PLAN_EXPECTED,
+                          "expected rb-plan/1, got \"%.40s\": give a plan made by rbplan", format);
 }
 
 static bool read_policy(struct reader *r, struct rb_map *m)
@@ -255,7 +259,7 @@ static bool read_policy(struct reader *r, struct rb_map *m)
         return false;
     const struct rb_policy *policy = rb_policy_find(name);
     if (!policy)
-        return rb_node_error(node, r->err, "not supported yet: policy \"%.40s\"", name);
+        return rb_node_refuse(node, r->err, RB_E_NOT_SUPPORTED, "not supported yet: policy \"%.40s\"", name);
     r->plan.policy = policy->name;
     return true;
 }
@@ -313,8 +317,7 @@ static bool read_estimate(struct reader *r, struct rb_map *m)
 static bool read_predictions(struct reader *r, struct rb_map *m)
 {
     const struct rb_node *bound, *baselines;
-    return read_estimate(r, m) &&
-           rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
+    return read_estimate(r, m) && rb_map_need(m, "bound", &bound, r->err) && read_bound(r, bound) &&
            rb_map_need(m, "baselines", &baselines, r->err) && read_baselines(r, baselines);
 }
 

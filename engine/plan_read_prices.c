@@ -39,8 +39,8 @@ bool rb_plan_need_offer(struct rb_map *m, const struct rb_plan *plan, int *out, 
         return false;
     const int offer = find_offer(plan, infra, type, market);
     if (offer < 0)
-        return rb_node_error(m->node, err, "%.60s %.60s %s is not among the plan's prices", infra, type,
-                             rb_market_name(market));
+        return rb_node_refuse(m->node, err, RB_E_PLAN_OFFERS, "%.60s %.60s %s is not among the plan's prices", infra,
+                              type, rb_market_name(market));
     *out = offer;
     return true;
 }
@@ -80,9 +80,10 @@ static bool read_price(const struct rb_node *node, struct rb_arena *arena, const
     if (!rb_map_begin(&m, node, err) || !need_offer_name(&m, &infra, &type, &o.market, err))
         return false;
     if (!rb_infra_check(infra, &why))
-        return rb_node_error(node, err, "%s", why.message);
+        return rb_node_refuse(node, err, rb_err_number(&why), "%s", why.message);
     if (find_offer(plan, infra, type, o.market) >= 0)
-        return rb_node_error(node, err, "%.60s %.60s %s has a price already", infra, type, rb_market_name(o.market));
+        return rb_node_refuse(node, err, RB_E_PLAN_OFFERS, "%.60s %.60s %s has a price already", infra, type,
+                              rb_market_name(o.market));
     o.infra = rb_arena_strdup(arena, infra);
     o.instance_type = rb_arena_strdup(arena, type);
     if (!rb_plan_need_string(&m, "accelerator", arena, &o.accelerator, err) ||
@@ -99,7 +100,8 @@ bool rb_plan_read_prices(const struct rb_node *list, struct rb_arena *arena, str
     if (!rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > RB_LIMIT_INSTANCE_TYPES)
-        return rb_node_error(list, err, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected 1..%d entries, got %d", RB_LIMIT_INSTANCE_TYPES,
+                              list->n_children);
     struct rb_offer *offers = rb_arena_array(arena, (size_t)list->n_children, sizeof *offers);
     plan->offers = offers;
     for (const struct rb_node *item = list->first; item; item = item->next) {
@@ -129,11 +131,13 @@ bool rb_plan_read_disks(const struct rb_node *root, const struct rb_node *list, 
 {
     const bool wanted = plan->job->resources.disk_bytes > 0;
     if (!list)
-        return !wanted || rb_node_error(root, err, "disks: missing, although the job asks for resources.disk_size");
+        return !wanted || rb_node_refuse(root, err, RB_E_PLAN_OFFERS,
+                                         "disks: missing, although the job asks for resources.disk_size");
     if (!rb_node_list(list, err))
         return false;
     if (!wanted)
-        return rb_node_error(list, err, "expected no disks: the job asks for no resources.disk_size");
+        return rb_node_refuse(list, err, RB_E_PLAN_OFFERS,
+                              "expected no disks: the job asks for no resources.disk_size");
     struct rb_catalog *c = rb_arena_alloc(arena, sizeof *c);
     c->disks = rb_arena_array(arena, (size_t)list->n_children, sizeof *c->disks);
     for (const struct rb_node *item = list->first; item; item = item->next) {
@@ -144,7 +148,8 @@ bool rb_plan_read_disks(const struct rb_node *root, const struct rb_node *list, 
     for (int i = 0; i < plan->n_offers; i++) {
         struct rb_rate rate;
         if (!rb_catalog_disk_rate(c, plan->offers[i].infra, &rate, NULL))
-            return rb_node_error(list, err, "no entry prices the disks of %s", plan->offers[i].infra);
+            return rb_node_refuse(list, err, RB_E_PLAN_OFFERS, "no entry prices the disks of %s",
+                                  plan->offers[i].infra);
     }
     plan->catalog = c;
     return true;

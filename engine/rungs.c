@@ -38,7 +38,7 @@ static bool grid_trials(const struct rb_job *job, int *out_n, struct rb_err *err
         return false;
     const int limit = job->scheduler.num_trials > 0 ? job->scheduler.num_trials : RB_LIMIT_TRIALS;
     if (points > limit && job->scheduler.num_trials == 0)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GRID,
                           "the grid has %lld points, at most %d can be trained: coarsen a parameter or set "
                           "scheduler.num_trials",
                           (long long)points, RB_LIMIT_TRIALS);
@@ -54,7 +54,7 @@ static bool append_bracket(const struct rb_scheduler *s, int bracket, struct rb_
     rb_rungs_sha((int)rb_bracket_trials(s, bracket), rb_bracket_min_resource(s, bracket), s->max_resource, s->eta,
                  s->rungs, &own);
     if (table->n + own.n > RB_LIMIT_STAGES)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_SCHEDULER_SIZE,
                           "scheduler.brackets: %d in turn have more than %d rungs, the most a plan has stages; use "
                           "brackets: %d, or brackets_run: side_by_side",
                           s->brackets, RB_LIMIT_STAGES, bracket);
@@ -70,7 +70,7 @@ static bool check_hyperband_trials(const struct rb_scheduler *s, struct rb_err *
         n_trials += rb_bracket_trials(s, b);
     return n_trials <= RB_LIMIT_TRIALS ||
            rb_err_set(
-               err, RB_ERR_INVALID,
+               err, RB_E_SCHEDULER_SIZE,
                "scheduler: the brackets from min_resource: %lld to max_resource: %lld by eta: %d need %lld trials, "
                "at most %d can be trained; raise min_resource",
                (long long)s->min_resource, (long long)s->max_resource, s->eta, (long long)n_trials, RB_LIMIT_TRIALS);
@@ -137,8 +137,8 @@ static bool grid_rungs(const struct rb_job *job, struct rb_rung_table *out, stru
 static bool sha_rungs(const struct rb_scheduler *s, struct rb_rung_table *out, struct rb_err *err)
 {
     if (s->brackets != 1)
-        return rb_err_set(err, RB_ERR_INVALID, "scheduler.brackets: %d: sha has one; use scheduler.type: hyperband",
-                          s->brackets);
+        return rb_err_set(err, RB_E_SCHEDULER_KEYS,
+                          "scheduler.brackets: %d: sha has one; use scheduler.type: hyperband", s->brackets);
     rb_rungs_sha(s->num_trials, s->min_resource, s->max_resource, s->eta, s->rungs, out);
     return true;
 }
@@ -157,7 +157,7 @@ bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct
     else if (strcmp(s->type, "random") == 0)
         one_rung(s->num_trials, s->max_resource, out);
     else
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GRID,
                           "not supported yet: scheduler.type: %s; expected sha, hyperband, asha, random or grid",
                           s->type);
     return true;

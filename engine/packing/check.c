@@ -13,14 +13,14 @@ static bool check_slots(const struct rb_pack_group *g, const struct rb_packing *
     for (int i = 0; i < t->n_slots; i++) {
         const struct rb_slot *slot = &p->slots[t->first_slot + i];
         if (slot->node < 0 || slot->node >= g->n_nodes || (slot->gpus & ~rb_gpu_mask(g->node_gpus)))
-            return rb_err_set(err, RB_ERR_INVALID, "trial %d: a place that is not there", trial);
+            return rb_err_set(err, RB_E_PACKING, "trial %d: a place that is not there", trial);
         if (t->n_slots > 1 && slot->gpus != rb_gpu_mask(g->node_gpus))
-            return rb_err_set(err, RB_ERR_INVALID, "trial %d: a gang that does not hold node %d whole", trial,
+            return rb_err_set(err, RB_E_PACKING, "trial %d: a gang that does not hold node %d whole", trial,
                               slot->node);
         gpus += __builtin_popcountll(slot->gpus);
     }
     if ((int64_t)gpus * RB_PACK_PARTS != rb_pack_parts(g, t->width) * w->sharers)
-        return rb_err_set(err, RB_ERR_INVALID, "trial %d: holds %d GPUs", trial, gpus);
+        return rb_err_set(err, RB_E_PACKING, "trial %d: holds %d GPUs", trial, gpus);
     return true;
 }
 
@@ -28,10 +28,10 @@ static bool check_trial(const struct rb_pack_group *g, const struct rb_packing *
 {
     const struct rb_packed *t = &p->trials[trial];
     if (t->width < 0 || t->width >= g->n_widths || rb_pack_height_us(g, trial, t->width) == RB_PACK_NEVER)
-        return rb_err_set(err, RB_ERR_INVALID, "trial %d: a width it cannot take", trial);
+        return rb_err_set(err, RB_E_PACKING, "trial %d: a width it cannot take", trial);
     if (t->start_us < 0 || t->end_us - t->start_us != rb_pack_height_us(g, trial, t->width) ||
         t->end_us + rb_pack_tail_us(g, trial, t->width) > p->makespan_us)
-        return rb_err_set(err, RB_ERR_INVALID, "trial %d: it does not train for as long as it takes", trial);
+        return rb_err_set(err, RB_E_PACKING, "trial %d: it does not train for as long as it takes", trial);
     return check_slots(g, p, trial, err);
 }
 
@@ -54,16 +54,16 @@ static bool check_gpu(const struct rb_pack_group *g, const struct rb_packing *p,
 {
     int n = 0, sharers = 0;
     if (g->free_us && now_us < g->free_us[node * g->node_gpus + gpu])
-        return rb_err_set(err, RB_ERR_INVALID, "node %d: others still hold GPU %d", node, gpu);
+        return rb_err_set(err, RB_E_PACKING, "node %d: others still hold GPU %d", node, gpu);
     for (int i = 0; i < g->n_trials; i++) {
         if (!on_gpu(p, i, node, gpu, now_us))
             continue;
         const int own = g->widths[p->trials[i].width].sharers;
         if (n > 0 && own != sharers)
-            return rb_err_set(err, RB_ERR_INVALID, "node %d: GPU %d is shared by unequal trials", node, gpu);
+            return rb_err_set(err, RB_E_PACKING, "node %d: GPU %d is shared by unequal trials", node, gpu);
         sharers = own;
         if (++n > sharers)
-            return rb_err_set(err, RB_ERR_INVALID, "node %d: GPU %d has more than %d trials", node, gpu, sharers);
+            return rb_err_set(err, RB_E_PACKING, "node %d: GPU %d has more than %d trials", node, gpu, sharers);
     }
     return true;
 }
@@ -71,7 +71,7 @@ static bool check_gpu(const struct rb_pack_group *g, const struct rb_packing *p,
 bool rb_packing_check(const struct rb_pack_group *g, const struct rb_packing *p, struct rb_err *err)
 {
     if (p->n_trials != g->n_trials)
-        return rb_err_set(err, RB_ERR_INVALID, "%d trials of %d", p->n_trials, g->n_trials);
+        return rb_err_set(err, RB_E_PACKING, "%d trials of %d", p->n_trials, g->n_trials);
     for (int i = 0; i < g->n_trials; i++) {
         if (!check_trial(g, p, i, err))
             return false;

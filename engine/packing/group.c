@@ -65,12 +65,12 @@ static bool check_width(const struct rb_pack_group *g, int i, struct rb_err *err
 {
     const struct rb_width *w = &g->widths[i];
     if (w->gpus < 1 || w->sharers < 1 || w->sharers > RB_LIMIT_TRIALS_PER_GPU || (w->sharers > 1 && w->gpus > 1))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_PACKING,
                           "widths[%d]: expected whole GPUs, or one GPU shared by up to %d trials; got %d GPUs for %d",
                           i, RB_LIMIT_TRIALS_PER_GPU, w->gpus, w->sharers);
     const struct rb_width *before = i > 0 ? &g->widths[i - 1] : NULL;
     if (before && (int64_t)before->gpus * w->sharers >= (int64_t)w->gpus * before->sharers)
-        return rb_err_set(err, RB_ERR_INVALID, "widths[%d]: expected more than the width before", i);
+        return rb_err_set(err, RB_E_PACKING, "widths[%d]: expected more than the width before", i);
     return true;
 }
 
@@ -81,19 +81,19 @@ static bool check_trial(const struct rb_pack_group *g, int trial, int64_t *sum, 
     for (int w = 0; w < g->n_widths; w++) {
         int64_t height_us = rb_pack_height_us(g, trial, w), area;
         if (height_us <= 0)
-            return rb_err_set(err, RB_ERR_INVALID, "trial %d: expected heights above 0, got %lld at widths[%d]", trial,
+            return rb_err_set(err, RB_E_PACKING, "trial %d: expected heights above 0, got %lld at widths[%d]", trial,
                               (long long)height_us, w);
         if (!can_take(g, trial, w))
             continue;
         if (__builtin_add_overflow(height_us, rb_pack_tail_us(g, trial, w), &height_us) ||
             __builtin_mul_overflow(height_us, rb_pack_parts(g, w), &area))
-            return rb_err_set(err, RB_ERR_INVALID, "trial %d: its GPU time is too large to be counted", trial);
+            return rb_err_set(err, RB_E_PACKING, "trial %d: its GPU time is too large to be counted", trial);
         largest = area > largest ? area : largest;
     }
     if (largest == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "trial %d: no width that it can take fits the nodes", trial);
+        return rb_err_set(err, RB_E_PACKING, "trial %d: no width that it can take fits the nodes", trial);
     if (__builtin_add_overflow(*sum, largest, sum))
-        return rb_err_set(err, RB_ERR_INVALID, "the group's GPU time is too large to be counted");
+        return rb_err_set(err, RB_E_PACKING, "the group's GPU time is too large to be counted");
     return true;
 }
 
@@ -102,7 +102,7 @@ bool rb_pack_group_check(const struct rb_pack_group *g, struct rb_err *err)
     int64_t sum = 0;
     if (g->n_trials < 1 || g->n_widths < 1 || g->n_widths > RB_PACK_MOST_WIDTHS || g->n_nodes < 1 ||
         g->n_nodes > RB_LIMIT_NODES || g->node_gpus < 1 || g->node_gpus > RB_LIMIT_GPUS_PER_NODE)
-        return rb_err_set(err, RB_ERR_INVALID, "expected trials, 1..%d widths and nodes of 1..%d GPUs",
+        return rb_err_set(err, RB_E_PACKING, "expected trials, 1..%d widths and nodes of 1..%d GPUs",
                           RB_PACK_MOST_WIDTHS, RB_LIMIT_GPUS_PER_NODE);
     for (int i = 0; i < g->n_widths; i++) {
         if (!check_width(g, i, err))

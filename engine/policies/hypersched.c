@@ -38,7 +38,7 @@ static bool create(const struct rb_plan *plan, void **out_state, struct rb_err *
 {
     const struct rb_offer *offer = &plan->offers[plan->stages[0].nodes[0].offer];
     if (plan->deadline_us < 0)
-        return rb_err_set(err, RB_ERR_INVALID, "policy: %s works towards a deadline: set deadline, or --deadline",
+        return rb_err_set(err, RB_E_POLICY, "policy: %s works towards a deadline: set deadline, or --deadline",
                           plan->policy);
     struct hypersched *h = rb_xcalloc(1, sizeof *h);
     *h = (struct hypersched){

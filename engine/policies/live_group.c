@@ -40,7 +40,7 @@ static bool add_sizes(const struct rb_plan *plan, const struct rb_training *trai
     const int per_node = offer_of(plan)->gpus, n_nodes = rb_plan_stage_node_count(&plan->stages[0]);
     if (spec->sizes[0] != 1)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_POLICY,
             "policy: %s compares every size with one GPU: expected 1 among trial.gpus.sizes, the least is "
             "%d",
             plan->policy, spec->sizes[0]);
@@ -76,7 +76,7 @@ bool rb_live_widths_make(const struct rb_plan *plan, struct rb_live_widths *out,
     const struct rb_training *training = rb_profile_training(plan->profile, offer_of(plan)->accelerator);
     struct rb_live_widths w = {.n = 0};
     if (!training)
-        return rb_err_set(err, RB_ERR_INVALID, "profile %s: nothing is known of %s", plan->profile->name,
+        return rb_err_set(err, RB_E_NOT_MEASURED, "profile %s: nothing is known of %s", plan->profile->name,
                           offer_of(plan)->accelerator);
     if (!add_shares(&plan->job->trial, training, &w, err) || !add_sizes(plan, training, &w, err))
         return false;
