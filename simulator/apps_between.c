@@ -57,7 +57,7 @@ static bool refused(const struct messages *m, struct rb_err *err)
 {
     fflush(m->file);
     const size_t line = strcspn(m->text, "\n");
-    return rb_err_set(err, RB_ERR_INVALID, "the measured placements span no space to interpolate in (%.*s)",
+    return rb_err_set(err, RB_E_APPS, "the measured placements span no space to interpolate in (%.*s)",
                       line < 120 ? (int)line : 120, m->text);
 }
 
@@ -181,7 +181,7 @@ bool rb_app_between_init(struct rb_arena *arena, const struct rb_app_point *poin
     if (n <= CORNERS || !triangulate(arena, b, err))
         return n > CORNERS
                    ? false
-                   : rb_err_set(err, RB_ERR_INVALID, "expected more than %d measured placements, got %d", CORNERS, n);
+                   : rb_err_set(err, RB_E_APPS, "expected more than %d measured placements, got %d", CORNERS, n);
     for (int i = 0; i < b->n_simplices; i++)
         invert(b, &b->simplices[i]);
     *out = b;

@@ -15,7 +15,7 @@ bool rb_app_between_init(struct rb_arena *arena, const struct rb_app_point *poin
     (void)points;
     (void)n;
     (void)out;
-    return rb_err_set(err, RB_ERR_INVALID, "this program was built without Qhull");
+    return rb_err_set(err, RB_E_WITHOUT_QHULL, "this program was built without Qhull");
 }
 
 bool rb_app_between_step(const struct rb_app_between *b, int nodes, int gpus, int local_batch, struct rb_app_step *out)

@@ -22,7 +22,7 @@ static bool load_training(const struct rb_app_loading *l, const struct rb_app *a
     if (!rb_app_read_columns(l, path, names, 5, &csv, at))
         return false;
     if (csv.n_rows < app->n_epochs)
-        return rb_err_set_at(l->err, RB_ERR_INVALID, (struct rb_place){path, csv.row_line[csv.n_rows - 1], 0}, NULL,
+        return rb_err_set_at(l->err, RB_E_APPS, (struct rb_place){path, csv.row_line[csv.n_rows - 1], 0}, NULL,
                              "expected %d rows, one for each epoch (max_epochs of " CONSTANTS "), got %d",
                              app->n_epochs, csv.n_rows);
     double *columns[5];
@@ -70,7 +70,8 @@ static void find_epochs(const struct rb_app_loading *l, struct rb_app *app)
 static bool load_trainings(const struct rb_app_loading *l, const struct rb_node *epochs, struct rb_app *app)
 {
     if (!epochs || epochs->kind != RB_NODE_MAP || epochs->n_children == 0)
-        return rb_node_error(epochs, l->err, "expected the batch sizes that were measured, each with its last epoch");
+        return rb_node_refuse(epochs, l->err, RB_E_APPS,
+                              "expected the batch sizes that were measured, each with its last epoch");
     struct rb_app_training *trainings = rb_arena_array(l->arena, (size_t)epochs->n_children, sizeof *trainings);
     for (const struct rb_node *n = epochs->first; n; n = n->next) {
         struct rb_app_training *t = &trainings[app->n_trainings++];
@@ -78,7 +79,7 @@ static bool load_trainings(const struct rb_app_loading *l, const struct rb_node 
         char *end;
         t->batch = (int)strtol(n->key, &end, 10);
         if (*end || t->batch < 1 || t->batch > RB_APP_MOST_BATCH)
-            return rb_node_error(n, l->err, "expected a batch size as the key");
+            return rb_node_refuse(n, l->err, RB_E_APPS, "expected a batch size as the key");
         if (!rb_node_int(n, app->n_epochs - 1, app->n_epochs - 1, &last, l->err) || !load_training(l, app, t))
             return false;
     }
@@ -96,7 +97,7 @@ static bool read_constant(const struct rb_app_loading *l, const struct rb_node *
     const struct rb_node *value = rb_node_member(node, key);
     int64_t v;
     if (!value)
-        return rb_node_error(node, l->err, "expected the key \"%s\"", key);
+        return rb_node_refuse(node, l->err, RB_E_APPS, "expected the key \"%s\"", key);
     if (!rb_node_int(value, 1, max, &v, l->err))
         return false;
     *out = (int)v;
@@ -113,8 +114,8 @@ static bool load_app(const struct rb_app_loading *l, const struct rb_node *node,
         !read_constant(l, node, "max_epochs", MOST_EPOCHS, &app->n_epochs))
         return false;
     if (app->min_local_batch > app->max_local_batch || app->init_batch > app->max_batch)
-        return rb_node_error(node, l->err,
-                             "expected min_local_bsz <= max_local_bsz and init_batch_size <= max_batch_size");
+        return rb_node_refuse(node, l->err, RB_E_APPS,
+                              "expected min_local_bsz <= max_local_bsz and init_batch_size <= max_batch_size");
     return load_trainings(l, rb_node_member(node, "completion_epoch"), app) && rb_app_load_tables(l, app);
 }
 
@@ -127,7 +128,7 @@ static int by_name(const void *pa, const void *pb)
 static bool load_all(const struct rb_app_loading *l, const struct rb_node *nodes, struct rb_apps *out)
 {
     if (!nodes || nodes->kind != RB_NODE_MAP || nodes->n_children == 0)
-        return rb_err_set(l->err, RB_ERR_INVALID, "%s/" CONSTANTS ": expected a map `apps` of applications", l->dir);
+        return rb_err_set(l->err, RB_E_APPS, "%s/" CONSTANTS ": expected a map `apps` of applications", l->dir);
     struct rb_app *apps = rb_arena_array(l->arena, (size_t)nodes->n_children, sizeof *apps);
     for (const struct rb_node *n = nodes->first; n; n = n->next) {
         if (!load_app(l, n, &apps[out->n++]))

@@ -18,7 +18,7 @@ bool rb_app_read_columns(const struct rb_app_loading *l, const char *path, const
     if (!rb_csv_read(out, path, l->err) || !rb_csv_check_columns(out, columns, required, n, l->err))
         return false;
     if (out->n_rows == 0)
-        return rb_err_set_at(l->err, RB_ERR_INVALID, (struct rb_place){path, out->header_line, 1}, NULL,
+        return rb_err_set_at(l->err, RB_E_CSV_EMPTY, (struct rb_place){path, out->header_line, 1}, NULL,
                              "expected at least one row");
     for (int i = 0; i < n; i++)
         out_columns[i] = rb_csv_column(out, columns[i]);
@@ -78,7 +78,7 @@ static bool order_rows(const struct rb_app_loading *l, const char *path, struct 
     qsort(rows, (size_t)n, sizeof *rows, by_layout_and_batch);
     for (int i = 1; i < n; i++) {
         if (by_layout_and_batch(&rows[i - 1], &rows[i]) == 0)
-            return rb_err_set_at(l->err, RB_ERR_INVALID, (struct rb_place){path, rows[i].line, 0}, "local_bsz",
+            return rb_err_set_at(l->err, RB_E_APPS, (struct rb_place){path, rows[i].line, 0}, "local_bsz",
                                  "%d was measured twice on this placement (see line %d): keep one of the rows",
                                  rows[i].local_batch, rows[i - 1].line);
     }

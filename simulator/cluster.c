@@ -10,7 +10,7 @@ __extension__ typedef __int128 wide;
 bool rb_sim_fail(struct rb_workspace *ws, const char *why)
 {
     if (!ws->failed)
-        rb_err_set(ws->err, RB_ERR_INFEASIBLE, "stages[%d] does not come to an end: %s", ws->stage, why);
+        rb_err_set(ws->err, RB_E_SIM_ENDLESS, "stages[%d] does not come to an end: %s", ws->stage, why);
     ws->failed = true;
     return false;
 }

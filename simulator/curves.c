@@ -26,7 +26,7 @@ struct reading {
 static bool add_curve(struct reading *r, const char *source, const int64_t *resource, const double *metric, int n)
 {
     if (r->n == MOST_CURVES)
-        return rb_err_set(r->err, RB_ERR_INVALID, "more than %d curves: give fewer files", MOST_CURVES);
+        return rb_err_set(r->err, RB_E_CURVES, "more than %d curves: give fewer files", MOST_CURVES);
     if (r->n == r->cap) {
         r->cap = r->cap ? 2 * r->cap : 16;
         r->curves = rb_xrealloc(r->curves, (size_t)r->cap, sizeof *r->curves);
@@ -54,14 +54,14 @@ static bool find_columns(struct table *t, struct rb_err *err)
     t->resource = rb_csv_column(&t->csv, "resource");
     t->trial = rb_csv_column(&t->csv, "trial");
     if (t->metric < 0)
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
+        return rb_err_set_at(err, RB_E_CURVES, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
                              "expected a column `metric` (one row for each unit of resource, or with `resource`, and "
                              "`trial` where the file holds several curves)");
     if (t->trial >= 0 && t->resource < 0)
-        return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
+        return rb_err_set_at(err, RB_E_CURVES, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
                              "expected a column `resource` beside `trial`");
     return t->csv.n_rows > 0 ||
-           rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
+           rb_err_set_at(err, RB_E_CSV_EMPTY, (struct rb_place){t->csv.file, t->csv.header_line, 1}, NULL,
                          "expected at least one row");
 }
 
@@ -193,7 +193,7 @@ static bool parse_events(struct reading *r, const char *path, const char *bytes,
             return false;
     }
     if (reports.n == 0)
-        return rb_err_set(r->err, RB_ERR_INVALID,
+        return rb_err_set(r->err, RB_E_CURVES,
                           "%s: no event says what a trial reported; expected the events.jsonl of a run", path);
     qsort(reports.items, (size_t)reports.n, sizeof *reports.items, by_trial_and_resource);
     for (int first = 0, n; first < reports.n; first += n) {
@@ -230,7 +230,7 @@ static bool read_file(struct reading *r, const char *path)
     if (ends_with(path, ".jsonl"))
         return read_events(r, path);
     if (ends_with(path, ".json"))
-        return rb_err_set(r->err, RB_ERR_INVALID,
+        return rb_err_set(r->err, RB_E_CURVES,
                           "%s: a report holds only what each trial reported last: give the events.jsonl of that run",
                           path);
     return read_csv(r, path);
@@ -252,7 +252,7 @@ static bool read_directory(struct reading *r, const char *path)
     const int n = scandir(path, &entries, only_curves, by_name);
     bool ok = n > 0;
     if (n <= 0)
-        rb_err_set(r->err, RB_ERR_INVALID, "%s: expected files *.csv or *.jsonl with learning curves", path);
+        rb_err_set(r->err, RB_E_CURVES, "%s: expected files *.csv or *.jsonl with learning curves", path);
     for (int i = 0; i < n; i++) {
         ok = ok && read_file(r, rb_arena_printf(r->arena, "%s/%s", path, entries[i]->d_name));
         free(entries[i]);
@@ -332,7 +332,7 @@ static bool read_parameters(const char *text, struct rb_arena *arena, struct rb_
         double given = 0;
         const char *number = equals ? rb_arena_printf(arena, "%.*s", (int)(text + len - equals - 1), equals + 1) : "";
         if (!value || !rb_parse_double(number, &given) || !(given >= 0 && given <= 1e6))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_OPTION_VALUE,
                               "--curves synthetic: expected b0, b1, b2 or noise = 0..1000000, got %.*s", (int)len,
                               text);
         *value = given;

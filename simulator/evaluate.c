@@ -138,7 +138,7 @@ bool rb_evaluate(const struct rb_scenario *s, const struct rb_plan_stage *stages
     struct rb_program program;
     int made;
     if (opt->samples < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "expected at least one sample, got %d", opt->samples);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "expected at least one sample, got %d", opt->samples);
     if (!rb_program_compile(s, stages, n_stages, &program, err))
         return false;
     const size_t n = (size_t)opt->samples, n_staged = out_stages ? n * (size_t)n_stages : 0;

@@ -6,30 +6,31 @@ static bool check_offer(const struct rb_scenario *s, int offer, const struct rb_
                         struct rb_err *err)
 {
     if (offer < 0 || offer >= s->n_offers)
-        return rb_err_set(err, RB_ERR_INVALID, "offer %d is not one of %d", offer, s->n_offers);
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "offer %d is not one of %d", offer, s->n_offers);
     if (!s->sim_offers[offer].usable)
-        return rb_err_set(err, RB_ERR_INVALID, "%s", s->sim_offers[offer].why_not);
+        return rb_err_set(err, RB_E_NO_OFFER, "%s", s->sim_offers[offer].why_not);
     if (same_size && s->offers[offer].gpus != s->offers[stage->nodes[0].offer].gpus)
-        return rb_err_set(err, RB_ERR_INVALID, "expected nodes of one instance type");
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "expected nodes of one instance type");
     return true;
 }
 
 static bool check_nodes(const struct rb_scenario *s, const struct rb_plan_stage *stage, struct rb_err *err)
 {
     if (stage->n_nodes < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "expected at least one node");
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "expected at least one node");
     for (int i = 0; i < stage->n_nodes; i++) {
         if (!check_offer(s, stage->nodes[i].offer, stage, i > 0, err))
             return false;
         if (stage->nodes[i].count < 1)
-            return rb_err_set(err, RB_ERR_INVALID, "expected a node count above 0");
+            return rb_err_set(err, RB_E_SCENARIO_SIZE, "expected a node count above 0");
     }
     for (int i = 0; i < stage->n_early; i++) {
         const struct rb_plan_early *early = &stage->early[i];
         if (!check_offer(s, early->offer, stage, false, err))
             return false;
         if (early->count < 1 || early->at_us < 0 || (i > 0 && early->at_us < stage->early[i - 1].at_us))
-            return rb_err_set(err, RB_ERR_INVALID, "expected early requests of at least one node, in order of at_us");
+            return rb_err_set(err, RB_E_SCENARIO_SIZE,
+                              "expected early requests of at least one node, in order of at_us");
     }
     return true;
 }
@@ -55,13 +56,13 @@ static bool compile_stage(const struct rb_scenario *s, const struct rb_plan_stag
         return false;
     const int offer = stage->nodes[0].offer, per_node = s->offers[offer].gpus, gpus = stage->gpus_per_trial;
     if (gpus < 1 || stage->trials < 1 || stage->resource_end < stage->resource_start)
-        return rb_err_set(err, RB_ERR_INVALID, "expected trials, GPUs for each and resource to train");
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "expected trials, GPUs for each and resource to train");
     int n_nodes = 0;
     for (int i = 0; i < stage->n_nodes; i++)
         n_nodes += stage->nodes[i].count;
     if (rb_placement_capacity(n_nodes, per_node, gpus) < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "a trial with %d GPUs does not fit %d nodes of %d GPUs", gpus, n_nodes,
-                          per_node);
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "a trial with %d GPUs does not fit %d nodes of %d GPUs", gpus,
+                          n_nodes, per_node);
     *out = (struct rb_stage_program){
         .plan = stage,
         .n_trials = stage->trials,
@@ -98,7 +99,7 @@ bool rb_program_compile(const struct rb_scenario *s, const struct rb_plan_stage 
                         struct rb_program *out, struct rb_err *err)
 {
     if (n_stages < 1 || n_stages > RB_LIMIT_STAGES)
-        return rb_err_set(err, RB_ERR_INVALID, "expected 1..%d stages, got %d", RB_LIMIT_STAGES, n_stages);
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "expected 1..%d stages, got %d", RB_LIMIT_STAGES, n_stages);
     begin(out, s, n_stages);
     for (int i = 0; i < n_stages; i++) {
         if (!add_stage(out, i, &stages[i], err))

@@ -61,7 +61,7 @@ static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, st
         }
     }
     return rb_err_set(
-        err, RB_ERR_INVALID,
+        err, RB_E_SAMPLER_LIMIT,
         "this processor, or this build, has not the instruction set asked for: ask for the scalar sampler");
 }
 
@@ -147,7 +147,7 @@ static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, 
     struct rb_sampler_program *p = o->program;
     const struct rb_provisioning *provisioning = o->scenario->sim_offers[offer].provisioning;
     if (n > RB_LIMIT_NODES - p->n_nodes)
-        return rb_err_set(err, RB_ERR_INVALID, "stages[%d]: more than %d nodes are requested in one run", s,
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "stages[%d]: more than %d nodes are requested in one run", s,
                           RB_LIMIT_NODES);
     if (o->n_owned + n > o->cap) {
         o->cap = 2 * (o->n_owned + n);
@@ -189,11 +189,11 @@ static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, cons
 static bool check_stage(const struct rb_scenario *s, const struct rb_plan_stage *plan, int index, struct rb_err *err)
 {
     if (plan->n_early > 0)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_SAMPLER_LIMIT,
                           "stages[%d]: nodes requested early are not sampled from tables; use rb_evaluate", index);
     for (int i = 0; i < plan->n_nodes; i++) {
         if (s->sim_offers[plan->nodes[i].offer].measurement.kind != RB_DIST_CONSTANT)
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_SAMPLER_LIMIT,
                               "stages[%d]: its profile has training.relative_error, which all trials of a replicate "
                               "share: that is not sampled from tables; use rb_evaluate",
                               index);
@@ -251,7 +251,8 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
     if (!choose_kernel(opt->isa, &run_block, err) || !rb_program_compile(s, stages, n_stages, &from, err))
         return NULL;
     if (from.loses_nodes) {
-        rb_err_set(err, RB_ERR_INVALID, "nodes may be taken back: that is not sampled from tables; use rb_evaluate");
+        rb_err_set(err, RB_E_SAMPLER_LIMIT,
+                   "nodes may be taken back: that is not sampled from tables; use rb_evaluate");
         return NULL;
     }
     struct rb_sampler *sampler = rb_xcalloc(1, sizeof *sampler);

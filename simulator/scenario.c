@@ -61,13 +61,14 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
                        struct rb_billing *out, struct rb_err *err)
 {
     if (offer->rate.uusd_per_hour <= 0 && !offer->declared_free)
-        return rb_err_set(err, RB_ERR_PRICE, "no price is known for %s %s on %s: import one with `rbprofile import`",
+        return rb_err_set(err, RB_E_PRICE_UNKNOWN,
+                          "no price is known for %s %s on %s: import one with `rbprofile import`",
                           rb_market_name(offer->market), offer->instance_type, offer->infra);
     if (!is_affordable(1, offer->rate.uusd_per_hour))
-        return rb_err_set(err, RB_ERR_PRICE, "%s on %s costs more than a million dollars an hour: check its price",
+        return rb_err_set(err, RB_E_PRICE_ABSURD, "%s on %s costs more than a million dollars an hour: check its price",
                           offer->instance_type, offer->infra);
     if (!is_affordable(gigabytes(job->data_bytes), job->data_uusd_per_gb))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_DATA_PRICE,
                           "data: reading it costs more than a million dollars a node: check data.size "
                           "and data.price_per_gb");
     *out = (struct rb_billing){
@@ -79,11 +80,11 @@ static bool bill_offer(const struct rb_job *job, const struct rb_offer *offer, c
         return true;
     out->disk_gb = gigabytes(disk_bytes);
     if (!disk_prices)
-        return rb_err_set(err, RB_ERR_PRICE, "no disk prices are known, but the job asks for resources.disk_size");
+        return rb_err_set(err, RB_E_DISK_PRICE, "no disk prices are known, but the job asks for resources.disk_size");
     if (!rb_catalog_disk_rate(disk_prices, offer->infra, &out->disk_rate, err))
         return false;
     return is_affordable(out->disk_gb, out->disk_rate.uusd_per_hour) ||
-           rb_err_set(err, RB_ERR_INVALID,
+           rb_err_set(err, RB_E_DATA_PRICE,
                       "resources.disk_size: the disk costs more than a million dollars an hour: check "
                       "the size and its price");
 }
@@ -156,11 +157,11 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     if (!o->usable)
-        return rb_err_set(err, RB_ERR_INVALID, "%s", o->why_not);
+        return rb_err_set(err, RB_E_NO_OFFER, "%s", o->why_not);
     const int per_node = o->offer->gpus;
     const int n_nodes = (gpus_per_trial + per_node - 1) / per_node;
     if (n_nodes > s->job->trial.max_nodes)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_TRIAL_GPUS,
                           "%d GPUs are %d nodes of %s (%d GPUs each), but trial.max_nodes is %d: raise it, or lower "
                           "trial.gpus",
                           gpus_per_trial, n_nodes, o->offer->instance_type, per_node, s->job->trial.max_nodes);

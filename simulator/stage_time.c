@@ -233,7 +233,7 @@ static bool describe(const struct rb_scenario *s, const struct rb_stage_work *wo
     count_slots(&st);
     if (st.slots < 1)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_SCENARIO_SIZE,
             "stage %d: a trial of %d GPUs needs %d nodes of %s (%d GPUs each), expected at least as many, "
             "got %d",
             work->stage, work->gpus, st.nodes_per_trial, o->offer->instance_type, o->offer->gpus, work->nodes);
@@ -474,7 +474,7 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
     const struct rb_plan_stage plan = rb_scenario_stage(st->scenario, st->work->stage, st->key.gpus, &nodes);
     RB_AUTO(rb_auto_free) double *seconds = rb_xcalloc((size_t)n, sizeof *seconds);
     if (st->work->stage == 0 && st->key.kept > 0)
-        return rb_err_set(err, RB_ERR_INVALID, "stage 0: no node can be kept from a stage before it, got %d",
+        return rb_err_set(err, RB_E_SCENARIO_SIZE, "stage 0: no node can be kept from a stage before it, got %d",
                           st->key.kept);
     if (is_certain(times, st)) {
         if (!run_once(times, st, &plan, seconds, err))

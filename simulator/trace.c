@@ -102,7 +102,7 @@ static bool check_names(const struct rb_trace_job *jobs, int n, const char *path
     qsort(names, (size_t)n, sizeof *names, by_name);
     for (int i = 1; i < n; i++) {
         if (strcmp(names[i - 1], names[i]) == 0)
-            return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, "name",
+            return rb_err_set_at(err, RB_E_TRACE_JOBS, (struct rb_place){.file = path}, "name",
                                  "two jobs are called \"%.60s\": results are told by name, rename one", names[i]);
     }
     return true;
@@ -115,7 +115,7 @@ static bool read_jobs(struct reading *r, const char *path, struct rb_trace *out)
     for (int c = 0; c < N_COLUMNS; c++)
         r->at[c] = rb_csv_column(&r->csv, columns[c]);
     if (r->csv.n_rows == 0 || r->csv.n_rows > RB_LIMIT_TRIALS)
-        return rb_err_set_at(r->err, RB_ERR_INVALID, (struct rb_place){path, r->csv.header_line, 0}, NULL,
+        return rb_err_set_at(r->err, RB_E_TRACE_JOBS, (struct rb_place){path, r->csv.header_line, 0}, NULL,
                              "expected 1..%d jobs, got %d", RB_LIMIT_TRIALS, r->csv.n_rows);
     struct rb_trace_job *jobs = rb_arena_array(&out->arena, (size_t)r->csv.n_rows, sizeof *jobs);
     for (int row = 0; row < r->csv.n_rows; row++) {

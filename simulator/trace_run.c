@@ -40,10 +40,10 @@ static bool check(const struct rb_trace *trace, const struct rb_trace_options *o
 {
     const int all = o->n_nodes * o->gpus_per_node;
     if (o->autoscale && o->rules == RB_TRACE_OSDI21)
-        return rb_err_set(err, RB_ERR_INVALID, "the published rules know no autoscaling: take the rules events");
+        return rb_err_set(err, RB_E_TRACE_RULES, "the published rules know no autoscaling: take the rules events");
     for (int j = 0; j < trace->n; j++) {
         if (o->policy->as_submitted && !o->policy->needs_oracle && trace->jobs[j].gpus > all)
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_TRACE_CLUSTER,
                               "job %s was submitted with %d GPUs, which %s keeps to, and the cluster has %d: give it "
                               "more nodes",
                               trace->jobs[j].name, trace->jobs[j].gpus, o->policy->name, all);
@@ -147,7 +147,7 @@ bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err)
     const bool in_time = run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S;
     if (run->n_active == 0 || (in_time && run->n_idle_rounds <= MOST_IDLE_ROUNDS))
         return true;
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_TRACE_CLUSTER,
                       "%d of %d jobs would never end, %s among them: the cluster is too small for it, or %s never lets "
                       "it run",
                       run->trace->n - run->n_ended, run->trace->n, run->trace->jobs[run->active[0]].name,

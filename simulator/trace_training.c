@@ -54,7 +54,7 @@ static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
 {
     const struct rb_app *app = t->job->app;
     if (!rb_app_step(app, &t->layout, t->cut.per_gpu, &t->step))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_APPS,
                           "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes: take "
                           "nodes as large as the measured ones, or give its tables such rows",
                           t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes);

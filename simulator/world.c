@@ -44,8 +44,7 @@ static void push(struct world *w, const struct rb_sim_event *event)
 static bool fail(struct world *w, const char *why)
 {
     if (!w->failed)
-        rb_err_set(w->err, RB_ERR_INFEASIBLE, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine),
-                   why);
+        rb_err_set(w->err, RB_E_SIM_ENDLESS, "stages[%d] does not come to an end: %s", rb_engine_stage(w->engine), why);
     w->failed = true;
     return false;
 }

@@ -90,7 +90,7 @@ bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan
 {
     struct piece pieces[RB_THREADS_MAX];
     if (runs->samples < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "expected at least one replicate, got %d", runs->samples);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "expected at least one replicate, got %d", runs->samples);
     const int most = runs->samples < RB_THREADS_MAX ? runs->samples : RB_THREADS_MAX;
     const int n = runs->threads < 1 ? 1 : runs->threads > most ? most : runs->threads;
     for (int i = 0; i < n; i++)
