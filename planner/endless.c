@@ -106,7 +106,7 @@ bool rb_endless_check(const struct rb_search *search, struct rb_err *err)
         if (offer < 0)
             continue;
         const struct rb_offer *o = &search->scenario->offers[offer];
-        return rb_err_set(err, RB_ERR_INFEASIBLE,
+        return rb_err_set(err, RB_E_NO_END,
                           "no plan comes to an end: a trial of stage %d takes %s without a break, even on %s (%s), and "
                           "every machine is taken back too soon for that (there %g times an hour); allow machines that "
                           "stay (resources.spot: allow), larger trials (trial.gpus), or more and shorter stages",

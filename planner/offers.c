@@ -74,7 +74,7 @@ static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog
         return true;
     char key[64];
     snprintf(key, sizeof key, "resources.infra[%d]", position);
-    return rb_err_set_at(err, RB_ERR_PRICE, no_place, key,
+    return rb_err_set_at(err, RB_E_PRICE_UNKNOWN, no_place, key,
                          "no price is known for %s: import a price list with `rbprofile import prices.csv`, or give "
                          "one with --prices FILE.csv",
                          filter);
@@ -97,7 +97,7 @@ static bool check_types_priced(const struct rb_job *job, const struct offer_list
         char key[64];
         snprintf(key, sizeof key, "resources.instance_types[%d]", i);
         const char *near = rb_closest(type, known, list->n);
-        return rb_err_set_at(err, RB_ERR_PRICE, no_place, key,
+        return rb_err_set_at(err, RB_E_PRICE_UNKNOWN, no_place, key,
                              "no price is known for %s on the listed infra%s%s%s: import one with `rbprofile import "
                              "prices.csv`, or remove it",
                              type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
@@ -139,14 +139,15 @@ static bool keep_market(const struct rb_resources *r, const struct rb_offer *off
 // In order; the error of the one that empties the list is the one to report.
 static const struct {
     keep_fn *keep;
-    enum rb_err_code code;
+    enum rb_err_number number;
     const char *key, *message; // NULL: no_such_market
 } filters[] = {
-    {keep_type, RB_ERR_INVALID, "resources.instance_types", "none of the listed types is sold on the listed infra"},
-    {keep_accelerator, RB_ERR_INVALID, "resources.accelerators",
+    {keep_type, RB_E_NO_SUCH_MACHINE, "resources.instance_types",
+     "none of the listed types is sold on the listed infra"},
+    {keep_accelerator, RB_E_NO_SUCH_MACHINE, "resources.accelerators",
      "no instance type on the listed infra (and among the listed types) has one of these accelerators"},
-    {keep_gpus, RB_ERR_INVALID, "resources", "none of the remaining instance types has a GPU or slot"},
-    {keep_market, RB_ERR_PRICE, "resources.spot", NULL},
+    {keep_gpus, RB_E_NO_SUCH_MACHINE, "resources", "none of the remaining instance types has a GPU or slot"},
+    {keep_market, RB_E_PRICE_UNKNOWN, "resources.spot", NULL},
 };
 
 static const char *no_such_market(const struct rb_resources *r)
@@ -168,7 +169,7 @@ static bool apply_filters(const struct rb_job *job, struct offer_list *list, str
         }
         list->n = kept;
         if (kept == 0)
-            return rb_err_set_at(err, filters[f].code, no_place, filters[f].key, "%s",
+            return rb_err_set_at(err, (int)filters[f].number, no_place, filters[f].key, "%s",
                                  filters[f].message ? filters[f].message : no_such_market(&job->resources));
     }
     return true;
@@ -261,7 +262,7 @@ bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *c
     const int n_all = list.n;
     drop_dear_zones(&list, arena);
     if (list.n > RB_LIMIT_INSTANCE_TYPES)
-        return rb_err_set_at(err, RB_ERR_INVALID, no_place, "resources",
+        return rb_err_set_at(err, RB_E_TOO_MANY_MACHINES, no_place, "resources",
                              "%d offers are left, at most %d can be planned over: name resources.instance_types or "
                              "resources.accelerators",
                              list.n, RB_LIMIT_INSTANCE_TYPES);

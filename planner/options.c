@@ -239,7 +239,7 @@ static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
     if (rb_table_bytes(cells, o->n_samples) <= limit)
         return true;
     return rb_err_set(
-        err, RB_ERR_INVALID,
+        err, RB_E_MEMORY_LIMIT,
         "tables of %.0f choices of machines and sizes need about %.0f MB, and the memory limit is %.0f MB: "
         "raise --memory-limit, or name fewer resources.instance_types",
         cells, rb_table_bytes(cells, o->n_samples) / 1e6, limit / 1e6);

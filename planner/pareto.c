@@ -206,8 +206,7 @@ static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_
     if (!ask_optimal(sweep, 0, RANGE_UNTIL, &fastest, err))
         return false;
     if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
-        return rb_err_set(err, RB_ERR_INFEASIBLE,
-                          "no plan keeps the budget with probability %.3f, however long it may take",
+        return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the budget with probability %.3f, however long it may take",
                           sweep->req->confidence);
     *out_tight_us = fastest.nearest_deadline_us;
     *out_loose_us = kept_deadline_us(&cheapest.best.estimate, sweep->req->confidence);

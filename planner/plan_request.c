@@ -419,8 +419,7 @@ static bool infeasible_on_average(const struct rb_plan_request *req, const struc
                                   struct rb_err *err)
 {
     char text[32];
-    return rb_err_set(err, RB_ERR_INFEASIBLE,
-                      "no plan keeps the deadline on average; nearest that would: --deadline %s%s",
+    return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the deadline on average; nearest that would: --deadline %s%s",
                       rb_format_duration_exact(result->nearest_deadline_us, text), how_far(req, result));
 }
 
@@ -438,7 +437,7 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
                       rb_format_money_exact(result->nearest_budget_uusd, text[1]));
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
-    rb_err_set(err, RB_ERR_INFEASIBLE,
+    rb_err_set(err, RB_E_NO_PLAN,
                "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s%s",
                req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none",
                how_far(req, result));
@@ -560,7 +559,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
 {
     const struct rb_planner *chosen = rb_planner_find(planner);
     if (!chosen)
-        return rb_err_set(err, RB_ERR_INVALID, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
     struct rb_offer *offers;
     struct rb_scenario scenario;
     const char *dropped;

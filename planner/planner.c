@@ -34,14 +34,16 @@ bool rb_planner_check(const struct rb_job *job, const char *planner, const char 
     const bool is_static = policy && policy->keeps_cluster, pareto = many && strcmp(many, "pareto") == 0;
     const bool other = strcmp(planner, rb_planner_default(job)) != 0;
     if (job->on_average && is_static)
-        return rb_err_set(err, RB_ERR_INVALID, "confidence: mean has a planner of its own, and policy: %s another: "
-                                               "give a probability, or leave policy out", job->policy);
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                          "confidence: mean has a planner of its own, and policy: %s another: "
+                          "give a probability, or leave policy out",
+                          job->policy);
     if (job->on_average && (other || many))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                           "--confidence mean has a planner of its own, which plans once: leave out --planner, --pareto "
                           "and --what-if, or give a probability: --confidence 0.95");
     if (is_static && (other || pareto))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                           "policy: %s keeps the nodes of the first stage throughout, so only static plans are what "
                           "it will carry out: leave out --%s, or add --set policy=elastic",
                           job->policy, pareto ? "pareto" : "planner");

@@ -44,9 +44,9 @@ static bool check_usable(const struct rb_search *search, struct rb_err *err)
         largest = s->offers[i].gpus > largest ? s->offers[i].gpus : largest;
     }
     if (largest == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "none of %d offers can be planned on: %s", s->n_offers,
+        return rb_err_set(err, RB_E_NO_OFFER, "none of %d offers can be planned on: %s", s->n_offers,
                           why ? why : "there is none");
-    return rb_err_set_at(err, RB_ERR_INVALID, no_place, "trial.gpus",
+    return rb_err_set_at(err, RB_E_NO_SIZE, no_place, "trial.gpus",
                          "no listed size fits: the smallest is %d GPUs, trial.max_nodes is %d, resources.max_nodes is "
                          "%d and the largest node has %d GPUs; the profile \"%s\" must cover the layout as well",
                          s->job->trial.sizes[0], s->job->trial.max_nodes, s->job->resources.max_nodes, largest,

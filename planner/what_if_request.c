@@ -53,7 +53,7 @@ static bool check_key(const char *text, const char *key, struct rb_err *err)
     for (size_t i = 0; i < N_JOB_KEYS; i++)
         names[i + 2] = job_keys[i].key;
     const char *closest = rb_closest(key, names, (int)(N_JOB_KEYS + 2));
-    return rb_err_set(err, RB_ERR_INVALID, "--what-if %s: unknown key \"%s\"%s%s%s; known are " KNOWN_KEYS, text, key,
+    return rb_err_set(err, RB_E_WHAT_IF, "--what-if %s: unknown key \"%s\"%s%s%s; known are " KNOWN_KEYS, text, key,
                       closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
 }
 
@@ -64,7 +64,7 @@ static bool parse_change(const char *text, char *part, struct rb_what_if *scenar
 {
     char *equals = strchr(part, '=');
     if (!equals || equals == part || equals[1] == '\0')
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_WHAT_IF,
                           "--what-if %s: expected key=value, got \"%s\"; for example price=-20%% or deadline=3h", text,
                           part);
     *equals = '\0';
@@ -72,7 +72,7 @@ static bool parse_change(const char *text, char *part, struct rb_what_if *scenar
         return false;
     for (int i = 0; i < scenario->n_changes; i++) {
         if (strcmp(scenario->changes[i].key, part) == 0)
-            return rb_err_set(err, RB_ERR_INVALID, "--what-if %s: %s is given twice; give it once", text, part);
+            return rb_err_set(err, RB_E_WHAT_IF, "--what-if %s: %s is given twice; give it once", text, part);
     }
     *out = (struct rb_what_if_change){.key = part, .value = equals + 1};
     return true;
@@ -125,7 +125,7 @@ static bool size_overrides(const char *value, struct rb_arena *arena, const char
         out[(*n)++] = rb_arena_printf(arena, "trial.gpus.sizes=[%s]", rb_buf_str(&list));
     }
     rb_buf_finish(&list);
-    return ok || rb_err_set(err, RB_ERR_INVALID,
+    return ok || rb_err_set(err, RB_E_WHAT_IF,
                             "sizes: expected GPUs per trial such as 1|2|4, got \"%s\"; separate them by |", value);
 }
 
@@ -183,10 +183,11 @@ static bool read_job(const struct rb_plan_request *base, const char *const *over
               rb_job_read(doc.root, overrides, n, arena, out, err) && rb_job_check_supported(out, err);
     rb_doc_finish(&doc);
     if (ok && out->deadline_at_us >= 0)
-        return rb_err_set(err, RB_ERR_INVALID, "deadline: expected a duration such as 3h, got an instant");
+        return rb_err_set(err, RB_E_WHAT_IF, "deadline: expected a duration such as 3h, got an instant");
     if (ok && out->on_average)
-        return rb_err_set(err, RB_ERR_INVALID, "confidence: expected a probability above 0 and below 1, got mean, which "
-                                               "has a planner of its own: run rbplan --confidence mean");
+        return rb_err_set(err, RB_E_WHAT_IF,
+                          "confidence: expected a probability above 0 and below 1, got mean, which "
+                          "has a planner of its own: run rbplan --confidence mean");
     return ok;
 }
 
@@ -213,7 +214,7 @@ static bool parse_percent(const struct rb_what_if_change *change, int64_t *out, 
     n = change->value[0] == '-' ? -n : n;
     if (!ok || strcmp(p, "%") != 0 || n > MAX_PERCENT * PER_PERCENT || n <= -100 * PER_PERCENT)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_WHAT_IF,
             "%s: expected a percentage such as -20%% or +10%%, above -100%% and at most +%d%%, with no more "
             "than two decimals, got \"%s\"",
             change->key, MAX_PERCENT, change->value);
@@ -250,7 +251,7 @@ static bool change_prices(const struct rb_what_if_change *change, struct rb_cata
         names[i] = catalog->offers[i].instance_type;
     const char *closest = type ? rb_closest(type, names, catalog->n_offers) : NULL;
     free(names);
-    return rb_err_set(err, RB_ERR_INVALID, "%s: no price of this instance type is known%s%s%s", change->key,
+    return rb_err_set(err, RB_E_WHAT_IF, "%s: no price of this instance type is known%s%s%s", change->key,
                       closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
 }
 

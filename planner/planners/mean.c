@@ -8,14 +8,14 @@ static bool check_request(const struct rb_search *search, struct rb_err *err)
     const struct rb_plan_request *req = search->req;
     if (req->budget_uusd >= 0)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_MEAN_PLANNER,
             "a budget is kept with a probability, not on average: leave out --confidence mean, or --budget");
     if (req->objective != RB_OBJECTIVE_MIN_COST)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_MEAN_PLANNER,
             "the least mean time has no use for a deadline: with --confidence mean, objective is min_cost");
     if (!search->by_laws)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MEAN_PLANNER,
                           "--confidence mean wants mean times that add up, but %s: give a probability",
                           search->why_not_by_laws);
     return true;
