@@ -47,14 +47,14 @@ bool rb_picture_write(const char *chart, const char *document, struct rb_buf *ou
 {
     duk_context *js = duk_create_heap_default();
     if (!js)
-        return rb_err_set(err, RB_ERR_IO, "no memory to draw the %s chart", chart);
+        return rb_err_set(err, RB_E_MEMORY, "no memory to draw the %s chart", chart);
     bool ok = run(js, "timers", timers, sizeof timers - 1) &&
               run(js, "echarts.min.js", page_library, page_library_len) &&
               run(js, "charts", page_charts, page_charts_len) && call(js, chart, document);
     if (ok)
         rb_buf_puts(out, duk_safe_to_string(js, -1));
     else
-        rb_err_set(err, RB_ERR_INVALID, "the %s chart cannot be drawn: %s", chart, duk_safe_to_string(js, -1));
+        rb_err_set(err, RB_E_PICTURE_DRAWING, "the %s chart cannot be drawn: %s", chart, duk_safe_to_string(js, -1));
     duk_destroy_heap(js);
     return ok;
 }

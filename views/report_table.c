@@ -203,9 +203,9 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
                            struct rb_err *err)
 {
     if (strcmp(text(r, "format"), "rb-report/1") != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "expected a report of format rb-report/1");
+        return rb_err_set(err, RB_E_REPORT_FORMAT, "expected a report of format rb-report/1");
     if (!child(r, "time_us") || !child(child(r, "cost_uusd"), "by") || !child(r, "stages"))
-        return rb_err_set(err, RB_ERR_INVALID, "the report lacks time_us, cost_uusd.by or stages");
+        return rb_err_set(err, RB_E_REPORT_FORMAT, "the report lacks time_us, cost_uusd.by or stages");
     heading(r, out);
     best(r, out);
     beside(r, style, out);
