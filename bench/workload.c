@@ -63,7 +63,8 @@ static bool read_plan(struct workload *w, const char *folder, struct rb_err *err
         !rb_map_need(&m, "stages", &list, err) || !rb_map_end(&m, err) || !rb_node_list(list, err))
         return false;
     if (list->n_children < 1 || list->n_children > RB_LIMIT_STAGES)
-        return rb_node_error(list, err, "expected 1..%d stages, got %d", RB_LIMIT_STAGES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_PLAN_STAGES, "expected 1..%d stages, got %d", RB_LIMIT_STAGES,
+                              list->n_children);
     for (const struct rb_node *node = list->first; node; node = node->next) {
         if (!read_stage(w, node, err))
             return false;
@@ -75,7 +76,7 @@ static bool read_plan(struct workload *w, const char *folder, struct rb_err *err
 static bool adopt_stages(struct workload *w, struct rb_err *err)
 {
     if (w->scenario.stages.n != w->n_stages)
-        return rb_err_set(err, RB_ERR_INVALID, "plan.yaml has %d stages, job.yaml %d", w->n_stages,
+        return rb_err_set(err, RB_E_PLAN_STAGES, "plan.yaml has %d stages, job.yaml %d", w->n_stages,
                           w->scenario.stages.n);
     for (int i = 0; i < w->n_stages; i++) {
         const struct rb_plan_stage *stage = &w->stages[i];
