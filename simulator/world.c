@@ -11,9 +11,11 @@
 #include <stdlib.h>
 
 struct running_trial {
-    int attempt, stage;
-    int64_t started_us;
-    int64_t resource, resource_end;
+    int attempt, stage, position;
+    double unit_s;
+    int64_t started_us;  // what `progress` counts from
+    int64_t reported_us; // in a history: its last report, -1: none since its start
+    int64_t resource_start, resource, resource_end;
     struct rb_trial_progress progress;
     bool gives_way; // no further report; its end is on the way
 };
@@ -32,13 +34,15 @@ struct world {
     int64_t look_ahead_us; // how far that is looked for
     int64_t first_full_us; // -1: no trial has reported R yet
     bool advice_pending;   // asked for in this instant
+    bool reliving;         // what has happened already: the history says when, not the draws
     bool done, failed;
     struct rb_err *err;
 };
 
 static void push(struct world *w, const struct rb_sim_event *event)
 {
-    rb_event_heap_push(&w->heap, event);
+    if (!w->reliving || event->order == RB_SIM_WAKE)
+        rb_event_heap_push(&w->heap, event);
 }
 
 static bool fail(struct world *w, const char *why)
@@ -78,18 +82,30 @@ static struct running_trial *trial_slot(struct world *w, int trial)
     return &w->trials[trial];
 }
 
-static void expect_next(struct world *w, int trial)
+// Its next report, or its end.
+static struct rb_sim_event next_of(struct world *w, int trial)
 {
     struct running_trial *t = &w->trials[trial];
     const bool more = t->resource < t->resource_end;
     const int64_t at_us = more ? rb_trial_progress_next_us(&t->progress) : rb_trial_progress_end_us(&t->progress);
-    push(w, &(struct rb_sim_event){
-                .time_us = t->started_us + at_us,
-                .order = more ? RB_SIM_REPORT : RB_SIM_TRIAL_ENDED,
-                .index = trial,
-                .attempt = t->attempt,
-                .stage = t->stage,
-            });
+    return (struct rb_sim_event){
+        .time_us = t->started_us + at_us,
+        .order = more ? RB_SIM_REPORT : RB_SIM_TRIAL_ENDED,
+        .index = trial,
+        .attempt = t->attempt,
+        .stage = t->stage,
+    };
+}
+
+static void expect_next(struct world *w, int trial)
+{
+    const struct rb_sim_event next = next_of(w, trial);
+    push(w, &next);
+}
+
+static void begin_progress(struct world *w, struct running_trial *t, int attempt)
+{
+    rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
 }
 
 static void start_trial(struct world *w, const struct rb_action *a)
@@ -109,12 +125,29 @@ static void start_trial(struct world *w, const struct rb_action *a)
     *t = (struct running_trial){
         .attempt = a->attempt,
         .stage = a->stage,
+        .position = a->position,
+        .unit_s = unit_s,
         .started_us = w->now_us,
+        .reported_us = -1,
+        .resource_start = a->resource_start,
         .resource = a->resource_start,
         .resource_end = a->resource_end,
     };
-    rb_trial_progress_begin(&t->progress, w->scenario, a->stage, a->position, a->attempt, w->opt->replicate, unit_s);
-    expect_next(w, a->trial);
+    begin_progress(w, t, a->attempt);
+    if (!w->reliving)
+        expect_next(w, a->trial);
+}
+
+static void expect_yield(struct world *w, int trial)
+{
+    const struct running_trial *t = &w->trials[trial];
+    push(w, &(struct rb_sim_event){
+                .time_us = w->now_us + rb_trial_progress_checkpoint_us(&t->progress),
+                .order = RB_SIM_TRIAL_ENDED,
+                .index = trial,
+                .attempt = t->attempt,
+                .stage = t->stage,
+            });
 }
 
 // The unit it is at is lost; the checkpoint is of the last it reported. At the end of its budget it ends by itself.
@@ -124,13 +157,7 @@ static void yield_trial(struct world *w, const struct rb_action *a)
     if (t->gives_way || t->resource >= t->resource_end)
         return;
     t->gives_way = true;
-    push(w, &(struct rb_sim_event){
-                .time_us = w->now_us + rb_trial_progress_checkpoint_us(&t->progress),
-                .order = RB_SIM_TRIAL_ENDED,
-                .index = a->trial,
-                .attempt = t->attempt,
-                .stage = t->stage,
-            });
+    expect_yield(w, a->trial);
 }
 
 static void advise(struct world *w, const struct rb_action *a)
@@ -173,9 +200,9 @@ static void carry_out(struct world *w, const struct rb_action *a)
 static void step(struct world *w, const struct rb_event *event)
 {
     w->now_us = event->time_us;
-    w->n_events++;
+    w->n_events += !w->reliving;
     rb_engine_step(w->engine, event, &w->actions);
-    if (w->opt->observe)
+    if (w->opt->observe && !w->reliving)
         w->opt->observe(w->opt->observe_ctx, w->engine, event, &w->actions);
     for (int i = 0; i < w->actions.n && !w->failed; i++)
         carry_out(w, &w->actions.items[i]);
@@ -305,6 +332,129 @@ static void happen(struct world *w, const struct rb_sim_event *e)
     step(w, &event);
 }
 
+// ---- what has happened already
+
+// Where the run's own draw would have come before now, others are tried; none of so many may do.
+enum { REDRAWS = 32, REDRAW_APART = RB_SIM_ATTEMPTS / REDRAWS };
+
+static int redrawn(int attempt, int i)
+{
+    return (attempt + i * REDRAW_APART) % RB_SIM_ATTEMPTS;
+}
+
+typedef int64_t draw_fn(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
+                        uint32_t replicate);
+
+// Of a node that has waited since then; INT64_MAX: never. Where its law knows no wait as long as that, it begins again now.
+static int64_t still_to_come(const struct world *w, const struct rb_owned_node *n, draw_fn *draw, int64_t since_us)
+{
+    int64_t wait_us = 0;
+    for (int i = 0; i <= REDRAWS; i++) {
+        wait_us = draw(w->scenario, n->offer, n->stage, n->ordinal, redrawn(n->attempt, i < REDRAWS ? i : 0),
+                       w->opt->replicate);
+        if (wait_us == INT64_MAX)
+            return INT64_MAX;
+        if (since_us + wait_us >= w->now_us)
+            return since_us + wait_us;
+    }
+    return w->now_us + wait_us;
+}
+
+static void expect_node(struct world *w, int node, enum rb_sim_order order, int64_t at_us)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    const struct rb_sim_event next = {
+        .time_us = at_us,
+        .order = order,
+        .index = node,
+        .attempt = n->attempt,
+        .refused = order == RB_SIM_NODE_RUNNING &&
+                   rb_draw_refused(w->scenario, n->offer, n->stage, n->ordinal, n->attempt, w->opt->replicate),
+    };
+    if (at_us != INT64_MAX)
+        push(w, &next);
+}
+
+static void take_up_node(struct world *w, int node)
+{
+    const struct rb_owned_node *n = rb_engine_node(w->engine, node);
+    if (n->state == RB_OWNED_ENDED)
+        return;
+    if (n->state == RB_OWNED_REQUESTED) {
+        expect_node(w, node, RB_SIM_NODE_RUNNING, still_to_come(w, n, rb_draw_queue_us, n->requested_us));
+        return;
+    }
+    if (n->state == RB_OWNED_RUNNING)
+        expect_node(w, node, RB_SIM_NODE_READY, still_to_come(w, n, rb_draw_init_us, n->running_us));
+    expect_node(w, node, RB_SIM_NODE_LOST, still_to_come(w, n, rb_draw_preemption_us, n->running_us));
+}
+
+// What it draws, but for the units it has reported: from its last report on, or from its start.
+static void draw_rest(struct world *w, struct running_trial *t, int attempt)
+{
+    begin_progress(w, t, attempt);
+    if (t->reported_us < 0)
+        return;
+    for (int64_t u = t->resource_start; u < t->resource; u++)
+        rb_trial_progress_next_us(&t->progress);
+    t->progress.startup_s = t->progress.units_drawn = 0;
+    t->progress.n_units = 0;
+}
+
+static void take_up_trial(struct world *w, int trial)
+{
+    struct running_trial *t = &w->trials[trial];
+    struct rb_sim_event next = {0};
+    if (rb_engine_trial(w->engine, trial)->state != RB_TRIAL_RUNNING)
+        return;
+    if (t->gives_way) {
+        expect_yield(w, trial);
+        return;
+    }
+    t->started_us = t->reported_us >= 0 ? t->reported_us : t->started_us;
+    for (int i = 0; i <= REDRAWS; i++) {
+        draw_rest(w, t, redrawn(t->attempt, i < REDRAWS ? i : 0));
+        if (i == REDRAWS) { // its law knows no unit as long as that: another one, from now on
+            t->progress.startup_s = 0;
+            t->started_us = w->now_us;
+        }
+        next = next_of(w, trial);
+        if (next.time_us >= w->now_us)
+            break;
+    }
+    push(w, &next);
+}
+
+static void relive_event(struct world *w, const struct rb_event *e)
+{
+    step(w, e);
+    if (e->kind == RB_EVENT_RESUME)
+        w->done = false;
+    if (e->kind != RB_EVENT_REPORT || e->trial >= w->trials_cap || e->trial >= rb_engine_n_trials(w->engine) ||
+        !rb_engine_attempt_is_current(w->engine, e->trial, e->attempt))
+        return;
+    struct running_trial *t = &w->trials[e->trial];
+    if (e->resource > t->resource && e->stage == t->stage) {
+        t->resource = e->resource;
+        t->reported_us = e->time_us;
+    }
+}
+
+static void relive(struct world *w)
+{
+    w->reliving = true;
+    for (int i = 0; i < w->opt->n_history && !w->failed; i++)
+        relive_event(w, &w->opt->history[i]);
+    w->reliving = false;
+    if (w->done || w->failed)
+        return;
+    w->now_us = w->opt->now_us > w->now_us ? w->opt->now_us : w->now_us;
+    for (int i = 0; i < rb_engine_n_nodes(w->engine); i++)
+        take_up_node(w, i);
+    for (int i = 0; i < rb_engine_n_trials(w->engine) && i < w->trials_cap; i++)
+        take_up_trial(w, i);
+}
+
 // ---- limits
 
 static void stop_for_budget(struct world *w, int64_t at_us)
@@ -345,11 +495,14 @@ static bool play(struct world *w)
 {
     if (w->opt->deadline_us >= 0)
         push(w, &(struct rb_sim_event){.time_us = w->opt->deadline_us, .order = RB_SIM_STOP});
-    step(w, &(struct rb_event){.kind = RB_EVENT_START});
+    if (w->opt->n_history > 0)
+        relive(w);
+    else
+        step(w, &(struct rb_event){.kind = RB_EVENT_START});
     while (!w->done && !w->failed) {
         // A job that is not over waits for a node or runs a trial; either is in the heap.
         const struct rb_sim_event e = rb_event_heap_pop(&w->heap);
-        if (!matters(w, &e))
+        if (!matters(w, &e) || e.time_us < w->now_us) // a history has the wake-ups of its past
             continue;
         if (e.time_us > RB_SIM_HORIZON_US)
             return fail(w, "it takes more than 100 years");

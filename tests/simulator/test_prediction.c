@@ -1,0 +1,255 @@
+// How a run will end, said while it goes on: against what then happens in the virtual world.
+#include "random_plan.h"
+#include "small_scenario.h"
+
+#include "simulator/prediction.h"
+#include "simulator/world.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// A run of the virtual world with all that happened in it.
+struct lived {
+    struct rb_event *events;
+    int n, cap;
+    struct rb_world_result result;
+};
+
+static void keep(void *ctx, const struct rb_engine *e, const struct rb_event *event, const struct rb_actions *actions)
+{
+    struct lived *l = ctx;
+    (void)e;
+    (void)actions;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->events = rb_xrealloc(l->events, (size_t)l->cap, sizeof *l->events);
+    }
+    l->events[l->n++] = *event;
+}
+
+static bool live(const struct rb_scenario *s, const struct rb_plan *plan, uint32_t replicate, struct lived *out)
+{
+    struct rb_err err;
+    *out = (struct lived){0};
+    const struct rb_world_options opt = {
+        .replicate = replicate, .observe = keep, .observe_ctx = out, .deadline_us = -1, .budget_uusd = -1};
+    return rb_world_run(s, plan, &opt, &out->result, &err);
+}
+
+// ---- the world that goes on
+
+// Cut after any event, a run that draws what it would have drawn anyhow ends as it would have ended; what trials take is
+// rounded once more for each cut unit.
+static void check_cut(const struct random_plan *p, const struct rb_scenario *s, uint64_t seed, const struct lived *l,
+                      int n_happened)
+{
+    const struct rb_world_options opt = {
+        .deadline_us = -1,
+        .budget_uusd = -1,
+        .history = l->events,
+        .n_history = n_happened,
+        .now_us = l->events[n_happened - 1].time_us,
+    };
+    struct rb_world_result r;
+    struct rb_err err;
+    if (!rb_world_run(s, &p->plan, &opt, &r, &err))
+        fail_msg("RB_TEST_SEED=%llu after %d: %s", (unsigned long long)seed, n_happened, err.message);
+    const int64_t off_us = llabs(r.time_us - l->result.time_us);
+    if (off_us > 2 * p->plan.n_stages)
+        fail_msg("RB_TEST_SEED=%llu after %d of %d events: %lld us, uncut %lld us", (unsigned long long)seed,
+                 n_happened, l->n, (long long)r.time_us, (long long)l->result.time_us);
+    if (off_us > 0)
+        return;
+    assert_int_equal(r.n_nodes, l->result.n_nodes);
+    assert_int_equal(r.cost_uusd, l->result.cost_uusd);
+}
+
+static int check_plan(uint64_t seed)
+{
+    static struct random_plan p; // large; remade every time
+    struct rb_scenario s;
+    struct rb_err err;
+    struct lived l;
+    int n_cuts = 0;
+    random_plan_make(&p, seed);
+    if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
+        fail_msg("RB_TEST_SEED=%llu: %s", (unsigned long long)seed, err.message);
+    if (live(&s, &p.plan, 0, &l)) {
+        const int step = l.n / 7 + 1;
+        for (int n = 1 + (int)(seed % (uint64_t)step); n <= l.n; n += step, n_cuts++)
+            check_cut(&p, &s, seed, &l, n);
+    }
+    free(l.events);
+    rb_scenario_finish(&s);
+    return n_cuts;
+}
+
+static void a_cut_run_ends_as_it_would_have_ended(void **state)
+{
+    (void)state;
+    const char *one = getenv("RB_TEST_SEED");
+    int n_cuts = 0;
+    for (uint64_t seed = 1; seed <= 500 && !one; seed++)
+        n_cuts += check_plan(seed);
+    if (one)
+        check_plan(strtoull(one, NULL, 10));
+    else
+        assert_true(n_cuts > 2000);
+}
+
+// ---- the prediction
+
+// Noise everywhere, so that no two runs are alike.
+static void noisy(struct small_scenario *s)
+{
+    small_scenario_make(s);
+    s->p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.1);
+    s->p.profile.within = small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+    s->p.profile.startup_s = small_dist(RB_DIST_LOGNORMAL, 2, 0.3);
+    s->p.profile.checkpoint_s = small_dist(RB_DIST_LOGNORMAL, 1, 0.3);
+    s->p.plan.seed = 7;
+    s->provisioning.queue_s = small_dist(RB_DIST_LOGNORMAL, 5, 0.5);
+    s->provisioning.init_s = small_dist(RB_DIST_LOGNORMAL, 10, 0.5);
+    small_scenario_compile(s, 7);
+}
+
+static const struct rb_estimate *predict(struct rb_prediction *p, const struct lived *l, int n_happened,
+                                         const struct rb_prediction_now *now)
+{
+    const char *why;
+    for (int i = 0; i < n_happened; i++)
+        rb_prediction_event(p, &l->events[i]);
+    rb_prediction_begin(p, now);
+    while (!rb_prediction_make(p, 100))
+        ;
+    const struct rb_estimate *e = rb_prediction_estimate(p, &why);
+    if (!e)
+        fail_msg("%s", why);
+    assert_null(why);
+    return e;
+}
+
+static void before_anything_has_happened_it_is_the_estimate_of_the_plan(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    struct lived l;
+    struct rb_err err;
+    struct rb_estimate planned;
+    noisy(&s);
+    const struct rb_prediction_now now = {.spent_uusd = -1, .deadline_us = 70 * RB_US_PER_S, .budget_uusd = 130000};
+    struct rb_evaluate_options opt = rb_evaluate_defaults();
+    opt.samples = RB_PREDICTION_SAMPLES;
+    opt.deadline_us = now.deadline_us;
+    opt.budget_uusd = now.budget_uusd;
+    assert_true(live(&s.scenario, &s.p.plan, 0, &l));
+    assert_true(rb_evaluate(&s.scenario, s.p.stages, s.p.plan.n_stages, &opt, &planned, NULL, &err));
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    const struct rb_estimate *e = predict(p, &l, 1, &now);
+    assert_memory_equal(&e->time_us, &planned.time_us, sizeof e->time_us);
+    assert_memory_equal(&e->cost_uusd, &planned.cost_uusd, sizeof e->cost_uusd);
+    assert_true(e->p_deadline == planned.p_deadline && e->p_deadline > 0.01 && e->p_deadline < 0.99);
+    assert_true(e->p_budget == planned.p_budget && e->p_budget > 0.01 && e->p_budget < 0.99);
+    assert_true(isnan(rb_prediction_pace(p)));
+    rb_prediction_destroy(p);
+    free(l.events);
+    small_scenario_finish(&s);
+}
+
+// Of runs cut anywhere, as many end by the median and by the other quantiles as these say.
+static void its_quantiles_are_kept(void **state)
+{
+    (void)state;
+    enum { RUNS = 400 };
+    struct small_scenario s;
+    int n_p5 = 0, n_p50 = 0, n_p95 = 0;
+    noisy(&s);
+    for (int i = 0; i < RUNS; i++) {
+        struct lived l;
+        assert_true(live(&s.scenario, &s.p.plan, 100000 + (uint32_t)i, &l));
+        const int n = 1 + i % (l.n - 1);
+        const struct rb_prediction_now now = {
+            .now_us = l.events[n - 1].time_us, .spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1};
+        struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+        const struct rb_estimate *e = predict(p, &l, n, &now);
+        n_p5 += l.result.time_us <= e->time_us.p5;
+        n_p50 += l.result.time_us <= e->time_us.p50;
+        n_p95 += l.result.time_us <= e->time_us.p95;
+        assert_true(e->time_us.p5 >= now.now_us);
+        rb_prediction_destroy(p);
+        free(l.events);
+    }
+    print_message("of %d runs %d end by p5, %d by p50, %d by p95\n", RUNS, n_p5, n_p50, n_p95);
+    // four standard errors of a share of 400 runs, and one more for the 256 behind each quantile
+    assert_true(n_p5 <= 45 && n_p50 > 150 && n_p50 < 250 && n_p95 >= 355);
+    small_scenario_finish(&s);
+}
+
+// Training takes half as long again as the profile says: that is seen, and what is left is foreseen at that pace.
+static void it_keeps_the_pace_it_has_seen(void **state)
+{
+    (void)state;
+    struct small_scenario planned, real;
+    struct lived l;
+    noisy(&planned);
+    noisy(&real);
+    small_scenario_one_stage(&planned, 4, 40, 2);
+    small_scenario_one_stage(&real, 4, 40, 2);
+    real.p.training.base_s *= 1.5;
+    rb_scenario_finish(&planned.scenario);
+    rb_scenario_finish(&real.scenario);
+    rb_workspace_destroy(planned.ws);
+    rb_workspace_destroy(real.ws);
+    small_scenario_compile(&planned, 7);
+    small_scenario_compile(&real, 7);
+    assert_true(live(&real.scenario, &real.p.plan, 3, &l));
+    const int n = l.n / 2;
+    const struct rb_prediction_now now = {
+        .now_us = l.events[n - 1].time_us, .spent_uusd = 1000000, .deadline_us = -1, .budget_uusd = -1};
+    struct rb_prediction *p = rb_prediction_create(&planned.p.plan);
+    const struct rb_estimate *e = predict(p, &l, n, &now);
+    const double off = (double)e->time_us.p50 / (double)l.result.time_us - 1;
+    print_message("pace %.2f, end foreseen %+.1f %% off\n", rb_prediction_pace(p), 100 * off);
+    assert_true(rb_prediction_pace(p) > 1.35 && rb_prediction_pace(p) < 1.6);
+    assert_true(fabs(off) < 0.08);
+    // What was really spent counts, not what the plan's prices would make of it.
+    assert_true(e->cost_uusd.p5 > 1000000);
+    rb_prediction_destroy(p);
+    free(l.events);
+    small_scenario_finish(&planned);
+    small_scenario_finish(&real);
+}
+
+static void what_cannot_be_foreseen_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *policy;
+        const char *why;
+    } cases[] = {{"lookahead", "its policy decides by forecasts"}, {"shared", "its nodes are shared with other jobs"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct small_scenario s;
+        const char *why;
+        small_scenario_make(&s);
+        s.p.plan.policy = cases[i].policy;
+        struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+        rb_prediction_event(p, &(struct rb_event){.kind = RB_EVENT_START});
+        rb_prediction_begin(p, &(struct rb_prediction_now){.spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1});
+        assert_true(rb_prediction_make(p, 1));
+        assert_null(rb_prediction_estimate(p, &why));
+        assert_string_equal(why, cases[i].why);
+        rb_prediction_destroy(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_run_ends_as_it_would_have_ended),
+        cmocka_unit_test(before_anything_has_happened_it_is_the_estimate_of_the_plan),
+        cmocka_unit_test(its_quantiles_are_kept),
+        cmocka_unit_test(it_keeps_the_pace_it_has_seen),
+        cmocka_unit_test(what_cannot_be_foreseen_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
