@@ -49,6 +49,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
         m->r->ended_at_deadline = rb_engine_outcome(m->engine, NULL) == RB_JOB_COMPLETE;
     m->last_us = e->time_us;
+    m->r->n_events++;
     if (e->kind == RB_EVENT_REPORT)
         take_progress(m, e->trial);
     if (e->kind == RB_EVENT_RESUME)
@@ -138,7 +139,21 @@ static struct rb_report_node node_of(const struct maker *m, const struct rb_laun
         .running_us = row->running_unix_us >= 0 ? row->running_unix_us - started : -1,
         .ready_us = row->ready_us,
         .terminated_us = row->terminated_unix_us >= 0 ? row->terminated_unix_us - started : -1,
+        .attempt = row->attempt,
+        .offer = row->offer,
+        .release_us = row->terminate_us,
+        .gone_us = row->gone_us,
     };
+}
+
+static void add_cost(struct rb_report_cost *sum, const struct rb_report_cost *part)
+{
+    sum->train_uusd += part->train_uusd;
+    sum->boot_uusd += part->boot_uusd;
+    sum->idle_barrier_uusd += part->idle_barrier_uusd;
+    sum->minimum_uusd += part->minimum_uusd;
+    sum->lost_uusd += part->lost_uusd;
+    sum->checkpoint_uusd += part->checkpoint_uusd;
 }
 
 static bool take_nodes(struct maker *m, struct rb_err *err)
@@ -161,7 +176,9 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
         *node = node_of(m, row);
         node->cost_uusd = bill.total_uusd;
         r->cost_uusd += bill.total_uusd;
-        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us, &r->by);
+        rb_report_split_node(&bill, node, r->plan->offers[row->offer].gpus, m->tasks, m->n_tasks, m->last_us,
+                             &node->by);
+        add_cost(&r->by, &node->by);
         rb_report_split_stages(node, m->last_us, r->stages, r->n_stages);
     }
     return true;
@@ -187,6 +204,12 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
     take_trials(m);
     take_best(m);
     take_stages(m);
+    r->meta = m->meta;
+    r->launches = m->launches;
+    r->n_launches = m->n_launches;
+    r->tasks = m->tasks;
+    r->n_tasks = m->n_tasks;
+    r->now_us = m->last_us;
     return take_nodes(m, err);
 }
 
@@ -252,6 +275,18 @@ static void write_predicted(const struct rb_plan *plan, const struct rb_quantile
         rb_quantiles_write(q, j);
 }
 
+void rb_report_cost_write(const struct rb_report_cost *by, struct rb_json *j)
+{
+    rb_json_begin_object(j);
+    rb_json_kint(j, "train", by->train_uusd);
+    rb_json_kint(j, "boot", by->boot_uusd);
+    rb_json_kint(j, "idle_barrier", by->idle_barrier_uusd);
+    rb_json_kint(j, "minimum", by->minimum_uusd);
+    rb_json_kint(j, "lost", by->lost_uusd);
+    rb_json_kint(j, "checkpoint", by->checkpoint_uusd);
+    rb_json_end_object(j);
+}
+
 static void write_cost(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "cost_uusd");
@@ -260,14 +295,7 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
     rb_json_kint(j, "actual", r->cost_uusd);
     rb_json_key(j, "by");
-    rb_json_begin_object(j);
-    rb_json_kint(j, "train", r->by.train_uusd);
-    rb_json_kint(j, "boot", r->by.boot_uusd);
-    rb_json_kint(j, "idle_barrier", r->by.idle_barrier_uusd);
-    rb_json_kint(j, "minimum", r->by.minimum_uusd);
-    rb_json_kint(j, "lost", r->by.lost_uusd);
-    rb_json_kint(j, "checkpoint", r->by.checkpoint_uusd);
-    rb_json_end_object(j);
+    rb_report_cost_write(&r->by, j);
     rb_json_end_object(j);
 }
 
