@@ -70,7 +70,8 @@ static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int
         const struct rb_report_node *n = &s->r->nodes[i];
         if (n->running_us < 0)
             continue;
-        add(s, (struct change){n->running_us > 0 ? n->running_us : 0, NODE_RUNS, n->node, i, 0});
+        const uint64_t all = ~UINT64_C(0) >> (RB_LIMIT_GPUS_PER_NODE - s->r->plan->offers[n->offer].gpus);
+        add(s, (struct change){n->running_us, NODE_RUNS, n->node, i, all});
         add(s, (struct change){end_of(n), NODE_ENDS, n->node, i, 0});
     }
     for (int i = 0; i < n_lent; i++)
@@ -115,15 +116,14 @@ static void apply(struct sweep *s, const struct change *c)
 {
     if (c->node < 0 || c->node >= s->n_nodes)
         return;
-    const struct rb_report_node *n = &s->r->nodes[c->index < s->r->n_nodes ? c->index : 0];
     switch (c->kind) {
     case NODE_RUNS:
-        own(s, c->node, ~UINT64_C(0) >> (RB_LIMIT_GPUS_PER_NODE - s->r->plan->offers[n->offer].gpus));
-        s->uusd_per_hour += rate_of(s, n);
+        own(s, c->node, c->gpus);
+        s->uusd_per_hour += rate_of(s, &s->r->nodes[c->index]);
         break;
     case NODE_ENDS:
         own(s, c->node, 0);
-        s->uusd_per_hour -= rate_of(s, n);
+        s->uusd_per_hour -= rate_of(s, &s->r->nodes[c->index]);
         break;
     case LENT:
         own(s, c->node, c->gpus);

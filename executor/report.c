@@ -146,7 +146,7 @@ static struct rb_report_node node_of(const struct maker *m, const struct rb_laun
     };
 }
 
-static void add_cost(struct rb_report_cost *sum, const struct rb_report_cost *part)
+static void add_cost(struct rb_bill_parts *sum, const struct rb_bill_parts *part)
 {
     sum->train_uusd += part->train_uusd;
     sum->boot_uusd += part->boot_uusd;
@@ -205,8 +205,6 @@ static bool take_all(struct maker *m, struct rb_journal *j, struct rb_err *err)
     take_best(m);
     take_stages(m);
     r->meta = m->meta;
-    r->launches = m->launches;
-    r->n_launches = m->n_launches;
     r->tasks = m->tasks;
     r->n_tasks = m->n_tasks;
     r->now_us = m->last_us;
@@ -275,7 +273,7 @@ static void write_predicted(const struct rb_plan *plan, const struct rb_quantile
         rb_quantiles_write(q, j);
 }
 
-void rb_report_cost_write(const struct rb_report_cost *by, struct rb_json *j)
+void rb_report_cost_write(const struct rb_bill_parts *by, struct rb_json *j)
 {
     rb_json_begin_object(j);
     rb_json_kint(j, "train", by->train_uusd);

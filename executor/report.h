@@ -29,7 +29,7 @@ struct rb_report_node {
     // Told by executor/history.h only.
     int attempt, offer;
     int64_t release_us, gone_us; // ordered to end; seen to have ended. -1: not, or not yet
-    struct rb_report_cost by;    // adds up to cost_uusd
+    struct rb_bill_parts by;     // adds up to cost_uusd
 };
 
 struct rb_report {
@@ -57,16 +57,15 @@ struct rb_report {
     bool paced_accelerator;     // the trials said that their accelerator's speed is emulated
     // What it was made from, for whoever tells more of the run (executor/history.h).
     struct rb_journal_meta meta;
-    const struct rb_launch_row *launches; // refused ones included
     const struct rb_task_row *tasks;
-    int n_launches, n_tasks, n_events;
+    int n_tasks, n_events;
     int64_t now_us; // of the last event; time_us stands still once the job is over
 };
 
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
-void rb_report_cost_write(const struct rb_report_cost *by, struct rb_json *j); // the parts as one object
+void rb_report_cost_write(const struct rb_bill_parts *by, struct rb_json *j); // the parts as one object
 
 // "complete", "target", "stopped: deadline", "running".
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64]);
