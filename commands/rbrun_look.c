@@ -1,4 +1,4 @@
-// rbrun status, list, report and replay: looking at runs from their journals, whether or not a controller is
+// rbrun status, list and replay: looking at runs from their journals, whether or not a controller is
 // at work.
 #include "commands/rbrun.h"
 
@@ -39,30 +39,6 @@ static bool look_open(struct look *l, const struct rb_args *args, const char *ru
 static const char *first_arg(const struct rb_args *args)
 {
     return args->n_args ? args->args[0] : NULL;
-}
-
-// --- report
-
-static const struct rb_command report_command = {
-    .name = "rbrun report",
-    .usage = "[options] [RUN]",
-    .summary = "What a run did and cost, beside what was predicted. RUN: its id or the beginning of it; the newest.",
-    .examples = "  rbrun report\n  rbrun report digits-2026 --json > report.json\n",
-    .options = look_options,
-    .max_args = 1,
-};
-
-static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)
-{
-    RB_AUTO(look_finish) struct look l = {0};
-    (void)out_code;
-    return look_open(&l, args, first_arg(args), err) &&
-           rb_run_report_print(l.journal, &l.f.plan, rb_args_flag(args, "json"), err);
-}
-
-int rb_run_report(int argc, char **argv)
-{
-    return rb_run_carry_out(&report_command, report, argc, argv);
 }
 
 // --- status

@@ -39,7 +39,7 @@ struct sweep {
     int n, cap;
     // By node of the run, [n_nodes]:
     int n_nodes;
-    uint64_t *usable;                   // GPUs that count as owned; 0 while nothing is paid
+    uint64_t *usable;                        // GPUs that count as owned; 0 while nothing is paid
     int8_t (*users)[RB_LIMIT_GPUS_PER_NODE]; // trials on each GPU
     int owned, used;
     int64_t uusd_per_hour;

@@ -2,47 +2,19 @@
 
 #include "base/number.h"
 #include "base/units.h"
+#include "views/document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-// Reading leniently: a field that is missing or of another kind is NULL; what is needed is checked once, at
-// the top.
-
-static const struct rb_node *child(const struct rb_node *map, const char *key)
-{
-    for (const struct rb_node *n = map && map->kind == RB_NODE_MAP ? map->first : NULL; n; n = n->next) {
-        if (strcmp(n->key, key) == 0)
-            return n->kind == RB_NODE_NULL ? NULL : n;
-    }
-    return NULL;
-}
-
-static int64_t integer(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = child(map, key);
-    return n && n->kind == RB_NODE_INT ? n->integer : -1;
-}
-
-static const char *text(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *n = child(map, key);
-    return n && n->kind == RB_NODE_STRING ? n->text : "";
-}
-
-static const struct rb_node *items(const struct rb_node *map, const char *key)
-{
-    const struct rb_node *list = child(map, key);
-    return list && list->kind == RB_NODE_LIST ? list->first : NULL;
-}
-
 static void heading(const struct rb_node *r, struct rb_buf *out)
 {
     char time[32];
-    rb_buf_printf(out, "%s: %s after %s\n", text(r, "run"), text(r, "outcome"),
-                  rb_format_duration(integer(child(r, "time_us"), "actual"), time));
-    const struct rb_node *late = child(r, "ended_at_deadline"), *paced = child(r, "paced_accelerator");
+    rb_buf_printf(out, "%s: %s after %s\n", rb_document_text(r, "run"), rb_document_text(r, "outcome"),
+                  rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time));
+    const struct rb_node *late = rb_document_member(r, "ended_at_deadline"),
+                         *paced = rb_document_member(r, "paced_accelerator");
     if (late && late->kind == RB_NODE_BOOL && late->boolean)
         rb_buf_puts(out, "its policy works until the deadline: the best trial by then is the result\n");
     if (paced && paced->kind == RB_NODE_BOOL && paced->boolean)
@@ -51,22 +23,22 @@ static void heading(const struct rb_node *r, struct rb_buf *out)
 
 static void best(const struct rb_node *r, struct rb_buf *out)
 {
-    const struct rb_node *b = child(r, "best");
+    const struct rb_node *b = rb_document_member(r, "best");
     rb_buf_putc(out, '\n');
     if (!b) {
         rb_buf_puts(out, "best configuration: none yet, no trial has reported\n");
         return;
     }
-    const struct rb_node *metric = child(b, "metric");
-    rb_buf_printf(out, "best configuration: trial %" PRId64 ", %s %s\n ", integer(b, "trial"), text(b, "metric_name"),
-                  metric ? metric->text : "nan");
-    const struct rb_node *params = child(b, "params");
+    const struct rb_node *metric = rb_document_member(b, "metric");
+    rb_buf_printf(out, "best configuration: trial %" PRId64 ", %s %s\n ", rb_document_int(b, "trial"),
+                  rb_document_text(b, "metric_name"), metric ? metric->text : "nan");
+    const struct rb_node *params = rb_document_member(b, "params");
     for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
         rb_buf_printf(out, " %s=%s", p->key, p->text);
     rb_buf_putc(out, '\n');
-    if (text(b, "checkpoint")[0])
-        rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n", text(b, "checkpoint"),
-                      text(r, "run"));
+    if (rb_document_text(b, "checkpoint")[0])
+        rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n",
+                      rb_document_text(b, "checkpoint"), rb_document_text(r, "run"));
 }
 
 typedef char *format_fn(int64_t v, char out[static 32]);
@@ -74,8 +46,9 @@ typedef char *format_fn(int64_t v, char out[static 32]);
 static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, format_fn *format)
 {
     char a[32], b[32];
-    const struct rb_node *predicted = child(values, "predicted");
-    const int64_t p5 = integer(predicted, "p5"), p95 = integer(predicted, "p95"), actual = integer(values, "actual");
+    const struct rb_node *predicted = rb_document_member(values, "predicted");
+    const int64_t p5 = rb_document_int(predicted, "p5"), p95 = rb_document_int(predicted, "p95"),
+                  actual = rb_document_int(values, "actual");
     rb_text_table_cell(t, "%s", name);
     if (!predicted) {
         rb_text_table_cell(t, "-");
@@ -84,7 +57,7 @@ static void beside_row(struct rb_text_table *t, const char *name, const struct r
         rb_text_table_cell(t, "nobody predicted it");
         return;
     }
-    rb_text_table_cell(t, "%s", format(integer(predicted, "mean"), a));
+    rb_text_table_cell(t, "%s", format(rb_document_int(predicted, "mean"), a));
     rb_text_table_cell(t, "%s .. %s", format(p5, a), format(p95, b));
     rb_text_table_cell(t, "%s", format(actual, a));
     rb_text_table_cell(t, "%s", actual < p5 ? "below p5" : actual > p95 ? "above p95" : "yes");
@@ -97,8 +70,8 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     };
     struct rb_text_table t;
     rb_text_table_init(&t, columns, 5);
-    beside_row(&t, "time", child(r, "time_us"), rb_format_duration);
-    beside_row(&t, "cost", child(r, "cost_uusd"), rb_format_money);
+    beside_row(&t, "time", rb_document_member(r, "time_us"), rb_format_duration);
+    beside_row(&t, "cost", rb_document_member(r, "cost_uusd"), rb_format_money);
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
@@ -117,13 +90,13 @@ static void money(const struct rb_node *r, const struct rb_text_style *style, st
         {"minimum", "the 60 s minimum"},
     };
     static const struct rb_text_column columns[] = {{"where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
-    const struct rb_node *cost = child(r, "cost_uusd"), *by = child(cost, "by");
-    const int64_t total = integer(cost, "actual");
+    const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *by = rb_document_member(cost, "by");
+    const int64_t total = rb_document_int(cost, "actual");
     struct rb_text_table t;
     char amount[32];
     rb_text_table_init(&t, columns, 3);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const int64_t part = integer(by, kinds[i].key);
+        const int64_t part = rb_document_int(by, kinds[i].key);
         rb_text_table_cell(&t, "  %s", kinds[i].name);
         rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
         rb_text_table_cell(&t, "%.0f %%", total > 0 ? 100.0 * (double)part / (double)total : 0.0);
@@ -142,16 +115,16 @@ static void predicted_cell(struct rb_text_table *t, int64_t value, format_fn *fo
 static void stage_row(struct rb_text_table *t, const struct rb_node *s)
 {
     char a[32];
-    const int64_t start = integer(s, "start_us"), end = integer(s, "end_us");
-    rb_text_table_cell(t, "%" PRId64, integer(s, "stage"));
-    rb_text_table_cell(t, "%" PRId64, integer(s, "trials"));
-    rb_text_table_cell(t, "%" PRId64, integer(s, "resource_end"));
-    rb_text_table_cell(t, "%" PRId64, integer(s, "gpus_per_trial"));
-    rb_text_table_cell(t, "%" PRId64, integer(s, "nodes"));
-    predicted_cell(t, integer(s, "predicted_time_us"), rb_format_duration);
+    const int64_t start = rb_document_int(s, "start_us"), end = rb_document_int(s, "end_us");
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "stage"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "trials"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "resource_end"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "gpus_per_trial"));
+    rb_text_table_cell(t, "%" PRId64, rb_document_int(s, "nodes"));
+    predicted_cell(t, rb_document_int(s, "predicted_time_us"), rb_format_duration);
     rb_text_table_cell(t, "%s", start >= 0 && end >= 0 ? rb_format_duration(end - start, a) : "-");
-    predicted_cell(t, integer(s, "predicted_cost_uusd"), rb_format_money);
-    rb_text_table_cell(t, "%s", rb_format_money(integer(s, "cost_uusd"), a));
+    predicted_cell(t, rb_document_int(s, "predicted_cost_uusd"), rb_format_money);
+    rb_text_table_cell(t, "%s", rb_format_money(rb_document_int(s, "cost_uusd"), a));
 }
 
 static void stages(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
@@ -163,7 +136,7 @@ static void stages(const struct rb_node *r, const struct rb_text_style *style, s
     };
     struct rb_text_table t;
     rb_text_table_init(&t, columns, sizeof columns / sizeof *columns);
-    for (const struct rb_node *s = items(r, "stages"); s; s = s->next)
+    for (const struct rb_node *s = rb_document_items(r, "stages"); s; s = s->next)
         stage_row(&t, s);
     rb_buf_putc(out, '\n');
     rb_text_table_write(&t, style, out);
@@ -173,12 +146,13 @@ static void stages(const struct rb_node *r, const struct rb_text_style *style, s
 static void troubles(const struct rb_node *r, struct rb_buf *out)
 {
     int n = 0;
-    for (const struct rb_node *f = items(r, "faults"); f; f = f->next, n++) {
+    for (const struct rb_node *f = rb_document_items(r, "faults"); f; f = f->next, n++) {
         char at[32];
         if (n == 0)
             rb_buf_puts(out, "\nfaults\n");
         if (n < 5)
-            rb_buf_printf(out, "  %s: %s\n", rb_format_duration(integer(f, "at_us"), at), text(f, "text"));
+            rb_buf_printf(out, "  %s: %s\n", rb_format_duration(rb_document_int(f, "at_us"), at),
+                          rb_document_text(f, "text"));
     }
     if (n > 5)
         rb_buf_printf(out, "  and %d more (rbrun report --json)\n", n - 5);
@@ -186,15 +160,17 @@ static void troubles(const struct rb_node *r, struct rb_buf *out)
 
 static void leak_check(const struct rb_node *r, struct rb_buf *out)
 {
-    const struct rb_node *check = child(r, "leak_check");
+    const struct rb_node *check = rb_document_member(r, "leak_check");
     char at[32];
     if (!check) {
         rb_buf_puts(out, "\ninstances left: not checked yet\n");
         return;
     }
-    rb_format_instant((integer(r, "started_at_us") + integer(check, "at_us")) / RB_US_PER_S * RB_US_PER_S, at);
-    if (child(check, "instances_left"))
-        rb_buf_printf(out, "\ninstances left: %" PRId64 " (listed at %s)\n", integer(check, "instances_left"), at);
+    rb_format_instant(
+        (rb_document_int(r, "started_at_us") + rb_document_int(check, "at_us")) / RB_US_PER_S * RB_US_PER_S, at);
+    if (rb_document_member(check, "instances_left"))
+        rb_buf_printf(out, "\ninstances left: %" PRId64 " (listed at %s)\n", rb_document_int(check, "instances_left"),
+                      at);
     else
         rb_buf_printf(out, "\ninstances left: unknown (the listing at %s was not complete; look with rbrun gc)\n", at);
 }
@@ -202,9 +178,10 @@ static void leak_check(const struct rb_node *r, struct rb_buf *out)
 bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out,
                            struct rb_err *err)
 {
-    if (strcmp(text(r, "format"), "rb-report/1") != 0)
+    if (strcmp(rb_document_text(r, "format"), "rb-report/1") != 0)
         return rb_err_set(err, RB_E_REPORT_FORMAT, "expected a report of format rb-report/1");
-    if (!child(r, "time_us") || !child(child(r, "cost_uusd"), "by") || !child(r, "stages"))
+    if (!rb_document_member(r, "time_us") || !rb_document_member(rb_document_member(r, "cost_uusd"), "by") ||
+        !rb_document_member(r, "stages"))
         return rb_err_set(err, RB_E_REPORT_FORMAT, "the report lacks time_us, cost_uusd.by or stages");
     heading(r, out);
     best(r, out);

@@ -1,0 +1,60 @@
+// rbrun report: what a run did and cost, as text, JSON, a page or a picture.
+#include "commands/rbrun_page.h"
+
+#include "base/log.h"
+
+static const struct rb_option report_options[] = {
+    {"html", 0, RB_OPT_STRING, false, "FILE", "write the whole report as one page for a browser", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write who ran where and when as a picture", 0, 0},
+    RB_RUN_COMMON_OPTIONS,
+    {0},
+};
+
+static const struct rb_command report_command = {
+    .name = "rbrun report",
+    .usage = "[options] [RUN]",
+    .summary = "What a run did and cost, beside what was predicted. RUN: its id or the beginning of it; the newest.",
+    .examples = "  rbrun report\n"
+                "  rbrun report digits-2026 --json > report.json\n"
+                "  rbrun report digits-2026 --html report.html\n",
+    .options = report_options,
+    .max_args = 1,
+};
+
+typedef bool save_fn(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err);
+
+static bool save(save_fn *fn, struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err)
+{
+    if (!path)
+        return true;
+    if (!fn(j, plan, path, err))
+        return false;
+    rb_info("wrote %s", path);
+    return true;
+}
+
+static bool report_of(struct rb_journal *j, const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
+{
+    return save(rb_run_page_save, j, plan, rb_args_string(args, "html", NULL), err) &&
+           save(rb_run_gantt_save, j, plan, rb_args_string(args, "gantt", NULL), err) &&
+           rb_run_report_print(j, plan, rb_args_flag(args, "json"), err);
+}
+
+static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
+    struct rb_journal *journal;
+    (void)out_code;
+    rb_arena_init(&f.arena);
+    if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+        !rb_journal_open_reader(f.journal, &journal, err))
+        return false;
+    const bool ok = report_of(journal, &f.plan, args, err);
+    rb_journal_close(journal);
+    return ok;
+}
+
+int rb_run_report(int argc, char **argv)
+{
+    return rb_run_carry_out(&report_command, report, argc, argv);
+}

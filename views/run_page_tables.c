@@ -1,0 +1,378 @@
+// Rows of the run's tables, read leniently: check() of run_page.c has seen to what is needed.
+#include "views/run_page_tables.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/units.h"
+#include "views/document.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN     "not known"
+#define N_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+
+typedef char *format_fn(int64_t v, char out[static 32]);
+
+const struct rb_node *rb_run_page_job(const struct rb_node *document)
+{
+    return rb_document_member(rb_document_member(rb_document_member(document, "plan"), "job"), "config");
+}
+
+// Cells.
+
+static void known_cell(struct rb_text_table *t, const struct rb_node *map, const char *key, format_fn *format)
+{
+    const struct rb_node *n = rb_document_member(map, key);
+    char out[32];
+    if (n && n->kind == RB_NODE_INT)
+        rb_text_table_cell(t, "%s", format(n->integer, out));
+    else
+        rb_text_table_cell(t, UNKNOWN);
+}
+
+static void integer_cell(struct rb_text_table *t, const struct rb_node *map, const char *key)
+{
+    const struct rb_node *n = rb_document_member(map, key);
+    rb_text_table_cell(t, "%s", n && n->kind == RB_NODE_INT ? n->text : UNKNOWN);
+}
+
+static void text_cell(struct rb_text_table *t, const struct rb_node *map, const char *key)
+{
+    const char *s = rb_document_text(map, key);
+    rb_text_table_cell(t, "%s", s[0] ? s : UNKNOWN);
+}
+
+static void number_cell(struct rb_text_table *t, const struct rb_node *n)
+{
+    if (n && (n->kind == RB_NODE_FLOAT || n->kind == RB_NODE_INT))
+        rb_text_table_cell(t, "%.6g", n->number);
+    else
+        rb_text_table_cell(t, UNKNOWN);
+}
+
+static void finish(struct rb_page *p, const char *caption, struct rb_text_table *t)
+{
+    rb_page_table(p, caption, t);
+    rb_text_table_finish(t);
+}
+
+// Tables.
+
+void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
+{
+    static const struct rb_text_column columns[] = {
+        {"stage", true, 0},         {"trials", true, 0}, {"trained to", true, 0},    {"GPUs a trial", true, 0},
+        {"nodes", true, 0},         {"began", true, 0},  {"expected time", true, 0}, {"time", true, 0},
+        {"expected cost", true, 0}, {"cost", true, 0},
+    };
+    struct rb_text_table t;
+    char time[32];
+    rb_text_table_init(&t, columns, N_OF(columns));
+    for (const struct rb_node *s = rb_document_items(rb_document_member(document, "report"), "stages"); s;
+         s = s->next) {
+        const int64_t start = rb_document_int(s, "start_us"), end = rb_document_int(s, "end_us");
+        integer_cell(&t, s, "stage");
+        integer_cell(&t, s, "trials");
+        integer_cell(&t, s, "resource_end");
+        integer_cell(&t, s, "gpus_per_trial");
+        integer_cell(&t, s, "nodes");
+        rb_text_table_cell(&t, "%s", start >= 0 ? rb_format_duration(start, time) : "not yet");
+        known_cell(&t, s, "predicted_time_us", rb_format_duration);
+        rb_text_table_cell(&t, "%s",
+                           start < 0 ? "not yet"
+                           : end < 0 ? "not ended"
+                                     : rb_format_duration(end - start, time));
+        known_cell(&t, s, "predicted_cost_uusd", rb_format_money);
+        known_cell(&t, s, "cost_uusd", rb_format_money);
+    }
+    finish(p, "Stages, expected beside actual", &t);
+}
+
+void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
+{
+    static const struct {
+        const char *key, *name;
+    } parts[] = {
+        {"train", "training"},
+        {"boot", "booting and setting up"},
+        {"idle_barrier", "idle, waiting at barriers"},
+        {"checkpoint", "saving checkpoints"},
+        {"lost", "work that was lost"},
+        {"minimum", "the 60 s minimum"},
+    };
+    static const struct rb_text_column columns[] = {{"part", false, 0}, {"dollars", true, 0}, {"share", true, 0}};
+    const struct rb_node *cost = rb_document_member(rb_document_member(document, "report"), "cost_uusd"),
+                         *by = rb_document_member(cost, "by");
+    const int64_t total = rb_document_int(cost, "actual");
+    struct rb_text_table t;
+    char amount[32];
+    rb_text_table_init(&t, columns, N_OF(columns));
+    for (int i = 0; i < N_OF(parts); i++) {
+        const int64_t part = rb_document_int(by, parts[i].key);
+        rb_text_table_cell(&t, "%s", parts[i].name);
+        rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
+        if (total > 0)
+            rb_text_table_cell(&t, "%.1f %%", 100.0 * (double)part / (double)total);
+        else
+            rb_text_table_cell(&t, "-");
+    }
+    rb_text_table_cell(&t, "all");
+    rb_text_table_cell(&t, "%s", rb_format_money(total, amount));
+    rb_text_table_cell(&t, total > 0 ? "100 %%" : "-");
+    finish(p, "The parts add up to the bill", &t);
+}
+
+static void beside_row(struct rb_text_table *t, const char *name, const struct rb_node *values, int64_t limit,
+                       format_fn *format)
+{
+    static const char *const quantiles[] = {"p5", "p50", "mean", "p95", "p99"};
+    const struct rb_node *predicted = rb_document_member(values, "predicted");
+    char out[32];
+    rb_text_table_cell(t, "%s", name);
+    for (int i = 0; i < N_OF(quantiles); i++)
+        known_cell(t, predicted, quantiles[i], format);
+    known_cell(t, values, "actual", format);
+    rb_text_table_cell(t, "%s", limit >= 0 ? format(limit, out) : "none");
+}
+
+void rb_run_page_beside(struct rb_page *p, const struct rb_node *document)
+{
+    static const struct rb_text_column columns[] = {
+        {"", false, 0},    {"5 %", true, 0},  {"50 %", true, 0},     {"mean", true, 0},
+        {"95 %", true, 0}, {"99 %", true, 0}, {"this run", true, 0}, {"limit", true, 0},
+    };
+    const struct rb_node *report = rb_document_member(document, "report"),
+                         *limits = rb_document_member(rb_document_member(document, "history"), "limits");
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, N_OF(columns));
+    beside_row(&t, "time", rb_document_member(report, "time_us"), rb_document_int(limits, "deadline_us"),
+               rb_format_duration);
+    beside_row(&t, "cost", rb_document_member(report, "cost_uusd"), rb_document_int(limits, "budget_uusd"),
+               rb_format_money);
+    finish(p, "So many of all runs were expected to take and cost less", &t);
+}
+
+// --- trials, the best first
+
+struct ranked {
+    const struct rb_node *trial, *metric;
+    int64_t resource;
+    bool maximize;
+};
+
+static bool has_better_metric(const struct ranked *a, const struct ranked *b)
+{
+    return a->maximize ? a->metric->number > b->metric->number : a->metric->number < b->metric->number;
+}
+
+// Furthest first, then by the metric, then by number; those that never reported last.
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    if (!a->metric != !b->metric)
+        return a->metric ? -1 : 1;
+    if (a->metric && a->resource != b->resource)
+        return a->resource > b->resource ? -1 : 1;
+    if (a->metric && (has_better_metric(a, b) || has_better_metric(b, a)))
+        return has_better_metric(a, b) ? -1 : 1;
+    return a->trial->index - b->trial->index;
+}
+
+static struct ranked *rank_trials(const struct rb_node *document, int *out_n)
+{
+    const struct rb_node *report = rb_document_member(document, "report"), *list = rb_document_member(report, "trials");
+    const struct rb_node *metric = rb_document_member(rb_run_page_job(document), "metric");
+    const bool maximize = strcmp(rb_document_text(metric, "goal"), "minimize") != 0;
+    struct ranked *rows = rb_xcalloc((size_t)(list ? list->n_children : 0) + 1, sizeof *rows);
+    const int64_t best = rb_document_int(rb_document_member(report, "best"), "trial");
+    int n = 0;
+    for (const struct rb_node *t = rb_document_items(report, "trials"); t; t = t->next)
+        rows[n++] =
+            (struct ranked){t, rb_document_member(t, "metric"),
+                            rb_document_int(t, "trial") == best ? INT64_MAX : rb_document_int(t, "resource"), maximize};
+    qsort(rows, (size_t)n, sizeof *rows, by_rank);
+    *out_n = n;
+    return rows;
+}
+
+static int list_trial_columns(const struct rb_node *document, const struct rb_node *params,
+                              struct rb_text_column out[static RB_LIMIT_PARAMETERS + 5])
+{
+    const struct rb_node *job = rb_run_page_job(document);
+    int n = 0;
+    out[n++] = (struct rb_text_column){"trial", true, 0};
+    out[n++] = (struct rb_text_column){rb_document_text(rb_document_member(job, "metric"), "name"), true, 0};
+    out[n++] = (struct rb_text_column){"state", false, 0};
+    out[n++] = (struct rb_text_column){rb_document_text(rb_document_member(job, "scheduler"), "unit"), true, 0};
+    out[n++] = (struct rb_text_column){"restarts", true, 0};
+    for (const struct rb_node *q = params ? params->first : NULL; q && n < RB_LIMIT_PARAMETERS + 5; q = q->next)
+        out[n++] = (struct rb_text_column){q->key, true, 0};
+    return n;
+}
+
+static void trial_row(struct rb_text_table *t, const struct ranked *r)
+{
+    integer_cell(t, r->trial, "trial");
+    number_cell(t, r->metric);
+    text_cell(t, r->trial, "state");
+    integer_cell(t, r->trial, "resource");
+    integer_cell(t, r->trial, "restarts");
+    int n = 5;
+    const struct rb_node *params = rb_document_member(r->trial, "params");
+    for (const struct rb_node *q = params ? params->first : NULL; q && n < t->n_columns; q = q->next, n++) {
+        if (q->kind == RB_NODE_FLOAT)
+            rb_text_table_cell(t, "%.6g", q->number);
+        else
+            rb_text_table_cell(t, "%s", q->kind == RB_NODE_NULL ? UNKNOWN : q->text);
+    }
+    for (; n < t->n_columns; n++)
+        rb_text_table_cell(t, UNKNOWN);
+}
+
+void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
+{
+    struct rb_text_column columns[RB_LIMIT_PARAMETERS + 5];
+    struct rb_text_table t;
+    int n;
+    RB_AUTO(rb_auto_free) struct ranked *rows = rank_trials(document, &n);
+    rb_page_section(p, "trials", "Trials", NULL);
+    if (n == 0) {
+        rb_page_paragraph(p, "No trial was begun.");
+        return;
+    }
+    rb_text_table_init(&t, columns, list_trial_columns(document, rb_document_member(rows[0].trial, "params"), columns));
+    for (int i = 0; i < n && i < RB_RUN_PAGE_TRIALS; i++)
+        trial_row(&t, &rows[i]);
+    if (n > RB_RUN_PAGE_TRIALS)
+        rb_page_paragraph(p, "The best %d of %d trials; rbrun report --json has all of them.", RB_RUN_PAGE_TRIALS, n);
+    finish(p, "Trials, the best first, then those trained furthest", &t);
+    const char *checkpoint =
+        rb_document_text(rb_document_member(rb_document_member(document, "report"), "best"), "checkpoint");
+    if (checkpoint[0])
+        rb_page_paragraph(p, "The best one's checkpoint: %s. Get it with: rbrun fetch %s --best DIR", checkpoint,
+                          rb_document_text(rb_document_member(document, "report"), "run"));
+}
+
+// --- nodes
+
+static void node_row(struct rb_text_table *t, const struct rb_node *h, const struct rb_node *r)
+{
+    const struct rb_node *lost = rb_document_member(h, "lost");
+    integer_cell(t, h, "node");
+    text_cell(t, r, "id");
+    text_cell(t, r, "instance_type");
+    text_cell(t, r, "infra");
+    text_cell(t, r, "market");
+    integer_cell(t, h, "gpus");
+    rb_text_table_cell(t, "%s%s", rb_document_text(r, "state"), lost && lost->boolean ? ", lost" : "");
+    known_cell(t, h, "requested_us", rb_format_duration);
+    known_cell(t, h, "running_us", rb_format_duration);
+    known_cell(t, h, "ready_us", rb_format_duration);
+    known_cell(t, h, "ended_us", rb_format_duration);
+    known_cell(t, h, "cost_uusd", rb_format_money);
+}
+
+void rb_run_page_nodes(struct rb_page *p, const struct rb_node *document)
+{
+    static const struct rb_text_column columns[] = {
+        {"node", true, 0},    {"instance", false, 0}, {"type", false, 0},  {"infra", false, 0},
+        {"market", false, 0}, {"GPUs", true, 0},      {"state", false, 0}, {"requested", true, 0},
+        {"running", true, 0}, {"ready", true, 0},     {"ended", true, 0},  {"cost", true, 0},
+    };
+    struct rb_text_table t;
+    const struct rb_node *h = rb_document_items(rb_document_member(document, "history"), "nodes");
+    const struct rb_node *r = rb_document_items(rb_document_member(document, "report"), "nodes");
+    rb_page_section(p, "nodes", "Nodes", NULL);
+    if (!h) {
+        rb_page_paragraph(p, "No node was ever rented.");
+        return;
+    }
+    rb_text_table_init(&t, columns, N_OF(columns));
+    for (; h && r; h = h->next, r = r->next)
+        node_row(&t, h, r);
+    finish(p, "Nodes; times since the start of the run", &t);
+}
+
+// --- what else happened
+
+struct happening {
+    int64_t at_us;
+    const char *kind, *text;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct happening *a = pa, *b = pb;
+    return (a->at_us > b->at_us) - (a->at_us < b->at_us);
+}
+
+static int add_notes(const struct rb_node *report, const char *key, const char *kind, struct happening *out, int n)
+{
+    for (const struct rb_node *f = rb_document_items(report, key); f; f = f->next)
+        out[n++] = (struct happening){rb_document_int(f, "at_us"), kind, rb_document_text(f, "text")};
+    return n;
+}
+
+static int add_marks(const struct rb_node *history, struct rb_arena *arena, struct happening *out, int n)
+{
+    for (const struct rb_node *m = rb_document_items(history, "marks"); m; m = m->next) {
+        const char *kind = rb_document_text(m, "kind"), *what = "";
+        if (strcmp(kind, "replan") == 0)
+            what = rb_arena_printf(arena, "a new plan from stage %" PRId64 " on", rb_document_int(m, "stage"));
+        else if (strcmp(kind, "stop") == 0)
+            what = rb_arena_printf(arena, "stopped: %s", rb_document_text(m, "reason"));
+        else if (strcmp(kind, "resume") == 0)
+            what = "the run went on";
+        out[n++] = (struct happening){rb_document_int(m, "at_us"), kind, what};
+    }
+    return n;
+}
+
+static int count(const struct rb_node *map, const char *key)
+{
+    const struct rb_node *list = rb_document_member(map, key);
+    return list ? list->n_children : 0;
+}
+
+void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
+{
+    static const struct rb_text_column columns[] = {{"at", true, 0}, {"kind", false, 0}, {"what", false, 0}};
+    const struct rb_node *report = rb_document_member(document, "report"),
+                         *history = rb_document_member(document, "history");
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_text_table t;
+    char at[32];
+    rb_arena_init(&arena);
+    const int most =
+        count(report, "replans") + count(report, "faults") + count(report, "warnings") + count(history, "marks");
+    struct happening *all = rb_arena_array(&arena, (size_t)most + 1, sizeof *all);
+    int n = add_notes(report, "replans", "replan", all, 0);
+    n = add_notes(report, "faults", "fault", all, n);
+    n = add_notes(report, "warnings", "warning", all, n);
+    n = add_marks(history, &arena, all, n);
+    qsort(all, (size_t)n, sizeof *all, by_time);
+    rb_page_section(p, "events", "Replans and faults", NULL);
+    if (n == 0) {
+        rb_page_paragraph(p, "None: the plan was carried out as it was made.");
+        return;
+    }
+    rb_text_table_init(&t, columns, N_OF(columns));
+    for (int i = 0; i < n; i++) {
+        rb_text_table_cell(&t, "%s", rb_format_duration(all[i].at_us, at));
+        rb_text_table_cell(&t, "%s", all[i].kind);
+        rb_text_table_cell(&t, "%s", all[i].text);
+    }
+    finish(p, "Replans, faults, warnings and stops, in order", &t);
+}
+
+// --- while it goes on
+
+void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
+{
+    const struct rb_node *progress = rb_document_member(document, "progress");
+    (void)p;
+    if (!progress)
+        return;
+}
