@@ -5,7 +5,7 @@
 #include "planner/early.h"
 #include "planner/endless.h"
 #include "planner/estimator.h"
-#include "planner/time_share.h"
+#include "planner/question.h"
 
 #include "engine/policy.h"
 #include "profiles/infra.h"
@@ -503,12 +503,12 @@ static void explain_zones(struct rb_search *search)
         rb_search_note(search, "%s", search->req->offers_dropped);
 }
 
-static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_planner *planner,
-                             struct rb_time_share *phase, const struct rb_scenario *scenario, struct rb_arena *arena,
-                             struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
+static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
+                   struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
+    const struct rb_plan_request *req = &q->req;
     struct rb_search search;
-    if (!rb_search_init(&search, req, scenario, err))
+    if (!rb_search_init(&search, req, &q->scenario, err))
         return false;
     search.asked = planner;
     explain_zones(&search);
@@ -518,7 +518,7 @@ static bool plan_on_scenario(const struct rb_plan_request *req, const struct rb_
         rb_search_finish(&search);
         return false;
     }
-    bool ok = plan_in_phases(&search, planner, phase, out_result, err);
+    bool ok = plan_in_phases(&search, planner, &q->phase, out_result, err);
     if (ok)
         ok = out_result->feasible
                  ? assemble(&search, planner, out_result, arena, out_plan, err)
@@ -560,26 +560,10 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     const struct rb_planner *chosen = rb_planner_find(planner);
     if (!chosen)
         return rb_err_set(err, RB_E_OPTION_VALUE, "no planner \"%s\": optimal, mean, greedy, static or naive", planner);
-    struct rb_offer *offers;
-    struct rb_scenario scenario;
-    const char *dropped;
-    int n_offers;
-    if (!rb_planner_offers_told(req->job, req->catalog, arena, &offers, &n_offers, &dropped, err) ||
-        !rb_scenario_init(&scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
+    struct rb_question q;
+    if (!rb_question_init(&q, req, arena, err))
         return false;
-    struct rb_plan_request timed = *req;
-    timed.samples = rb_planner_samples(req, &scenario);
-    timed.samples_asked = req->samples;
-    timed.offers_dropped = dropped;
-    if (timed.samples == req->samples) // else there are very many trials, and their noise takes the most memory of all
-        rb_scenario_keep_noise(&scenario, timed.samples);
-    struct rb_time_share phase;
-    rb_time_share_begin(&phase, req, 1, &timed);
-    if (!req->times)
-        timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
-    bool ok = plan_on_scenario(&timed, chosen, &phase, &scenario, arena, out_plan, out_result, err);
-    if (!req->times)
-        rb_stage_times_destroy(timed.times);
-    rb_scenario_finish(&scenario);
+    const bool ok = answer(&q, chosen, arena, out_plan, out_result, err);
+    rb_question_finish(&q);
     return ok;
 }

@@ -345,13 +345,6 @@ static bool read_csv(const char *path, const struct rb_import_options *o, struct
     return read_rows(&csv, f, import, err);
 }
 
-// "dir/resnet50.yaml" -> "resnet50"
-static const char *stem_of(const char *path, struct rb_arena *arena)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    return rb_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
-}
-
 static bool read_profile(const char *path, const struct rb_import_options *o, struct rb_import *import,
                          struct rb_err *err)
 {
@@ -359,7 +352,7 @@ static bool read_profile(const char *path, const struct rb_import_options *o, st
     import->format = RB_IMPORT_PROFILE;
     import->n_rows = 1;
     if (!rb_doc_read(&doc, path, err) ||
-        !rb_profile_read(doc.root, o->name, stem_of(path, &import->arena), &import->arena, &import->profile, err)) {
+        !rb_profile_read(doc.root, o->name, rb_profile_stem(path, &import->arena), &import->arena, &import->profile, err)) {
         return false;
     }
     import->profile_name = import->profile.name;

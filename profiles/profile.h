@@ -62,6 +62,7 @@ struct rb_profile {
 // name_override (--name) wins, else `name:`, else stem. Strings and samples are copied into `arena`.
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err);
+const char *rb_profile_stem(const char *path, struct rb_arena *arena); // "dir/resnet50.yaml" -> "resnet50"
 // Its `provisioning:` list alone, which the mock cloud's rb-mock/1 shares. NULL: an empty list.
 bool rb_provisioning_read(const struct rb_node *list, struct rb_arena *arena, const struct rb_provisioning **out,
                           int *out_n, struct rb_err *err);

@@ -342,6 +342,12 @@ static bool read_name(struct rb_map *m, const char *name_override, const char *s
     return true;
 }
 
+const char *rb_profile_stem(const char *path, struct rb_arena *arena)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    return rb_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err)
 {

@@ -1,0 +1,33 @@
+#include "planner/question.h"
+
+#include "planner/search.h"
+
+bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, struct rb_arena *arena,
+                      struct rb_err *err)
+{
+    struct rb_offer *offers;
+    const char *dropped;
+    int n_offers;
+    if (!rb_planner_offers_told(req->job, req->catalog, arena, &offers, &n_offers, &dropped, err) ||
+        !rb_scenario_init(&q->scenario, req->job, req->profile, offers, n_offers, req->catalog, req->seed, err))
+        return false;
+    q->req = *req;
+    q->req.samples = rb_planner_samples(req, &q->scenario);
+    q->req.samples_asked = req->samples;
+    q->req.offers_dropped = dropped;
+    // Else there are very many trials, and their noise takes the most memory of all.
+    if (q->req.samples == req->samples)
+        rb_scenario_keep_noise(&q->scenario, q->req.samples);
+    rb_time_share_begin(&q->phase, req, 1, &q->req);
+    q->owns_times = !req->times;
+    if (q->owns_times)
+        q->req.times = rb_stage_times_create(rb_search_pilot_samples(&q->scenario));
+    return true;
+}
+
+void rb_question_finish(struct rb_question *q)
+{
+    if (q->owns_times)
+        rb_stage_times_destroy(q->req.times);
+    rb_scenario_finish(&q->scenario);
+}
