@@ -56,6 +56,7 @@ void rubberband_error_free(struct rubberband_error *error);
 int rubberband_error_status(const struct rubberband_error *error);          /* RUBBERBAND_OK while empty */
 const char *rubberband_error_message(const struct rubberband_error *error); /* one sentence, no newline; "" while empty */
 const char *rubberband_error_name(const struct rubberband_error *error);    /* "invalid", "io", ...: of the kind of error */
+int rubberband_error_number(const struct rubberband_error *error); /* permanent: 1112 is RB1112 (docs/errors); 0 while empty */
 const char *rubberband_error_file(const struct rubberband_error *error);    /* "": no place is known */
 int rubberband_error_line(const struct rubberband_error *error);            /* from 1; 0: unknown */
 int rubberband_error_column(const struct rubberband_error *error);
@@ -152,7 +153,8 @@ struct rubberband_estimate;
 
 /* What the allocation takes and costs, and how probably it keeps the request's deadline and budget; those make nothing
  * infeasible here. Errors: the number of stages is not that of the job's rungs; nodes without a price, or that the job does
- * not allow; a size or a number of nodes that it cannot be trained on. */
+ * not allow; a size or a number of nodes that it cannot be trained on; RUBBERBAND_INFEASIBLE: spot nodes
+ * that are taken back before a trial ends. */
 int rubberband_estimate_plan(const struct rubberband_request *request, const struct rubberband_allocation *allocation,
                              struct rubberband_estimate **out_estimate, struct rubberband_error *error);
 void rubberband_estimate_free(struct rubberband_estimate *estimate);

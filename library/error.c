@@ -56,6 +56,11 @@ RB_EXPORT const char *rubberband_error_name(const struct rubberband_error *error
     return error->err.code == RB_ERR_NONE ? "" : rb_err_code_name(error->err.code);
 }
 
+RB_EXPORT int rubberband_error_number(const struct rubberband_error *error)
+{
+    return error->err.code == RB_ERR_NONE ? 0 : rb_err_number(&error->err);
+}
+
 RB_EXPORT const char *rubberband_error_file(const struct rubberband_error *error)
 {
     return error->err.file;

@@ -15,11 +15,11 @@ static bool find_offer(const struct rb_scenario *s, const struct rb_given_stage 
             strcmp(o->instance_type, g->instance_type) == 0) {
             *out = i;
             return s->sim_offers[i].usable ||
-                   rb_err_set(err, RB_ERR_INVALID, "stage %d: %s %s (%s) cannot be planned on: %s", stage, g->infra,
+                   rb_err_set(err, RB_E_NO_OFFER, "stage %d: %s %s (%s) cannot be planned on: %s", stage, g->infra,
                               g->instance_type, rb_market_name(g->market), s->sim_offers[i].why_not);
         }
     }
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_NO_SUCH_MACHINE,
                       "stage %d: %s %s (%s) is none of the %d offers that have a price and that the job's `resources` "
                       "allow",
                       stage, g->infra, g->instance_type, rb_market_name(g->market), s->n_offers);
@@ -34,19 +34,19 @@ static bool check_size(const struct rb_search *search, const struct rb_choice *c
     for (int i = 0; i < sizes->n; i++)
         known = known || sizes->gpus[i] == c->gpus;
     if (!known)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_NO_SIZE,
                           "stage %d: %d GPUs per trial is not a size that trial.gpus, trial.max_nodes and the profile "
                           "allow on %s",
                           stage, c->gpus, search->scenario->offers[c->offer].instance_type);
     if (c->nodes < fewest || c->nodes > most)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_OUT_OF_RANGE,
             "stage %d: expected %d..%d nodes (what one trial needs, what resources.max_nodes allows), got "
             "%d",
             stage, fewest, most, c->nodes);
     return rb_is_endless(search, stage, c->offer, c->gpus)
-               ? rb_err_set(err, RB_ERR_INVALID, "stage %d: the market of %s takes nodes back before a trial ends",
-                            stage, search->scenario->offers[c->offer].instance_type)
+               ? rb_err_set(err, RB_E_NO_END, "stage %d: the market of %s takes nodes back before a trial ends", stage,
+                            search->scenario->offers[c->offer].instance_type)
                : true;
 }
 
@@ -56,7 +56,8 @@ static bool make_candidate(const struct rb_search *search, const struct rb_given
     const int expected = search->scenario->stages.n;
     struct rb_candidate c = {.n_stages = n};
     if (n != expected)
-        return rb_err_set(err, RB_ERR_INVALID, "expected %d stages, one for each rung of the job, got %d", expected, n);
+        return rb_err_set(err, RB_E_LIST_LENGTH, "expected %d stages, one for each rung of the job, got %d", expected,
+                          n);
     for (int i = 0; i < n; i++) {
         c.stages[i] = (struct rb_choice){.gpus = given[i].gpus_per_trial, .nodes = given[i].nodes};
         if (!find_offer(search->scenario, &given[i], i, &c.stages[i].offer, err) ||
