@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun_groups.h"
+#include "commands/rbrun_standing.h"
 #include "engine/policy.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
@@ -15,6 +16,7 @@
 #include "providers/http.h"
 #include "simulator/forecast.h"
 #include "views/progress.h"
+#include "views/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,9 +57,10 @@ struct rb_session {
     struct rb_scenario scenario;     // of the forecasts
     struct rb_forecaster forecaster; // scenario NULL: its policy asks nobody
     struct rb_controller *controller;
-    int events_fd; // events.jsonl
-    bool terminal; // the progress line is redrawn
-    bool drawn;    // it stands on the screen
+    struct rb_standing standing; // how it will end
+    int events_fd;               // events.jsonl
+    bool terminal;               // the progress line is redrawn
+    bool drawn;                  // it stands on the screen
     uint64_t redraw_timer;
     bool interrupted, left; // once: clean up; twice: leave
     bool finished;
@@ -209,11 +212,11 @@ static const char *secret(void *ctx, const char *name)
 static void wipe_line(struct rb_session *s)
 {
     if (s->drawn)
-        fputs("\r\033[K", stderr);
+        fputs(RB_TERMINAL_WIPE_LINE, stderr);
     s->drawn = false;
 }
 
-void rb_session_progress(const struct rb_session *s, struct rb_progress *out)
+void rb_session_progress(struct rb_session *s, struct rb_progress *out)
 {
     int64_t reserved;
     rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, out);
@@ -221,20 +224,28 @@ void rb_session_progress(const struct rb_session *s, struct rb_progress *out)
     out->elapsed_us = rb_controller_now_us(s->controller);
     out->deadline_us = s->deadline_us;
     out->budget_uusd = s->budget_uusd;
+    rb_standing_work(&s->standing, out);
+    rb_standing_tell(&s->standing, out);
+}
+
+static void draw_line(void *arg)
+{
+    struct rb_session *s = arg;
+    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+    struct rb_progress p;
+    rb_session_progress(s, &p);
+    const int width = rb_text_width(STDERR_FILENO);
+    rb_progress_write(&p, width > 1 ? width - 1 : 1, &line); // the last column would wrap
+    fprintf(stderr, RB_TERMINAL_WIPE_LINE "%s", rb_buf_str(&line));
+    fflush(stderr);
+    s->drawn = true;
 }
 
 static void redraw(void *arg)
 {
     struct rb_session *s = arg;
-    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
-    struct rb_progress p;
     s->redraw_timer = s->loop->timer_start(s->loop->ctx, REDRAW_US, redraw, s);
-    rb_session_progress(s, &p);
-    const int width = rb_text_width(STDERR_FILENO);
-    rb_progress_write(&p, width > 1 ? width - 1 : 79, &line);
-    fprintf(stderr, "\r\033[K%s", rb_buf_str(&line));
-    fflush(stderr);
-    s->drawn = true;
+    draw_line(s);
 }
 
 static void write_event(struct rb_session *s, const struct rb_event *event)
@@ -256,6 +267,7 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
 {
     struct rb_session *s = ctx;
     write_event(s, event);
+    rb_prediction_event(s->standing.prediction, event);
     if (s->host.observe)
         s->host.observe(s->host.ctx, event);
     if (s->terminal || s->options->json)
@@ -389,7 +401,7 @@ static bool start(struct rb_session *s, struct rb_err *err)
 {
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
-    s->terminal = !s->host.uv && isatty(STDERR_FILENO) && !s->options->json && rb_text_width(STDERR_FILENO) > 0;
+    s->terminal = !s->host.uv && rb_terminal_redraws(STDERR_FILENO) && !s->options->json;
     if (!open_providers(s, err) || !open_events(s, err) ||
         (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
@@ -405,8 +417,10 @@ static bool start(struct rb_session *s, struct rb_err *err)
     rb_controller_start(s->controller);
     if (s->options->end_it)
         rb_controller_stop(s->controller, RB_STOP_USER);
-    if (s->terminal)
+    if (s->terminal) {
+        rb_loop_uv_on_signal(s->uv, SIGWINCH, draw_line, s);
         redraw(s);
+    }
     return true;
 }
 
@@ -417,6 +431,7 @@ static void finish(struct rb_session *s)
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
     rb_controller_destroy(s->controller);
+    rb_prediction_destroy(s->standing.prediction);
     if (s->forecaster.scenario)
         rb_scenario_finish(&s->scenario);
     if (s->uv && !s->host.uv)
@@ -475,6 +490,20 @@ static void end_groups(struct rb_session *s)
                                                      .run_id = s->files->run_id});
 }
 
+static bool remember(void *ctx, const struct rb_event *event, struct rb_err *err)
+{
+    (void)err;
+    rb_prediction_event(ctx, event);
+    return true;
+}
+
+// What happened before this process.
+static bool begin_standing(struct rb_session *s, struct rb_err *err)
+{
+    s->standing.prediction = rb_prediction_create(&s->files->plan);
+    return rb_journal_each_event(s->journal, remember, s->standing.prediction, err);
+}
+
 static bool read_limits(struct rb_session *s, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -521,7 +550,7 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
     const char *dies = getenv("RB_TEST_DIE_AFTER"); // crash tests: SIGKILL at the n-th write (docs/HACKING.md)
     if (dies && atoll(dies) > 0)
         rb_journal_die(journal, atoll(dies), RB_JOURNAL_KILLS);
-    if (!read_limits(s, err) || !start(s, err)) {
+    if (!read_limits(s, err) || !begin_standing(s, err) || !start(s, err)) {
         finish(s);
         free(s);
         return false;

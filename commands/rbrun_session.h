@@ -37,7 +37,8 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
                       const struct rb_session_host *host, struct rb_session **out, struct rb_err *err);
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
-void rb_session_progress(const struct rb_session *s, struct rb_progress *out); // where the run stands now
+// Where the run stands now. Asked again and again, about twice a second: each time a few milliseconds go into how it will end.
+void rb_session_progress(struct rb_session *s, struct rb_progress *out);
 
 // Takes the open journal. *out_code: 0, 4 or 130; other ends are errors.
 bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,

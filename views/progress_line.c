@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,10 @@ static void cost_parts(const struct rb_progress *p, struct line *l)
 {
     char text[32];
     struct rb_buf *cost = add_part(l, 8, false);
+    if (p->spent_uusd == 0 && p->cost_p95_uusd == 0) { // this machine
+        rb_buf_puts(cost, "free");
+        return;
+    }
     rb_buf_puts(cost, p->spent_uusd >= 0 ? rb_format_money(p->spent_uusd, text) : "$?");
     rb_buf_printf(cost, " of %s", p->cost_mean_uusd >= 0 ? rb_format_money(p->cost_mean_uusd, text) : "?");
     if (p->budget_uusd >= 0)
@@ -136,8 +141,11 @@ char *rb_progress_left(const struct rb_progress *p, int64_t end_us, char out[sta
     if (end_us < 0 || p->elapsed_us < 0)
         return strcpy(out, "?");
     const int64_t left_us = end_us > p->elapsed_us ? end_us - p->elapsed_us : 0;
-    // Tenths of a second would flicker, and nobody knows them.
-    return rb_format_duration((left_us + RB_US_PER_S - 1) / RB_US_PER_S * RB_US_PER_S, out);
+    const int64_t left_s = (left_us + RB_US_PER_S - 1) / RB_US_PER_S;
+    if (left_s >= 60)
+        return rb_format_duration(left_s * RB_US_PER_S, out);
+    snprintf(out, 32, "%d s", (int)left_s); // tenths would flicker, and nobody knows them
+    return out;
 }
 
 char *rb_progress_probability(double p, char out[static 32])

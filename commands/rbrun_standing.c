@@ -1,0 +1,61 @@
+#include "commands/rbrun_standing.h"
+
+#include "base/clock.h"
+
+enum {
+    SLICE_US = 10000,   // twice a second: 2 % of a core
+    REST_PER_WORK = 30, // a prediction that took 0.1 s is made again after 3 s
+    LEAST_REST_US = 1000000,
+};
+
+static void begin(struct rb_standing *s, const struct rb_progress *now)
+{
+    rb_prediction_begin(s->prediction, &(struct rb_prediction_now){.now_us = now->elapsed_us,
+                                                                   .spent_uusd = now->spent_uusd,
+                                                                   .deadline_us = now->deadline_us,
+                                                                   .budget_uusd = now->budget_uusd});
+    s->begun_us = rb_clock_monotonic_us();
+    s->worked_us = 0;
+}
+
+static bool is_due(const struct rb_standing *s, int64_t clock_us)
+{
+    const int64_t rest_us = REST_PER_WORK * s->worked_us;
+    return s->begun_us == 0 || clock_us - s->begun_us >= (rest_us > LEAST_REST_US ? rest_us : LEAST_REST_US);
+}
+
+void rb_standing_work(struct rb_standing *s, const struct rb_progress *now)
+{
+    const int64_t from_us = rb_clock_monotonic_us();
+    if (rb_prediction_make(s->prediction, 0) && is_due(s, from_us))
+        begin(s, now);
+    int64_t spent_us = 0;
+    while (spent_us < SLICE_US && !rb_prediction_make(s->prediction, 1))
+        spent_us = rb_clock_monotonic_us() - from_us;
+    s->worked_us += spent_us;
+}
+
+void rb_standing_settle(struct rb_standing *s, const struct rb_progress *now)
+{
+    begin(s, now);
+    while (!rb_prediction_make(s->prediction, RB_PREDICTION_SAMPLES))
+        ;
+}
+
+void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out)
+{
+    const char *why;
+    const struct rb_estimate *e = rb_prediction_estimate(s->prediction, &why);
+    rb_progress_set_unknown(out, why);
+    out->pace = rb_prediction_pace(s->prediction);
+    if (!e)
+        return;
+    out->end_p50_us = e->time_us.p50;
+    out->end_p95_us = e->time_us.p95;
+    out->cost_mean_uusd = e->cost_uusd.mean;
+    out->cost_p95_uusd = e->cost_uusd.p95;
+    if (out->deadline_us >= 0)
+        out->p_on_time = e->p_deadline;
+    if (out->budget_uusd >= 0)
+        out->p_in_budget = e->p_budget;
+}
