@@ -22,6 +22,8 @@ enum rb_err_code {
 
 // In ascending order, by area; 1000 + class is the general number of a class.
 enum rb_err_number {
+    RB_E_NONE = 0,
+
     // RB10xx the command line
     RB_E_ANY_INVALID = 1001,
     RB_E_ANY_IO = 1002,
