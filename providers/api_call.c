@@ -104,7 +104,7 @@ static void give_up(void *arg)
     const struct rb_api_call call = t->call;
     struct rb_err err = t->err;
     if (t->outcome_unknown && err.code != RB_ERR_UNKNOWN_OUTCOME && !settles(err.code)) {
-        err.code = RB_ERR_UNKNOWN_OUTCOME;
+        rb_err_renumber(&err, RB_E_OUTCOME_UNKNOWN);
         rb_err_prefix(&err, "an earlier try got no answer and may have worked; then");
     }
     rb_err_prefix(&err, "%s", call.name);
@@ -170,12 +170,12 @@ static void try_later(struct rb_api_try *t, enum rb_api_reaction reaction, bool 
 static enum rb_api_reaction judge(struct rb_api_try *t, const struct rb_http_response *r)
 {
     if (r->status == 0) {
-        rb_err_set(&t->err, r->sent ? RB_ERR_UNKNOWN_OUTCOME : RB_ERR_IO, "%s: %s", t->api->config.endpoint,
+        rb_err_set(&t->err, r->sent ? RB_E_OUTCOME_UNKNOWN : RB_E_UNREACHABLE, "%s: %s", t->api->config.endpoint,
                    r->transport_error);
         return RB_API_RETRY;
     }
     if (r->status >= 200 && r->status < 300) { // 2xx, but decode could not read it
-        t->err.code = RB_ERR_UNKNOWN_OUTCOME;
+        rb_err_renumber(&t->err, RB_E_OUTCOME_UNKNOWN);
         return RB_API_RETRY;
     }
     return t->api->config.judge(r->status, r->body, r->body_len, &t->err);
@@ -186,7 +186,7 @@ static bool decode(struct rb_api_try *t, const struct rb_http_response *r)
 {
     const char *flavor = t->call.flavor;
     if (flavor && (!r->metadata_flavor || strcmp(r->metadata_flavor, flavor) != 0))
-        return rb_err_set(&t->err, RB_ERR_IO, "%s: expected an answer with Metadata-Flavor: %s",
+        return rb_err_set(&t->err, RB_E_ANSWER, "%s: expected an answer with Metadata-Flavor: %s",
                           t->api->config.endpoint, flavor);
     return t->call.decode(t->call.arg, r->body, r->body_len, &t->err);
 }
@@ -202,7 +202,7 @@ static void on_response(void *arg, const struct rb_http_response *r)
     }
     enum rb_api_reaction reaction = judge(t, r);
     if (t->err.code == RB_ERR_UNKNOWN_OUTCOME && !t->call.mutating)
-        t->err.code = RB_ERR_IO;
+        rb_err_renumber(&t->err, r->status == 0 ? RB_E_UNREACHABLE : r->status < 300 ? RB_E_ANSWER : RB_E_CLOUD_STATE);
     t->outcome_unknown = t->outcome_unknown || t->err.code == RB_ERR_UNKNOWN_OUTCOME;
     if (reaction == RB_API_REFRESH) {
         if (t->renewed || !config->renew || !config->renew(config->authority, r, &t->err))
@@ -212,19 +212,19 @@ static void on_response(void *arg, const struct rb_http_response *r)
     try_later(t, reaction, r->status != 0, rb_http_retry_after_us(r, config->loop->unix_us(config->loop->ctx)));
 }
 
-enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_code *out)
+enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_number *out)
 {
     const bool refused = status >= 400 && status < 500;
-    *out = status == 429                    ? RB_ERR_THROTTLED
-           : status == 401 || status == 403 ? RB_ERR_DENIED
-           : refused                        ? RB_ERR_INVALID
-                                            : RB_ERR_UNKNOWN_OUTCOME;
+    *out = status == 429                    ? RB_E_THROTTLED
+           : status == 401 || status == 403 ? RB_E_PERMISSION
+           : refused                        ? RB_E_REFUSED
+                                            : RB_E_OUTCOME_UNKNOWN;
     return status == 429 ? RB_API_SLOW_DOWN : refused ? RB_API_FAIL : RB_API_RETRY;
 }
 
 enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err)
 {
-    rb_err_set(err, RB_ERR_UNKNOWN_OUTCOME, "HTTP status %ld with a body that is not %s's; is a proxy in between?",
+    rb_err_set(err, RB_E_OUTCOME_UNKNOWN, "HTTP status %ld with a body that is not %s's; is a proxy in between?",
                status, whose);
     return status == 429 || status == 503 ? RB_API_SLOW_DOWN : RB_API_RETRY;
 }

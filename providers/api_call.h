@@ -26,7 +26,7 @@ typedef enum rb_api_reaction rb_api_judge_fn(long status, const char *body, size
 
 // What judges fall back on. A code that is in no table: a 4xx is a refusal, of what we do not know; anything else may have
 // worked.
-enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_code *out);
+enum rb_api_reaction rb_api_judge_status(long status, enum rb_err_number *out);
 // A body that is not in the service's form: some machine in between answered (a proxy, a load balancer), and what happened
 // behind it, nobody knows. whose: "EC2".
 enum rb_api_reaction rb_api_judge_stranger(long status, const char *whose, struct rb_err *err);

@@ -23,8 +23,8 @@ struct reader {
 
 static bool fail(const struct reader *r, const char *reason)
 {
-    return rb_err_set_at(r->err, RB_ERR_INVALID, (struct rb_place){.file = r->file->path, .line = r->line}, NULL, "%s",
-                         reason);
+    return rb_err_set_at(r->err, RB_E_CREDENTIALS_SETTING, (struct rb_place){.file = r->file->path, .line = r->line},
+                         NULL, "%s", reason);
 }
 
 static char *trim(char *s)

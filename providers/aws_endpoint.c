@@ -36,7 +36,7 @@ static bool check_region(const char *region, bool loopback_only, struct rb_err *
 {
     if (loopback_only ? rb_pattern_matches(region, mock_regions) : partition_of(region) != NULL)
         return true;
-    return rb_err_set(err, RB_ERR_INVALID, "region '%.60s': expected a region such as us-east-1", region);
+    return rb_err_set(err, RB_E_REGION, "region '%.60s': expected a region such as us-east-1", region);
 }
 
 static bool write_url(char *out, size_t size, const char *url, const char *origin, struct rb_err *err)
@@ -45,7 +45,7 @@ static bool write_url(char *out, size_t size, const char *url, const char *origi
     if (n > 0 && url[n - 1] == '/')
         n--;
     if (n >= size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: expected a URL of fewer than %zu characters", origin, size);
+        return rb_err_set(err, RB_E_ENDPOINT, "%s: expected a URL of fewer than %zu characters", origin, size);
     memcpy(out, url, n);
     out[n] = '\0';
     return true;
@@ -60,9 +60,9 @@ static bool check_url(const char *text, const char *origin, bool loopback_only, 
     bool ok = rb_http_url_part_is(url, CURLUPART_PATH, "/") && rb_http_url_part_is(url, CURLUPART_QUERY, "") &&
               rb_http_url_part_is(url, CURLUPART_FRAGMENT, "");
     if (!ok)
-        rb_err_set(err, RB_ERR_INVALID, "%s: '%.200s': expected no path after the host", origin, text);
+        rb_err_set(err, RB_E_ENDPOINT, "%s: '%.200s': expected no path after the host", origin, text);
     if (ok && loopback_only && !rb_http_url_is_loopback(url))
-        ok = rb_err_set(err, RB_ERR_INVALID,
+        ok = rb_err_set(err, RB_E_MOCK_ENDPOINT,
                         "%s: '%.200s' is not on loopback, and infra mock/... talks to nothing else; start rbmock and "
                         "set AWS_ENDPOINT_URL to the address it prints",
                         origin, text);
@@ -114,7 +114,7 @@ static bool configured_or_public(const char *service, const char *region, bool l
         return check_url(url->value, url->file->path, loopback_only, err) &&
                write_url(out, size, url->value, url->file->path, err);
     if (loopback_only)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MOCK_ENDPOINT,
                           "infra mock/%s needs a mock cloud; start rbmock and set AWS_ENDPOINT_URL to the address it "
                           "prints (http://127.0.0.1:PORT)",
                           region);
@@ -147,7 +147,7 @@ bool rb_aws_endpoint(const char *service, const char *region, bool loopback_only
     if (ignore && !loopback_only)
         return public_endpoint(service, region, out, size, err);
     if (ignore)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MOCK_ENDPOINT,
                           "infra mock/%s: AWS_IGNORE_CONFIGURED_ENDPOINT_URLS hides the mock cloud; unset it", region);
     return configured_or_public(service, region, loopback_only, out, size, err);
 }

@@ -38,7 +38,7 @@ static enum found found_if(bool ok)
 static bool copy(char *out, size_t size, const char *value, const char *what, struct rb_err *err)
 {
     if (strlen(value) >= size)
-        return rb_err_set(err, RB_ERR_DENIED, "%s: expected fewer than %zu characters", what, size);
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "%s: expected fewer than %zu characters", what, size);
     snprintf(out, size, "%s", value);
     return true;
 }
@@ -53,7 +53,7 @@ static enum found from_environment(struct search *s)
     if (!access && !secret)
         return FOUND_NOTHING;
     if (!access || !secret) {
-        rb_err_set(s->err, RB_ERR_DENIED, "environment: %s is set without %s; set both or neither",
+        rb_err_set(s->err, RB_E_CREDENTIALS_UNUSABLE, "environment: %s is set without %s; set both or neither",
                    access ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
                    access ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
         return FOUND_ERROR;
@@ -91,8 +91,8 @@ __attribute__((format(printf, 3, 4))) static enum found setting_error(const stru
     va_start(ap, fmt);
     vsnprintf(reason, sizeof reason, fmt, ap);
     va_end(ap);
-    rb_err_set_at(s->err, RB_ERR_DENIED, (struct rb_place){.file = at->file->path, .line = at->line}, at->key, "%s",
-                  reason);
+    rb_err_set_at(s->err, RB_E_CREDENTIALS_UNUSABLE, (struct rb_place){.file = at->file->path, .line = at->line},
+                  at->key, "%s", reason);
     return FOUND_ERROR;
 }
 
@@ -141,7 +141,7 @@ static bool read_process_output(const struct rb_doc *doc, struct rb_aws_credenti
     if (stated && !rb_node_int(stated, 1, 1, &version, err))
         return false;
     if (version != 1)
-        return rb_err_set(err, RB_ERR_DENIED, "expected a JSON object with \"Version\": 1");
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "expected a JSON object with \"Version\": 1");
     return rb_aws_credentials_read(doc->root, "SessionToken", "credential_process", c, err);
 }
 
@@ -221,7 +221,7 @@ static bool read_token_file(const char *path, char *out, size_t size, struct rb_
     if (fits)
         snprintf(out, size, "%.*s", (int)n, text);
     explicit_bzero(text, strlen(text));
-    return fits || rb_err_set(err, RB_ERR_DENIED, "%s: expected a token in one line", path);
+    return fits || rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "%s: expected a token in one line", path);
 }
 
 static bool describe_role(struct rb_aws_role *role, const char *arn, const char *session, struct rb_err *err)
@@ -256,7 +256,7 @@ static enum found from_web_identity_of_environment(struct search *s)
     if (!path)
         return FOUND_NOTHING;
     if (!arn) {
-        rb_err_set(s->err, RB_ERR_DENIED,
+        rb_err_set(s->err, RB_E_CREDENTIALS_UNUSABLE,
                    "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN; set both or neither");
         return FOUND_ERROR;
     }
@@ -283,7 +283,8 @@ static bool use_container_token(struct rb_aws_identity *o, struct rb_err *err)
     if (!token)
         return true;
     if (strpbrk(token, "\r\n"))
-        return rb_err_set(err, RB_ERR_DENIED, "AWS_CONTAINER_AUTHORIZATION_TOKEN: expected a token in one line");
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE,
+                          "AWS_CONTAINER_AUTHORIZATION_TOKEN: expected a token in one line");
     return copy(o->token, sizeof o->token, token, "AWS_CONTAINER_AUTHORIZATION_TOKEN", err);
 }
 
@@ -297,7 +298,8 @@ static enum found from_container(struct search *s)
     s->out->origin = RB_AWS_CONTAINER;
     s->out->source = "container";
     if (relative && relative[0] != '/') {
-        rb_err_set(s->err, RB_ERR_DENIED, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: expected a path that begins with /");
+        rb_err_set(s->err, RB_E_CREDENTIALS_UNUSABLE,
+                   "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: expected a path that begins with /");
         return FOUND_ERROR;
     }
     snprintf(url, sizeof url, "http://169.254.170.2%.480s", relative ? relative : "");
@@ -451,8 +453,8 @@ static bool check_profile(const struct search *s)
 {
     const struct rb_aws_config *c = &s->config;
     return !c->profile_is_chosen || rb_aws_config_has(c, "profile", c->profile) ||
-           rb_err_set(s->err, RB_ERR_DENIED, "profile '%s' (AWS_PROFILE) is neither in %s nor in %s", c->profile,
-                      c->credentials.path, c->config.path);
+           rb_err_set(s->err, RB_E_CREDENTIALS_MISSING, "profile '%s' (AWS_PROFILE) is neither in %s nor in %s",
+                      c->profile, c->credentials.path, c->config.path);
 }
 
 // A web identity in the environment stands between the profile's role and the rest of the profile.
@@ -488,7 +490,7 @@ bool rb_aws_identity_find(int64_t unix_us, struct rb_aws_identity *out, struct r
     if (found == FOUND)
         *out = identity;
     if (found == FOUND_NOTHING)
-        rb_err_set(err, RB_ERR_DENIED,
+        rb_err_set(err, RB_E_CREDENTIALS_MISSING,
                    "no AWS credentials: looked at the environment, profile '%s' in %s and %s, container and instance; "
                    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run: aws configure",
                    s.config.profile, s.config.credentials.path, s.config.config.path);

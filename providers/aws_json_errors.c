@@ -9,27 +9,27 @@
 // A code that is in no row is judged by its status.
 static const struct row {
     const char *code;
-    enum rb_err_code err;
+    enum rb_err_number number;
     enum rb_api_reaction reaction;
 } rows[] = {
-    {"ExpiredTokenException", RB_ERR_DENIED, RB_API_REFRESH},
-    {"RequestExpired", RB_ERR_DENIED, RB_API_REFRESH},
-    {"ThrottlingException", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
-    {"TooManyRequestsException", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
-    {"ParameterNotFound", RB_ERR_NOT_FOUND, RB_API_FAIL},
-    {"ParameterVersionNotFound", RB_ERR_NOT_FOUND, RB_API_FAIL},
-    {"ResourceNotFoundException", RB_ERR_NOT_FOUND, RB_API_FAIL},
-    {"NoSuchResourceException", RB_ERR_NOT_FOUND, RB_API_FAIL},
-    {"AccessDeniedException", RB_ERR_DENIED, RB_API_FAIL},
-    {"UnauthorizedException", RB_ERR_DENIED, RB_API_FAIL},
-    {"ForbiddenException", RB_ERR_DENIED, RB_API_FAIL},
-    {"UnrecognizedClientException", RB_ERR_DENIED, RB_API_FAIL},
-    {"InvalidSignatureException", RB_ERR_DENIED, RB_API_FAIL},
-    {"InvalidClientTokenId", RB_ERR_DENIED, RB_API_FAIL},
-    {"MissingAuthenticationTokenException", RB_ERR_DENIED, RB_API_FAIL},
-    {"InternalServerError", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-    {"InternalErrorException", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-    {"ServiceUnavailableException", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
+    {"ExpiredTokenException", RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},
+    {"RequestExpired", RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},
+    {"ThrottlingException", RB_E_THROTTLED, RB_API_SLOW_DOWN},
+    {"TooManyRequestsException", RB_E_THROTTLED, RB_API_SLOW_DOWN},
+    {"ParameterNotFound", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+    {"ParameterVersionNotFound", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+    {"ResourceNotFoundException", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+    {"NoSuchResourceException", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+    {"AccessDeniedException", RB_E_PERMISSION, RB_API_FAIL},
+    {"UnauthorizedException", RB_E_PERMISSION, RB_API_FAIL},
+    {"ForbiddenException", RB_E_PERMISSION, RB_API_FAIL},
+    {"UnrecognizedClientException", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+    {"InvalidSignatureException", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+    {"InvalidClientTokenId", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+    {"MissingAuthenticationTokenException", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+    {"InternalServerError", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+    {"InternalErrorException", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+    {"ServiceUnavailableException", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
 };
 
 static struct row classify(long status, const char *code)
@@ -38,7 +38,7 @@ static struct row classify(long status, const char *code)
         if (strcmp(rows[i].code, code) == 0)
             return rows[i];
     struct row row = {0};
-    row.reaction = rb_api_judge_status(status, &row.err);
+    row.reaction = rb_api_judge_status(status, &row.number);
     return row;
 }
 
@@ -62,7 +62,7 @@ enum rb_api_reaction rb_aws_json_judge(long status, const char *body, size_t n, 
     }
     const char *hash = strrchr(type, '#'), *code = hash ? hash + 1 : type;
     const struct row row = classify(status, code);
-    rb_err_set(err, row.err, "status %ld: %s%s%s", status, code[0] ? code : "no reason given", message[0] ? ": " : "",
-               message);
+    rb_err_set(err, row.number, "status %ld: %s%s%s", status, code[0] ? code : "no reason given",
+               message[0] ? ": " : "", message);
     return row.reaction;
 }

@@ -28,7 +28,7 @@ bool rb_aws_price_list_client_create(const struct rb_aws_client_config *config, 
     static const char *const elsewhere[] = {"cn-", "us-gov-", "eusc-"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
         if (strncmp(config->region, elsewhere[i], strlen(elsewhere[i])) == 0)
-            return rb_err_set(err, RB_ERR_PRICE,
+            return rb_err_set(err, RB_E_CLOUD_PRICES,
                               "aws/%s: its price list is another partition's and is not read here; import a price list "
                               "of your own (rbprofile import prices.csv)",
                               config->region);
@@ -107,7 +107,7 @@ static bool is_zero(const char *decimal)
 
 static bool odd(const char *instance_type, const char *what, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_PRICE, "price list: %.64s: %s", instance_type, what);
+    return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.64s: %s", instance_type, what);
 }
 
 static bool read_dimension(const struct rb_node *dimension, const char *instance_type, struct rb_rate *rate,
@@ -157,7 +157,7 @@ static bool read_product(const struct rb_node *root, const char *region, struct 
     if (!is_wanted(attributes, region))
         return true;
     if (!rb_is_instance_id(instance_type))
-        return rb_err_set(err, RB_ERR_IO, "answer: product.attributes.instanceType: expected a name");
+        return rb_err_set(err, RB_E_ANSWER, "answer: product.attributes.instanceType: expected a name");
     if (!read_terms(rb_node_member(root, "terms"), instance_type, &rate, err))
         return false;
     return rate.uusd_per_hour == 0 || keep(page, instance_type, rate, arena, err);
@@ -169,7 +169,7 @@ static bool read_entry(const struct rb_node *entry, const char *region, struct r
 {
     struct rb_doc doc;
     if (entry->kind != RB_NODE_STRING)
-        return rb_err_set(err, RB_ERR_IO, "answer: PriceList[%d]: expected a document in a string", entry->index);
+        return rb_err_set(err, RB_E_ANSWER, "answer: PriceList[%d]: expected a document in a string", entry->index);
     if (!rb_doc_parse_json(&doc, "product", entry->text, entry->text_len, err))
         return rb_err_prefix(err, "answer: PriceList[%d]", entry->index);
     const bool ok = read_product(doc.root, region, arena, page, err);
@@ -183,7 +183,7 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
     const struct rb_node *list = rb_node_member(root, "PriceList");
     const char *next = text(root, "NextToken");
     if (!list || list->kind != RB_NODE_LIST)
-        return rb_err_set(err, RB_ERR_IO, "answer: PriceList: expected a list");
+        return rb_err_set(err, RB_E_ANSWER, "answer: PriceList: expected a list");
     page->prices = rb_arena_array(arena, (size_t)list->n_children, sizeof *page->prices);
     for (const struct rb_node *entry = list->first; entry; entry = entry->next)
         if (!read_entry(entry, region, arena, page, err))

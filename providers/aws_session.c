@@ -72,7 +72,7 @@ static void end_fetch(struct rb_aws_session *s, const struct rb_err *err)
     if (!err) {
         use(s, &s->found);
         if (!is_alive(s))
-            rb_err_set(&failure, RB_ERR_DENIED,
+            rb_err_set(&failure, RB_E_CREDENTIALS_EXPIRED,
                        "%s: the credentials it gave have expired already; is this machine's clock right?",
                        s->identity.source);
     } else {

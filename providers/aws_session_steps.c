@@ -163,9 +163,9 @@ static bool decode_line(const char *what, const char *body, size_t n, char *out,
     const size_t len = strcspn(body, "\r\n");
     for (size_t i = 0; i < len; i++)
         if (body[i] < 0x21 || body[i] > 0x7e)
-            return rb_err_set(err, RB_ERR_IO, "%s: expected one printable word", what);
+            return rb_err_set(err, RB_E_ANSWER, "%s: expected one printable word", what);
     if (len == 0 || len >= size || strlen(body) != n)
-        return rb_err_set(err, RB_ERR_IO, "%s: expected one line of text", what);
+        return rb_err_set(err, RB_E_ANSWER, "%s: expected one line of text", what);
     snprintf(out, size, "%.*s", (int)len, body);
     return true;
 }
@@ -199,7 +199,7 @@ static bool read_keys(const struct rb_doc *doc, struct rb_aws_session *s, struct
     const struct rb_node *code = rb_node_member(doc->root, "Code");
     if (code && strcmp(code->text, "Success") != 0) {
         char text[64];
-        return rb_err_set(err, RB_ERR_IO, "expected \"Code\": \"Success\", got \"%s\"",
+        return rb_err_set(err, RB_E_ANSWER, "expected \"Code\": \"Success\", got \"%s\"",
                           rb_log_sanitise(code->text, strlen(code->text), text, sizeof text));
     }
     return rb_aws_credentials_read(doc->root, "Token", s->identity.source, &s->found, err);
@@ -244,7 +244,7 @@ static bool decode_sts(void *arg, const char *body, size_t n, struct rb_err *err
     const char *token = rb_xml_text(keys, "SessionToken"), *expiration = rb_xml_text(keys, "Expiration");
     int64_t expires_at_us;
     if (!access || !secret || !token || !expiration)
-        return rb_err_set(err, RB_ERR_IO,
+        return rb_err_set(err, RB_E_ANSWER,
                           "expected Credentials with AccessKeyId, SecretAccessKey, SessionToken and Expiration");
     if (!rb_parse_instant(expiration, &expires_at_us, err) ||
         !rb_aws_credentials_set(&s->found, access, secret, token, s->identity.source, err))
@@ -259,7 +259,7 @@ static bool decode_sts(void *arg, const char *body, size_t n, struct rb_err *err
 static enum rb_api_reaction judge_instance(long status, const char *body, size_t n, struct rb_err *err)
 {
     (void)body, (void)n;
-    rb_err_set(err, status >= 500 ? RB_ERR_IO : RB_ERR_DENIED, "status %ld%s", status,
+    rb_err_set(err, status >= 500 ? RB_E_CLOUD_STATE : RB_E_CREDENTIALS_MISSING, "status %ld%s", status,
                status == 404   ? ": no role is attached to this instance"
                : status == 403 ? ": the metadata service is switched off"
                                : "");

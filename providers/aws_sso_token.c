@@ -33,9 +33,10 @@ static bool read_token(const struct rb_doc *doc, int64_t unix_us, char *out, siz
         !rb_parse_instant(expires, &expires_at_us, err))
         return false;
     if (expires_at_us <= unix_us)
-        return rb_err_set(err, RB_ERR_DENIED, "the token of single sign-on expired at %s; %s", expires, remedy);
+        return rb_err_set(err, RB_E_CREDENTIALS_EXPIRED, "the token of single sign-on expired at %s; %s", expires,
+                          remedy);
     if (strlen(token) >= size)
-        return rb_err_set(err, RB_ERR_DENIED, "accessToken: expected fewer than %zu characters", size);
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "accessToken: expected fewer than %zu characters", size);
     snprintf(out, size, "%s", token);
     return true;
 }
@@ -44,7 +45,7 @@ static bool read_file(const struct rb_private_file *file, int64_t unix_us, char 
 {
     struct rb_doc doc = {0};
     if (!file->present)
-        return rb_err_set(err, RB_ERR_DENIED, "no token of single sign-on in %s; %s", file->path, remedy);
+        return rb_err_set(err, RB_E_CREDENTIALS_MISSING, "no token of single sign-on in %s; %s", file->path, remedy);
     if (!rb_private_file_check(file, err) || !rb_doc_parse_json(&doc, file->path, file->text, file->len, err))
         return false;
     const bool ok = read_token(&doc, unix_us, out, size, err);

@@ -136,11 +136,11 @@ static bool reap(const char *program, pid_t pid, struct rb_err *err)
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
-            return rb_err_set(err, RB_ERR_IO, "cannot wait for %s: %s", program, strerror(errno));
+            return rb_err_set(err, RB_E_PROGRAM, "cannot wait for %s: %s", program, strerror(errno));
     if (WIFSIGNALED(status))
-        return rb_err_set(err, RB_ERR_IO, "%s was ended by signal %d", program, WTERMSIG(status));
+        return rb_err_set(err, RB_E_PROGRAM, "%s was ended by signal %d", program, WTERMSIG(status));
     return WEXITSTATUS(status) == 0 ||
-           rb_err_set(err, RB_ERR_IO, "%s failed with exit code %d", program, WEXITSTATUS(status));
+           rb_err_set(err, RB_E_PROGRAM, "%s failed with exit code %d", program, WEXITSTATUS(status));
 }
 
 bool rb_child_run(const char *const *argv, const struct rb_child_options *o, struct rb_err *err)
@@ -148,7 +148,7 @@ bool rb_child_run(const char *const *argv, const struct rb_child_options *o, str
     int ends[2] = {-1, -1};
     pid_t pid;
     if (o->out && pipe2(ends, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: no pipe: %s", argv[0], strerror(errno));
+        return rb_err_set(err, RB_E_PROGRAM, "%s: no pipe: %s", argv[0], strerror(errno));
     const int rc = spawn(argv, o, ends[1], &pid);
     if (o->out)
         close(ends[1]);
@@ -156,8 +156,8 @@ bool rb_child_run(const char *const *argv, const struct rb_child_options *o, str
     if (o->out)
         close(ends[0]);
     if (rc != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot run %s: %s", argv[0], strerror(rc));
+        return rb_err_set(err, RB_E_PROGRAM, "cannot run %s: %s", argv[0], strerror(rc));
     if (!reap(argv[0], pid, err))
         return false;
-    return whole || rb_err_set(err, RB_ERR_IO, "%s said more than %zu bytes", argv[0], o->max_output_bytes);
+    return whole || rb_err_set(err, RB_E_PROGRAM, "%s said more than %zu bytes", argv[0], o->max_output_bytes);
 }

@@ -45,13 +45,13 @@ static bool split(const char *command, struct rb_arena *arena, char *words[stati
         RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
         s = read_word(s, &word);
         if (!s)
-            return rb_err_set(err, RB_ERR_INVALID, "credential_process: a quote is not closed");
+            return rb_err_set(err, RB_E_CREDENTIALS_SETTING, "credential_process: a quote is not closed");
         if (n == MAX_WORDS)
-            return rb_err_set(err, RB_ERR_INVALID, "credential_process: more than %d words", MAX_WORDS);
+            return rb_err_set(err, RB_E_CREDENTIALS_SETTING, "credential_process: more than %d words", MAX_WORDS);
         words[n++] = rb_arena_strdup(arena, word.data);
     }
     words[n] = NULL;
-    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "credential_process: expected a command, got nothing");
+    return n > 0 || rb_err_set(err, RB_E_CREDENTIALS_SETTING, "credential_process: expected a command, got nothing");
 }
 
 // Starts the command with stdout at out_fd and stdin empty.
@@ -59,7 +59,7 @@ static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_ERR_IO, "credential_process: no pipe: %s", strerror(errno));
+        return rb_err_set(err, RB_E_PROGRAM, "credential_process: no pipe: %s", strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -69,7 +69,8 @@ static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err
     close(ends[1]);
     if (rc != 0) {
         close(ends[0]);
-        return rb_err_set(err, RB_ERR_DENIED, "credential_process: cannot run '%s': %s", words[0], strerror(rc));
+        return rb_err_set(err, RB_E_CREDENTIAL_PROCESS, "credential_process: cannot run '%s': %s", words[0],
+                          strerror(rc));
     }
     *out_fd = ends[0];
     return true;
@@ -128,11 +129,13 @@ bool rb_credential_process_run(const char *command, struct rb_buf *out, struct r
     close(fd);
     const int status = reap(pid, whole ? deadline_us : 0);
     if (!whole)
-        return rb_err_set(err, RB_ERR_DENIED, "credential_process '%s': expected at most %d KiB within a minute",
-                          words[0], MAX_OUTPUT_BYTES >> 10);
+        return rb_err_set(err, RB_E_CREDENTIAL_PROCESS,
+                          "credential_process '%s': expected at most %d KiB within a minute", words[0],
+                          MAX_OUTPUT_BYTES >> 10);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) // as a shell says it, and posix_spawn where it cannot
-        return rb_err_set(err, RB_ERR_DENIED, "credential_process: cannot run '%s'", words[0]);
+        return rb_err_set(err, RB_E_CREDENTIAL_PROCESS, "credential_process: cannot run '%s'", words[0]);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return rb_err_set(err, RB_ERR_DENIED, "credential_process '%s' failed; run it by hand to see why", words[0]);
+        return rb_err_set(err, RB_E_CREDENTIAL_PROCESS, "credential_process '%s' failed; run it by hand to see why",
+                          words[0]);
     return true;
 }

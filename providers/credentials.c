@@ -8,7 +8,7 @@
 static bool copy(char *out, size_t size, const char *value, const char *what, struct rb_err *err)
 {
     if (strlen(value) >= size)
-        return rb_err_set(err, RB_ERR_DENIED, "%s: expected fewer than %zu characters", what, size);
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "%s: expected fewer than %zu characters", what, size);
     snprintf(out, size, "%s", value);
     return true;
 }
@@ -26,8 +26,8 @@ bool rb_aws_credentials_set(struct rb_aws_credentials *c, const char *access, co
                             const char *source, struct rb_err *err)
 {
     if (!is_header_text(access) || (token && !is_header_text(token)))
-        return rb_err_set(err, RB_ERR_DENIED, "%s: access key or session token contains a blank or control character",
-                          source);
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE,
+                          "%s: access key or session token contains a blank or control character", source);
     c->source = source;
     return copy(c->access_key, sizeof c->access_key, access, "access key", err) &&
            copy(c->secret_key, sizeof c->secret_key, secret, "secret access key", err) &&
@@ -40,7 +40,7 @@ static bool member(const struct rb_node *node, const char *key, bool required, c
     *out = NULL;
     if (n && n->kind != RB_NODE_NULL)
         return rb_node_string(n, out, err);
-    return !required || rb_err_set(err, RB_ERR_DENIED, "key %s is missing", key);
+    return !required || rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "key %s is missing", key);
 }
 
 bool rb_aws_credentials_read(const struct rb_node *node, const char *token_key, const char *source,

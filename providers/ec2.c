@@ -160,7 +160,7 @@ static void group_made(void *arg, const struct rb_err *err)
 
 static bool no_image(const struct ec2 *ec2, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
+    return rb_err_set(err, RB_E_IMAGE, "%s: no image; give resources.image_id an entry such as {%s: ami-...}",
                       ec2->infra, ec2->infra);
 }
 
@@ -171,10 +171,10 @@ static bool check_launch(const struct launch *l, struct rb_err *err)
     if (!l->image_id)
         return no_image(l->ec2, err);
     if (rb_ssm_parameter_of(l->image_id))
-        return rb_err_set(err, RB_ERR_INVALID, "%s: image %s was not looked up before the launch", l->ec2->infra,
+        return rb_err_set(err, RB_E_LAUNCH, "%s: image %s was not looked up before the launch", l->ec2->infra,
                           l->image_id); // what it stands for may move between two tries
     if (l->what.region && strcmp(l->what.region, l->ec2->region) != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
+        return rb_err_set(err, RB_E_REGION, "%s: asked to launch in region %s", l->ec2->infra, l->what.region);
     return true;
 }
 
@@ -273,7 +273,7 @@ static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *er
     if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->found, err))
         return false;
     return (l->found.n == 1 && strcmp(l->found.instances[0].id, l->id) == 0) ||
-           rb_err_set(err, RB_ERR_IO, "answer: expected instance %s, got %d others", l->id, l->found.n);
+           rb_err_set(err, RB_E_ANSWER, "answer: expected instance %s, got %d others", l->id, l->found.n);
 }
 
 static void look_done(void *arg, const struct rb_err *err)
@@ -438,7 +438,7 @@ static bool create(const struct rb_provider_config *config, const struct rb_prov
                    struct rb_provider *out, struct rb_err *err)
 {
     if (!config->http)
-        return rb_err_set(err, RB_ERR_INVALID, "%s/%s: needs an HTTP client", ops->name, config->region);
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "%s/%s: needs an HTTP client", ops->name, config->region);
     const struct rb_aws_client_config client = {
         .loop = config->loop,
         .http = config->http,

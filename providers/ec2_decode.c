@@ -11,7 +11,7 @@
 
 static bool missing(const char *element, const char *expected, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_IO, "answer: %s: expected %s", element, expected);
+    return rb_err_set(err, RB_E_ANSWER, "answer: %s: expected %s", element, expected);
 }
 
 // The root of a successful answer to that action; NULL, and err says why, where the body is anything else.
@@ -23,7 +23,7 @@ static const struct rb_xml *open_answer(const char *body, size_t n, const char *
         return NULL;
     if (strcmp(root->name, root_name) == 0)
         return root;
-    rb_err_set(err, RB_ERR_IO, "answer: expected <%s>, got <%.60s>", root_name, root->name);
+    rb_err_set(err, RB_E_ANSWER, "answer: expected <%s>, got <%.60s>", root_name, root->name);
     return NULL;
 }
 
@@ -159,7 +159,7 @@ bool rb_ec2_decode_run(const char *body, size_t n, int count, const char *region
         return false;
     const struct rb_xml *item = first_item(root, "instancesSet");
     if (count_items(item) != count)
-        return rb_err_set(err, RB_ERR_IO, "answer: instancesSet: expected %d instances, got %d", count,
+        return rb_err_set(err, RB_E_ANSWER, "answer: instancesSet: expected %d instances, got %d", count,
                           count_items(item));
     struct rb_instance *all = rb_arena_array(arena, (size_t)count, sizeof *all);
     const char *region_copy = rb_arena_strdup(arena, region);
@@ -259,7 +259,7 @@ bool rb_ec2_decode_image(const char *body, size_t n, const char *image_id, struc
         *out_root_device = device;
         return true;
     }
-    return rb_err_set(err, RB_ERR_NOT_FOUND, "image %s is not in this region; give resources.image_id one that is",
+    return rb_err_set(err, RB_E_CLOUD_NOT_FOUND, "image %s is not in this region; give resources.image_id one that is",
                       image_id);
 }
 

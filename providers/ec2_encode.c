@@ -48,16 +48,16 @@ bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err)
 {
     const size_t token_len = l->token ? strlen(l->token) : 0;
     if (token_len == 0 || token_len > MAX_TOKEN_LEN || !is_printable_ascii(l->token))
-        return rb_err_set(err, RB_ERR_INVALID, "launch token: expected 1..%d ASCII characters", MAX_TOKEN_LEN);
+        return rb_err_set(err, RB_E_LAUNCH, "launch token: expected 1..%d ASCII characters", MAX_TOKEN_LEN);
     if (!l->instance_type || !*l->instance_type)
-        return rb_err_set(err, RB_ERR_INVALID, "launch: expected an instance type");
+        return rb_err_set(err, RB_E_LAUNCH, "launch: expected an instance type");
     if (l->user_data && strlen(l->user_data) > RB_LIMIT_USER_DATA)
-        return rb_err_set(err, RB_ERR_INVALID, "user-data: %zu bytes, EC2 takes %d (RB_LIMIT_USER_DATA)",
+        return rb_err_set(err, RB_E_USER_DATA, "user-data: %zu bytes, EC2 takes %d (RB_LIMIT_USER_DATA)",
                           strlen(l->user_data), RB_LIMIT_USER_DATA);
     if (l->disk_gb < 0)
-        return rb_err_set(err, RB_ERR_INVALID, "disk size: expected at least 0 GB");
+        return rb_err_set(err, RB_E_LAUNCH, "disk size: expected at least 0 GB");
     if (l->count < 0 || l->count > RB_LIMIT_NODES)
-        return rb_err_set(err, RB_ERR_INVALID, "launch: expected a gang of 1..%d machines, got %d", RB_LIMIT_NODES,
+        return rb_err_set(err, RB_E_LAUNCH, "launch: expected a gang of 1..%d machines, got %d", RB_LIMIT_NODES,
                           l->count);
     return true;
 }

@@ -69,7 +69,7 @@ static bool too_many_pages(struct survey *s, const char *name)
     if (++s->n_pages < MAX_PAGES)
         return false;
     struct rb_err err;
-    rb_err_set(&err, RB_ERR_IO, "%s: no end after %d pages", name, MAX_PAGES);
+    rb_err_set(&err, RB_E_ENDLESS, "%s: no end after %d pages", name, MAX_PAGES);
     survey_failed(s, &err);
     return true;
 }
@@ -198,7 +198,7 @@ static bool has_price(struct survey *s, const struct rb_ec2_machine *m)
 {
     if (is_known(s, s->infra, m->instance_type))
         return true;
-    return rb_err_set(&s->price_err, RB_ERR_PRICE,
+    return rb_err_set(&s->price_err, RB_E_CLOUD_PRICES,
                       "%s: %s is sold on demand but AWS's price list has no price for it; import one (rbprofile import "
                       "prices.csv)",
                       s->infra, m->instance_type);
@@ -252,7 +252,7 @@ static void machines_known(struct survey *s)
     struct rb_err err;
     for (int i = 0; i < s->n_types; i++)
         if (!find_machine(s, s->types[i])) {
-            rb_err_set(&err, RB_ERR_PRICE,
+            rb_err_set(&err, RB_E_CLOUD_PRICES,
                        "%s: EC2 does not say which GPUs a %s has; import a price list that does (rbprofile import "
                        "prices.csv)",
                        s->infra, s->types[i]);
@@ -301,7 +301,7 @@ static void refuse_done(void *arg, const struct rb_err *err)
 static void refuse(struct survey *s, int n_types)
 {
     struct rb_err err;
-    rb_err_set(&err, RB_ERR_INVALID, "%s: %d instance types in one question, expected at most %d", s->infra, n_types,
+    rb_err_set(&err, RB_E_EC2_TYPES, "%s: %d instance types in one question, expected at most %d", s->infra, n_types,
                RB_EC2_MAX_TYPES);
     struct rb_api_call call = new_call("DescribeInstanceTypes", s);
     call.done = refuse_done;

@@ -38,7 +38,7 @@ static void end(struct preflight *p, const struct rb_err *err)
 static bool cannot_succeed(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     (void)arg, (void)body, (void)n;
-    return rb_err_set(err, RB_ERR_IO, "a dry run was answered like a real one");
+    return rb_err_set(err, RB_E_EC2_DRY_RUN, "a dry run was answered like a real one");
 }
 
 static void ask(struct preflight *p, const char *name, struct rb_buf *body, void (*done)(void *, const struct rb_err *))
@@ -68,7 +68,7 @@ static void ending_judged(void *arg, const struct rb_err *err)
     }
     if (err->code == RB_ERR_DENIED)
         rb_err_set(
-            &denied, RB_ERR_DENIED,
+            &denied, RB_E_PERMISSION,
             "%s; nothing is launched that could not be ended: allow ec2:TerminateInstances, also on instance/%s, "
             "which stands for those to come (docs/policies/aws.json)",
             err->message, nobody);
@@ -126,7 +126,7 @@ static void image_known(void *arg, const struct rb_err *err, const char *value)
     if (err)
         named = *err;
     else
-        rb_err_set(&named, RB_ERR_INVALID, "expected an image id (ami-...)");
+        rb_err_set(&named, RB_E_IMAGE, "expected an image id (ami-...)");
     end_for_image(p, &named);
 }
 

@@ -171,7 +171,7 @@ static void page_known(void *arg, const struct rb_err *failed)
     if (failed) {
         fail(s, failed);
     } else if (++s->n_pages == MAX_PAGES) {
-        rb_err_set(&err, RB_ERR_IO, "ListServiceQuotas: no end after %d pages", MAX_PAGES);
+        rb_err_set(&err, RB_E_ENDLESS, "ListServiceQuotas: no end after %d pages", MAX_PAGES);
         fail(s, &err);
     } else if (s->next_page) {
         ask(s);
@@ -211,7 +211,7 @@ static bool knows_all(const struct survey *s, struct rb_err *err)
 {
     for (int i = 0; i < s->n_demands; i++)
         if (s->demands[i].vcpus < 0)
-            return rb_err_set(err, RB_ERR_NOT_FOUND, "EC2 does not describe %s here", s->demands[i].instance_type);
+            return rb_err_set(err, RB_E_CLOUD_NOT_FOUND, "EC2 does not describe %s here", s->demands[i].instance_type);
     return true;
 }
 

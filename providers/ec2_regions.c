@@ -33,10 +33,10 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
     for (; item && q->n < MAX_REGIONS; item = rb_xml_next(item, "item")) {
         const char *name = rb_xml_text(item, "regionName");
         if (!name || !is_region(name))
-            return rb_err_set(err, RB_ERR_IO, "regionName: expected a region");
+            return rb_err_set(err, RB_E_ANSWER, "regionName: expected a region");
         q->names[q->n++] = name;
     }
-    return q->n > 0 || rb_err_set(err, RB_ERR_IO, "regionInfo: expected at least one region");
+    return q->n > 0 || rb_err_set(err, RB_E_ANSWER, "regionInfo: expected at least one region");
 }
 
 static void destroy(void *arg)

@@ -172,7 +172,7 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     e->fn = fn;
     e->arg = arg;
     if (!rb_gcp_instance_id_split(id, &e->arena, &e->name, &e->zone)) {
-        rb_err_set(&err, RB_ERR_INVALID, "'%.100s': expected the id of an instance, NAME.ZONE", id);
+        rb_err_set(&err, RB_E_GCP_INSTANCE, "'%.100s': expected the id of an instance, NAME.ZONE", id);
         rb_google_refuse(gcp->client, &call, &err);
         return;
     }
@@ -230,7 +230,7 @@ static void gcp_destroy(struct rb_provider *p)
 static bool gcp_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
 {
     if (!config->http)
-        return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: needs an HTTP client", config->region);
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "gcp/%s: needs an HTTP client", config->region);
     const struct rb_google_client_config client = {
         .loop = config->loop,
         .http = config->http,

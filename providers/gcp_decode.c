@@ -10,7 +10,7 @@
 
 static bool missing(const char *field, const char *expected, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_IO, "answer: %s: expected %s", field, expected);
+    return rb_err_set(err, RB_E_ANSWER, "answer: %s: expected %s", field, expected);
 }
 
 // NULL: absent, or no text.
@@ -43,7 +43,7 @@ static bool open_answer(const char *body, size_t n, const char *kind, struct rb_
     struct rb_doc doc = {0};
     if (!rb_doc_parse_json(&doc, "answer", body, n, err)) {
         if (err)
-            err->code = RB_ERR_IO;
+            rb_err_renumber(err, RB_E_ANSWER);
         return false;
     }
     const char *is = text(doc.root, "kind");

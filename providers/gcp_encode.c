@@ -23,7 +23,7 @@ static const int64_t min_lifetime_s = 30, max_lifetime_s = INT64_C(120) * 86400;
 
 static bool bad_type(const char *instance_type, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_GCP_MACHINE,
                       "instance type '%.80s': expected a machine type such as g2-standard-4, or "
                       "n1-standard-8+nvidia-tesla-t4:1 for N1 with up to %d GPUs",
                       instance_type, MAX_ACCELERATORS);
@@ -52,13 +52,13 @@ static bool check_image(const struct rb_launch *l, const char *region, struct rb
 {
     static const char form[] = "projects/PROJECT/global/images/IMAGE or projects/PROJECT/global/images/family/FAMILY";
     if (!l->image_id)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_IMAGE,
                           "gcp/%s: no image; give resources.image_id an entry such as {gcp/%s: "
                           "projects/ubuntu-os-accelerator-images/global/images/family/FAMILY}, with cloud-init in it",
                           region, region);
     if (!rb_pattern_matches(l->image_id,
                             "^projects/[a-z0-9.:-]{1,80}/global/images/(family/)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
-        return rb_err_set(err, RB_ERR_INVALID, "resources.image_id: '%.100s': expected %s", l->image_id, form);
+        return rb_err_set(err, RB_E_IMAGE, "resources.image_id: '%.100s': expected %s", l->image_id, form);
     return true;
 }
 
@@ -67,17 +67,17 @@ static bool check_network(const struct rb_launch *l, struct rb_err *err)
     if (l->subnet &&
         !rb_pattern_matches(l->subnet, "^(projects/[a-z0-9.:-]{1,80}/regions/[a-z0-9-]{1,63}/subnetworks/)?"
                                        "[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GCP_NETWORK,
                           "resources.subnets: '%.100s': expected the name of a subnetwork of the region, or "
                           "projects/PROJECT/regions/REGION/subnetworks/NAME",
                           l->subnet);
     for (int i = 0; i < l->n_security_groups; i++)
         if (!rb_pattern_matches(l->security_groups[i], "^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_GCP_NETWORK,
                               "resources.security_groups: '%.80s': expected a network tag (which firewall rules name)",
                               l->security_groups[i]);
     if (l->instance_profile && !rb_pattern_matches(l->instance_profile, "^[a-z0-9.-]{1,80}@[a-z0-9.-]{1,80}$"))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GCP_NETWORK,
                           "resources.instance_profile: '%.80s': expected the e-mail address of a service account",
                           l->instance_profile);
     return true;
@@ -87,7 +87,7 @@ static bool check_lifetime(const struct rb_launch *l, struct rb_err *err)
 {
     if (l->max_lifetime_s == 0 || (l->max_lifetime_s >= min_lifetime_s && l->max_lifetime_s <= max_lifetime_s))
         return true;
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_GCP_LIFETIME,
                       "a node may live for %" PRId64 " s at most, so says this launch; Compute Engine bounds it to "
                       "%" PRId64 "..%" PRId64 " s: choose another deadline",
                       l->max_lifetime_s, min_lifetime_s, max_lifetime_s);
@@ -100,18 +100,18 @@ bool rb_gcp_check_launch(const struct rb_launch *l, const char *region, struct r
     int n_labels;
     const size_t token_len = l->token ? strlen(l->token) : 0, region_len = strlen(region);
     if (token_len == 0 || token_len > MAX_TOKEN_LEN)
-        return rb_err_set(err, RB_ERR_INVALID, "launch token: expected 1..%d characters", MAX_TOKEN_LEN);
+        return rb_err_set(err, RB_E_LAUNCH, "launch token: expected 1..%d characters", MAX_TOKEN_LEN);
     if (l->region && strcmp(l->region, region) != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: asked to launch in region %.60s", region, l->region);
+        return rb_err_set(err, RB_E_REGION, "gcp/%s: asked to launch in region %.60s", region, l->region);
     if (l->zone && (strncmp(l->zone, region, region_len) != 0 || !rb_pattern_matches(l->zone + region_len, "^-[a-z]$")))
-        return rb_err_set(err, RB_ERR_INVALID, "gcp/%s: '%.60s' is no zone of it; expected %s-a or the like", region,
+        return rb_err_set(err, RB_E_REGION, "gcp/%s: '%.60s' is no zone of it; expected %s-a or the like", region,
                           l->zone, region);
     if (l->disk_gb < 0)
-        return rb_err_set(err, RB_ERR_INVALID, "disk size: expected at least 0 GB");
+        return rb_err_set(err, RB_E_LAUNCH, "disk size: expected at least 0 GB");
     if (l->count < 0 || l->count > MAX_GANG)
-        return rb_err_set(err, RB_ERR_INVALID, "launch: expected a gang of 1..%d machines, got %d", MAX_GANG, l->count);
+        return rb_err_set(err, RB_E_LAUNCH, "launch: expected a gang of 1..%d machines, got %d", MAX_GANG, l->count);
     if (l->user_data && strlen(l->user_data) > RB_LIMIT_USER_DATA)
-        return rb_err_set(err, RB_ERR_INVALID, "user-data: %zu bytes, expected at most %d (RB_LIMIT_USER_DATA)",
+        return rb_err_set(err, RB_E_USER_DATA, "user-data: %zu bytes, expected at most %d (RB_LIMIT_USER_DATA)",
                           strlen(l->user_data), RB_LIMIT_USER_DATA);
     return rb_gcp_machine_type_parse(l->instance_type ? l->instance_type : "", &type, err) &&
            check_image(l, region, err) && check_network(l, err) && check_lifetime(l, err) &&

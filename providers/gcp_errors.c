@@ -16,64 +16,64 @@ enum kind { PLAIN, QUOTA, PERMISSION };
 // where given, must be in the message; a row without a code is decided by the text alone.
 static const struct row {
     const char *code, *text;
-    enum rb_err_code err;
+    enum rb_err_number number;
     enum rb_api_reaction reaction;
     enum kind kind;
 } rows[] = {
     // The pool is empty: another zone or type, not this one again. More quota would not help.
-    {"ZONE_RESOURCE_POOL_EXHAUSTED*", NULL, RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},
-    {"RESOURCE_POOL_EXHAUSTED*", NULL, RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},
-    {NULL, "stockout", RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},
-    {NULL, "does not have enough resources available", RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},
-    {"UNSUPPORTED_OPERATION", NULL, RB_ERR_CAPACITY, RB_API_FAIL, PLAIN}, // preempted while it was being created
-    {"IP_SPACE_EXHAUSTED*", NULL, RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},   // of the subnet
-    {"VM_MIN_COUNT_NOT_REACHED", NULL, RB_ERR_CAPACITY, RB_API_FAIL, PLAIN},
-    {NULL, "is not found or access is unauthorized", RB_ERR_CAPACITY, RB_API_FAIL, PLAIN}, // a zone closed to us
+    {"ZONE_RESOURCE_POOL_EXHAUSTED*", NULL, RB_E_CAPACITY, RB_API_FAIL, PLAIN},
+    {"RESOURCE_POOL_EXHAUSTED*", NULL, RB_E_CAPACITY, RB_API_FAIL, PLAIN},
+    {NULL, "stockout", RB_E_CAPACITY, RB_API_FAIL, PLAIN},
+    {NULL, "does not have enough resources available", RB_E_CAPACITY, RB_API_FAIL, PLAIN},
+    {"UNSUPPORTED_OPERATION", NULL, RB_E_CAPACITY, RB_API_FAIL, PLAIN}, // preempted while it was being created
+    {"IP_SPACE_EXHAUSTED*", NULL, RB_E_CAPACITY, RB_API_FAIL, PLAIN},   // of the subnet
+    {"VM_MIN_COUNT_NOT_REACHED", NULL, RB_E_CAPACITY, RB_API_FAIL, PLAIN},
+    {NULL, "is not found or access is unauthorized", RB_E_CAPACITY, RB_API_FAIL, PLAIN}, // a zone closed to us
 
-    {"QUOTA_EXCEEDED", NULL, RB_ERR_DENIED, RB_API_FAIL, QUOTA},
-    {"LIMIT_EXCEEDED", NULL, RB_ERR_DENIED, RB_API_FAIL, QUOTA},
+    {"QUOTA_EXCEEDED", NULL, RB_E_QUOTA, RB_API_FAIL, QUOTA},
+    {"LIMIT_EXCEEDED", NULL, RB_E_QUOTA, RB_API_FAIL, QUOTA},
 
     // Requests per minute and project; refilled when the minute is over.
-    {"RATE_LIMIT_EXCEEDED", NULL, RB_ERR_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
-    {"USER_RATE_LIMIT_EXCEEDED", NULL, RB_ERR_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
-    {"RESOURCE_EXHAUSTED", NULL, RB_ERR_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
+    {"RATE_LIMIT_EXCEEDED", NULL, RB_E_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
+    {"USER_RATE_LIMIT_EXCEEDED", NULL, RB_E_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
+    {"RESOURCE_EXHAUSTED", NULL, RB_E_THROTTLED, RB_API_NEXT_MINUTE, PLAIN},
     // Changes of one resource or in one zone.
-    {"RESOURCE_OPERATION_RATE_EXCEEDED", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
-    {"RESOURCE_NOT_READY", NULL, RB_ERR_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
+    {"RESOURCE_OPERATION_RATE_EXCEEDED", NULL, RB_E_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
+    {"RESOURCE_NOT_READY", NULL, RB_E_THROTTLED, RB_API_SLOW_DOWN, PLAIN},
 
     // Who we are. A token that is refused may have expired on the way.
-    {"AUTH_ERROR", NULL, RB_ERR_DENIED, RB_API_REFRESH, PERMISSION},
-    {"ACCESS_TOKEN_EXPIRED", NULL, RB_ERR_DENIED, RB_API_REFRESH, PERMISSION},
-    {"UNAUTHENTICATED", NULL, RB_ERR_DENIED, RB_API_REFRESH, PERMISSION},
-    {"FORBIDDEN", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"PERMISSION_DENIED", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"IAM_PERMISSION_DENIED", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"INSUFFICIENT_PERMISSIONS", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"ACCESS_NOT_CONFIGURED", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"SERVICE_DISABLED", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"BILLING_DISABLED", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
-    {"PERMISSIONS_ERROR", NULL, RB_ERR_DENIED, RB_API_FAIL, PERMISSION},
+    {"AUTH_ERROR", NULL, RB_E_CREDENTIALS_UNUSABLE, RB_API_REFRESH, PERMISSION},
+    {"ACCESS_TOKEN_EXPIRED", NULL, RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH, PERMISSION},
+    {"UNAUTHENTICATED", NULL, RB_E_CREDENTIALS_UNUSABLE, RB_API_REFRESH, PERMISSION},
+    {"FORBIDDEN", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"PERMISSION_DENIED", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"IAM_PERMISSION_DENIED", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"INSUFFICIENT_PERMISSIONS", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"ACCESS_TOKEN_SCOPE_INSUFFICIENT", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"ACCESS_NOT_CONFIGURED", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"SERVICE_DISABLED", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"BILLING_DISABLED", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
+    {"PERMISSIONS_ERROR", NULL, RB_E_PERMISSION, RB_API_FAIL, PERMISSION},
 
     // The name is taken, perhaps by an earlier try of ours: to be looked at, not repeated.
-    {"ALREADY_EXISTS", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL, PLAIN},
-    {"RESOURCE_ALREADY_EXISTS", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL, PLAIN},
-    {"CONFLICT", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL, PLAIN}, // deleted while it was being created, say
+    {"ALREADY_EXISTS", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN},
+    {"RESOURCE_ALREADY_EXISTS", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN},
+    {"CONFLICT", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_FAIL, PLAIN}, // deleted while it was being created, say
 
     // The service failed, possibly after it had acted.
-    {"BACKEND_ERROR", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY, PLAIN},
-    {"INTERNAL*", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY, PLAIN},
-    {"UNAVAILABLE", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY, PLAIN},
-    {"SERVICE_UNAVAILABLE", NULL, RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY, PLAIN},
+    {"BACKEND_ERROR", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, PLAIN},
+    {"INTERNAL*", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, PLAIN},
+    {"UNAVAILABLE", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, PLAIN},
+    {"SERVICE_UNAVAILABLE", NULL, RB_E_OUTCOME_UNKNOWN, RB_API_RETRY, PLAIN},
 
-    {"NOT_FOUND", NULL, RB_ERR_NOT_FOUND, RB_API_FAIL, PLAIN},
-    {"RESOURCE_NOT_FOUND", NULL, RB_ERR_NOT_FOUND, RB_API_FAIL, PLAIN},
-    {"CONDITION_NOT_MET", NULL, RB_ERR_IO, RB_API_FAIL, PLAIN}, // changed since it was read
+    {"NOT_FOUND", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL, PLAIN},
+    {"RESOURCE_NOT_FOUND", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL, PLAIN},
+    {"CONDITION_NOT_MET", NULL, RB_E_CLOUD_STATE, RB_API_FAIL, PLAIN}, // changed since it was read
 
-    {"INVALID*", NULL, RB_ERR_INVALID, RB_API_FAIL, PLAIN},
-    {"BAD_REQUEST", NULL, RB_ERR_INVALID, RB_API_FAIL, PLAIN},
-    {"REQUIRED", NULL, RB_ERR_INVALID, RB_API_FAIL, PLAIN},
-    {"RESOURCE_IN_USE*", NULL, RB_ERR_INVALID, RB_API_FAIL, PLAIN},
+    {"INVALID*", NULL, RB_E_REFUSED, RB_API_FAIL, PLAIN},
+    {"BAD_REQUEST", NULL, RB_E_REFUSED, RB_API_FAIL, PLAIN},
+    {"REQUIRED", NULL, RB_E_REFUSED, RB_API_FAIL, PLAIN},
+    {"RESOURCE_IN_USE*", NULL, RB_E_REFUSED, RB_API_FAIL, PLAIN},
 };
 
 // "quotaExceeded" and "QUOTA_EXCEEDED" are one code; '*' at the end of a pattern matches the rest.
@@ -103,22 +103,22 @@ static struct row unlisted(long status)
 {
     switch (status) {
     case 401:
-        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_API_REFRESH, .kind = PERMISSION};
+        return (struct row){.number = RB_E_PERMISSION, .reaction = RB_API_REFRESH, .kind = PERMISSION};
     case 403:
-        return (struct row){.err = RB_ERR_DENIED, .reaction = RB_API_FAIL, .kind = PERMISSION};
+        return (struct row){.number = RB_E_PERMISSION, .reaction = RB_API_FAIL, .kind = PERMISSION};
     case 404:
-        return (struct row){.err = RB_ERR_NOT_FOUND, .reaction = RB_API_FAIL};
+        return (struct row){.number = RB_E_CLOUD_NOT_FOUND, .reaction = RB_API_FAIL};
     case 408:
-        return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_RETRY};
+        return (struct row){.number = RB_E_OUTCOME_UNKNOWN, .reaction = RB_API_RETRY};
     case 409:
-        return (struct row){.err = RB_ERR_UNKNOWN_OUTCOME, .reaction = RB_API_FAIL};
+        return (struct row){.number = RB_E_OUTCOME_UNKNOWN, .reaction = RB_API_FAIL};
     case 412:
-        return (struct row){.err = RB_ERR_IO, .reaction = RB_API_FAIL};
+        return (struct row){.number = RB_E_CLOUD_STATE, .reaction = RB_API_FAIL};
     case 429:
-        return (struct row){.err = RB_ERR_THROTTLED, .reaction = RB_API_NEXT_MINUTE};
+        return (struct row){.number = RB_E_THROTTLED, .reaction = RB_API_NEXT_MINUTE};
     default: {
         struct row row = {.kind = PLAIN};
-        row.reaction = rb_api_judge_status(status, &row.err);
+        row.reaction = rb_api_judge_status(status, &row.number);
         return row;
     }
     }
@@ -168,17 +168,17 @@ static void say(const struct row *row, const char *code, const char *message, co
         rb_log_sanitise(metric, strlen(metric), metric_text, sizeof metric_text);
     switch (row->kind) {
     case QUOTA:
-        rb_err_set(err, row->err,
+        rb_err_set(err, row->number,
                    "quota%s%s of %s is used up (%s): ask for more under IAM & Admin > Quotas, or plan with less",
                    metric_text[0] ? " " : "", metric_text,
                    strstr(message, "ALL_REGIONS") ? "the whole project" : "this region", message_text);
         return;
     case PERMISSION:
-        rb_err_set(err, row->err, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed",
+        rb_err_set(err, row->number, "permission missing (%s): %s; docs/policies/gcp-role.yaml lists what is needed",
                    code_text, message_text);
         return;
     case PLAIN:
-        rb_err_set(err, row->err, "%s: %s", code_text, message_text);
+        rb_err_set(err, row->number, "%s: %s", code_text, message_text);
     }
 }
 
@@ -218,9 +218,9 @@ static long status_of(const struct rb_node *operation)
 
 // Nothing came of it, so there is nothing to wait for: what would be throttling or a missing name in a request is here
 // no machine now, or a parameter that names nothing.
-static enum rb_err_code code_of_operation(enum rb_err_code code)
+static enum rb_err_number number_of_operation(enum rb_err_number number)
 {
-    return code == RB_ERR_THROTTLED ? RB_ERR_CAPACITY : code == RB_ERR_NOT_FOUND ? RB_ERR_INVALID : code;
+    return number == RB_E_THROTTLED ? RB_E_CAPACITY : number == RB_E_CLOUD_NOT_FOUND ? RB_E_REFUSED : number;
 }
 
 enum rb_api_reaction rb_gcp_judge_operation(const struct rb_node *operation, struct rb_err *err)
@@ -234,7 +234,7 @@ enum rb_api_reaction rb_gcp_judge_operation(const struct rb_node *operation, str
     if (!message)
         message = "no reason given";
     struct row row = classify(status_of(operation), code, message);
-    row.err = code_of_operation(row.err);
+    row.number = number_of_operation(row.number);
     say(&row, code, message, metric_of(error), err);
-    return row.err == RB_ERR_UNKNOWN_OUTCOME ? RB_API_RETRY : RB_API_FAIL;
+    return row.number == RB_E_OUTCOME_UNKNOWN ? RB_API_RETRY : RB_API_FAIL;
 }

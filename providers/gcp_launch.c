@@ -117,7 +117,7 @@ static void leave_zone(struct launch *l, const struct rb_err *err)
 static void unknown(struct launch *l, const struct rb_err *why)
 {
     struct rb_err err = *why;
-    err.code = RB_ERR_UNKNOWN_OUTCOME;
+    rb_err_renumber(&err, RB_E_OUTCOME_UNKNOWN);
     rb_err_prefix(&err, "%s %s in %s", l->count > 1 ? "gang" : "instance", l->name, zone(l));
     finish(l, &err);
 }
@@ -156,14 +156,14 @@ static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
     if (m->n_ended == m->n || any_ran(m)) {
         tell_ended(l, m);
     } else if (m->forgotten && refusal.code == RB_ERR_NONE) { // may not list operations: the bill is lost
-        rb_err_set(&refusal, RB_ERR_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
+        rb_err_set(&refusal, RB_E_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
     } else if (refusal.code == RB_ERR_NONE) {
-        rb_err_set(&refusal, RB_ERR_IO, "it was made and is not there, and nobody says that it ended");
+        rb_err_set(&refusal, RB_E_GCP_LOST, "it was made and is not there, and nobody says that it ended");
         unknown(l, &refusal);
     } else {
         if (!l->refused)
-            refusal.code = RB_ERR_CAPACITY;
+            rb_err_renumber(&refusal, RB_E_CAPACITY);
         leave_zone(l, &refusal);
     }
 }
@@ -182,7 +182,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_gcp_memb
     } else if (m->n_there + m->n_ended == m->n) {
         succeed(l, m->instances);
     } else {
-        rb_err_set(&some, RB_ERR_IO, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
+        rb_err_set(&some, RB_E_GCP_LOST, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
                    l->doubt.code ? l->doubt.message : "");
         unknown(l, &some);
     }
@@ -256,7 +256,7 @@ static void operation_known(struct launch *l, int64_t pause_us)
         wait_for_operation(l, pause_us);
         return;
     }
-    rb_err_set(&late, RB_ERR_UNKNOWN_OUTCOME, "operation %s is still under way", l->operation.name);
+    rb_err_set(&late, RB_E_OUTCOME_UNKNOWN, "operation %s is still under way", l->operation.name);
     look(l, &late, false);
 }
 
@@ -276,7 +276,7 @@ static void inserted(void *arg, const struct rb_err *err)
         return;
     case RB_ERR_NOT_FOUND: // of what the body names: image, network, machine type
         nameless = *err;
-        nameless.code = RB_ERR_INVALID;
+        rb_err_renumber(&nameless, RB_E_REFUSED);
         finish(l, &nameless);
         return;
     default:
@@ -387,7 +387,7 @@ static void found(void *arg, const struct rb_err *err)
     } else if (err) {
         finish(l, err);
     } else if (!l->found.complete || (l->what.again && !l->zones.complete)) {
-        rb_err_set(&partial, RB_ERR_IO,
+        rb_err_set(&partial, RB_E_GCP_ZONES,
                    "gcp/%s: a zone does not answer, and this launch may be in it already; name a zone in "
                    "resources.infra to do without",
                    l->region);
@@ -447,7 +447,7 @@ static void zones_known(void *arg, const struct rb_err *err)
         rotate_zones(l, run_id ? run_id : l->what.token);
         find(l);
     } else {
-        rb_err_set(&nowhere, l->zones.complete ? RB_ERR_INVALID : RB_ERR_IO, "gcp/%s: %s", l->region,
+        rb_err_set(&nowhere, l->zones.complete ? RB_E_GCP_NO_ZONE : RB_E_GCP_ZONES, "gcp/%s: %s", l->region,
                    l->zones.complete ? "no zone sells this machine type; choose another resources.instance_types"
                                      : "its zones do not answer");
         finish(l, &nowhere);
@@ -468,8 +468,8 @@ static void ask_zones(struct launch *l)
 static bool check(const struct launch *l, struct rb_err *err)
 {
     if (!l->launch_id)
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "gcp/%s: expected a tag rb:launch-id, by which the instance is known again", l->region);
+        return rb_err_set(err, RB_E_LAUNCH, "gcp/%s: expected a tag rb:launch-id, by which the instance is known again",
+                          l->region);
     return rb_gcp_check_launch(&l->what, l->region, err);
 }
 

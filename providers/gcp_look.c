@@ -71,10 +71,10 @@ static void history_known(void *arg, const struct rb_err *err)
     } else if (l->history.next_page && ++l->n_pages < MAX_PAGES) {
         ask_history(l);
     } else if (l->history.next_page) {
-        rb_err_set(&other, RB_ERR_IO, "zoneOperations.list: no end after %d pages", MAX_PAGES);
+        rb_err_set(&other, RB_E_ENDLESS, "zoneOperations.list: no end after %d pages", MAX_PAGES);
         finish(l, &other);
     } else if (!l->history.is_known) {
-        rb_err_set(&other, RB_ERR_NOT_FOUND, "no instance %s in %s, and no operation on one", l->name, l->zone);
+        rb_err_set(&other, RB_E_CLOUD_NOT_FOUND, "no instance %s in %s, and no operation on one", l->name, l->zone);
         finish(l, &other);
     } else {
         l->instance = (struct rb_instance){.id = l->id,
@@ -132,7 +132,7 @@ static struct look *create(struct rb_google_client *client, const char *region, 
         return l;
     struct rb_api_call call = new_call(l, "instances.get");
     struct rb_err err;
-    rb_err_set(&err, RB_ERR_INVALID, "'%.100s': expected the id of an instance, NAME.ZONE", id);
+    rb_err_set(&err, RB_E_GCP_INSTANCE, "'%.100s': expected the id of an instance, NAME.ZONE", id);
     call.done = refused;
     rb_google_refuse(client, &call, &err);
     return NULL;

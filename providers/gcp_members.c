@@ -85,7 +85,7 @@ static void looked(void *arg, const struct rb_err *err)
     } else if (err) {
         finish(a, err);
     } else if (!member->launch_id || strcmp(member->launch_id, q->launch_id) != 0) {
-        rb_err_set(&foreign, RB_ERR_INVALID,
+        rb_err_set(&foreign, RB_E_GCP_INSTANCE,
                    "instance %s in %s exists and is not of this launch (label rb-launch); look at it by hand",
                    q->names[a->at], q->zone);
         finish(a, &foreign);

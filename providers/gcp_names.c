@@ -124,11 +124,11 @@ static bool put_label(const struct rb_tag *tag, struct rb_gcp_label *out, int *n
 {
     const char *label = label_of(tag->key);
     if (!label)
-        return rb_err_set(err, RB_ERR_INVALID, "tag %s: no label of Compute Engine stands for it", tag->key);
+        return rb_err_set(err, RB_E_GCP_LABELS, "tag %s: no label of Compute Engine stands for it", tag->key);
     RB_AUTO(rb_buf_finish) struct rb_buf value = RB_BUF_INIT;
     encode(tag->value, &value);
     if (value.len > (size_t)MAX_PARTS * MAX_VALUE_LEN)
-        return rb_err_set(err, RB_ERR_INVALID, "tag %s: '%.60s...' takes more than %d labels; shorten it", tag->key,
+        return rb_err_set(err, RB_E_GCP_LABELS, "tag %s: '%.60s...' takes more than %d labels; shorten it", tag->key,
                           tag->value, MAX_PARTS);
     for (size_t at = 0, part = 0; at < value.len || part == 0; at += MAX_VALUE_LEN, part++) {
         struct rb_gcp_label *l = &out[(*n)++];
@@ -146,7 +146,7 @@ bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label ou
         if (strcmp(tags[i].key, "Name") == 0)
             continue;
         if (n + MAX_PARTS > RB_GCP_MAX_LABELS)
-            return rb_err_set(err, RB_ERR_INVALID, "more tags than %d labels hold", RB_GCP_MAX_LABELS);
+            return rb_err_set(err, RB_E_GCP_LABELS, "more tags than %d labels hold", RB_GCP_MAX_LABELS);
         if (!put_label(&tags[i], out, &n, err))
             return false;
     }

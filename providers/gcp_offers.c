@@ -117,7 +117,7 @@ static void page_done(void *arg, const struct rb_err *err)
     } else if (s->next_page[0] == '\0') {
         all_priced(s);
     } else if (++s->n_pages == MAX_PAGES) {
-        rb_err_set(&endless, RB_ERR_IO, "services.skus.list: no end after %d pages", MAX_PAGES);
+        rb_err_set(&endless, RB_E_ENDLESS, "services.skus.list: no end after %d pages", MAX_PAGES);
         survey_failed(s, &endless);
     } else {
         ask_page(s);
@@ -180,8 +180,8 @@ static void ask_machine(struct survey *s)
 static bool begin(struct survey *s, const char *const *types, int n_types, struct rb_err *err)
 {
     if (n_types < 1 || n_types > RB_GCP_MAX_TYPES)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: %d machine types named, expected 1..%d (--instance-type)", s->infra,
-                          n_types, RB_GCP_MAX_TYPES);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "%s: %d machine types named, expected 1..%d (--instance-type)",
+                          s->infra, n_types, RB_GCP_MAX_TYPES);
     for (int i = 0; i < n_types; i++)
         if (!rb_gcp_priced_begin(rb_arena_strdup(&s->arena, types[i]), &s->machines[s->n_machines++], err))
             return false;

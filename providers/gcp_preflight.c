@@ -144,7 +144,7 @@ static bool decode_permissions(void *arg, const char *body, size_t n, struct rb_
         if (!is_among(*name, held) && !is_dispensable(*name))
             rb_buf_printf(&p->missing, "%s%s", p->missing.len ? ", " : "", *name);
     rb_doc_finish(&doc);
-    return ok || rb_err_set(err, RB_ERR_IO, "answer: expected {\"permissions\": [...]}");
+    return ok || rb_err_set(err, RB_E_ANSWER, "answer: expected {\"permissions\": [...]}");
 }
 
 // An API that nobody enabled in the project answers whoever asks with this reason, in one of its two spellings.
@@ -161,13 +161,13 @@ static void permissions_known(void *arg, const struct rb_err *err)
         denied = *err;
         if (is_switched_off(err))
             rb_err_set(
-                &denied, RB_ERR_DENIED,
+                &denied, RB_E_PERMISSION,
                 "%s; nothing is launched that may not be ended, and nobody says whether it may: enable the Cloud "
                 "Resource Manager API (gcloud services enable cloudresourcemanager.googleapis.com)",
                 err->message);
         end(p, &denied);
     } else if (p->missing.len > 0) {
-        rb_err_set(&denied, RB_ERR_DENIED,
+        rb_err_set(&denied, RB_E_PERMISSION,
                    "permissions missing in project %s: %s; docs/policies/gcp-role.yaml is the role to grant",
                    rb_google_client_project(p->client), rb_buf_str(&p->missing));
         end(p, &denied);

@@ -35,7 +35,7 @@ static const struct attached {
 
 static bool no_rule(const char *instance_type, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_PRICE,
+    return rb_err_set(err, RB_E_CLOUD_PRICES,
                       "%.80s: what its price is made of is not known here; import a price list that names it "
                       "(rbprofile import prices.csv)",
                       instance_type);
@@ -116,9 +116,9 @@ bool rb_gcp_priced_machine(const char *body, size_t n, const char *region, struc
     if (!rb_doc_parse_json(&doc, "answer", body, n, err))
         return false;
     const struct rb_node *machine = machine_in(doc.root, region);
-    const bool ok = machine
-                        ? read_machine(machine, p, err)
-                        : rb_err_set(err, RB_ERR_NOT_FOUND, "%s: no zone of gcp/%s sells it", p->instance_type, region);
+    const bool ok =
+        machine ? read_machine(machine, p, err)
+                : rb_err_set(err, RB_E_CLOUD_NOT_FOUND, "%s: no zone of gcp/%s sells it", p->instance_type, region);
     rb_doc_finish(&doc);
     return ok;
 }
@@ -160,7 +160,7 @@ static bool is_sold_in(const struct rb_node *sku, const char *region)
 
 static bool odd_price(const struct rb_node *sku, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_PRICE, "price list: %.100s: expected one price in USD per hour",
+    return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: expected one price in USD per hour",
                       text(sku, "description"));
 }
 
@@ -193,7 +193,7 @@ static bool take_sku(const struct rb_node *sku, enum rb_market market, struct rb
         if (!read_nanos(sku, (enum rb_gcp_part)kind, &nanos, err))
             return false;
         if (*kept >= 0 && *kept != nanos)
-            return rb_err_set(err, RB_ERR_PRICE, "price list: %.100s: stands there twice, at different prices",
+            return rb_err_set(err, RB_E_CLOUD_PRICES, "price list: %.100s: stands there twice, at different prices",
                               text(sku, "description"));
         *kept = nanos;
     }
@@ -219,7 +219,7 @@ static bool read_page(const struct rb_node *root, const char *region, struct rb_
     const struct rb_node *skus = rb_node_member(root, "skus");
     const char *next = text(root, "nextPageToken");
     if (!skus || skus->kind != RB_NODE_LIST || strlen(next) >= MAX_PAGE_TOKEN)
-        return rb_err_set(err, RB_ERR_IO, "answer: skus: expected a list");
+        return rb_err_set(err, RB_E_ANSWER, "answer: skus: expected a list");
     for (const struct rb_node *sku = skus->first; sku; sku = sku->next)
         if (!read_sku(sku, region, machines, n, err))
             return false;
@@ -249,8 +249,9 @@ bool rb_gcp_priced_rate(const struct rb_gcp_priced *p, enum rb_market market, st
         if (!p->names[kind])
             continue;
         if (unit < 0)
-            return rb_err_set(err, RB_ERR_PRICE, "%s (%s): the price list has no \"%s running in ...\" for this region",
-                              p->instance_type, rb_market_name(market), p->names[kind]);
+            return rb_err_set(err, RB_E_CLOUD_PRICES,
+                              "%s (%s): the price list has no \"%s running in ...\" for this region", p->instance_type,
+                              rb_market_name(market), p->names[kind]);
         nanos += kind == RB_GCP_MEMORY ? (unit * amounts[kind] + 1023) / 1024 : unit * amounts[kind];
     }
     out->uusd_per_hour = (nanos + NANOS_PER_UUSD - 1) / NANOS_PER_UUSD;

@@ -66,7 +66,7 @@ static bool read_metrics(const char *body, size_t n, struct metrics *out, struct
     bool ok = rb_node_list(quotas, err);
     for (const struct rb_node *q = ok ? quotas->first : NULL; q && ok; q = q->next)
         ok = out->n < MAX_METRICS ? read_metric(q, &out->list[out->n++], err)
-                                  : rb_err_set(err, RB_ERR_IO, "quotas: expected at most %d", MAX_METRICS);
+                                  : rb_err_set(err, RB_E_ANSWER, "quotas: expected at most %d", MAX_METRICS);
     rb_doc_finish(&doc);
     return ok;
 }
@@ -291,7 +291,7 @@ static void machine_known(void *arg, const struct rb_err *failed)
     const char *type = s->demands[s->at].instance_type;
     struct rb_err err;
     if (!failed && s->found_vcpus < 0)
-        rb_err_set(&err, RB_ERR_NOT_FOUND, "no zone of gcp/%s sells %s", s->region, type);
+        rb_err_set(&err, RB_E_CLOUD_NOT_FOUND, "no zone of gcp/%s sells %s", s->region, type);
     if (failed || s->found_vcpus < 0) {
         project_known(s, failed ? failed : &err);
         return;

@@ -51,7 +51,7 @@ static bool write_endpoint(const char *url, const char *path, const char *origin
     while (n > 0 && url[n - 1] == '/')
         n--;
     if (n + strlen(path) >= size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: expected a URL of fewer than %zu characters", origin, size);
+        return rb_err_set(err, RB_E_ENDPOINT, "%s: expected a URL of fewer than %zu characters", origin, size);
     snprintf(out, size, "%.*s%s", (int)n, url, path);
     return true;
 }
@@ -84,7 +84,7 @@ bool rb_google_endpoint(enum rb_google_service service, char *out, size_t size, 
         rb_http_url_part_is(parsed, CURLUPART_QUERY, "") && rb_http_url_part_is(parsed, CURLUPART_FRAGMENT, "");
     curl_url_cleanup(parsed);
     if (!plain)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: '%.200s': expected nothing behind the path", name, url);
+        return rb_err_set(err, RB_E_ENDPOINT, "%s: '%.200s': expected nothing behind the path", name, url);
     return write_endpoint(url, bare ? s->path : "", name, out, size, err);
 }
 
@@ -106,11 +106,11 @@ static bool choose_project(struct rb_google_client *c, struct rb_err *err)
     if (!project)
         project = c->credentials.project;
     if (!*project)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GCP_PROJECT,
                           "no Google Cloud project: the credentials (%s) name none; set GOOGLE_CLOUD_PROJECT",
                           c->credentials.source);
     if (!is_project(project))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_GCP_PROJECT,
                           "Google Cloud project '%.64s': expected its id, such as my-project-123456", project);
     snprintf(c->project, sizeof c->project, "%s", project);
     return true;

@@ -31,7 +31,7 @@ static bool copy_endpoint(struct rb_google_credentials *c, const char *url, cons
         return rb_err_prefix(err, "%s", origin);
     curl_url_cleanup(parsed);
     if (strlen(url) >= sizeof c->token_endpoint)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: expected fewer than %zu characters", origin,
+        return rb_err_set(err, RB_E_ENDPOINT, "%s: expected fewer than %zu characters", origin,
                           sizeof c->token_endpoint);
     snprintf(c->token_endpoint, sizeof c->token_endpoint, "%s", url);
     return true;
@@ -47,8 +47,9 @@ static bool choose_endpoint(struct rb_google_credentials *c, const char *token_u
         return copy_endpoint(c, google_token_endpoint, "token_uri", err);
     if (loopback && rb_http_is_loopback(token_uri))
         return copy_endpoint(c, token_uri, "token_uri", err);
-    return rb_err_set(err, RB_ERR_DENIED, "token_uri: expected %s, got '%.100s'; RB_GCP_TOKEN_ENDPOINT overrides it",
-                      google_token_endpoint, token_uri);
+    return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE,
+                      "token_uri: expected %s, got '%.100s'; RB_GCP_TOKEN_ENDPOINT overrides it", google_token_endpoint,
+                      token_uri);
 }
 
 // --- files ---
@@ -66,7 +67,7 @@ static const char *text(const struct reader *r, const char *key)
 
 static bool missing(const struct reader *r, const char *key)
 {
-    return rb_err_set_at(r->err, RB_ERR_DENIED, (struct rb_place){.file = r->doc->file}, key,
+    return rb_err_set_at(r->err, RB_E_CREDENTIALS_UNUSABLE, (struct rb_place){.file = r->doc->file}, key,
                          "expected a text that is not empty");
 }
 
@@ -76,7 +77,7 @@ static bool copy(const struct reader *r, const char *key, bool required, char *o
     if (!value)
         return !required || missing(r, key);
     if (strlen(value) >= size)
-        return rb_err_set_at(r->err, RB_ERR_DENIED, (struct rb_place){.file = r->doc->file}, key,
+        return rb_err_set_at(r->err, RB_E_CREDENTIALS_UNUSABLE, (struct rb_place){.file = r->doc->file}, key,
                              "expected fewer than %zu characters", size);
     snprintf(out, size, "%s", value);
     return true;
@@ -112,7 +113,7 @@ static bool read_document(const struct reader *r, bool loopback, struct rb_googl
         return missing(r, "type");
     const bool service_account = strcmp(type, "service_account") == 0;
     if (!service_account && strcmp(type, "authorized_user") != 0)
-        return rb_err_set_at(r->err, RB_ERR_DENIED, (struct rb_place){.file = r->doc->file}, "type",
+        return rb_err_set_at(r->err, RB_E_CREDENTIALS_UNUSABLE, (struct rb_place){.file = r->doc->file}, "type",
                              "credentials of type \"%.60s\" are not used here; expected service_account or "
                              "authorized_user: give the key of a service account, say `gcloud auth application-default "
                              "login`, or run on a machine of Google's that has a service account",
@@ -150,7 +151,7 @@ static enum found from_file(char *path, bool must_exist, bool loopback, struct r
     else if (!must_exist)
         found = FOUND_NOTHING;
     else
-        rb_err_set_at(err, RB_ERR_DENIED, (struct rb_place){.file = path}, NULL,
+        rb_err_set_at(err, RB_E_CREDENTIALS_MISSING, (struct rb_place){.file = path}, NULL,
                       "GOOGLE_APPLICATION_CREDENTIALS names this file, and it does not exist");
     rb_private_file_finish(&file);
     return found;
@@ -212,7 +213,8 @@ bool rb_google_credentials_load(bool loopback, struct rb_google_credentials *out
         return true;
     }
     rb_google_credentials_wipe(&c);
-    return found == FOUND_ERROR ? false : rb_err_set(err, RB_ERR_DENIED, "no Google credentials; %s", remedy);
+    return found == FOUND_ERROR ? false
+                                : rb_err_set(err, RB_E_CREDENTIALS_MISSING, "no Google credentials; %s", remedy);
 }
 
 void rb_google_credentials_wipe(struct rb_google_credentials *c)

@@ -86,7 +86,7 @@ bool rb_google_jwt_sign(const struct rb_google_jwt *jwt, struct rb_buf *out, str
     EVP_PKEY *key = read_key(jwt->private_key);
     if (!key || EVP_PKEY_base_id(key) != EVP_PKEY_RSA) {
         EVP_PKEY_free(key);
-        return rb_err_set(err, RB_ERR_DENIED,
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE,
                           "private_key of %s: expected an RSA key in PEM without a passphrase; create a new key file",
                           jwt->email);
     }
@@ -96,7 +96,8 @@ bool rb_google_jwt_sign(const struct rb_google_jwt *jwt, struct rb_buf *out, str
     const bool ok = put_signature(key, &message, &signature);
     EVP_PKEY_free(key);
     if (!ok)
-        return rb_err_set(err, RB_ERR_DENIED, "private_key of %s does not sign; create a new key file", jwt->email);
+        return rb_err_set(err, RB_E_CREDENTIALS_UNUSABLE, "private_key of %s does not sign; create a new key file",
+                          jwt->email);
     rb_buf_printf(out, "%s.%s", rb_buf_str(&message), rb_buf_str(&signature));
     return true;
 }

@@ -70,7 +70,7 @@ static bool read_token(struct rb_google_tokens *t, const struct rb_node *root, s
         !rb_node_int(rb_node_member(root, "expires_in"), 0, MAX_LIFETIME_S, &lifetime_s, err))
         return false;
     if (!*token || strlen(token) > MAX_TOKEN_LEN || !is_header_text(token) || strcmp(type, "Bearer") != 0)
-        return rb_err_set(err, RB_ERR_IO, "expected a bearer token in access_token");
+        return rb_err_set(err, RB_E_ANSWER, "expected a bearer token in access_token");
     rb_google_token_forget(t);
     t->token = rb_xstrdup(token);
     const int64_t lifetime_us = lifetime_s * RB_US_PER_S;
@@ -117,9 +117,9 @@ static enum rb_api_reaction judge_refusal(long status, const char *body, size_t 
     }
     const bool transient = is_transient(status, error);
     rb_err_set(err,
-               status == 429 ? RB_ERR_THROTTLED
-               : transient   ? RB_ERR_IO
-                             : RB_ERR_DENIED,
+               status == 429 ? RB_E_THROTTLED
+               : transient   ? RB_E_CLOUD_STATE
+                             : RB_E_CREDENTIALS_UNUSABLE,
                "status %ld: %s%s%s", status, error[0] ? error : "no reason given", description[0] ? ": " : "",
                description);
     if (strcmp(error, "invalid_grant") == 0)

@@ -229,7 +229,7 @@ static bool check_headers(const struct rb_http_request *r, struct rb_err *err)
 {
     for (int i = 0; i < r->n_headers; i++)
         if (strpbrk(r->headers[i], "\r\n") || !strchr(r->headers[i], ':'))
-            return rb_err_set(err, RB_ERR_INVALID, "HTTP header %d: expected one line 'Name: value'", i + 1);
+            return rb_err_set(err, RB_E_HTTP_REQUEST, "HTTP header %d: expected one line 'Name: value'", i + 1);
     return true;
 }
 
@@ -276,8 +276,9 @@ static bool set_protection(const struct rb_http *h, const struct transfer *t, st
                     curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
                     (!here || curl_easy_setopt(t->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
                     (!h->ca_file || curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file) == CURLE_OK);
-    return ok || rb_err_set(err, RB_ERR_IO, "libcurl %s lacks a security option; expected 7.85 or later with TLS",
-                            curl_version_info(CURLVERSION_NOW)->version);
+    return ok ||
+           rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl %s lacks a security option; expected 7.85 or later with TLS",
+                      curl_version_info(CURLVERSION_NOW)->version);
 }
 
 static long milliseconds(int64_t us, int64_t default_us)
@@ -325,14 +326,14 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
     t->easy = curl_easy_init();
     if (!t->easy || !set_options(h, t, r, err)) {
         if (!t->easy)
-            rb_err_set(err, RB_ERR_IO, "libcurl refuses to start a transfer: out of memory?");
+            rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl refuses to start a transfer: out of memory?");
         transfer_destroy(t);
         return false;
     }
     const CURLMcode rc = curl_multi_add_handle(h->multi, t->easy);
     if (rc != CURLM_OK) {
         transfer_destroy(t);
-        return rb_err_set(err, RB_ERR_IO, "libcurl: %s", curl_multi_strerror(rc));
+        return rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl: %s", curl_multi_strerror(rc));
     }
     link_transfer(h, t);
     return true;
@@ -383,11 +384,11 @@ static const char *ca_file(void)
 bool rb_http_create(const struct rb_loop *loop, struct rb_http **out, struct rb_err *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return rb_err_set(err, RB_ERR_IO, "libcurl does not start");
+        return rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl does not start");
     CURLM *multi = curl_multi_init();
     if (!multi) {
         curl_global_cleanup();
-        return rb_err_set(err, RB_ERR_IO, "libcurl does not start: out of memory?");
+        return rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl does not start: out of memory?");
     }
     struct rb_http *h = rb_xcalloc(1, sizeof *h);
     h->loop = loop;

@@ -46,7 +46,7 @@ static bool check_scheme(CURLU *url, const char *text, bool metadata, struct rb_
     if (rb_http_url_part_is(url, CURLUPART_SCHEME, "http") &&
         (rb_http_url_is_loopback(url) || (metadata && is_metadata_service(url))))
         return true;
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_ENDPOINT,
                       "URL '%.200s': refused; expected https://, or http:// to a loopback address only", text);
 }
 
@@ -57,7 +57,7 @@ static CURLU *parse(const char *text, bool metadata, struct rb_err *err)
     if (rc == CURLUE_OK && check_scheme(url, text, metadata, err))
         return url;
     if (rc != CURLUE_OK)
-        rb_err_set(err, RB_ERR_INVALID, "URL '%.200s': %s; expected https://HOST[:PORT][/PATH]", text,
+        rb_err_set(err, RB_E_ENDPOINT, "URL '%.200s': %s; expected https://HOST[:PORT][/PATH]", text,
                    curl_url_strerror(rc));
     curl_url_cleanup(url);
     return NULL;

@@ -31,5 +31,5 @@ void rb_listing_tell(struct rb_listing *l, const struct rb_err *err)
 
 bool rb_listing_goes_on(struct rb_listing *l, const char *call_name, struct rb_err *err)
 {
-    return ++l->n_pages < MAX_PAGES || rb_err_set(err, RB_ERR_IO, "%s: no end after %d pages", call_name, MAX_PAGES);
+    return ++l->n_pages < MAX_PAGES || rb_err_set(err, RB_E_ENDLESS, "%s: no end after %d pages", call_name, MAX_PAGES);
 }

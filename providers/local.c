@@ -121,11 +121,11 @@ static void local_launch(struct rb_provider *p, const struct rb_launch *l, rb_la
     a->launched = fn;
     const bool repeated = local->has_node && strcmp(local->node.token, l->token) == 0;
     if (l->market == RB_MARKET_SPOT)
-        rb_err_set(&a->err, RB_ERR_INVALID, "local: this machine is not sold as spot; use market on_demand");
+        rb_err_set(&a->err, RB_E_LOCAL_LAUNCH, "local: this machine is not sold as spot; use market on_demand");
     else if (rb_launch_count(l) > 1)
-        rb_err_set(&a->err, RB_ERR_INVALID, "local: this is one machine; asked for %d at once", l->count);
+        rb_err_set(&a->err, RB_E_LOCAL_LAUNCH, "local: this is one machine; asked for %d at once", l->count);
     else if (!repeated && is_running(local))
-        rb_err_set(&a->err, RB_ERR_CAPACITY, "local: there is only one machine, and %s holds it", local->node.id);
+        rb_err_set(&a->err, RB_E_LOCAL_BUSY, "local: there is only one machine, and %s holds it", local->node.id);
     else if (!repeated)
         start_node(local, l);
 }
@@ -145,7 +145,7 @@ static void local_terminate(struct rb_provider *p, const char *id, rb_terminate_
     struct answer *a = answer_soon(local, arg);
     a->terminated = fn;
     if (!local->has_node || strcmp(local->node.id, id) != 0) {
-        rb_err_set(&a->err, RB_ERR_NOT_FOUND, "local: %s is not a node of this process", id);
+        rb_err_set(&a->err, RB_E_LOCAL_NODE, "local: %s is not a node of this process", id);
     } else if (is_running(local)) {
         local->node.state = RB_INSTANCE_TERMINATED;
         local->node.terminated_at_us = local->loop->unix_us(local->loop->ctx);
@@ -161,7 +161,7 @@ static void local_offers(struct rb_provider *p, const char *const *types, int n_
 static bool local_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
 {
     if (config->local_slots < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "local: expected at least one slot, got %d", config->local_slots);
+        return rb_err_set(err, RB_E_LOCAL_LAUNCH, "local: expected at least one slot, got %d", config->local_slots);
     struct local *local = rb_xcalloc(1, sizeof *local);
     local->loop = config->loop;
     local->slots = config->local_slots;

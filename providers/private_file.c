@@ -42,7 +42,8 @@ char *rb_private_file_path(const char *variable, const char *below_home)
 
 static bool io_error(const struct rb_private_file *file, const char *what, struct rb_err *err)
 {
-    return rb_err_set_at(err, RB_ERR_IO, (struct rb_place){.file = file->path}, NULL, "%s: %s", what, strerror(errno));
+    return rb_err_set_at(err, RB_E_CREDENTIALS_FILE, (struct rb_place){.file = file->path}, NULL, "%s: %s", what,
+                         strerror(errno));
 }
 
 static bool read_all(struct rb_private_file *file, int fd, struct rb_err *err)
@@ -58,7 +59,8 @@ static bool read_all(struct rb_private_file *file, int fd, struct rb_err *err)
             return true;
         file->len += (size_t)n;
     }
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL, "expected less than 1 MiB");
+    return rb_err_set_at(err, RB_E_CREDENTIALS_SETTING, (struct rb_place){.file = file->path}, NULL,
+                         "expected less than 1 MiB");
 }
 
 bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err)
@@ -69,7 +71,8 @@ bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err)
     struct stat st;
     bool ok = fstat(fd, &st) == 0 || io_error(file, "cannot be examined", err);
     if (ok && !S_ISREG(st.st_mode))
-        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = file->path}, NULL, "expected a regular file");
+        ok = rb_err_set_at(err, RB_E_CREDENTIALS_SETTING, (struct rb_place){.file = file->path}, NULL,
+                           "expected a regular file");
     ok = ok && read_all(file, fd, err);
     close(fd);
     if (!ok)
@@ -84,9 +87,10 @@ bool rb_private_file_check(const struct rb_private_file *file, struct rb_err *er
 {
     const struct rb_place place = {.file = file->path};
     if (file->owner != geteuid())
-        return rb_err_set_at(err, RB_ERR_DENIED, place, NULL, "belongs to another user; expected a file of your own");
+        return rb_err_set_at(err, RB_E_CREDENTIALS_OPEN, place, NULL,
+                             "belongs to another user; expected a file of your own");
     if (file->mode & (S_IRWXG | S_IRWXO))
-        return rb_err_set_at(err, RB_ERR_DENIED, place, NULL,
+        return rb_err_set_at(err, RB_E_CREDENTIALS_OPEN, place, NULL,
                              "other users may read or change the secrets in it; run: chmod 600 %s", file->path);
     return true;
 }

@@ -30,9 +30,10 @@ bool rb_provider_find(const char *infra, const struct rb_provider_ops **out, cha
     const size_t name_len = strcspn(infra, "/");
     const struct rb_provider_ops *ops = find(infra, name_len);
     if (!ops)
-        return rb_err_set(err, RB_ERR_INVALID, "infra %s: its nodes are lent by the run that owns them: rbrun --pool", infra);
+        return rb_err_set(err, RB_E_LENT_ELSEWHERE,
+                          "infra %s: its nodes are lent by the run that owns them: rbrun --pool", infra);
     if (!rb_infra_is_priceable(infra))
-        return rb_err_set(err, RB_ERR_INVALID, "infra %s: expected a region, such as %s/%s", infra, infra,
+        return rb_err_set(err, RB_E_REGION, "infra %s: expected a region, such as %s/%s", infra, infra,
                           strcmp(ops->name, "gcp") == 0 ? "us-central1" : "us-east-1");
     const char *region = infra[name_len] ? infra + name_len + 1 : "";
     snprintf(out_region, 64, "%.*s", (int)strcspn(region, "/"), region);

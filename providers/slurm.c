@@ -99,7 +99,7 @@ static void refused_and_ended(void *arg, const struct rb_err *err, int slurm_err
 {
     struct launch *l = arg;
     if (err && slurm_error != RB_SLURM_ALREADY_DONE && err->code != RB_ERR_NOT_FOUND) {
-        l->err.code = RB_ERR_UNKNOWN_OUTCOME;
+        rb_err_renumber(&l->err, RB_E_OUTCOME_UNKNOWN);
         rb_err_prefix(&l->err, "job %" PRId64 " may still wait (%.200s)", l->job, err->message);
     }
     launch_answer(l, &l->err, NULL);
@@ -273,11 +273,13 @@ static void lookup_soon(struct slurm *s)
 static bool check_launch(struct launch *l, struct rb_err *err)
 {
     if (l->what.market == RB_MARKET_SPOT)
-        return rb_err_set(err, RB_ERR_INVALID, "slurm: allocations are not sold as spot; use market on_demand");
+        return rb_err_set(err, RB_E_SLURM_LAUNCH, "slurm: allocations are not sold as spot; use market on_demand");
     if (rb_launch_count(&l->what) > 1)
-        return rb_err_set(err, RB_ERR_INVALID, "slurm: an allocation is one node; asked for %d at once", l->what.count);
+        return rb_err_set(err, RB_E_SLURM_LAUNCH, "slurm: an allocation is one node; asked for %d at once",
+                          l->what.count);
     if (!l->slurm->spec.shared_dir || !l->what.user_data)
-        return rb_err_set(err, RB_ERR_INVALID, "slurm: expected resources.slurm.shared_dir and a script for the node");
+        return rb_err_set(err, RB_E_SLURM_LAUNCH,
+                          "slurm: expected resources.slurm.shared_dir and a script for the node");
     return rb_slurm_shape(l->what.instance_type, &l->shape, err);
 }
 
@@ -404,7 +406,7 @@ static void slurm_destroy(struct rb_provider *p)
 static bool slurm_create(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err)
 {
     if (!config->http)
-        return rb_err_set(err, RB_ERR_INVALID, "slurm: needs an HTTP client");
+        return rb_err_set(err, RB_E_HTTP_REQUEST, "slurm: needs an HTTP client");
     struct slurm *s = rb_xcalloc(1, sizeof *s);
     s->loop = config->loop;
     if (config->slurm)

@@ -55,13 +55,13 @@ static bool choose_url(struct rb_slurm_client *c, const char *url, struct rb_err
     if (env("RB_SLURM_URL"))
         url = env("RB_SLURM_URL");
     if (!url)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_SLURM_URL,
                           "where is slurmrestd? give resources.slurm.url or set RB_SLURM_URL: https://HOST:PORT, "
                           "http://127.0.0.1:PORT through a tunnel, or unix:/PATH");
     if (strncmp(url, unix_scheme, strlen(unix_scheme)) == 0) {
         const char *path = url + strlen(unix_scheme);
         if (path[0] != '/' || strlen(path) >= sizeof c->socket)
-            return rb_err_set(err, RB_ERR_INVALID, "%s: '%.200s': expected unix:/PATH, absolute and short", name, url);
+            return rb_err_set(err, RB_E_SLURM_URL, "%s: '%.200s': expected unix:/PATH, absolute and short", name, url);
         strcpy(c->socket, path);
         strcpy(c->url, "http://localhost");
         return true;
@@ -70,7 +70,7 @@ static bool choose_url(struct rb_slurm_client *c, const char *url, struct rb_err
     while (n > 0 && url[n - 1] == '/')
         n--;
     if (n >= sizeof c->url)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: expected a URL of fewer than %zu characters", name, sizeof c->url);
+        return rb_err_set(err, RB_E_SLURM_URL, "%s: expected a URL of fewer than %zu characters", name, sizeof c->url);
     snprintf(c->url, sizeof c->url, "%.*s", (int)n, url);
     return true;
 }
@@ -120,7 +120,7 @@ static bool keep_token(struct rb_slurm_client *c, const char *text, const char *
 {
     const size_t n = strcspn(text, " \t\r\n");
     if (n == 0 || n > MAX_TOKEN_LEN || text[n + strspn(text + n, " \t\r\n")] != '\0')
-        return rb_err_set(err, RB_ERR_DENIED,
+        return rb_err_set(err, RB_E_SLURM_TOKEN,
                           "%s: expected one token, as `scontrol token` prints behind SLURM_JWT=", source);
     wipe_token(c);
     c->token = rb_xcalloc(n + 1, 1);
@@ -136,7 +136,7 @@ static bool read_token(struct rb_slurm_client *c, struct rb_err *err)
     struct rb_private_file file = {.path = rb_xstrdup(c->token_path)};
     bool ok = rb_private_file_read(&file, err) && rb_private_file_check(&file, err);
     if (ok && !file.present)
-        ok = rb_err_set(err, RB_ERR_DENIED, "RB_SLURM_JWT_FILE: %s does not exist", c->token_path);
+        ok = rb_err_set(err, RB_E_SLURM_TOKEN, "RB_SLURM_JWT_FILE: %s does not exist", c->token_path);
     ok = ok && keep_token(c, file.text, c->token_path, err);
     rb_private_file_finish(&file);
     return ok;
@@ -147,7 +147,7 @@ static bool check_expiry(const struct rb_slurm_client *c, struct rb_err *err)
 {
     if (c->expires_s > c->loop->unix_us(c->loop->ctx) / RB_US_PER_S)
         return true;
-    return rb_err_set(err, RB_ERR_DENIED,
+    return rb_err_set(err, RB_E_SLURM_TOKEN,
                       "the token of %s has expired: get a new one with `scontrol token lifespan=SECONDS`, into %s",
                       c->user, c->token_path ? c->token_path : "SLURM_JWT");
 }
@@ -160,7 +160,7 @@ static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
         if (!read_token(c, err) || !check_expiry(c, err))
             return false;
     } else if (!c->socket[0]) {
-        return rb_err_set(err, RB_ERR_DENIED,
+        return rb_err_set(err, RB_E_SLURM_TOKEN,
                           "slurmrestd at %s wants a token: export $(scontrol token lifespan=SECONDS), or name a file "
                           "that holds one in RB_SLURM_JWT_FILE",
                           c->url);
@@ -169,7 +169,7 @@ static bool choose_user(struct rb_slurm_client *c, struct rb_err *err)
         return true;
     const struct passwd *me = getpwuid(getuid());
     if (!me || strlen(me->pw_name) >= sizeof c->user)
-        return rb_err_set(err, RB_ERR_DENIED, "the user %ld has no name that Slurm could know", (long)getuid());
+        return rb_err_set(err, RB_E_SLURM_TOKEN, "the user %ld has no name that Slurm could know", (long)getuid());
     strcpy(c->user, me->pw_name);
     return true;
 }
@@ -223,7 +223,7 @@ static void done(void *arg, const struct rb_err *err)
     free(arg);
     if (!err && s.refused) {
         if (refusal.code == RB_ERR_UNKNOWN_OUTCOME && !s.request.mutating)
-            refusal.code = RB_ERR_IO;
+            rb_err_renumber(&refusal, RB_E_CLOUD_STATE);
         rb_err_prefix(&refusal, "%s", s.request.name);
         err = &refusal;
     }
@@ -287,7 +287,7 @@ static void pong(void *arg, const struct rb_err *err)
         return;
     }
     if (err->code == RB_ERR_NOT_FOUND) {
-        rb_err_set(&none, RB_ERR_INVALID, "slurmrestd speaks none of the versions v0.0.%d to v0.0.%d of its API",
+        rb_err_set(&none, RB_E_SLURM_VERSION, "slurmrestd speaks none of the versions v0.0.%d to v0.0.%d of its API",
                    RB_SLURM_OLDEST_API, RB_SLURM_NEWEST_API);
         err = &none;
     }

@@ -110,13 +110,13 @@ static bool read_state(const struct rb_node *job, const char **out_name, enum rb
     for (; word; word = n->kind == RB_NODE_LIST ? word->next : NULL) {
         const struct state *s = word->kind == RB_NODE_STRING ? find_state(word->text) : NULL;
         if (!s)
-            return rb_err_set(err, RB_ERR_IO, "answer: job_state: expected a state of a job, got \"%.40s\"",
+            return rb_err_set(err, RB_E_ANSWER, "answer: job_state: expected a state of a job, got \"%.40s\"",
                               word->kind == RB_NODE_STRING ? word->text : "");
         add_state(s, &found);
         base = s->flag ? base : s;
     }
     if (!found)
-        return rb_err_set(err, RB_ERR_IO, "answer: job_state: expected a state of a job");
+        return rb_err_set(err, RB_E_ANSWER, "answer: job_state: expected a state of a job");
     *out_name = base ? base->name : found->name;
     *out = found->state;
     return true;
@@ -143,7 +143,7 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
                *reason = text(job, "state_reason");
     struct rb_instance i = {.market = RB_MARKET_ON_DEMAND};
     if (id <= 0)
-        return rb_err_set(err, RB_ERR_IO, "answer: job_id: expected the number of a job");
+        return rb_err_set(err, RB_E_ANSWER, "answer: job_id: expected the number of a job");
     if (!read_state(job, &state, &i.state, err))
         return false;
     if (restarts > 0 && i.state < RB_INSTANCE_STOPPING) // Slurm's own second try is a node that nobody asked for
@@ -151,7 +151,7 @@ static bool read_job(const struct rb_node *job, struct rb_arena *arena, struct r
     i.id = rb_arena_printf(arena, "%" PRId64, id);
     if (i.state == RB_INSTANCE_RUNNING && nodes[0]) {
         if (!rb_is_instance_id(nodes))
-            return rb_err_set(err, RB_ERR_IO, "answer: nodes of job %s: expected the name of one node, got \"%.60s\"",
+            return rb_err_set(err, RB_E_ANSWER, "answer: nodes of job %s: expected the name of one node, got \"%.60s\"",
                               i.id, nodes);
         i.address = i.private_address = rb_arena_strdup(arena, nodes);
     }
@@ -177,7 +177,7 @@ bool rb_slurm_decode_jobs(const struct rb_node *answer, const char *user, struct
 {
     const struct rb_node *jobs = rb_node_member(answer, "jobs");
     if (!jobs || jobs->kind != RB_NODE_LIST) // another machine's answer must not pass for an empty listing
-        return rb_err_set(err, RB_ERR_IO, "answer: jobs: expected a list");
+        return rb_err_set(err, RB_E_ANSWER, "answer: jobs: expected a list");
     struct rb_slurm_jobs all = {.instances = rb_arena_array(arena, (size_t)jobs->n_children, sizeof *all.instances)};
     for (const struct rb_node *job = jobs->first; job; job = job->next)
         if (is_ours(job, user) && !read_job(job, arena, &all.instances[all.n++], err))
@@ -191,7 +191,7 @@ bool rb_slurm_decode_submission(const struct rb_node *answer, int64_t *out_id, s
     const struct rb_node *errors = rb_node_member(answer, "errors");
     const int64_t id = number(answer, "job_id");
     if (id <= 0 && (!errors || errors->kind != RB_NODE_LIST || errors->n_children == 0))
-        return rb_err_set(err, RB_ERR_IO, "answer: job_id: expected the number of the new job");
+        return rb_err_set(err, RB_E_ANSWER, "answer: job_id: expected the number of the new job");
     *out_id = id > 0 ? id : 0;
     return true;
 }

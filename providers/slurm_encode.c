@@ -22,7 +22,7 @@ bool rb_slurm_shape(const char *instance_type, struct rb_slurm_shape *out, struc
     if (!plain || !(gpu || (cpu && count == instance_type + 3)) || !rb_parse_int(count + 1, &units) || units < 1 ||
         units > RB_LIMIT_GPUS_PER_NODE)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_SLURM_TYPE,
             "instance type \"%.60s\": expected gpu:N, gpu:TYPE:N as in --gres, or cpu:N, with N in 1..%d: "
             "correct it in the prices of slurm",
             instance_type, RB_LIMIT_GPUS_PER_NODE);

@@ -44,7 +44,7 @@ static bool decode(void *arg, const char *body, size_t n, struct rb_err *err)
         return false;
     bool ok = rb_node_string(rb_node_member(rb_node_member(doc.root, "Parameter"), "Value"), &value, err);
     if (ok && strlen(value) >= sizeof q->value)
-        ok = rb_err_set(err, RB_ERR_IO, "Parameter.Value: expected fewer than %zu characters", sizeof q->value);
+        ok = rb_err_set(err, RB_E_ANSWER, "Parameter.Value: expected fewer than %zu characters", sizeof q->value);
     if (ok)
         snprintf(q->value, sizeof q->value, "%s", value);
     rb_doc_finish(&doc);

@@ -29,7 +29,7 @@ static void fail(struct reader *r, const char *reason)
     if (r->failed)
         return;
     r->failed = true;
-    rb_err_set(r->err, RB_ERR_IO, "XML answer, line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->expat),
+    rb_err_set(r->err, RB_E_ANSWER, "XML answer, line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->expat),
                reason);
     XML_StopParser(r->expat, XML_FALSE);
 }
@@ -115,13 +115,13 @@ static void parse(struct reader *r, const char *bytes, size_t n)
 bool rb_xml_parse(const char *bytes, size_t n, struct rb_arena *arena, const struct rb_xml **out, struct rb_err *err)
 {
     if (n > RB_LIMIT_HTTP_BYTES)
-        return rb_err_set(err, RB_ERR_IO, "XML answer: %zu bytes, more than RB_LIMIT_HTTP_BYTES (%d)", n,
+        return rb_err_set(err, RB_E_ANSWER, "XML answer: %zu bytes, more than RB_LIMIT_HTTP_BYTES (%d)", n,
                           RB_LIMIT_HTTP_BYTES);
     struct rb_xml above = {0};
     struct reader r = {.arena = arena, .err = err, .open = {{.node = &above}}};
     r.expat = XML_ParserCreate(NULL);
     if (!r.expat)
-        return rb_err_set(err, RB_ERR_IO, "XML answer: no memory for a parser");
+        return rb_err_set(err, RB_E_MEMORY, "XML answer: no memory for a parser");
     parse(&r, bytes, n);
     XML_ParserFree(r.expat);
     rb_buf_finish(&r.text);

@@ -26,7 +26,7 @@ static bool get_text(struct rb_map *m, const char *key, struct rb_arena *arena, 
     if (!rb_node_string(node, &text, err))
         return false;
     if (!*text)
-        return rb_node_error(node, err, "expected a word, got nothing; leave the key out to mean any");
+        return rb_node_refuse(node, err, RB_E_CHAOS, "expected a word, got nothing; leave the key out to mean any");
     *out = rb_arena_strdup(arena, text);
     return true;
 }
@@ -174,8 +174,8 @@ static bool find_fault(const struct rb_node *node, const char *name, enum rb_cha
         }
     }
     const char *closest = rb_closest(name, names, RB_CHAOS_N_FAULTS);
-    return rb_node_error(node, err, "unknown fault %.60s%s%s; docs/formats/chaos.md lists them", name,
-                         closest ? ", did you mean " : "", closest ? closest : "");
+    return rb_node_refuse(node, err, RB_E_CHAOS, "unknown fault %.60s%s%s; docs/formats/chaos.md lists them", name,
+                          closest ? ", did you mean " : "", closest ? closest : "");
 }
 
 static bool read_what(const struct rb_node *node, struct rb_arena *arena, struct rb_chaos_rule *r, struct rb_err *err)
@@ -187,11 +187,12 @@ static bool read_what(const struct rb_node *node, struct rb_arena *arena, struct
         if (!rb_node_string(node, &name, err) || !find_fault(node, name, &r->fault, err))
             return false;
         if (faults[r->fault].needs_parameters)
-            return rb_node_error(node, err, "%s needs its parameters: {%s: {...}}", name, name);
+            return rb_node_refuse(node, err, RB_E_CHAOS, "%s needs its parameters: {%s: {...}}", name, name);
         return faults[r->fault].read(&none, arena, r, err);
     }
     if (node->n_children != 1)
-        return rb_node_error(node, err, "expected one fault, got %d; make it a rule each", node->n_children);
+        return rb_node_refuse(node, err, RB_E_CHAOS, "expected one fault, got %d; make it a rule each",
+                              node->n_children);
     struct rb_map m;
     return find_fault(node->first, node->first->key, &r->fault, err) && rb_map_begin(&m, node->first, err) &&
            faults[r->fault].read(&m, arena, r, err) && rb_map_end(&m, err);
@@ -236,7 +237,7 @@ static bool read_when(const struct rb_node *node, struct rb_chaos_rule *r, struc
         !get_double(&m, "probability", 0, 1, &r->probability, err) || !rb_map_end(&m, err))
         return false;
     if (r->until_us <= r->after_us)
-        return rb_node_error(node, err, "`until` must be later than `after`");
+        return rb_node_refuse(node, err, RB_E_CHAOS, "`until` must be later than `after`");
     return true;
 }
 
@@ -266,7 +267,8 @@ static bool read_root(const struct rb_node *root, struct rb_arena *arena, struct
         !rb_node_list(list, err) || !rb_map_end(&m, err))
         return false;
     if (list->n_children > MAX_RULES)
-        return rb_node_error(list, err, "expected at most %d rules, got %d", MAX_RULES, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d rules, got %d", MAX_RULES,
+                              list->n_children);
     struct rb_chaos_rule *rules = rb_arena_array(arena, (size_t)list->n_children + 1, sizeof *rules);
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read_rule(child, arena, &rules[n++], err))

@@ -57,9 +57,10 @@ static bool keep_sold(struct rb_cloud_config *c, const struct rb_node *prices, s
             catalog->offers[n++] = catalog->offers[i];
     }
     catalog->n_offers = n;
-    return n > 0 || rb_node_error(prices, err,
-                                  "no row of it has an infra of the form aws/REGION or mock/REGION, or gcp/REGION with "
-                                  "an entry of `provisioning` for gcp");
+    return n > 0 ||
+           rb_node_refuse(prices, err, RB_E_MOCK_CLOUD,
+                          "no row of it has an infra of the form aws/REGION or mock/REGION, or gcp/REGION with "
+                          "an entry of `provisioning` for gcp");
 }
 
 static bool read_prices(const struct rb_node *node, const char *prices_csv, const char *directory,
@@ -82,8 +83,9 @@ static bool check_provisioning(const struct rb_cloud_config *c, const struct rb_
     for (int i = 0; i < c->catalog.n_offers; i++) {
         const struct rb_offer *o = &c->catalog.offers[i];
         if (!rb_cloud_config_provisioning(c, o))
-            return rb_node_error(root, err, "no entry of `provisioning` matches %s %s %s; add one, or one with \"*\"",
-                                 o->infra, o->instance_type, rb_market_name(o->market));
+            return rb_node_refuse(root, err, RB_E_MOCK_CLOUD,
+                                  "no entry of `provisioning` matches %s %s %s; add one, or one with \"*\"", o->infra,
+                                  o->instance_type, rb_market_name(o->market));
     }
     return true;
 }
@@ -94,7 +96,8 @@ static bool read_capacity(const struct rb_node *node, struct rb_arena *arena, st
     if (!node)
         return true;
     if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, err, "expected a map of instance type to count, such as {g5.xlarge: 4}");
+        return rb_node_refuse(node, err, RB_E_MOCK_CLOUD,
+                              "expected a map of instance type to count, such as {g5.xlarge: 4}");
     struct rb_cloud_capacity *list = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *list);
     for (const struct rb_node *child = node->first; child; child = child->next) {
         int64_t max;
@@ -102,7 +105,7 @@ static bool read_capacity(const struct rb_node *node, struct rb_arena *arena, st
         for (int i = 0; i < out->catalog.n_offers; i++)
             sold |= strcmp(out->catalog.offers[i].instance_type, child->key) == 0;
         if (!sold)
-            return rb_node_error(child, err, "the price list has no instance type of this name");
+            return rb_node_refuse(child, err, RB_E_MOCK_CLOUD, "the price list has no instance type of this name");
         if (!rb_node_int(child, 0, RB_LIMIT_NODES, &max, err))
             return false;
         list[out->n_capacity++] = (struct rb_cloud_capacity){rb_arena_strdup(arena, child->key), (int)max};
@@ -128,7 +131,8 @@ static bool read_images(const struct rb_node *node, struct rb_arena *arena, stru
             return false;
         bool is_gcp = strncmp(id, "projects/", 9) == 0 && strstr(id, "/global/images/");
         if (strncmp(id, "ami-", 4) != 0 && !is_gcp)
-            return rb_node_error(child, err, "an image is ami-... or projects/PROJECT/global/images/NAME");
+            return rb_node_refuse(child, err, RB_E_MOCK_CLOUD,
+                                  "an image is ami-... or projects/PROJECT/global/images/NAME");
         id = rb_arena_strdup(arena, id);
         if (is_gcp)
             gcp_images[out->n_gcp_images++] = id;
@@ -146,14 +150,14 @@ static bool read_parameters(const struct rb_node *node, struct rb_arena *arena, 
     if (!node)
         return true;
     if (node->kind != RB_NODE_MAP)
-        return rb_node_error(node, err, "expected a map of parameters to images (ami-...)");
+        return rb_node_refuse(node, err, RB_E_MOCK_CLOUD, "expected a map of parameters to images (ami-...)");
     struct rb_cloud_parameter *list = rb_arena_array(arena, (size_t)node->n_children + 1, sizeof *list);
     for (const struct rb_node *child = node->first; child; child = child->next) {
         const char *image;
         if (!rb_node_string(child, &image, err))
             return false;
         if (child->key[0] != '/')
-            return rb_node_error(child, err, "a parameter's name begins with /");
+            return rb_node_refuse(child, err, RB_E_MOCK_CLOUD, "a parameter's name begins with /");
         list[out->n_parameters++] =
             (struct rb_cloud_parameter){rb_arena_strdup(arena, child->key), rb_arena_strdup(arena, image)};
     }
@@ -174,8 +178,8 @@ static bool read_denied(const struct rb_node *node, struct rb_arena *arena, stru
         if (!rb_node_string(child, &permission, err))
             return false;
         if (strncmp(permission, "compute.", strlen("compute.")) != 0)
-            return rb_node_error(child, err,
-                                 "expected a permission of Compute Engine, such as compute.instances.delete");
+            return rb_node_refuse(child, err, RB_E_MOCK_CLOUD,
+                                  "expected a permission of Compute Engine, such as compute.instances.delete");
         denied[out->n_denied++] = rb_arena_strdup(arena, permission);
     }
     out->denied = denied;
@@ -216,7 +220,8 @@ static bool read_behaviour(struct rb_map *m, struct rb_arena *arena, struct rb_c
     if (!read_capacity(rb_map_get(m, "capacity"), arena, c, err) ||
         !rb_cloud_limits_read(rb_map_get(m, "quotas"), rb_map_get(m, "pools"), rb_map_get(m, "throttle"), arena,
                               &c->limits, err) ||
-        !read_images(rb_map_get(m, "images"), arena, c, err) || !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
+        !read_images(rb_map_get(m, "images"), arena, c, err) ||
+        !read_parameters(rb_map_get(m, "parameters"), arena, c, err) ||
         !read_denied(rb_map_get(m, "denied"), arena, c, err) ||
         !read_delay(rb_map_get(m, "shutdown_s"), DEFAULT_SHUTDOWN_S, arena, &c->shutdown_s, err) ||
         !read_delay(rb_map_get(m, "visible_after_s"), 0, arena, &c->visible_after_s, err) ||

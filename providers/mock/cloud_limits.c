@@ -66,9 +66,9 @@ static bool read_quota(const struct rb_node *node, struct rb_arena *arena, void 
     int which;
     if (!rb_map_begin(&m, node, err) || !rb_map_need(&m, "name", &name, err) ||
         !get_text(&m, "name", NULL, arena, &q->name, err) || !get_text(&m, "code", NULL, arena, &q->code, err) ||
-        !read_scope(&m, arena, &q->scope, err) ||
-        !rb_map_need(&m, "unit", &unit, err) || !rb_node_choice(unit, units, 3, &which, err) ||
-        !rb_map_need(&m, "max", &max, err) || !rb_node_int(max, 0, MAX_UNITS, &q->max, err))
+        !read_scope(&m, arena, &q->scope, err) || !rb_map_need(&m, "unit", &unit, err) ||
+        !rb_node_choice(unit, units, 3, &which, err) || !rb_map_need(&m, "max", &max, err) ||
+        !rb_node_int(max, 0, MAX_UNITS, &q->max, err))
         return false;
     q->unit = (enum rb_cloud_unit)which;
     all = rb_map_get(&m, "all_regions");
@@ -103,7 +103,8 @@ static bool read_list(const struct rb_node *list, size_t size,
     if (!rb_node_list(list, err))
         return false;
     if (list->n_children > MAX_LIMITS)
-        return rb_node_error(list, err, "expected at most %d entries, got %d", MAX_LIMITS, list->n_children);
+        return rb_node_refuse(list, err, RB_E_LIST_LENGTH, "expected at most %d entries, got %d", MAX_LIMITS,
+                              list->n_children);
     items = rb_arena_array(arena, (size_t)list->n_children + 1, size);
     for (const struct rb_node *child = list->first; child; child = child->next)
         if (!read(child, arena, items + (size_t)n++ * size, err))
@@ -124,7 +125,7 @@ static bool read_pool(const struct rb_node *node, struct rb_arena *arena, void *
         return false;
     for (int k = 1; k < p->n_steps; k++)
         if (p->steps[k].after_us <= p->steps[k - 1].after_us)
-            return rb_node_error(steps, err, "steps must come in the order of their after_s");
+            return rb_node_refuse(steps, err, RB_E_ORDER, "steps must come in the order of their after_s");
     return rb_map_end(&m, err);
 }
 

@@ -173,7 +173,7 @@ static bool solve(const struct rb_catalog *c, const char *region, enum rb_market
         for (int i = 0; i < N_PARTS; i++)
             fits = fits && (a.of[i] == 0 || nanos[i] > 0);
         if (!fits || sum_uusd(&a, nanos) != o->rate.uusd_per_hour)
-            return rb_err_set(err, RB_ERR_PRICE,
+            return rb_err_set(err, RB_E_MOCK_PRICES,
                               "the price list's %s %s (%s) is not the sum of cores, memory and GPUs at the prices that "
                               "the other rows of gcp/%s have them at",
                               o->infra, o->instance_type, rb_market_name(market), region);

@@ -30,7 +30,7 @@ bool rb_mock_gcp_account_generate(struct rb_mock_gcp_account **out, struct rb_er
     a->key = EVP_RSA_gen(KEY_BITS);
     if (!a->key) {
         free(a);
-        return rb_err_set(err, RB_ERR_IO, "OpenSSL cannot make an RSA key");
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "OpenSSL cannot make an RSA key");
     }
     rb_random_bytes(id, sizeof id);
     rb_digest_hex(id, sizeof id, a->key_id);
@@ -57,7 +57,7 @@ static bool need_text(struct rb_map *m, const char *key, char *out, size_t size,
     if (!rb_map_need(m, key, &node, err) || !rb_node_string(node, &text, err))
         return false;
     if (strlen(text) >= size)
-        return rb_node_error(node, err, "expected at most %d characters", (int)size - 1);
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected at most %d characters", (int)size - 1);
     snprintf(out, size, "%s", text);
     return true;
 }
@@ -86,7 +86,7 @@ static bool read_root(const struct rb_node *root, struct rb_mock_gcp_account *a,
         return false;
     a->key = key_of_pem(text); // other members are for clients
     return (a->key && EVP_PKEY_is_a(a->key, "RSA")) ||
-           rb_node_error(pem, err, "expected an RSA private key in PEM form");
+           rb_node_refuse(pem, err, RB_E_MOCK_CLOUD, "expected an RSA private key in PEM form");
 }
 
 bool rb_mock_gcp_account_read(const char *path, struct rb_mock_gcp_account **out, struct rb_err *err)
@@ -139,7 +139,7 @@ bool rb_mock_gcp_account_write(const struct rb_mock_gcp_account *a, const char *
     int saved = errno;
     if (fd >= 0)
         close(fd);
-    return ok || rb_err_set(err, RB_ERR_IO, "%s: %s", path, strerror(saved));
+    return ok || rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", path, strerror(saved));
 }
 
 // --- what the front asks ---

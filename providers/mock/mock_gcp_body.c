@@ -15,7 +15,7 @@ bool rb_gcp_refuse_node(struct rb_mock_gcp_call *call, const struct rb_err *err)
 bool rb_gcp_refuse_field(struct rb_mock_gcp_call *call, const struct rb_node *node, const char *why)
 {
     struct rb_err err = {0};
-    rb_node_error(node, &err, "%s", why);
+    rb_node_refuse(node, &err, RB_E_REFUSED, "%s", why);
     return rb_gcp_refuse_node(call, &err);
 }
 

@@ -24,7 +24,7 @@ struct reader {
 
 static bool fail(const struct reader *r, struct rb_err *err, const char *what)
 {
-    return rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = r->path, .line = r->line}, NULL, "%s", what);
+    return rb_err_set_at(err, RB_E_MOCK_KEYS, (struct rb_place){.file = r->path, .line = r->line}, NULL, "%s", what);
 }
 
 static char *trim(char *s)
@@ -109,7 +109,7 @@ bool rb_mock_keys_read(const char *path, struct rb_arena *arena, struct rb_mock_
     bool ok = read_lines(&r, text, err);
     free(text);
     if (ok && r.n == 0)
-        ok = rb_err_set_at(err, RB_ERR_INVALID, (struct rb_place){.file = path}, NULL,
+        ok = rb_err_set_at(err, RB_E_MOCK_KEYS, (struct rb_place){.file = path}, NULL,
                            "no key: expected \"%s\" and lines under it, or aws_access_key_id = ... in an ini file",
                            console_header);
     if (ok)

@@ -43,18 +43,18 @@ static bool run(bool quiet, const char *fmt, ...)
 bool rb_node_net_up(struct rb_err *err)
 {
     if (getuid() != 0)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MOCK_NETWORK,
                           "--nodes netns needs root; without it every node has a loopback address of "
                           "its own, which is enough unless nodes must be cut off");
     if (run(true, "ip link show " BRIDGE))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MOCK_NETWORK,
                           "the bridge " BRIDGE " exists: another rbmock --nodes netns runs, or one was "
                           "killed; if none runs, `ip link del " BRIDGE "` removes it");
     if (run(false, "ip link add " BRIDGE " type bridge") && run(false, "ip addr add " BRIDGE_ADDRESS " dev " BRIDGE) &&
         run(false, "ip link set " BRIDGE " up"))
         return true;
     rb_node_net_down();
-    return rb_err_set(err, RB_ERR_INVALID,
+    return rb_err_set(err, RB_E_MOCK_NETWORK,
                       "--nodes netns: ip(8) could not make the bridge " BRIDGE "; it needs iproute2 and CAP_NET_ADMIN");
 }
 
@@ -78,7 +78,7 @@ bool rb_node_cable_add(uint32_t address, struct rb_node_cable *out, struct rb_er
         return true;
     }
     rb_node_cable_remove(&c);
-    return rb_err_set(err, RB_ERR_IO, "ip(8) could not make the network namespace %s", c.netns);
+    return rb_err_set(err, RB_E_MOCK_SYSTEM, "ip(8) could not make the network namespace %s", c.netns);
 }
 
 void rb_node_cable_remove(const struct rb_node_cable *c)
@@ -91,7 +91,7 @@ bool rb_node_cable_set(const struct rb_node_cable *c, bool connected, struct rb_
 {
     if (run(false, "ip link set %s %s", c->link, connected ? "up" : "down"))
         return true;
-    return rb_err_set(err, RB_ERR_IO, "ip(8) could not set %s", c->link);
+    return rb_err_set(err, RB_E_MOCK_SYSTEM, "ip(8) could not set %s", c->link);
 }
 
 bool rb_node_cable_drop(const struct rb_node_cable *c, bool drop, struct rb_err *err)
@@ -105,5 +105,5 @@ bool rb_node_cable_drop(const struct rb_node_cable *c, bool drop, struct rb_err 
         run(false, "%s add chain inet cutoff i { type filter hook input priority 0 ; policy drop ; }", nft) &&
         run(false, "%s add chain inet cutoff o { type filter hook output priority 0 ; policy drop ; }", nft))
         return true;
-    return rb_err_set(err, RB_ERR_IO, "nft(8) could not drop the packets of %s", c->netns);
+    return rb_err_set(err, RB_E_MOCK_SYSTEM, "nft(8) could not drop the packets of %s", c->netns);
 }

@@ -314,14 +314,14 @@ bool rb_node_supervisor_start(const struct rb_node_dir *d, const char *netns, pi
     int ends[2];
     pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_ERR_IO, "pipe: %s", strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0)
         become_supervisor(d, netns, ends[1], parent);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        return rb_err_set(err, RB_ERR_IO, "fork: %s", strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "fork: %s", strerror(errno));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     *out_pid = pid;

@@ -185,7 +185,7 @@ static bool bring_up(struct rb_nodes *n, struct node *node, uint32_t address, co
     // Open for writing too, so that the FIFO never ends when a writer goes.
     node->control = open(node->dir.control, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (node->control < 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", node->dir.control, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", node->dir.control, strerror(errno));
     if (n->config.netns && !rb_node_cable_add(address, &node->cable, err))
         return false;
     node->has_cable = n->config.netns;
@@ -193,7 +193,7 @@ static bool bring_up(struct rb_nodes *n, struct node *node, uint32_t address, co
                                   err))
         return false;
     if (!watch(n, node->report, node) || !watch(n, node->control, node))
-        return rb_err_set(err, RB_ERR_IO, "epoll: %s", strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "epoll: %s", strerror(errno));
     return true;
 }
 
@@ -265,9 +265,9 @@ bool rb_nodes_accident(struct rb_nodes *n, const char *id, enum rb_node_accident
     struct node *node = find(n, id);
     bool needs_cable = accident <= RB_NODE_UNDROP;
     if (!node || node->gone)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "no node %s is up", id);
+        return rb_err_set(err, RB_E_MOCK_NODE, "no node %s is up", id);
     if (needs_cable && !node->has_cable)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MOCK_CUT,
                           "only nodes with a network of their own can be cut off: start rbmock with "
                           "--nodes netns");
     switch (accident) {
@@ -346,7 +346,7 @@ bool rb_nodes_create(const struct rb_nodes_config *config, struct rb_nodes **out
     }
     n.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (n.epoll < 0)
-        return rb_err_set(err, RB_ERR_IO, "epoll: %s", strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "epoll: %s", strerror(errno));
     *out = rb_xcalloc(1, sizeof **out);
     **out = n;
     return true;

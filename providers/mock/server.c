@@ -169,7 +169,7 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
                                (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S,
                                MHD_OPTION_END);
     if (!d->http)
-        return rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
+        return rb_err_set(err, RB_E_MOCK_SOCKET, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
                           strerror(errno));
     d->server = s;
     d->front = front;
@@ -296,11 +296,11 @@ static bool serve(struct server *s, struct rb_err *err)
                            {.fd = s->doors[FRONT_GCP].fd, .events = POLLIN}};
     for (;;) {
         if (poll(fds, 4, timeout_ms(s)) < 0 && errno != EINTR)
-            return rb_err_set(err, RB_ERR_IO, "poll: %s", strerror(errno));
+            return rb_err_set(err, RB_E_MOCK_SYSTEM, "poll: %s", strerror(errno));
         if (fds[0].revents) {
             struct signalfd_siginfo info; // taken, or it would strike when signals are unblocked
             return read(s->signal_fd, &info, sizeof info) == sizeof info ||
-                   rb_err_set(err, RB_ERR_IO, "signalfd: %s", strerror(errno));
+                   rb_err_set(err, RB_E_MOCK_SYSTEM, "signalfd: %s", strerror(errno));
         }
         rb_deliveries_resume(s->deliveries, rb_clock_monotonic_us());
         for (int k = 0; k < N_FRONTS; k++)
@@ -322,18 +322,18 @@ static bool make_dirs(struct server *s, struct rb_err *err)
         char *dir = rb_arena_printf(&s->arena, "%s/rbmock-XXXXXX", tmp && *tmp ? tmp : "/tmp");
         s->nodes_dir = mkdtemp(dir);
         s->owns_dir = s->nodes_dir != NULL;
-        return s->nodes_dir || rb_err_set(err, RB_ERR_IO, "%s: %s", dir, strerror(errno));
+        return s->nodes_dir || rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", dir, strerror(errno));
     }
     if (mkdir(state, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", state, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", state, strerror(errno));
     char *whole = realpath(state, NULL); // nodes change their directory
     if (!whole)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", state, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", state, strerror(errno));
     s->nodes_dir = rb_arena_printf(&s->arena, "%s/nodes", whole);
     s->ledger_path = rb_arena_printf(&s->arena, "%s/ledger.json", whole);
     free(whole);
     if (mkdir(s->nodes_dir, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", s->nodes_dir, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", s->nodes_dir, strerror(errno));
     return true;
 }
 
@@ -373,7 +373,7 @@ static bool catch_signals(struct server *s, struct rb_err *err)
     sigprocmask(SIG_BLOCK, &set, &s->old_signals);
     signal(SIGPIPE, SIG_IGN);
     s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
-    return s->signal_fd >= 0 || rb_err_set(err, RB_ERR_IO, "signalfd: %s", strerror(errno));
+    return s->signal_fd >= 0 || rb_err_set(err, RB_E_MOCK_SYSTEM, "signalfd: %s", strerror(errno));
 }
 
 static bool start(struct server *s, struct rb_err *err)

@@ -78,12 +78,12 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
     for (size_t at = 0; at < n; at++) {
         line += text[at] == '\n';
         if (replaces_path(text, n, at))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_MOCK_USER_DATA,
                               "line %d: PATH= must begin with $PATH, or the node's commands would be the "
                               "host's",
                               line);
         if (forgets_path(text, n, at))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_MOCK_USER_DATA,
                               "line %d: `command -p` and `env -i` would run the host's commands on a mock "
                               "node",
                               line);
@@ -95,7 +95,7 @@ bool rb_user_data_is_harmless(const char *text, size_t n, struct rb_err *err)
         while (len > 1 && text[at + len - 1] == '.') // a full stop after the path
             len--;
         if (is_tool_path(text + at, len))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_MOCK_USER_DATA,
                               "line %d: %.*s is the host's; write the command's name alone and the node's own "
                               "is found in its PATH",
                               line, (int)(len < 80 ? len : 80), text + at);
@@ -131,7 +131,7 @@ static bool append_command(const struct rb_node *item, struct rb_buf *out, struc
     }
     for (const struct rb_node *word = item->first; word; word = word->next) {
         if (word->kind == RB_NODE_LIST || word->kind == RB_NODE_MAP || word->kind == RB_NODE_NULL)
-            return rb_node_error(word, err, "expected a word of a command");
+            return rb_node_refuse(word, err, RB_E_MOCK_USER_DATA, "expected a word of a command");
         rb_buf_shell_quote(out, word->text);
         rb_buf_putc(out, ' ');
     }
@@ -192,7 +192,7 @@ bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struc
     if (!rb_user_data_is_harmless(text, n, err))
         return false;
     if (memchr(text, '\0', n))
-        return rb_err_set(err, RB_ERR_INVALID, "NUL bytes; compressed user data is not supported");
+        return rb_err_set(err, RB_E_MOCK_USER_DATA, "NUL bytes; compressed user data is not supported");
     if (n >= 2 && text[0] == '#' && text[1] == '!') {
         u.run_script = rb_arena_strndup(arena, text, n);
     } else if (n >= sizeof header && strncmp(text, header, sizeof header - 1) == 0 &&
@@ -205,7 +205,7 @@ bool rb_user_data_read(const char *text, size_t n, struct rb_arena *arena, struc
         if (!ok)
             return false;
     } else if (n > 0) {
-        return rb_err_set(err, RB_ERR_INVALID, "expected a first line of #cloud-config or #!");
+        return rb_err_set(err, RB_E_MOCK_USER_DATA, "expected a first line of #cloud-config or #!");
     }
     *out = u;
     return true;
