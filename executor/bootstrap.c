@@ -33,7 +33,7 @@ static bool read_public(const char *path, char *out, size_t size, struct rb_err 
     if (end)
         *end = '\0';
     if (!space || strncmp(bytes, "ssh-ed25519 ", 12) != 0 || strlen(bytes) >= size)
-        return rb_err_set(err, RB_ERR_IO, "%s is not an ed25519 public key", path);
+        return rb_err_set(err, RB_E_SSH_FILES, "%s is not an ed25519 public key", path);
     strcpy(out, bytes);
     return true;
 }
@@ -43,7 +43,7 @@ bool rb_bootstrap_run_key(const char *run_dir, char out_public[static 256], stru
     struct rb_buf path RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/keys", run_dir);
     if (mkdir(path.data, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", path.data, strerror(errno));
+        return rb_err_set(err, RB_E_SSH_FILES, "cannot make %s: %s", path.data, strerror(errno));
     rb_buf_puts(&path, "/id_ed25519");
     if (access(path.data, F_OK) != 0 && !keygen(path.data, "rubberband", err))
         return false;
@@ -55,7 +55,7 @@ bool rb_bootstrap_host_key(struct rb_host_key *out, struct rb_err *err)
 {
     char dir[] = "/tmp/rb-key-XXXXXX";
     if (!mkdtemp(dir))
-        return rb_err_set(err, RB_ERR_IO, "cannot make a private directory in /tmp: %s", strerror(errno));
+        return rb_err_set(err, RB_E_SSH_FILES, "cannot make a private directory in /tmp: %s", strerror(errno));
     char path[64], public_path[64];
     snprintf(path, sizeof path, "%s/key", dir);
     snprintf(public_path, sizeof public_path, "%s/key.pub", dir);
@@ -108,5 +108,5 @@ bool rb_bootstrap_user_data(const char *run_public_key, const struct rb_host_key
         rb_buf_append(out, b.data, b.len);
     if (b.data)
         explicit_bzero(b.data, b.len); // holds the host's private key
-    return fits || rb_err_set(err, RB_ERR_INVALID, "user data is larger than %d bytes", RB_LIMIT_USER_DATA);
+    return fits || rb_err_set(err, RB_E_USER_DATA, "user data is larger than %d bytes", RB_LIMIT_USER_DATA);
 }

@@ -35,7 +35,8 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     const size_t len = strlen(workdir);
     if (strncmp(run_dir, workdir, len) == 0 && run_dir[len] == '/') {
         const char *state = strstr(run_dir + len, "/rubberband/");
-        rb_buf_printf(&self, "--exclude=.%.*s", (int)(state ? state + strlen("/rubberband") - (run_dir + len) : 4096), run_dir + len);
+        rb_buf_printf(&self, "--exclude=.%.*s", (int)(state ? state + strlen("/rubberband") - (run_dir + len) : 4096),
+                      run_dir + len);
         argv[n++] = self.data;
     }
     argv[n++] = "--transform=s,^\\.$,work,;s,^\\./,work/,";
@@ -50,7 +51,7 @@ static bool pack(const char *run_dir, const char *workdir, const char *path, str
     if (!rb_child_run(argv, &(struct rb_child_options){0}, err))
         return rb_err_prefix(err, "%s could not be packed for the nodes", workdir);
     if (rename(tmp.data, path) != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot rename %s: %s", tmp.data, strerror(errno));
+        return rb_err_set(err, RB_E_FILE_WRITE, "cannot rename %s: %s", tmp.data, strerror(errno));
     return true;
 }
 
@@ -59,14 +60,14 @@ bool rb_bundle_make(const char *run_dir, const char *workdir, char *out_path, si
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/bundle.tar", run_dir) >= (int)sizeof path || strlen(path) >= path_size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: path too long", run_dir);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: path too long", run_dir);
     if (access(path, R_OK) != 0 && !pack(run_dir, workdir, path, err))
         return false;
     struct stat st;
     if (stat(path, &st) != 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_FILE_READ, "cannot read %s: %s", path, strerror(errno));
     if (st.st_size > BUNDLE_LIMIT_BYTES)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_WORKDIR_LARGE,
                           "%s packs to %lld MB, more than 1 GB: list what nodes do not need in .rbignore", workdir,
                           (long long)(st.st_size / 1000000));
     char *bytes RB_AUTO(rb_auto_free) = NULL;

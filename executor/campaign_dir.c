@@ -30,7 +30,7 @@ bool rb_campaign_dir_claim(const char *dir, const char *infra, int *out_fd, stru
         const int why = errno;
         if (fd >= 0)
             close(fd);
-        return rb_err_set(err, RB_ERR_IO, "cannot lock %s: %s", path, strerror(why));
+        return rb_err_set(err, RB_E_FILE_WRITE, "cannot lock %s: %s", path, strerror(why));
     }
     *out_fd = fd;
     return true;

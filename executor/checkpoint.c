@@ -43,7 +43,8 @@ static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
     t->save_fd = -1;
     bool ok = fsync(fd) == 0;
     ok = close(fd) == 0 && ok && rename(tmp, t->save_to) == 0;
-    return ok || rb_err_set(err, RB_ERR_IO, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
+    return ok ||
+           rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
 }
 
 static void spawn_save(void *arg);
@@ -55,7 +56,8 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     r->process = NULL;
     struct rb_err err = {0};
     if (code == 255 && r->tries < RB_RECONNECTS) { // the connection, not the checkpoint: again from the start
-        r->timer = t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
+        r->timer =
+            t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
         return;
     }
     if (code == 255) {
@@ -63,8 +65,8 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
         return;
     }
     if (code != 0)
-        rb_err_set(&err, RB_ERR_IO, "the checkpoint of trial %d could not be saved (exit code %d): %s", t->trial, code,
-                   stderr_tail);
+        rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "the checkpoint of trial %d could not be saved (exit code %d): %s",
+                   t->trial, code, stderr_tail);
     if (code == 0 && (t->uri || keep_archive(t, &err)))
         tell_saved(t);
     else
@@ -92,7 +94,7 @@ static void spawn_save(void *arg)
             close(t->save_fd);
         t->save_fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (t->save_fd < 0) {
-            rb_err_set(&err, RB_ERR_IO, "cannot write %s: %s", tmp, strerror(errno));
+            rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
             tell_save_failed(t, &err);
             return;
         }
@@ -112,7 +114,7 @@ static bool make_parents(const char *path, struct rb_err *err)
     for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-            return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", dir, strerror(errno));
+            return rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot make %s: %s", dir, strerror(errno));
         *slash = '/';
     }
     return true;
@@ -250,8 +252,8 @@ static bool archive_is_tame(const char *archive, struct rb_err *err)
             *end++ = '\0';
         tame = entry_is_tame(line);
     }
-    return tame ||
-           rb_err_set(err, RB_ERR_INVALID, "%s: not a checkpoint archive of plain files and directories: not unpacked", archive);
+    return tame || rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE,
+                              "%s: not a checkpoint archive of plain files and directories: not unpacked", archive);
 }
 
 bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err)
@@ -260,7 +262,7 @@ bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *
         return false;
     if (mkdir(dir, 0777) != 0) {
         const int why = errno;
-        return rb_err_set(err, RB_ERR_IO, "cannot make %s: %s%s", dir, strerror(why),
+        return rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot make %s: %s%s", dir, strerror(why),
                           why == EEXIST ? "; name a directory that is not there yet" : "");
     }
     const char *const argv[] = {"tar", "--no-same-owner", "--no-same-permissions", "-C", dir, "-xf", archive, NULL};

@@ -74,7 +74,7 @@ static void record_leak_check(struct rb_controller *c, int left)
         return;
     }
     if (left < 0 && !c->failure.code)
-        rb_err_set(&c->failure, RB_ERR_IO,
+        rb_err_set(&c->failure, RB_E_INSTANCES_LEFT,
                    "the last listing never became complete, so instances may be left; look with "
                    "`rbrun gc --dry-run`");
     finish(c);

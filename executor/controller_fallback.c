@@ -154,7 +154,7 @@ static void give_up(const struct rb_controller_gang *g)
         rb_buf_puts(&asked, asked.len ? ", " : "");
         describe(c->config.plan, offer, &asked);
     }
-    rb_err_set(&err, RB_ERR_CAPACITY,
+    rb_err_set(&err, RB_E_CAPACITY,
                "no capacity for %.60s after %d tries; sold out: %.480s; resume later, or plan with other "
                "resources.instance_types or resources.infra",
                rb_buf_str(&name), n->retries, rb_buf_str(&asked));

@@ -144,8 +144,8 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     rb_controller_note(c, "fault", "node %d (%s): asked for %s, got %s", n->id, n->row.instance_id, n->row.market,
                        market);
     if (offer < 0) { // billed as asked
-        rb_err_set(&err, RB_ERR_PRICE, "the cloud gave %s instead of %s, at a price that the plan does not name",
-                   market, n->row.market);
+        rb_err_set(&err, RB_E_PRICE_NOT_AGREED,
+                   "the cloud gave %s instead of %s, at a price that the plan does not name", market, n->row.market);
         if (rb_controller_node_exists(n))
             rb_controller_never_ready(n, &err);
         return false;
@@ -315,7 +315,7 @@ static void judge_orphans(struct rb_controller *c, int infra, const struct rb_in
 static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
 {
     struct rb_err why = {0};
-    rb_err_set(&why, err->code,
+    rb_err_set(&why, RB_E_LISTING_DENIED,
                "%s; what this run left cannot be seen, and may be there and billed: give back the permission to list, "
                "then say `rbrun resume %s` or `rbrun stop %s`",
                err->message, c->config.run_id, c->config.run_id);

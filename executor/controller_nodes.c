@@ -151,18 +151,18 @@ static void say_why_late(const struct rb_controller_node *n, struct rb_err *err)
     char patience[32];
     rb_format_duration(n->c->config.boot_timeout_us, patience);
     if (n->row.state == RB_LAUNCH_ACKED)
-        rb_err_set(err, RB_ERR_IO,
+        rb_err_set(err, RB_E_NODE_NOT_READY,
                    "%s %s did not run within %s of its launch: plan with other resources.instance_types or "
                    "resources.infra, or resume later",
                    n->row.infra, n->row.instance_type, patience);
     else if (!n->row.address[0])
-        rb_err_set(err, RB_ERR_IO,
+        rb_err_set(err, RB_E_NODE_NOT_READY,
                    "it runs, and has no address within %s of its launch: choose resources.subnets that give their "
                    "instances one",
                    patience);
     else
-        rb_err_set(err, RB_ERR_IO, "it runs at %s, and was not ready within %s of its launch: %s", n->row.address,
-                   patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
+        rb_err_set(err, RB_E_NODE_NOT_READY, "it runs at %s, and was not ready within %s of its launch: %s",
+                   n->row.address, patience, n->waits_for[0] ? n->waits_for : "ssh has not ended its first try");
 }
 
 static void boot_timeout(void *arg)
@@ -178,7 +178,7 @@ static void boot_timeout(void *arg)
         say_why_late(n, &err);
         rb_controller_never_ready(n, &err);
     } else if (n->row.state == RB_LAUNCH_READY && !n->prepared) {
-        rb_err_set(&err, RB_ERR_IO, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
+        rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached again%s%s", n->waits_for[0] ? ": " : "", n->waits_for);
         rb_controller_lose(n, err.message);
     }
 }
@@ -418,7 +418,7 @@ void rb_controller_unreachable(void *ctx, int node, const char *why)
     struct rb_controller *c = ctx;
     struct rb_controller_node *n = rb_controller_node_at(c, node);
     struct rb_err err = {0};
-    rb_err_set(&err, RB_ERR_IO, "it cannot be reached any more: %s", why);
+    rb_err_set(&err, RB_E_NODE_LOST, "it cannot be reached any more: %s", why);
     if (c->dead || !rb_controller_node_exists(n))
         return;
     if (n->row.state == RB_LAUNCH_READY && rb_controller_cut_off(n) && rb_controller_unfollow(c, node))

@@ -144,7 +144,7 @@ static bool runs_here(const struct rb_controller *c)
 static void leave(struct rb_controller *c, bool all)
 {
     struct rb_err err = {0};
-    rb_err_set(&err, c->failure.code,
+    rb_err_set(&err, rb_err_number(&c->failure),
                all ? "%s; the run cannot go on without its journal: %s; make room, then say `rbrun resume %s`"
                    : "%s; the run cannot go on without its journal, and %s; look with `rbrun gc --dry-run`, make room, "
                      "then say `rbrun stop %s`",

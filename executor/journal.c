@@ -51,7 +51,8 @@ static const char schema[] =
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err)
 {
     j->dead = true;
-    return rb_err_set(err, RB_ERR_IO, "journal %s: %s", sqlite3_db_filename(j->db, "main"), sqlite3_errmsg(j->db));
+    return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", sqlite3_db_filename(j->db, "main"),
+                      sqlite3_errmsg(j->db));
 }
 
 static bool exec(struct rb_journal *j, const char *sql, struct rb_err *err)
@@ -82,11 +83,11 @@ static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
     lock_path(path, &name);
     const int fd = open(rb_buf_str(&name), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&name), strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         const int pid = read_pid(fd);
         close(fd);
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_RUN_BUSY,
                           "another rbrun (process %d) is carrying this run out; stop it first, "
                           "or watch it with `rbrun status`",
                           pid);
@@ -94,7 +95,7 @@ static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
     char text[32];
     const int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {
-        rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&name), strerror(errno));
+        rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
         close(fd);
         return false;
     }
@@ -112,7 +113,7 @@ bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err)
         return true;
     }
     if (fd < 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&name), strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
     const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
     *out_pid = held ? read_pid(fd) : 0;
     close(fd); // and with it the shared lock
@@ -133,16 +134,18 @@ static bool check_schema(struct rb_journal *j, const char *path, struct rb_err *
     const int version = sqlite3_column_int(st, 0);
     sqlite3_finalize(st);
     if (version != RB_JOURNAL_SCHEMA)
-        return rb_err_set(
-            err, RB_ERR_INVALID, "%s: expected a journal of version %d, got version %d; %s", path, RB_JOURNAL_SCHEMA,
-            version, version > RB_JOURNAL_SCHEMA ? "use the newer rbrun that wrote it" : "is it a journal at all?");
+        return rb_err_set(err, RB_E_JOURNAL_VERSION, "%s: expected a journal of version %d, got version %d; %s", path,
+                          RB_JOURNAL_SCHEMA, version,
+                          version > RB_JOURNAL_SCHEMA ? "use the newer rbrun that wrote it"
+                                                      : "is it a journal at all?");
     return true;
 }
 
 static bool open_db(const char *path, int flags, struct rb_journal *j, struct rb_err *err)
 {
     if (sqlite3_open_v2(path, &j->db, flags | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
-        return rb_err_set(err, RB_ERR_IO, "journal %s: %s", path, j->db ? sqlite3_errmsg(j->db) : "out of memory");
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", path,
+                          j->db ? sqlite3_errmsg(j->db) : "out of memory");
     sqlite3_busy_timeout(j->db, 10000); // a reader's checkpoint may be in the way for a moment
     return exec(j, "PRAGMA trusted_schema=OFF", err);
 }
@@ -181,11 +184,11 @@ static bool put_in_place(const char *from, const char *to, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(to);
     if (rename(from, to) != 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", to, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", to, strerror(errno));
     const int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool ok = dir >= 0 && fsync(dir) == 0;
     if (!ok)
-        rb_err_set(err, RB_ERR_IO, "%s: %s", to, strerror(errno));
+        rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", to, strerror(errno));
     if (dir >= 0)
         close(dir);
     return ok;
@@ -195,7 +198,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
                        struct rb_err *err)
 {
     if (access(path, F_OK) == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: exists already; go on with `rbrun resume`", path);
+        return rb_err_set(err, RB_E_RUN_EXISTS, "%s: exists already; go on with `rbrun resume`", path);
     RB_AUTO(rb_buf_finish) struct rb_buf fresh = RB_BUF_INIT;
     rb_buf_printf(&fresh, "%s.new", path);
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
@@ -212,7 +215,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "%s: %s", path, strerror(errno));
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
     if (!take_lock(path, &j->lock_fd, err) || !open_to_write(path, j, err) || !check_schema(j, path, err)) {
@@ -226,7 +229,7 @@ bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *e
 bool rb_journal_open_reader(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "%s: %s", path, strerror(errno));
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
     // Read-write all the same: what a killed writer left in the log must be taken up before it can be read.
@@ -258,7 +261,7 @@ bool rb_journal_relax(struct rb_journal *j, struct rb_err *err)
 
 static bool died(struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_IO, "the journal takes no more writes; resume the run with `rbrun resume`");
+    return rb_err_set(err, RB_E_JOURNAL_WRITE, "the journal takes no more writes; resume the run with `rbrun resume`");
 }
 
 static bool is_full(struct rb_journal *j, struct rb_err *err)
@@ -266,7 +269,7 @@ static bool is_full(struct rb_journal *j, struct rb_err *err)
     if (j->death != RB_JOURNAL_FULL || j->last_write == 0 || j->n_writes + 1 < j->last_write)
         return false;
     j->dead = true;
-    rb_err_set(err, RB_ERR_IO, "journal %s: database or disk is full", sqlite3_db_filename(j->db, "main"));
+    rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: database or disk is full", sqlite3_db_filename(j->db, "main"));
     return true;
 }
 

@@ -31,7 +31,7 @@ static const char *text_of(sqlite3_stmt *st, int column)
 
 static bool damaged(const char *what, const char *text, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "the journal is damaged: %s \"%.60s\"", what, text);
+    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal is damaged: %s \"%.60s\"", what, text);
 }
 
 static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, struct rb_err *err)
@@ -100,8 +100,8 @@ static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     const char *text = text_of(st, 0);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_event e;
-    return rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) && rb_event_read(doc.root, &doc.arena, &e, err) &&
-           r->fn(r->ctx, &e, err);
+    return rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) &&
+           rb_event_read(doc.root, &doc.arena, &e, err) && r->fn(r->ctx, &e, err);
 }
 
 bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),

@@ -227,7 +227,8 @@ bool rb_launcher_local_create(const struct rb_launcher_config *config, struct rb
 bool rb_launcher_slurm_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
 {
     if (!config->job->resources.slurm.shared_dir)
-        return rb_err_set(err, RB_ERR_INVALID, "resources.slurm.shared_dir: expected a directory shared with the nodes");
+        return rb_err_set(err, RB_E_SHARED_DIRECTORY,
+                          "resources.slurm.shared_dir: expected a directory shared with the nodes");
     *out = &create(config, &slurm_ops, &rb_transport_slurm)->base;
     return true;
 }

@@ -56,7 +56,7 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
         retry_later(node, stderr_tail);
     } else {
         struct rb_err err = {0};
-        rb_err_set(&err, RB_ERR_IO, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
+        rb_err_set(&err, RB_E_NODE_SETUP, "set-up on node %d failed with exit code %d: %s", node->spec.node, code,
                    stderr_tail);
         tell_prepared(node, &err);
     }
@@ -91,7 +91,7 @@ static void tell_refused(struct rb_launcher_node *node, const char *said)
     RB_AUTO(rb_buf_finish) struct rb_buf why = RB_BUF_INIT;
     struct rb_err err = {0};
     rb_ssh_trouble_text(said, &why);
-    rb_err_set(&err, RB_ERR_DENIED, "node %d (%s), ssh to %s@%s port %d: %s", node->spec.node, node->spec.instance_id,
+    rb_err_set(&err, RB_E_SSH_DENIED, "node %d (%s), ssh to %s@%s port %d: %s", node->spec.node, node->spec.instance_id,
                node->spec.user, node->spec.address, node->spec.port, rb_buf_str(&why));
     tell_prepared(node, &err);
 }
@@ -109,7 +109,7 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
             tell_refused(node, stderr_tail);
     } else {
         struct rb_err err = {0};
-        rb_err_set(&err, RB_ERR_IO, "node %d (%s) could not be prepared (exit code %d): %s", node->spec.node,
+        rb_err_set(&err, RB_E_NODE_SETUP, "node %d (%s) could not be prepared (exit code %d): %s", node->spec.node,
                    node->spec.instance_id, code, stderr_tail);
         tell_prepared(node, &err);
     }
@@ -120,13 +120,15 @@ static void prepare_command(const struct rb_launcher_impl *l, const struct rb_la
 {
     rb_buf_puts(out, "set -e; umask 077; ");
     if (l->transport == &rb_transport_ssh)
-        rb_buf_puts(out, "i=0; until [ -e \"${RB_RUN_DIR:-/run/rb}/ready\" ]; do i=$((i+1)); "
-                         "[ $i -lt 1200 ] || { echo 'user data did not finish in 2 minutes' >&2; exit 3; }; sleep 0.1; done; ");
-    rb_buf_printf(out,
-                  "if [ -n \"${RB_NODE_DEVICES:-}\" ]; then n=$(echo \"$RB_NODE_DEVICES\" | tr , '\\n' | grep -c .); "
-                  "[ \"$n\" -ge %d ] || { echo \"node lends $n GPUs, %d expected: do the prices count them right?\" >&2; "
-                  "exit 4; }; fi; ",
-                  node->spec.gpus, node->spec.gpus);
+        rb_buf_puts(
+            out, "i=0; until [ -e \"${RB_RUN_DIR:-/run/rb}/ready\" ]; do i=$((i+1)); "
+                 "[ $i -lt 1200 ] || { echo 'user data did not finish in 2 minutes' >&2; exit 3; }; sleep 0.1; done; ");
+    rb_buf_printf(
+        out,
+        "if [ -n \"${RB_NODE_DEVICES:-}\" ]; then n=$(echo \"$RB_NODE_DEVICES\" | tr , '\\n' | grep -c .); "
+        "[ \"$n\" -ge %d ] || { echo \"node lends $n GPUs, %d expected: do the prices count them right?\" >&2; "
+        "exit 4; }; fi; ",
+        node->spec.gpus, node->spec.gpus);
     rb_buf_printf(out,
                   "if command -v nvidia-smi >/dev/null 2>&1; then n=$(nvidia-smi -L | grep -c ^GPU) || n=0; "
                   "[ \"$n\" -ge %d ] || { echo \"node has $n GPUs, %d expected\" >&2; exit 4; }; fi; ",
@@ -153,7 +155,7 @@ static void connect_node(void *arg)
     o.arg = node;
     struct rb_err err = {0};
     bool ok = o.input_fd >= 0 ? rb_launcher_remote(l, node, command.data, &o, &node->process, &err)
-                              : rb_err_set(&err, RB_ERR_IO, "cannot read %s", l->bundle_path);
+                              : rb_err_set(&err, RB_E_FILE_READ, "cannot read %s", l->bundle_path);
     if (o.input_fd >= 0)
         close(o.input_fd);
     if (!ok)
@@ -231,7 +233,8 @@ void rb_launcher_heartbeat(struct rb_launcher *base, int number, int64_t shutdow
         return;
     char command[160]; // login users of cloud images may sudo without a password; as root, sudo is not needed
     long long minutes = (shutdown_in_s + 59) / 60;
-    snprintf(command, sizeof command, "s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; $s shutdown -c; $s shutdown -h +%lld", minutes);
+    snprintf(command, sizeof command, "s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; $s shutdown -c; $s shutdown -h +%lld",
+             minutes);
     struct rb_process_options o = rb_process_defaults();
     struct rb_process *ignored;
     rb_launcher_remote(l, node, command, &o, &ignored, NULL);

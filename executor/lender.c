@@ -281,7 +281,7 @@ static void lender_look(struct rb_provider *p, const char *id, rb_launch_fn *fn,
     a->launched = fn;
     snprintf(a->id, sizeof a->id, "%s", id);
     if (!with_id(p->state, id))
-        rb_err_set(&a->err, RB_ERR_NOT_FOUND, "%s was never lent", id);
+        rb_err_set(&a->err, RB_E_LOCAL_NODE, "%s was never lent", id);
 }
 
 static void lender_terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
@@ -291,7 +291,7 @@ static void lender_terminate(struct rb_provider *p, const char *id, rb_terminate
     a->terminated = fn;
     struct lent *n = with_id(b, id);
     if (!n)
-        rb_err_set(&a->err, RB_ERR_NOT_FOUND, "%s was never lent", id);
+        rb_err_set(&a->err, RB_E_LOCAL_NODE, "%s was never lent", id);
     else if (n->ended_unix_us < 0)
         n->ended_unix_us = unix_us(b->lender);
 }

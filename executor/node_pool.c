@@ -23,7 +23,7 @@ struct pool_node {
     int tries;
     bool preparing, told, launch_pending, terminated;
     char waits_for[400]; // why it is not ready; "": nobody has said
-    bool refused; // the cloud said no, and meant it: there is no machine to look for
+    bool refused;        // the cloud said no, and meant it: there is no machine to look for
 };
 
 struct rb_pool {
@@ -93,7 +93,9 @@ static void launch(struct pool_node *n)
     }
     const char *region = strchr(p->config.infra, '/');
     struct rb_tag tags[] = {
-        {"rb:run-id", p->config.run_id}, {"rb:launch-id", n->launch_id}, {"rb:owner", p->config.owner},
+        {"rb:run-id", p->config.run_id},
+        {"rb:launch-id", n->launch_id},
+        {"rb:owner", p->config.owner},
     };
     struct rb_launch l = {
         .token = n->token,
@@ -183,7 +185,8 @@ static void see(struct pool_node *n, const struct rb_instance *i)
     case RB_INSTANCE_TERMINATED:
         if (!n->pool->ending) {
             struct rb_err err = {0};
-            rb_err_set(&err, RB_ERR_IO, "node %d ended by itself: %s", n->index, i->state_reason ? i->state_reason : "no reason given");
+            rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d ended by itself: %s", n->index,
+                       i->state_reason ? i->state_reason : "no reason given");
             tell(n, RB_POOL_FAILED, &err);
         }
         n->terminated = i->state == RB_INSTANCE_TERMINATED;
@@ -200,11 +203,11 @@ static void check_timeouts(struct rb_pool *p)
         if (!n->told && now_us(p) - n->seen.requested_us > p->config.boot_timeout_us) {
             struct rb_err err = {0};
             char text[32];
-            rb_err_set(&err, RB_ERR_IO, "node %d was not ready after %s: %s", n->index,
+            rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d was not ready after %s: %s", n->index,
                        rb_format_duration(p->config.boot_timeout_us, text),
-                       n->waits_for[0]             ? n->waits_for
+                       n->waits_for[0]           ? n->waits_for
                        : n->seen.running_us >= 0 ? "it runs, and nothing came back from it"
-                                                   : "the cloud did not show it running");
+                                                 : "the cloud did not show it running");
             tell(n, RB_POOL_TIMEOUT, &err);
         }
     }
@@ -222,7 +225,8 @@ static void check_gone(struct rb_pool *p, int n_alive, bool complete)
         return;
     struct rb_err err = {0};
     if (gave_up)
-        rb_err_set(&err, RB_ERR_IO, "could not establish that no instance of %s is left: run `rbrun gc`", p->config.run_id);
+        rb_err_set(&err, RB_E_INSTANCES_LEFT, "could not establish that no instance of %s is left: run `rbrun gc`",
+                   p->config.run_id);
     p->told_gone = true;
     p->config.gone(p->config.ctx, gave_up ? &err : NULL);
 }
@@ -295,7 +299,8 @@ struct rb_pool *rb_pool_create(const struct rb_pool_config *config)
     p->config = *config;
     p->nodes = rb_xcalloc((size_t)config->n_nodes, sizeof *p->nodes);
     for (int k = 0; k < config->n_nodes; k++)
-        p->nodes[k] = (struct pool_node){.pool = p, .index = k, .seen = {.requested_us = -1, .running_us = -1, .prepared_us = -1}};
+        p->nodes[k] = (struct pool_node){
+            .pool = p, .index = k, .seen = {.requested_us = -1, .running_us = -1, .prepared_us = -1}};
     return p;
 }
 

@@ -19,12 +19,12 @@ struct rb_process {
     uv_write_t write;
     char *input;
     size_t input_len;
-    int n_open;                 // handles not yet closed
+    int n_open; // handles not yet closed
     bool exited;
     int code;
     char tail[TAIL_SIZE];
     size_t tail_len;
-    char read_buffer[65536];    // one at a time: callbacks consume it before the next read
+    char read_buffer[65536]; // one at a time: callbacks consume it before the next read
     void (*output)(void *arg, const char *bytes, size_t n);
     rb_process_exit_fn *on_exit;
     void *arg;
@@ -167,7 +167,7 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
     p->n_open++;
     int r = uv_spawn(uv, &p->process, &options);
     if (r != 0) {
-        rb_err_set(err, RB_ERR_IO, "cannot start %s: %s", o->argv[0], uv_strerror(r));
+        rb_err_set(err, RB_E_PROCESS_START, "cannot start %s: %s", o->argv[0], uv_strerror(r));
         p->on_exit = NULL;
         close_handle((uv_handle_t *)&p->process);
         close_handle((uv_handle_t *)&p->in);

@@ -166,7 +166,7 @@ static bool take_nodes(struct maker *m, struct rb_err *err)
         if (row->state == RB_LAUNCH_REFUSED)
             continue;
         if (row->offer < 0 || row->offer >= r->plan->n_offers)
-            return rb_err_set(err, RB_ERR_INVALID, "the journal names offer %d, which the plan does not have",
+            return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names offer %d, which the plan does not have",
                               row->offer);
         if (!rb_spend_billing(r->plan, row->offer, &billing, err))
             return false;

@@ -29,7 +29,7 @@ static bool make_dirs(const char *path, struct rb_err *err)
         const char was = *at;
         *at = '\0';
         if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-            return rb_err_set(err, RB_ERR_IO, "%s: cannot create the directory: %s", copy, strerror(errno));
+            return rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", copy, strerror(errno));
         if (was == '\0')
             return true;
         *at = was;
@@ -40,11 +40,10 @@ static bool absolute(const char *path, char *out, size_t size, struct rb_err *er
 {
     char cwd[PATH_MAX] = "";
     if (path[0] != '/' && !getcwd(cwd, sizeof cwd))
-        return rb_err_set(err, RB_ERR_IO, "the current directory cannot be named: %s", strerror(errno));
+        return rb_err_set(err, RB_E_DIRECTORY, "the current directory cannot be named: %s", strerror(errno));
     const int n = snprintf(out, size, "%s%s%s", cwd, cwd[0] ? "/" : "", path);
     if (n < 0 || (size_t)n >= size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: this path is too long (%zu bytes at most)", path,
-                          size - 1);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long (%zu bytes at most)", path, size - 1);
     return true;
 }
 
@@ -59,7 +58,7 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
     else if (home && home[0] == '/')
         rb_buf_printf(&path, "%s/.local/state/rubberband/runs", home);
     else
-        return rb_err_set(err, RB_ERR_INVALID, "neither XDG_STATE_HOME nor HOME is set: say --state-dir DIR");
+        return rb_err_set(err, RB_E_STATE_DIRECTORY, "neither XDG_STATE_HOME nor HOME is set: say --state-dir DIR");
     return absolute(rb_buf_str(&path), out, size, err);
 }
 
@@ -84,13 +83,13 @@ static void make_run_id(const char *job_name, char *out, size_t size)
     snprintf(out, size, "%.40s-%s-%s", job_name, stamp, suffix);
 }
 
-bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size,
-                       char *out_dir, size_t dir_size, struct rb_err *err)
+bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
+                       size_t dir_size, struct rb_err *err)
 {
     char run_id[80];
     make_run_id(job_name, run_id, sizeof run_id);
     if (strlen(run_id) >= id_size || strlen(root) + 1 + strlen(run_id) >= dir_size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: this path is too long", root);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long", root);
     if (!make_dirs(root, err))
         return false;
     strcpy(out_run_id, run_id);
@@ -100,7 +99,7 @@ bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id,
         RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
         rb_buf_printf(&path, "%s%s", out_dir, parts[i]);
         if (mkdir(rb_buf_str(&path), 0700) != 0)
-            return rb_err_set(err, RB_ERR_IO, "%s: cannot create the directory: %s", rb_buf_str(&path),
+            return rb_err_set(err, RB_E_DIRECTORY, "%s: cannot create the directory: %s", rb_buf_str(&path),
                               strerror(errno));
     }
     return true;
@@ -143,7 +142,7 @@ static bool list_runs(const char *root, struct names *out, struct rb_err *err)
 {
     DIR *dir = opendir(root);
     if (!dir)
-        return errno == ENOENT || rb_err_set(err, RB_ERR_IO, "%s: %s", root, strerror(errno));
+        return errno == ENOENT || rb_err_set(err, RB_E_DIRECTORY, "%s: %s", root, strerror(errno));
     for (const struct dirent *entry; (entry = readdir(dir));) {
         if (!stamp_of(entry->d_name))
             continue;
@@ -159,12 +158,11 @@ static bool list_runs(const char *root, struct names *out, struct rb_err *err)
 static bool not_found(const char *root, const char *run, const struct names *names, struct rb_err *err)
 {
     if (names->n == 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "no run under %s yet; start one with `rbrun plan.json`",
-                          root);
+        return rb_err_set(err, RB_E_RUN_UNKNOWN, "no run under %s yet; start one with `rbrun plan.json`", root);
     RB_AUTO(rb_buf_finish) struct rb_buf newest = RB_BUF_INIT;
     for (int i = 0; i < names->n && i < 3; i++)
         rb_buf_printf(&newest, "%s%s", i ? ", " : "", names->items[i]);
-    return rb_err_set(err, RB_ERR_NOT_FOUND, "no run \"%.80s\" under %s; the newest: %s", run, root,
+    return rb_err_set(err, RB_E_RUN_UNKNOWN, "no run \"%.80s\" under %s; the newest: %s", run, root,
                       rb_buf_str(&newest));
 }
 
@@ -181,8 +179,8 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
         if (strncmp(names.items[i], run, strlen(run)) != 0)
             continue;
         if (found)
-            return rb_err_set(err, RB_ERR_INVALID, "\"%.80s\" fits several runs, among them %s and %s", run,
-                              found, names.items[i]);
+            return rb_err_set(err, RB_E_RUN_AMBIGUOUS, "\"%.80s\" fits several runs, among them %s and %s", run, found,
+                              names.items[i]);
         found = names.items[i];
         if (strcmp(found, run) == 0)
             break;
@@ -190,7 +188,7 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
     if (!found)
         return not_found(root, run ? run : "", &names, err);
     if (strlen(found) >= id_size || strlen(root) + 1 + strlen(found) >= dir_size)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: this path is too long", root);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long", root);
     strcpy(out_run_id, found);
     snprintf(out_dir, dir_size, "%s/%s", root, found);
     return true;

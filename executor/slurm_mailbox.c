@@ -17,11 +17,11 @@ bool rb_slurm_mailbox_make(const char *shared_dir, const char *run_id, struct rb
     struct stat st;
     rb_buf_printf(&path, "%s/%s", shared_dir, run_id);
     if (mkdir(rb_buf_str(&path), 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_ERR_IO,
+        return rb_err_set(err, RB_E_SLURM_MAILBOX,
                           "resources.slurm.shared_dir: %s: %s; expected a directory in which you may write",
                           rb_buf_str(&path), strerror(errno));
     if (lstat(rb_buf_str(&path), &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077) != 0)
-        return rb_err_set(err, RB_ERR_DENIED,
+        return rb_err_set(err, RB_E_SLURM_MAILBOX_OPEN,
                           "resources.slurm.shared_dir: %s: expected a directory of yours that is closed to others",
                           rb_buf_str(&path));
     return true;

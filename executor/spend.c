@@ -7,13 +7,13 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
     const struct rb_job *job = plan->job;
     struct rb_billing b = {.rate = o->rate};
     if (o->rate.uusd_per_hour <= 0 && !o->declared_free)
-        return rb_err_set(err, RB_ERR_PRICE, "%s %s (%s): its price is unknown; run `rbprofile prices update`",
+        return rb_err_set(err, RB_E_PRICE_UNKNOWN, "%s %s (%s): its price is unknown; run `rbprofile prices update`",
                           o->infra, o->instance_type, rb_market_name(o->market));
     if (!o->declared_free && job->resources.disk_bytes > 0) {
         const int64_t gb = 1000000000;
         b.disk_gb = (job->resources.disk_bytes + gb - 1) / gb;
         if (!plan->catalog)
-            return rb_err_set(err, RB_ERR_PRICE,
+            return rb_err_set(err, RB_E_DISK_PRICE,
                               "the plan holds no price of disks, but resources.disk_size is given; "
                               "plan again with `rbplan`");
         if (!rb_catalog_disk_rate(plan->catalog, o->infra, &b.disk_rate, err))

@@ -32,9 +32,9 @@ bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_e
     name_control_dir(run_dir, dir);
     struct stat st;
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_ERR_IO, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));
+        return rb_err_set(err, RB_E_SSH_FILES, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));
     if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-        return rb_err_set(err, RB_ERR_IO, "%s is not a private directory of this user: remove it", dir);
+        return rb_err_set(err, RB_E_SSH_FILES, "%s is not a private directory of this user: remove it", dir);
     snprintf(out, size, "%s", dir);
     return true;
 }
@@ -54,32 +54,51 @@ bool rb_ssh_know_host(const char *run_dir, const char *instance_id, const char *
     }
     int fd = open(path.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path.data, strerror(errno));
+        return rb_err_set(err, RB_E_SSH_FILES, "cannot write %s: %s", path.data, strerror(errno));
     bool ok = write(fd, line.data, line.len) == (ssize_t)line.len;
     int why = errno;
     close(fd);
-    return ok || rb_err_set(err, RB_ERR_IO, "cannot write %s: %s", path.data, strerror(why));
+    return ok || rb_err_set(err, RB_E_SSH_FILES, "cannot write %s: %s", path.data, strerror(why));
 }
 
 static const char *const fixed_options[] = {
-    "-F", "none", "-T",
-    "-o", "BatchMode=yes",
-    "-o", "StrictHostKeyChecking=yes",
-    "-o", "GlobalKnownHostsFile=/dev/null",
-    "-o", "UpdateHostKeys=no",
-    "-o", "CheckHostIP=no",
-    "-o", "HostKeyAlgorithms=ssh-ed25519",
-    "-o", "IdentitiesOnly=yes",
-    "-o", "IdentityAgent=none",
-    "-o", "ForwardAgent=no",
-    "-o", "PasswordAuthentication=no",
-    "-o", "KbdInteractiveAuthentication=no",
-    "-o", "ConnectTimeout=10",
-    "-o", "ServerAliveInterval=5",
-    "-o", "ServerAliveCountMax=3",
-    "-o", "ControlMaster=auto",
-    "-o", "ControlPersist=300",
-    "-o", "LogLevel=ERROR",
+    "-F",
+    "none",
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "StrictHostKeyChecking=yes",
+    "-o",
+    "GlobalKnownHostsFile=/dev/null",
+    "-o",
+    "UpdateHostKeys=no",
+    "-o",
+    "CheckHostIP=no",
+    "-o",
+    "HostKeyAlgorithms=ssh-ed25519",
+    "-o",
+    "IdentitiesOnly=yes",
+    "-o",
+    "IdentityAgent=none",
+    "-o",
+    "ForwardAgent=no",
+    "-o",
+    "PasswordAuthentication=no",
+    "-o",
+    "KbdInteractiveAuthentication=no",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+    "-o",
+    "ControlMaster=auto",
+    "-o",
+    "ControlPersist=300",
+    "-o",
+    "LogLevel=ERROR",
 };
 enum { N_FIXED = sizeof fixed_options / sizeof *fixed_options };
 
