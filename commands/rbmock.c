@@ -62,7 +62,7 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
                *chaos = rb_args_string(args, "chaos", NULL);
     const char *nodes = rb_args_string(args, "nodes", "loopback");
     if (strcmp(nodes, "loopback") != 0 && strcmp(nodes, "netns") != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--nodes: expected loopback or netns, got %s", nodes);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--nodes: expected loopback or netns, got %s", nodes);
     struct rb_chaos_rules rules = {0};
     if (chaos && !rb_chaos_read(chaos, arena, &rules, err))
         return false;

@@ -15,26 +15,36 @@
 static const struct rb_option plan_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h, 90m, or an instant such as 2026-08-01T12:00:00Z", 0, 0},
     {"budget", 0, RB_OPT_STRING, false, "USD", "most the whole job may cost", 0, 0},
-    {"confidence", 0, RB_OPT_STRING, false, "P", "probability with which both must be kept (default: the job's); mean: keep the deadline on average", 0, 0},
+    {"confidence", 0, RB_OPT_STRING, false, "P",
+     "probability with which both must be kept (default: the job's); mean: keep the deadline on average", 0, 0},
     {"set", 0, RB_OPT_STRING, true, "KEY=VALUE", "override a key of the job, e.g. --set scheduler.eta=4", 0, 0},
     {"planner", 0, RB_OPT_STRING, false, "NAME", "optimal (default), mean, greedy, static or naive", 0, 0},
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write the plan there", 0, 0},
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
-    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0, 0},
+    {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0,
+     0},
     {"pareto", 0, RB_OPT_STRING, false, "FILE.json", "write cost against deadline for every planner", 0, 0},
-    {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2, 1000000},
+    {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
+     1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file", 0, 0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
-    {"profile-file", 0, RB_OPT_STRING, false, "FILE", "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
-    {"prices", 0, RB_OPT_STRING, false, "FILE", "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
-    {"max-price-age", 0, RB_OPT_STRING, false, "D", "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
+    {"profile-file", 0, RB_OPT_STRING, false, "FILE",
+     "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
+    {"prices", 0, RB_OPT_STRING, false, "FILE",
+     "price list (default: the store, else prices.csv or ../prices/*.csv beside the job)", 0, 0},
+    {"max-price-age", 0, RB_OPT_STRING, false, "D",
+     "fail if a price behind the plan is older, e.g. 7d or 6h (default: warn)", 0, 0},
     {"seed", 0, RB_OPT_STRING, false, "S", "seed of every draw (default: the job's)", 0, 0},
-    {"samples", 0, RB_OPT_INT, false, "N", "simulated runs behind every estimate (default 4096; 1024 of asynchronous jobs)", 32, 1000000},
+    {"samples", 0, RB_OPT_INT, false, "N",
+     "simulated runs behind every estimate (default 4096; 1024 of asynchronous jobs)", 32, 1000000},
     {"threads", 0, RB_OPT_INT, false, "N", "threads; the plan does not depend on it (default: the machine's)", 1, 256},
     {"node-limit", 0, RB_OPT_INT, false, "N", "cut the search after N nodes, reproducibly", 1, 1e12},
-    {"time-limit", 0, RB_OPT_DURATION, false, "T", "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
-    {"memory-limit", 0, RB_OPT_STRING, false, "SIZE", "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
-    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "plan that as well, e.g. price=-20% or deadline=3h,spot=allow", 0, 0},
+    {"time-limit", 0, RB_OPT_DURATION, false, "T",
+     "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
+    {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
+     "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
+    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "plan that as well, e.g. price=-20% or deadline=3h,spot=allow", 0,
+     0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -101,7 +111,7 @@ bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 {
     bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
     rb_buf_finish(out);
-    return ok || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 // --- --check, --print-config
@@ -151,7 +161,7 @@ static bool memory_limit(const struct rb_args *args, int64_t *out_bytes, struct 
     if (!rb_parse_size(text, out_bytes, err))
         return rb_err_prefix(err, "--memory-limit");
     if (*out_bytes < RB_MEMORY_AT_LEAST)
-        return rb_err_set(err, RB_ERR_INVALID, "--memory-limit: expected at least %lldMB, got %s",
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--memory-limit: expected at least %lldMB, got %s",
                           (long long)(RB_MEMORY_AT_LEAST / 1000000), text);
     return true;
 }
@@ -181,7 +191,7 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
     const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
     for (size_t i = 0; i < n; i++) {
         if (is_given(args, of_one_plan[i]))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                               "--%s is about one plan, and --%s makes many: run rbplan twice, once without --%s",
                               of_one_plan[i], option, option);
     }
@@ -192,12 +202,14 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
     if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--time-limit: expected a duration above 0, such as 10s");
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--time-limit: expected a duration above 0, such as 10s");
     if (pareto && what_if)
-        return rb_err_set(err, RB_ERR_INVALID, "--pareto and --what-if answer different questions: run rbplan twice");
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                          "--pareto and --what-if answer different questions: run rbplan twice");
     if (pareto && is_given(args, "planner"))
-        return rb_err_set(err, RB_ERR_INVALID, "--pareto shows every planner: leave --planner out");
-    return (!pareto || check_alone(args, "pareto", false, err)) && (!what_if || check_alone(args, "what-if", true, err));
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
+    return (!pareto || check_alone(args, "pareto", false, err)) &&
+           (!what_if || check_alone(args, "what-if", true, err));
 }
 
 // Without a single request there is no nearest one either: infeasible is an error like any other.

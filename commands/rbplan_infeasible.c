@@ -20,5 +20,5 @@ bool rb_infeasible_print(const struct rb_plan_result *result, struct rb_err *err
     rb_buf_putc(&out, '\n');
     if (fwrite(rb_buf_str(&out), 1, out.len, stdout) == out.len && fflush(stdout) == 0)
         return true;
-    return rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }

@@ -79,12 +79,12 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
 {
     const char *script = args->n_args > 0 ? args->args[0] : "train.py", *path = rb_args_string(args, "output", NULL);
     if (!is_plain(script))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPERANDS,
                           "expected a script whose name has only letters, digits and _ . / -, got "
                           "\"%.60s\": begin with another, and quote it in `run` yourself",
                           script);
     if (path && access(path, F_OK) == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "%s is there already: give another --output, or remove it", path);
+        return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
     struct rb_buf out = RB_BUF_INIT;
     rb_buf_printf(&out, "%sname: ", head);
     put_name(&out, script);

@@ -15,7 +15,8 @@
 
 // --- the job
 
-static const char *const key_flags[] = {"deadline", "budget", "confidence", "seed"}; // named like the keys that they set
+static const char *const key_flags[] = {"deadline", "budget", "confidence",
+                                        "seed"}; // named like the keys that they set
 
 // --deadline and friends are --set of the same keys; they come last and win.
 static int collect_overrides(const struct rb_args *args, int n_more, struct rb_arena *arena, const char ***out)
@@ -78,7 +79,7 @@ bool rb_plan_inputs_job_again(struct rb_plan_inputs *in, const struct rb_args *a
 {
     struct rb_job job;
     if (strcmp(in->job_path, "-") == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "the job is read more than once: write it to a file, not to stdin");
+        return rb_err_set(err, RB_E_STDIN_ONCE, "the job is read more than once: write it to a file, not to stdin");
     if (!load_job(in->job_path, args, more, n_more, &in->arena, &job, err))
         return false;
     *out = job;
@@ -100,7 +101,7 @@ static bool read_file(struct rb_plan_inputs *in, const char *path, enum rb_impor
 {
     struct rb_import_options options = {.format = format};
     if (in->n_imports > RB_PLAN_INPUTS_FILES)
-        return rb_err_set(err, RB_ERR_INVALID, "more than %d files of prices; import them with `rbprofile import`",
+        return rb_err_set(err, RB_E_LIST_LENGTH, "more than %d files of prices; import them with `rbprofile import`",
                           RB_PLAN_INPUTS_FILES);
     if (!rb_import_read(path, &options, &in->imports[in->n_imports], err))
         return false;
@@ -215,7 +216,7 @@ static bool find_profile(struct rb_plan_inputs *in, struct rb_store *store, cons
         return use_profile_file(in, path, err);
     if (store)
         return false;
-    return rb_err_set(err, RB_ERR_NOT_FOUND,
+    return rb_err_set(err, RB_E_PROFILE_MISSING,
                       "there is no profile \"%s\": no profile store, and no %s; measure one with `rbprofile train %s`, "
                       "or give one with --profile-file FILE.yaml",
                       in->job.profile, path, in->job_path);

@@ -157,7 +157,8 @@ bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *re
 {
     const char *path = rb_args_string(args, "pareto", NULL);
     if (!is_json(path))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --pareto %s: only FILE.json can be written", path);
+        return rb_err_set(err, RB_E_PICTURE_NAME, "not supported yet: --pareto %s: only FILE.json can be written",
+                          path);
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_pareto pareto;
     rb_arena_init(&arena);

@@ -14,7 +14,7 @@ static bool check_offer(const struct rb_offer *offer, int64_t now_us, const char
     if (offer->declared_free || (offer->fetched_at_us >= 0 && now_us - offer->fetched_at_us <= max_us))
         return true;
     return rb_err_set(
-        err, RB_ERR_PRICE,
+        err, RB_E_PRICE_OLD,
         "the price of %s %s (%s) is %s%s, and --max-price-age is %s: fetch it again with `rbprofile prices "
         "update --infra %s`, or allow more",
         offer->infra, offer->instance_type, rb_market_name(offer->market),

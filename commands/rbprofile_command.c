@@ -45,7 +45,7 @@ bool rb_profile_print(struct rb_buf *out, struct rb_err *err)
 {
     const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
     rb_buf_finish(out);
-    return ok || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 // Index of the subcommand's name: the first argument that is neither an option nor the value of --db; argc if none.
@@ -80,7 +80,7 @@ static int without_name(const struct rb_command *command, const struct rb_profil
         return 0;
     }
     if (parsed) {
-        rb_err_set(&err, RB_ERR_INVALID, "expected a subcommand (see %s --help)", command->name);
+        rb_err_set(&err, RB_E_SUBCOMMAND, "expected a subcommand (see %s --help)", command->name);
     }
     rb_err_print(&err, command->name, asks_for_json(argc, argv));
     return rb_err_exit_code(&err);
@@ -96,7 +96,7 @@ static int unknown_name(const struct rb_command *command, const struct rb_profil
         names[n] = subcommands[n].name;
     }
     const char *closest = rb_closest(name, names, n);
-    rb_err_set(&err, RB_ERR_INVALID, "unknown subcommand \"%.60s\"%s%s%s (see %s --help)", name,
+    rb_err_set(&err, RB_E_SUBCOMMAND, "unknown subcommand \"%.60s\"%s%s%s (see %s --help)", name,
                closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "", command->name);
     rb_err_print(&err, command->name, json);
     return rb_err_exit_code(&err);

@@ -48,12 +48,12 @@ static bool parse_counts(const char *flag, const char *expected, int most, const
         long v = strtol(p, &end, 10);
         if (end == p || v < 1 || v > most || (*end && *end != ',') || n == RB_GPU_COUNTS_MAX ||
             (n > 0 && v <= out[n - 1]))
-            return rb_err_set(err, RB_ERR_INVALID, "%s %s: expected ascending %s", flag, text, expected);
+            return rb_err_set(err, RB_E_OPTION_VALUE, "%s %s: expected ascending %s", flag, text, expected);
         out[n++] = (int)v;
         p = *end ? end + 1 : end;
     }
     *out_n = n;
-    return n > 0 || rb_err_set(err, RB_ERR_INVALID, "%s: expected %s", flag, expected);
+    return n > 0 || rb_err_set(err, RB_E_OPTION_VALUE, "%s: expected %s", flag, expected);
 }
 
 static bool parse_gpus(const char *text, int out[static RB_GPU_COUNTS_MAX], int *out_n, struct rb_err *err)
@@ -87,11 +87,11 @@ static bool choose_place(struct rb_measurement *m, struct rb_err *err)
     const struct rb_string_list *infra = &m->job.resources.infra;
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
-        return rb_err_set(err, RB_ERR_INVALID, "where? give --infra aws/us-east-1, or local");
+        return rb_err_set(err, RB_E_WHERE_UNSAID, "where? give --infra aws/us-east-1, or local");
     m->slurm = rb_infra_within(m->infra, "slurm");
     if (m->slurm && !m->job.resources.slurm.shared_dir)
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_SHARED_DIRECTORY,
             "--infra %s: the nodes are reached through a directory that they share with this machine: give "
             "resources.slurm.shared_dir in the job (provision: --shared-dir)",
             m->infra);
@@ -126,11 +126,11 @@ static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
                                 : rb_args_string(m->args, "instance-type",
                                                  r->instance_types.n > 0 ? r->instance_types.items[0] : NULL);
     if (!type)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_WHERE_UNSAID,
                           "which machine? give --instance-type, or resources.instance_types in the job");
     m->offer = find_offer(&m->catalog, m->infra, type);
     return m->offer ||
-           rb_err_set(err, RB_ERR_PRICE,
+           rb_err_set(err, RB_E_PRICE_UNKNOWN,
                       "no price for %s on demand in %s: import one with `rbprofile prices update --from FILE.csv`",
                       type, m->infra);
 }
@@ -153,7 +153,7 @@ static bool choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err
         }
     }
     if (m->gpus[n - 1] > m->offer->gpus)
-        return rb_err_set(err, RB_ERR_INVALID, "--gpus %d: a %s has %d", m->gpus[n - 1], m->offer->instance_type,
+        return rb_err_set(err, RB_E_MEASURING_PLAN, "--gpus %d: a %s has %d", m->gpus[n - 1], m->offer->instance_type,
                           m->offer->gpus);
     *out_n = n;
     return true;
@@ -175,8 +175,8 @@ static bool choose_shares(struct rb_measurement *m, struct rb_err *err)
     const int most = m->n_shares > 0 ? m->shares[m->n_shares - 1] : 1,
               configs = (int)rb_args_int(m->args, "configs", 3);
     if (m->gpus[0] != 1)
-        return rb_err_set(err, RB_ERR_INVALID, "--share compares with one GPU: add 1 to --gpus");
-    return configs >= most || rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_MEASURING_PLAN, "--share compares with one GPU: add 1 to --gpus");
+    return configs >= most || rb_err_set(err, RB_E_MEASURING_PLAN,
                                          "--share %d: expected as many configurations, there are %d: add --configs %d",
                                          most, configs, most);
 }
@@ -195,11 +195,11 @@ static bool may_buy(const struct rb_measurement *m, int n_nodes, int64_t limit_u
     if (rb_args_flag(m->args, "yes"))
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_ERR_INVALID, "this buys real machines: say --yes");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this buys real machines: say --yes");
     fprintf(stderr, "Go on? [y/N] ");
     char answer[16] = "";
     if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
-        return rb_err_set(err, RB_ERR_INVALID, "nothing was bought");
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "nothing was bought");
     return true;
 }
 
@@ -259,7 +259,7 @@ static bool find_workdir(struct rb_measurement *m, const char *job_path, struct 
     else
         snprintf(path, sizeof path, "%.*s/%s", (int)(slash - job_path), job_path, dir);
     if (!realpath(path, m->workdir))
-        return rb_err_set(err, RB_ERR_INVALID, "workdir %s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s", path, strerror(errno));
     return true;
 }
 
@@ -356,7 +356,7 @@ static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct 
         *err = m->outcome;
         return false;
     }
-    return m->finished || rb_err_set(err, RB_ERR_IO, "left before the nodes were seen gone: run `rbrun gc`");
+    return m->finished || rb_err_set(err, RB_E_INSTANCES_LEFT, "left before the nodes were seen gone: run `rbrun gc`");
 }
 
 static void finish(struct rb_measurement *m)
@@ -401,7 +401,7 @@ static bool nothing_measured(const struct rb_measurement *m, int n_nodes, struct
         *err = *why;
         return rb_err_prefix(err, "no node came up");
     }
-    return rb_err_set(err, RB_ERR_IO, "no run could be measured (%s); the logs are in %s/logs",
+    return rb_err_set(err, RB_E_MEASURING_FAILED, "no run could be measured (%s); the logs are in %s/logs",
                       rb_campaign_run(m->campaign, 0)->error, m->run_dir);
 }
 
@@ -443,7 +443,7 @@ static bool make_empty_workdir(struct rb_measurement *m, struct rb_err *err)
 {
     return (snprintf(m->workdir, sizeof m->workdir, "%s/empty", m->run_dir) < (int)sizeof m->workdir &&
             mkdir(m->workdir, 0700) == 0) ||
-           rb_err_set(err, RB_ERR_IO, "cannot make %s: %s", m->workdir, strerror(errno));
+           rb_err_set(err, RB_E_DIRECTORY, "cannot make %s: %s", m->workdir, strerror(errno));
 }
 
 // Only the resources of a job count here. Without one there is the command line, and the clouds that need no more.
@@ -470,7 +470,7 @@ static bool provision_with(struct rb_measurement *m, struct rb_err *err)
     if (!choose_place(m, err))
         return false;
     if (m->local)
-        return rb_err_set(err, RB_ERR_INVALID, "--infra local: this machine needs no provisioning");
+        return rb_err_set(err, RB_E_MEASURING_PLAN, "--infra local: this machine needs no provisioning");
     int n_nodes = (int)rb_args_int(m->args, "n", 5);
     if (!choose_offer(m, err) || !open_provider(m, err) || !may_buy(m, n_nodes, 2 * RB_S_PER_HOUR * RB_US_PER_S, err) ||
         !begin(m, err) || !make_empty_workdir(m, err))

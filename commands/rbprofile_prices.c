@@ -161,10 +161,10 @@ static bool open_provider(struct update *u, struct rb_err *err)
     if (!rb_provider_find(u->infra, &ops, region, err))
         return false;
     if (!ops->offers || strcmp(ops->name, "local") == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--infra %s: nobody sells it; prices of your own come with --from FILE",
-                          u->infra);
+        return rb_err_set(err, RB_E_NOBODY_SELLS,
+                          "--infra %s: nobody sells it; prices of your own come with --from FILE", u->infra);
     if (strcmp(u->infra + strlen(ops->name) + 1, region) != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--infra %s: expected a whole region, such as %s/%s", u->infra,
+        return rb_err_set(err, RB_E_NOBODY_SELLS, "--infra %s: expected a whole region, such as %s/%s", u->infra,
                           ops->name, region);
     u->uv = rb_loop_uv_create();
     if (!rb_http_create(rb_loop_uv_loop(u->uv), &u->http, err))
@@ -194,7 +194,7 @@ static bool keep(struct update *u, const struct rb_catalog *c, struct rb_err *er
 {
     RB_AUTO(rb_profile_close_store) struct rb_store *store = NULL;
     if (c->n_offers == 0)
-        return rb_err_set(err, RB_ERR_PRICE, "%s: the cloud names no price; nothing was changed", u->infra);
+        return rb_err_set(err, RB_E_CLOUD_PRICES, "%s: the cloud names no price; nothing was changed", u->infra);
     if (!rb_profile_open_store(u->args, false, &store, err) || !rb_store_begin(store, err))
         return false;
     if (!rb_store_put_prices(store, c, err) || !rb_store_commit(store, err)) {
@@ -232,11 +232,11 @@ static bool run_update(const struct rb_args *args, struct rb_err *err)
     const char *from = rb_args_string(args, "from", NULL), *infra = rb_args_string(args, "infra", NULL);
     const struct rb_import_options options = {.format = RB_IMPORT_PRICES};
     if (!from == !infra)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_WHERE_UNSAID,
                           "expected --from FILE, a prices-csv, or --infra INFRA, a cloud to ask (see rbprofile prices "
                           "update --help)");
     if (from && rb_args_nth(args, "instance-type", 0))
-        return rb_err_set(err, RB_ERR_INVALID, "--instance-type goes with --infra; a file is taken whole");
+        return rb_err_set(err, RB_E_OPTION_ALONE, "--instance-type goes with --infra; a file is taken whole");
     return infra ? ask_cloud(args, infra, err) : rb_profile_import_files(args, &from, 1, &options, err);
 }
 

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     const char *meant = argc > 1 ? misspelt(argv[1]) : NULL;
     if (meant) {
         struct rb_err err;
-        rb_err_set(&err, RB_ERR_INVALID, "no subcommand and no file \"%.60s\"; did you mean %s?", argv[1], meant);
+        rb_err_set(&err, RB_E_SUBCOMMAND, "no subcommand and no file \"%.60s\"; did you mean %s?", argv[1], meant);
         rb_err_print(&err, "rbrun", false);
         return rb_err_exit_code(&err);
     }

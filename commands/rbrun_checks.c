@@ -49,7 +49,7 @@ bool rb_run_places(const struct rb_plan *plan, const char *plan_path, char out_j
     }
     join(directory, plan->job->workdir, &path);
     if (!realpath(rb_buf_str(&path), out_workdir))
-        return rb_err_set(err, RB_ERR_INVALID, "workdir %s: %s; the plan's job.path is relative to the plan",
+        return rb_err_set(err, RB_E_WORKDIR, "workdir %s: %s; the plan's job.path is relative to the plan",
                           rb_buf_str(&path), strerror(errno));
     return true;
 }
@@ -105,7 +105,7 @@ bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err)
 {
     for (int i = 0; i < job->secrets.n; i++) {
         if (!getenv(job->secrets.items[i]))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_SECRET_UNSET,
                               "secrets: %s is not set in the environment; export it and try again",
                               job->secrets.items[i]);
     }
@@ -156,32 +156,29 @@ static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *pla
     struct rb_plan limited = *plan; // policies read the deadline they work towards
     limited.deadline_us = deadline_us;
     limited.budget_uusd = budget_uusd;
-    const struct rb_world_runs runs = {.samples = ASYNC_RUNS,
-                                       .threads = 1,
-                                       .deadline_us = deadline_us,
-                                       .budget_uusd = budget_uusd};
+    const struct rb_world_runs runs = {
+        .samples = ASYNC_RUNS, .threads = 1, .deadline_us = deadline_us, .budget_uusd = budget_uusd};
     return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
 }
 
-static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd,
-                       struct rb_err *err)
+static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t budget_uusd, struct rb_err *err)
 {
     struct rb_scenario scenario;
     struct rb_estimate estimate;
     char remaining[32], p95[32];
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
-                          plan->seed, err))
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
+                          err))
         return false;
     const bool ok = estimate_anew(&scenario, plan, deadline_us, budget_uusd, &estimate, err);
     rb_scenario_finish(&scenario);
     if (!ok || estimate.p_both >= plan->confidence)
         return ok;
     return rb_err_set(
-        err, RB_ERR_INFEASIBLE,
+        err, RB_E_PLAN_LATE,
         "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %.3f, %.3f is "
         "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
-        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), estimate.p_both,
-        plan->confidence, rb_format_duration(estimate.time_us.p95, p95));
+        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), estimate.p_both, plan->confidence,
+        rb_format_duration(estimate.time_us.p95, p95));
 }
 
 bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,
@@ -195,8 +192,7 @@ bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64
     if (at_us >= 0)
         deadline_us = at_us - rb_clock_unix_us();
     if (at_us >= 0 && deadline_us <= 0)
-        return rb_err_set(err, RB_ERR_INFEASIBLE,
-                          "the deadline has passed; plan again with `rbplan --deadline`");
+        return rb_err_set(err, RB_E_PLAN_LATE, "the deadline has passed; plan again with `rbplan --deadline`");
     const bool tighter = at_us >= 0 || deadline_us != plan->deadline_us || budget_uusd != plan->budget_uusd;
     if (tighter && !still_fits(plan, deadline_us, budget_uusd, err))
         return false;

@@ -241,7 +241,7 @@ static bool wish(struct rb_doctor *d, struct rb_plan *out, struct rb_err *err)
         add_infra(d, infra);
     }
     d->wishes = out->n_offers > 0 ? out : NULL;
-    return d->n_infras > 0 || rb_err_set(err, RB_ERR_INVALID, "resources.infra: expected at least one");
+    return d->n_infras > 0 || rb_err_set(err, RB_E_LIST_LENGTH, "resources.infra: expected at least one");
 }
 
 static bool is_plan(const char *path)
@@ -288,7 +288,7 @@ static bool examine(const struct rb_args *args, int *out_code, struct rb_err *er
         if (!rb_infra_check(infra, err))
             return rb_err_prefix(err, "--infra");
         if (!rb_infra_is_priceable(infra))
-            return rb_err_set(err, RB_ERR_INVALID, "--infra %s: expected a region, such as aws/us-east-1", infra);
+            return rb_err_set(err, RB_E_REGION, "--infra %s: expected a region, such as aws/us-east-1", infra);
         add_infra(&d, infra);
     }
     check_ssh(&d);

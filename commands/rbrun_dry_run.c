@@ -80,8 +80,8 @@ bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct r
         .advise = rb_forecast,
         .advise_ctx = &forecaster,
     };
-    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
-                          plan->seed, err))
+    if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
+                          err))
         return false;
     if (!d.json)
         rb_info("virtual time: delays are drawn from the plan's profile, learning curves are made up");
@@ -89,5 +89,5 @@ bool rb_run_dry(const struct rb_plan *plan, const struct rb_args *args, struct r
     rb_scenario_finish(&scenario);
     if (ok)
         print_result(&result, d.json);
-    return ok && (fflush(stdout) == 0 || rb_err_set(err, RB_ERR_IO, "cannot write to stdout"));
+    return ok && (fflush(stdout) == 0 || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout"));
 }

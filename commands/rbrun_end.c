@@ -45,7 +45,7 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
         return false;
     if (pid > 0) {
         if (kill(pid, SIGTERM) != 0)
-            return rb_err_set(err, RB_ERR_IO, "process %d cannot be asked to stop: %s", pid, strerror(errno));
+            return rb_err_set(err, RB_E_STOP_FAILED, "process %d cannot be asked to stop: %s", pid, strerror(errno));
         if (!wait_for(&f, pid, err) || !rb_journal_open_reader(f.journal, &journal, err))
             return false;
         const bool ok = rb_run_report_print(journal, &f.plan, rb_args_flag(args, "json"), err);

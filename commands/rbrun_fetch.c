@@ -56,7 +56,7 @@ static bool find_logs(struct logs *l, struct rb_err *err)
 {
     DIR *dir = opendir(l->dir);
     if (!dir)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", l->dir, strerror(errno));
+        return rb_err_set(err, RB_E_DIRECTORY, "%s: %s", l->dir, strerror(errno));
     const int before = l->n;
     for (const struct dirent *e; (e = readdir(dir)) && l->n < MAX_LOGS;) {
         bool known = strncmp(e->d_name, l->prefix, strlen(l->prefix)) != 0;
@@ -99,7 +99,7 @@ static bool print_more(struct logs *l, struct log_file *f, struct rb_err *err)
     rb_buf_printf(&path, "%s/%s", l->dir, f->name);
     const int fd = open(rb_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
+        return rb_err_set(err, RB_E_FILE_READ, "%s: %s", rb_buf_str(&path), strerror(errno));
     while ((n = pread(fd, bytes, sizeof bytes, f->printed)) > 0) {
         if (f->printed == 0)
             printf("== %s\n", f->name);
@@ -107,7 +107,7 @@ static bool print_more(struct logs *l, struct log_file *f, struct rb_err *err)
         f->printed += n;
     }
     close(fd);
-    return fflush(stdout) == 0 || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return fflush(stdout) == 0 || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
@@ -121,15 +121,15 @@ static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
         if (follow)
             usleep(FOLLOW_US);
     } while (follow);
-    return l->n > 0 || rb_err_set(err, RB_ERR_NOT_FOUND, "%s: no such output yet; `rbrun status` says which trials have begun",
-                                  l->dir);
+    return l->n > 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN,
+                                  "%s: no such output yet; `rbrun status` says which trials have begun", l->dir);
 }
 
 static bool parse_trial(const char *text, int *out, struct rb_err *err)
 {
     int64_t trial;
     if (!rb_parse_int(text, &trial) || trial < 0 || trial >= RB_LIMIT_TRIALS)
-        return rb_err_set(err, RB_ERR_INVALID, "expected the number of a trial, got \"%.60s\"", text);
+        return rb_err_set(err, RB_E_OPERANDS, "expected the number of a trial, got \"%.60s\"", text);
     *out = (int)trial;
     return true;
 }
@@ -185,19 +185,18 @@ static const char *last_checkpoint(const struct rb_task_row *tasks, int n, int t
     return found;
 }
 
-static bool which_trial(const struct rb_args *args, struct rb_journal *journal, struct rb_run_files *f,
-                        int *out, struct rb_err *err)
+static bool which_trial(const struct rb_args *args, struct rb_journal *journal, struct rb_run_files *f, int *out,
+                        struct rb_err *err)
 {
     struct rb_report report;
     if (rb_args_flag(args, "best") == (args->n_args == 3))
-        return rb_err_set(err, RB_ERR_INVALID,
-                          "say either --best or the number of a trial (see rbrun fetch --help)");
+        return rb_err_set(err, RB_E_OPERANDS, "say either --best or the number of a trial (see rbrun fetch --help)");
     if (args->n_args == 3)
         return parse_trial(args->args[1], out, err);
     if (!rb_report_make(journal, &f->plan, &f->arena, &report, err))
         return false;
     *out = report.best_trial;
-    return *out >= 0 || rb_err_set(err, RB_ERR_NOT_FOUND, "no trial of %s has reported yet", f->run_id);
+    return *out >= 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN, "no trial of %s has reported yet", f->run_id);
 }
 
 static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, struct rb_run_files *f,
@@ -210,11 +209,11 @@ static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, s
         return false;
     const char *checkpoint = last_checkpoint(tasks, n, trial), *dir = args->args[args->n_args - 1];
     if (!checkpoint)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "trial %d of %s has saved no checkpoint", trial, f->run_id);
+        return rb_err_set(err, RB_E_TRIAL_UNKNOWN, "trial %d of %s has saved no checkpoint", trial, f->run_id);
     if (strstr(checkpoint, "://"))
-        return rb_err_set(
-            err, RB_ERR_INVALID, "the checkpoint of trial %d is at %s: get it with %s", trial, checkpoint,
-            strncmp(checkpoint, "s3://", 5) == 0 ? "`aws s3 cp --recursive`" : "`gcloud storage cp -r`");
+        return rb_err_set(err, RB_E_CHECKPOINT_BUCKET, "the checkpoint of trial %d is at %s: get it with %s", trial,
+                          checkpoint,
+                          strncmp(checkpoint, "s3://", 5) == 0 ? "`aws s3 cp --recursive`" : "`gcloud storage cp -r`");
     rb_buf_printf(&archive, "%s/%s", f->dir, checkpoint);
     if (!rb_checkpoint_extract(rb_buf_str(&archive), dir, err))
         return false;

@@ -57,7 +57,7 @@ bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *e
     struct rb_doc doc;
     if (!rb_doc_parse_json(&doc, path, bytes, n, err))
         return !is_yaml(path) ? false
-                              : rb_err_set(err, RB_ERR_INVALID,
+                              : rb_err_set(err, RB_E_PLAN_EXPECTED,
                                            "%s: expected a plan; if it is a job, plan it first: rbplan -o plan.json %s",
                                            path, path);
     const bool ok = rb_plan_read(doc.root, rb_digest_sha256, &f->arena, &f->plan, err);
@@ -89,7 +89,7 @@ bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
     snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
     if (access(f->journal, F_OK) != 0)
-        return rb_err_set(err, RB_ERR_NOT_FOUND, "run %s has no journal: it ended before anything was launched",
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "run %s has no journal: it ended before anything was launched",
                           f->run_id);
     return rb_run_read_plan(f, plan, err) && read_workdir(f, err);
 }
@@ -119,7 +119,7 @@ bool rb_run_print(struct rb_buf *out, struct rb_err *err)
 {
     const bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
     rb_buf_clear(out);
-    return ok || rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool pretty, struct rb_buf *out,
@@ -167,9 +167,9 @@ bool rb_run_confirm(bool yes, const char *what, struct rb_err *err)
     if (yes)
         return true;
     if (!isatty(STDIN_FILENO))
-        return rb_err_set(err, RB_ERR_INVALID, "this %s, and there is no terminal to ask on: say --yes", what);
+        return rb_err_set(err, RB_E_NOT_CONFIRMED, "this %s, and there is no terminal to ask on: say --yes", what);
     fprintf(stderr, "This %s. Go on? [y/N] ", what);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
         return true;
-    return rb_err_set(err, RB_ERR_INVALID, "not confirmed: nothing was done");
+    return rb_err_set(err, RB_E_NOT_CONFIRMED, "not confirmed: nothing was done");
 }

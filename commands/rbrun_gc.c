@@ -176,7 +176,8 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
         rb_err_prefix(&why, "%s", call->gc->infras[call->infra]);
         fail(call->gc, &why);
     } else if (!complete) {
-        rb_err_set(&why, RB_ERR_IO, "%s could not be listed completely; say it again", call->gc->infras[call->infra]);
+        rb_err_set(&why, RB_E_INSTANCES_LEFT, "%s could not be listed completely; say it again",
+                   call->gc->infras[call->infra]);
         fail(call->gc, &why);
     }
     answered(call);

@@ -372,7 +372,7 @@ static bool replay_all(struct look *l, struct replay *r, struct rb_err *err)
            l->f.run_id, r->n_events, r->n_orders, r->n_missing, rb_report_outcome(outcome, reason, text),
            count_open(r));
     return r->n_missing == 0 ||
-           rb_err_set(err, RB_ERR_IO,
+           rb_err_set(err, RB_E_REPLAY_DIFFERS,
                       "the engine does not say what it said then: was this run made by another version?");
 }
 

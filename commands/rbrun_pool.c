@@ -28,7 +28,8 @@ static const char *outcome_of(const struct rb_pool_member *m, struct rb_arena *a
 
 static struct rb_pool_report_job report_member(const struct rb_pool_member *m, struct rb_arena *arena)
 {
-    struct rb_pool_report_job r = {.job = m->spec->path, .arrived_us = -1, .jct_us = -1, .alone_us = -1, .best_trial = -1};
+    struct rb_pool_report_job r = {
+        .job = m->spec->path, .arrived_us = -1, .jct_us = -1, .alone_us = -1, .best_trial = -1};
     r.outcome = outcome_of(m, arena);
     if (!m->session)
         return r;
@@ -170,7 +171,7 @@ static bool make_absolute(struct rb_pool_run *p, struct rb_pool_job *job, struct
 {
     char *real = realpath(job->path, NULL);
     if (!real)
-        return rb_err_set(err, RB_ERR_INVALID, "%s: no such job file", job->path);
+        return rb_err_set(err, RB_E_POOL_JOBS, "%s: no such job file", job->path);
     job->path = rb_arena_strdup(&p->arena, real);
     free(real);
     return true;
@@ -188,7 +189,7 @@ static bool list_members(struct rb_pool_run *p, const char *pool_path, const str
             return false;
     }
     if (n == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "%s lists no jobs, and none are named: add `jobs:` or JOB.yaml",
+        return rb_err_set(err, RB_E_POOL_JOBS, "%s lists no jobs, and none are named: add `jobs:` or JOB.yaml",
                           pool_path);
     p->file.jobs = jobs;
     p->file.n_jobs = n;
@@ -202,8 +203,7 @@ static bool check_policy(const struct rb_pool_file *file, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_sharings[i]; i++)
         rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_sharings[i + 1] ? ", " : " or ", rb_sharings[i]->name);
-    return rb_err_set(err, RB_ERR_INVALID, "policy: %.40s divides no pool; expected %s", file->policy,
-                      rb_buf_str(&known));
+    return rb_err_set(err, RB_E_POLICY, "policy: %.40s divides no pool; expected %s", file->policy, rb_buf_str(&known));
 }
 
 static void make_members(struct rb_pool_run *p)

@@ -68,7 +68,8 @@ bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, struct rb_err *
         return false;
     const int n = snprintf(p->files.workdir, sizeof p->files.workdir, "%s/empty", p->files.dir);
     if (n >= (int)sizeof p->files.workdir || mkdir(p->files.workdir, 0700) != 0)
-        return rb_err_set(err, RB_ERR_IO, "%s/empty: cannot create the directory: %s", p->files.dir, strerror(errno));
+        return rb_err_set(err, RB_E_DIRECTORY, "%s/empty: cannot create the directory: %s", p->files.dir,
+                          strerror(errno));
     return write_text(p->files.dir, "workdir", p->files.workdir, err);
 }
 

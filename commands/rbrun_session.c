@@ -144,7 +144,7 @@ static bool open_providers(struct rb_session *s, struct rb_err *err)
     }
     s->slurm = n_slurm > 0;
     if ((s->local && s->n_infras > 1) || (s->slurm && n_slurm < s->n_infras))
-        return rb_err_set(err, RB_ERR_INVALID, "not supported yet: resources.infra: local or slurm beside clouds");
+        return rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: resources.infra: local or slurm beside clouds");
     if (!s->local && !rb_http_create(s->loop, &s->http, err))
         return false;
     s->near = true;
@@ -343,7 +343,7 @@ static bool open_events(struct rb_session *s, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/events.jsonl", s->files->dir);
     s->events_fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return s->events_fd >= 0 || rb_err_set(err, RB_ERR_IO, "%s: %s", rb_buf_str(&path), strerror(errno));
+    return s->events_fd >= 0 || rb_err_set(err, RB_E_DIRECTORY, "%s: %s", rb_buf_str(&path), strerror(errno));
 }
 
 static bool open_forecaster(struct rb_session *s, struct rb_err *err)
@@ -452,7 +452,7 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
     const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
     if (!s->options->quiet && !rb_run_report_print(s->journal, &s->files->plan, s->options->json, err))
         return false;
-    return kept || rb_err_set(err, why.code,
+    return kept || rb_err_set(err, rb_err_number(&why),
                               "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "
                               "%s`",
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);

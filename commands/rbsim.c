@@ -131,7 +131,7 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
 {
     const char *tuner = rb_args_string(args, "tuner", NULL), *policy = rb_args_string(args, "policy", NULL);
     if (tuner && !rb_tuner_find(tuner))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTION_VALUE,
                           "not supported yet: --tuner %.40s; expected sha, hyperband, asha, random or grid", tuner);
     if (!policy || rb_policy_find_alone(policy))
         return true;
@@ -140,7 +140,7 @@ static bool check_names(const struct rb_args *args, struct rb_err *err)
         if (!rb_policies[i]->on_lent_gpus)
             rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_policies[i + 1] ? ", " : " or ", rb_policies[i]->name);
     }
-    return rb_err_set(err, RB_ERR_INVALID, "not supported yet: --policy %.40s; expected %s", policy,
+    return rb_err_set(err, RB_E_OPTION_VALUE, "not supported yet: --policy %.40s; expected %s", policy,
                       rb_buf_str(&known));
 }
 
@@ -165,12 +165,12 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
     for (int g = 0; g < args->n_given; g++) {
         for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
             if (strcmp(args->given[g].option->name, of_traces[i]) == 0)
-                return rb_err_set(err, RB_ERR_INVALID, "--%s: expected --trace FILE beside it", of_traces[i]);
+                return rb_err_set(err, RB_E_OPTION_ALONE, "--%s: expected --trace FILE beside it", of_traces[i]);
         }
     }
     return check_names(args, err) &&
            (args->n_args == 1 ||
-            rb_err_set(err, RB_ERR_INVALID, "expected a job file: rbsim job.yaml (see rbsim --help)"));
+            rb_err_set(err, RB_E_OPERANDS, "expected a job file: rbsim job.yaml (see rbsim --help)"));
 }
 
 static void say_curves(const struct rb_simulation *sim)
@@ -187,7 +187,7 @@ static bool print(const struct rb_buf *out, struct rb_err *err)
 {
     if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
         return true;
-    return rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)

@@ -261,9 +261,9 @@ bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err
     const bool html = ends_with(path, ".html");
     const int n = sim->n_variants;
     if (!html && !ends_with(path, ".svg"))
-        return rb_err_set(err, RB_ERR_INVALID, "--gantt %s: expected a name that ends with .svg or .html", path);
+        return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg or .html", path);
     if (!html && n > 1)
-        return rb_err_set(err, RB_ERR_INVALID, "--gantt %s: several pictures need a page: FILE.html", path);
+        return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: several pictures need a page: FILE.html", path);
     RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     RB_AUTO(rb_auto_free) struct drawing *drawings = rb_xcalloc((size_t)n, sizeof *drawings);
     struct rb_gantt *pictures = rb_arena_array(&sim->in.arena, (size_t)n, sizeof *pictures);

@@ -39,14 +39,14 @@ static bool name_variant(struct rb_simulation *sim, const char *text, size_t len
     const char *tuner = strtok_r(copy, ":", &rest), *policy = strtok_r(NULL, ":", &rest), *key;
     if (!tuner || !policy || !rb_tuner_find(tuner) || !rb_policy_find_alone(policy))
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_OPTION_VALUE,
             "--compare: expected TUNER:POLICY[:KEY=VALUE]..., as in asha:static,asha:hypersched; got %.80s", v->label);
     overrides[v->n_overrides++] = rb_arena_printf(arena, "scheduler.type=%s", tuner);
     overrides[v->n_overrides++] = rb_arena_printf(arena, "policy=%s", policy);
     while ((key = strtok_r(NULL, ":", &rest))) {
         if (!is_policy_key(key))
             return rb_err_set(
-                err, RB_ERR_INVALID,
+                err, RB_E_OPTION_VALUE,
                 "--compare %.80s: expected a key of scheduler, policy_options or trial = its value, got %.60s",
                 v->label, key);
         overrides[v->n_overrides++] = key;
@@ -60,7 +60,7 @@ static bool name_compared(struct rb_simulation *sim, const char *list, struct rb
     for (const char *at = list; *at;) {
         const size_t len = strcspn(at, ",");
         if (sim->n_variants == RB_SIM_VARIANTS)
-            return rb_err_set(err, RB_ERR_INVALID, "--compare: more than %d at once", RB_SIM_VARIANTS);
+            return rb_err_set(err, RB_E_OPTION_VALUE, "--compare: more than %d at once", RB_SIM_VARIANTS);
         if (!name_variant(sim, at, len, err))
             return false;
         at += len + (at[len] == ',');
@@ -78,13 +78,13 @@ bool rb_sim_name_variants(struct rb_simulation *sim, struct rb_err *err)
         return true;
     }
     if (rb_args_nth(sim->args, "tuner", 0) || rb_args_nth(sim->args, "policy", 0) || rb_args_nth(sim->args, "plan", 0))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                           "--compare names the tuners and policies: leave out --tuner, --policy and --plan");
     for (int i = 0; (list = rb_args_nth(sim->args, "compare", i)); i++) {
         if (!name_compared(sim, list, err))
             return false;
     }
-    return sim->n_variants > 1 || rb_err_set(err, RB_ERR_INVALID, "--compare: expected two variants at least");
+    return sim->n_variants > 1 || rb_err_set(err, RB_E_OPTION_VALUE, "--compare: expected two variants at least");
 }
 
 // ---- a plan from a file
@@ -119,15 +119,15 @@ static bool check_tuner(const struct rb_simulation *sim, const struct rb_plan *p
     const char *planned = plan->job->scheduler.type, *name = rb_args_string(sim->args, "tuner", planned);
     if (strcmp(name, planned) == 0)
         return rb_job_check_supported(plan->job, err);
-    return rb_err_set(err, RB_ERR_INVALID, "--tuner %.40s: the plan was made for %s; leave out --plan to plan anew",
-                      name, planned);
+    return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                      "--tuner %.40s: the plan was made for %s; leave out --plan to plan anew", name, planned);
 }
 
 static bool read_plan(struct rb_simulation *sim, const char *path, struct rb_plan *out, struct rb_err *err)
 {
     for (size_t i = 0; i < sizeof planning_only / sizeof planning_only[0]; i++) {
         if (rb_args_nth(sim->args, planning_only[i], 0))
-            return rb_err_set(err, RB_ERR_INVALID,
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
                               "--%s changes what is planned: leave out --plan, or make the plan anew",
                               planning_only[i]);
     }
@@ -162,8 +162,8 @@ static bool choose_offer(const struct rb_simulation *sim, const struct rb_job *j
             best = &offers[i];
     }
     if (!best)
-        return rb_err_set(err, RB_ERR_INVALID, "--instance-type %.60s: the job may use none such: see its resources",
-                          type ? type : "(any)");
+        return rb_err_set(err, RB_E_NO_SUCH_MACHINE,
+                          "--instance-type %.60s: the job may use none such: see its resources", type ? type : "(any)");
     *out = best;
     return true;
 }
@@ -262,10 +262,11 @@ static bool check_cluster_options(const struct rb_args *args, struct rb_err *err
 {
     if (rb_args_nth(args, "nodes", 0))
         return !rb_args_nth(args, "plan", 0) ||
-               rb_err_set(err, RB_ERR_INVALID, "--nodes is a cluster without a plan: leave out --nodes or --plan");
+               rb_err_set(err, RB_E_OPTIONS_CONFLICT,
+                          "--nodes is a cluster without a plan: leave out --nodes or --plan");
     for (size_t i = 0; i < sizeof cluster_only / sizeof cluster_only[0]; i++) {
         if (rb_args_nth(args, cluster_only[i], 0))
-            return rb_err_set(err, RB_ERR_INVALID, "--%s is of a cluster without a plan: give --nodes N, too",
+            return rb_err_set(err, RB_E_OPTION_ALONE, "--%s is of a cluster without a plan: give --nodes N, too",
                               cluster_only[i]);
     }
     return true;

@@ -33,7 +33,7 @@ static bool find_policy(struct rb_sim_trace *t, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_sharings[i]; i++)
         rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_sharings[i + 1] ? ", " : " or ", rb_sharings[i]->name);
-    return rb_err_set(err, RB_ERR_INVALID, "--policy: expected %s for a trace, got %.40s", rb_buf_str(&known), name);
+    return rb_err_set(err, RB_E_OPTION_VALUE, "--policy: expected %s for a trace, got %.40s", rb_buf_str(&known), name);
 }
 
 static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
@@ -41,7 +41,7 @@ static bool find_rules(struct rb_sim_trace *t, struct rb_err *err)
     const char *name = rb_args_string(t->args, "rules", "events");
     t->options.rules = strcmp(name, "osdi21") == 0 ? RB_TRACE_OSDI21 : RB_TRACE_EVENTS;
     return t->options.rules == RB_TRACE_OSDI21 || strcmp(name, "events") == 0 ||
-           rb_err_set(err, RB_ERR_INVALID, "--rules: expected events or osdi21, got %.40s", name);
+           rb_err_set(err, RB_E_OPTION_VALUE, "--rules: expected events or osdi21, got %.40s", name);
 }
 
 // A node is billed while it boots: the whole delay is.
@@ -54,7 +54,7 @@ static bool read_delay(struct rb_sim_trace *t, struct rb_err *err)
         (struct rb_dist){.kind = RB_DIST_LOGNORMAL, .mean = mean_s, .cv = rb_args_double(t->args, "provision-cv", 0)};
     if (!rb_parse_double(rb_args_string(t->args, "confidence", "0.95"), &t->options.confidence) ||
         !(t->options.confidence > 0 && t->options.confidence < 1))
-        return rb_err_set(err, RB_ERR_INVALID, "--confidence: expected a number between 0 and 1");
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--confidence: expected a number between 0 and 1");
     return rb_dist_prepare(&p->init_s, err) || rb_err_prefix(err, "--provision, --provision-cv");
 }
 
@@ -65,7 +65,7 @@ static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
                        rb_args_nth(t->args, "least-worth", 0) || rb_args_nth(t->args, "provision-cv", 0) ||
                        rb_args_nth(t->args, "confidence", 0);
     if (!name && asked)
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTION_ALONE,
                           "--min-nodes, --least-worth, --provision, --provision-cv, --confidence: expected --autoscale "
                           "RULE beside them");
     if (!name)
@@ -75,8 +75,8 @@ static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
     if (!read_delay(t, err))
         return false;
     if (t->options.min_nodes > t->options.n_nodes)
-        return rb_err_set(err, RB_ERR_INVALID, "--min-nodes: expected at most --nodes %d, got %d", t->options.n_nodes,
-                          t->options.min_nodes);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--min-nodes: expected at most --nodes %d, got %d",
+                          t->options.n_nodes, t->options.min_nodes);
     if (t->options.autoscale) {
         t->options.least_worth = rb_args_double(t->args, "least-worth", t->options.autoscale->least_worth);
         return true;
@@ -84,7 +84,7 @@ static bool find_autoscale(struct rb_sim_trace *t, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_autoscales[i]; i++)
         rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_autoscales[i + 1] ? ", " : " or ", rb_autoscales[i]->name);
-    return rb_err_set(err, RB_ERR_INVALID, "--autoscale: expected %s, got %.40s", rb_buf_str(&known), name);
+    return rb_err_set(err, RB_E_OPTION_VALUE, "--autoscale: expected %s, got %.40s", rb_buf_str(&known), name);
 }
 
 static bool read_seed(struct rb_sim_trace *t, struct rb_err *err)
@@ -92,7 +92,7 @@ static bool read_seed(struct rb_sim_trace *t, struct rb_err *err)
     int64_t seed;
     const char *text = rb_args_string(t->args, "seed", "0");
     if (!rb_parse_int(text, &seed) || seed < 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--seed: expected a whole number of at least 0, got %.40s", text);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--seed: expected a whole number of at least 0, got %.40s", text);
     t->options.sharing.seed = t->options.provisioning.seed = (uint64_t)seed;
     return true;
 }
@@ -107,13 +107,14 @@ static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *
         const char *name = t->args->given[g].option->name;
         for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++) {
             if (strcmp(name, of_jobs[i]) == 0)
-                return rb_err_set(err, RB_ERR_INVALID, "--trace: --%s is for a tuning job; leave it out", name);
+                return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--trace: --%s is for a tuning job; leave it out", name);
         }
     }
     if (t->args->n_args > 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--trace: expected no job file beside it, got %.80s", t->args->args[0]);
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--trace: expected no job file beside it, got %.80s",
+                          t->args->args[0]);
     return rb_args_nth(t->args, "apps", 0) ||
-           rb_err_set(err, RB_ERR_INVALID, "--trace: expected --apps DIR, the measured applications of the trace");
+           rb_err_set(err, RB_E_OPTION_ALONE, "--trace: expected --apps DIR, the measured applications of the trace");
 }
 
 // ---- prices
@@ -145,10 +146,10 @@ static bool read_price_list(struct rb_sim_trace *t, const char *path, const char
         return false;
     const struct rb_offer *offer = cheapest(&catalog, type);
     if (!offer)
-        return rb_err_set(err, RB_ERR_PRICE, "%s: no on-demand price of the instance type %.60s", path, type);
+        return rb_err_set(err, RB_E_PRICE_UNKNOWN, "%s: no on-demand price of the instance type %.60s", path, type);
     const bool other_size = rb_args_nth(t->args, "gpus-per-node", 0) && offer->gpus != t->options.gpus_per_node;
     if (other_size || offer->gpus < 1)
-        return rb_err_set(err, RB_ERR_INVALID, "--instance-type %.60s has %d GPUs, --gpus-per-node says %d", type,
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--instance-type %.60s has %d GPUs, --gpus-per-node says %d", type,
                           offer->gpus, t->options.gpus_per_node);
     t->options.gpus_per_node = offer->gpus;
     t->options.node_rate = offer->rate;
@@ -163,7 +164,7 @@ static bool read_price(struct rb_sim_trace *t, struct rb_err *err)
     const char *type = rb_args_string(t->args, "instance-type", NULL);
     t->options.has_price = usd || list;
     if ((list != NULL) != (type != NULL) || (usd && list))
-        return rb_err_set(err, RB_ERR_INVALID,
+        return rb_err_set(err, RB_E_OPTION_ALONE,
                           "--trace: expected --prices FILE with --instance-type T, or --usd-per-gpu-hour, or no price");
     if (list)
         return read_price_list(t, list, type, err);
@@ -189,7 +190,7 @@ static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
     o->sharing.round_us = rb_args_duration_us(t->args, "round", o->sharing.round_us);
     o->sharing.avoid_interference = !rb_args_flag(t->args, "allow-interference");
     if (o->sharing.round_us < RB_US_PER_S || o->sharing.round_us % RB_US_PER_S != 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--round: expected whole seconds, at least 1s");
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--round: expected whole seconds, at least 1s");
     return refuse_options_of_jobs(t, err) && find_policy(t, err) && find_rules(t, err) && read_seed(t, err) &&
            find_autoscale(t, err) && read_price(t, err);
 }
@@ -209,7 +210,7 @@ static bool print(const struct rb_buf *out, struct rb_err *err)
 {
     if (fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0)
         return true;
-    return rb_err_set(err, RB_ERR_IO, "cannot write to stdout: %s", strerror(errno));
+    return rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
 bool rb_sim_trace(const struct rb_args *args, struct rb_err *err)

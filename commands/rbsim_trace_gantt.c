@@ -85,7 +85,7 @@ static bool ends_with(const char *path, const char *end)
 bool rb_sim_trace_watch(struct rb_sim_trace *t, const char *path, struct rb_err *err)
 {
     if (!ends_with(path, ".svg") && !ends_with(path, ".html"))
-        return rb_err_set(err, RB_ERR_INVALID, "--gantt %s: expected a name that ends with .svg or .html", path);
+        return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg or .html", path);
     t->drawing = rb_xcalloc(1, sizeof *t->drawing);
     t->drawing->run = &t->run;
     t->drawing->open = rb_xcalloc((size_t)t->trace.n, sizeof *t->drawing->open);
