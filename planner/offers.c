@@ -169,7 +169,7 @@ static bool apply_filters(const struct rb_job *job, struct offer_list *list, str
         }
         list->n = kept;
         if (kept == 0)
-            return rb_err_set_at(err, (int)filters[f].number, no_place, filters[f].key, "%s",
+            return rb_err_set_at(err, filters[f].number, no_place, filters[f].key, "%s",
                                  filters[f].message ? filters[f].message : no_such_market(&job->resources));
     }
     return true;
