@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/closest.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "base/units.h"
 
@@ -44,6 +45,7 @@ static bool unknown_option(const struct rb_command *command, const char *arg, st
     const char *names[130];
     int n = 0;
     names[n++] = "help";
+    names[n++] = "version";
     for (const struct rb_option *o = command->options; o && o->name && n < 130; o++)
         names[n++] = o->name;
     const char *word = arg + strspn(arg, "-");
@@ -136,7 +138,7 @@ static bool take_value(const struct rb_option *o, const char *attached, int argc
 
 static bool parse_option(struct rb_args *a, int argc, char **argv, int *i, struct rb_err *err)
 {
-    const char *arg = argv[*i], *attached = NULL, *text;
+    const char *arg = argv[*i], *attached = NULL, *text = NULL;
     const struct rb_option *option;
     if (arg[1] == '-') {
         const size_t len = strcspn(arg + 2, "=");
@@ -166,16 +168,30 @@ static bool check_count(const struct rb_args *a, struct rb_err *err)
     return true;
 }
 
+// Wherever it stands: whoever asks for help may have the rest wrong.
+static bool asks_for_help(struct rb_args *a, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        a->help_as_json = strcmp(argv[i], "--help=json") == 0;
+        a->help = a->help_as_json || strcmp(argv[i], "--help") == 0;
+        if (a->help)
+            return true;
+    }
+    return false;
+}
+
 static bool parse_all(struct rb_args *a, int argc, char **argv, struct rb_err *err)
 {
     bool options_ended = false;
+    if (asks_for_help(a, argc, argv))
+        return true;
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (options_ended || arg[0] != '-' || arg[1] == '\0') {
             a->args[a->n_args++] = arg;
         } else if (strcmp(arg, "--") == 0) {
             options_ended = true;
-        } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+        } else if (strcmp(arg, "-h") == 0) {
             a->help = true;
             return true;
         } else if (!parse_option(a, argc, argv, &i, err)) {
@@ -223,19 +239,85 @@ static void put_option(struct rb_buf *out, const struct rb_option *o)
     put_row(out, left, o->help ? o->help : "");
 }
 
-void rb_command_help(const struct rb_command *command)
+static void help_for_people(const struct rb_command *command, struct rb_buf *out)
 {
-    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     if (command->examples) {
         const size_t len = strlen(command->examples);
-        rb_buf_printf(&out, "Examples:\n%s%s\n", command->examples,
+        rb_buf_printf(out, "Examples:\n%s%s\n", command->examples,
                       len && command->examples[len - 1] == '\n' ? "" : "\n");
     }
-    rb_buf_printf(&out, "Usage: %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->summary);
+    rb_buf_printf(out, "Usage: %s %s\n\n%s\n", command->name, command->usage, command->summary);
+    if (command->subcommands)
+        rb_buf_puts(out, "\nSubcommands, each with a --help of its own:\n");
+    for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++)
+        rb_buf_printf(out, "  %-11s %s\n", s->name, s->summary);
+    rb_buf_puts(out, "\nOptions:\n");
     for (const struct rb_option *o = command->options; o && o->name; o++)
-        put_option(&out, o);
-    put_row(&out, "-h, --help", "print this and exit");
+        put_option(out, o);
+    put_row(out, "-h, --help", "print this and exit");
+    if (!strchr(command->name, ' ')) // a program
+        put_row(out, "    --version", "print version, build and formats, and exit");
+}
+
+static const char *const type_names[] = {
+    [RB_OPT_FLAG] = "flag",     [RB_OPT_STRING] = "string",     [RB_OPT_INT] = "int",
+    [RB_OPT_DOUBLE] = "double", [RB_OPT_DURATION] = "duration", [RB_OPT_MONEY] = "money",
+};
+
+static void option_as_json(const struct rb_option *o, struct rb_json *j)
+{
+    const char letter[2] = {o->letter, '\0'};
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "name", o->name);
+    rb_json_kstring(j, "letter", o->letter ? letter : NULL);
+    rb_json_kstring(j, "type", type_names[o->type]);
+    rb_json_kbool(j, "repeatable", o->repeatable);
+    rb_json_kstring(j, "metavar", o->type == RB_OPT_FLAG ? NULL : o->metavar ? o->metavar : "VALUE");
+    rb_json_kstring(j, "help", o->help ? o->help : "");
+    rb_json_end_object(j);
+}
+
+static void help_as_json(const struct rb_command *command, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "name", command->name);
+    rb_json_kstring(&j, "usage", command->usage);
+    rb_json_kstring(&j, "summary", command->summary);
+    rb_json_kstring(&j, "examples", command->examples);
+    rb_json_key(&j, "options");
+    rb_json_begin_array(&j);
+    for (const struct rb_option *o = command->options; o && o->name; o++)
+        option_as_json(o, &j);
+    rb_json_end_array(&j);
+    rb_json_key(&j, "subcommands");
+    rb_json_begin_array(&j);
+    for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {
+        rb_json_begin_object(&j);
+        rb_json_kstring(&j, "name", s->name);
+        rb_json_kstring(&j, "summary", s->summary);
+        rb_json_end_object(&j);
+    }
+    rb_json_end_array(&j);
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
+
+void rb_args_help(const struct rb_args *a)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    (a->help_as_json ? help_as_json : help_for_people)(a->command, &out);
     fwrite(out.data, 1, out.len, stdout);
+}
+
+const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name)
+{
+    for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {
+        if (strcmp(s->name, name) == 0)
+            return s;
+    }
+    return NULL;
 }
 
 static const struct rb_option *must_find(const struct rb_args *a, const char *name, enum rb_option_type type)

@@ -21,6 +21,12 @@ struct rb_option {
     double min, max;          // INT and DOUBLE: range (both 0: any)
 };
 
+// Commands that stand behind the first word. A name that begins with "--" is an option that makes another command of it.
+struct rb_subcommand {
+    const char *name, *summary; // summary: for --help, a few words. name NULL ends the table
+    int (*run)(int argc, char **argv); // argv[0]: the subcommand; returns the exit code
+};
+
 struct rb_command {
     const char *name;         // "rbplan", or "rbrun resume"
     const char *usage;        // "[options] JOB.yaml"
@@ -28,6 +34,7 @@ struct rb_command {
     const char *examples;     // whole lines, printed first
     const struct rb_option *options;
     int min_args, max_args;   // positionals; max -1: any number
+    const struct rb_subcommand *subcommands; // NULL: none
 };
 
 struct rb_args {
@@ -36,13 +43,16 @@ struct rb_args {
     const char **args;        // positionals, borrowed from argv
     int n_given;              // options given, in order
     struct { const struct rb_option *option; const char *text; } *given;
-    bool help;                // --help was given: print it and exit 0
+    bool help;                // --help was given: print it (rb_args_help) and exit 0
+    bool help_as_json;        // --help=json, from which man pages and completions are made
 };
 
 // argv[0] is skipped. `--` ends options. Owns: finish with rb_args_finish.
 bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int argc, char **argv, struct rb_err *err);
 void rb_args_finish(struct rb_args *a);
-void rb_command_help(const struct rb_command *command); // to stdout
+void rb_args_help(const struct rb_args *a); // to stdout, for people or as JSON
+// The subcommand of that name; NULL: none.
+const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name);
 
 // Last value given, or the default. Values were validated by rb_args_parse.
 bool rb_args_flag(const struct rb_args *a, const char *name);

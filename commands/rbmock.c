@@ -1,4 +1,6 @@
 // rbmock: a cloud on loopback.
+#include "commands/version.h"
+
 #include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -99,12 +101,14 @@ int main(int argc, char **argv)
     struct rb_mock_server_config config = {0};
     struct rb_err err = {0};
     rb_keep_standard_streams();
+    if (rb_version_asked("rbmock", argc, argv))
+        return 0;
     if (!rb_args_parse(&args, &command, argc, argv, &err)) {
         rb_err_print(&err, "rbmock", false);
         return rb_err_exit_code(&err);
     }
     if (args.help) {
-        rb_command_help(&command);
+        rb_args_help(&args);
         rb_args_finish(&args);
         return 0;
     }

@@ -1,6 +1,7 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan.h"
 #include "commands/rbplan_infeasible.h"
+#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -49,6 +50,13 @@ static const struct rb_option plan_options[] = {
     {0},
 };
 
+static const struct rb_subcommand subcommands[] = {
+    {"diff", "puts two plans side by side", rb_plan_diff},
+    {"explain", "says stage by stage what a plan does and why", rb_plan_explain},
+    {"init", "prints a job file to begin with", rb_plan_init},
+    {0},
+};
+
 static const struct rb_command plan_command = {
     .name = "rbplan",
     .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | init [SCRIPT]",
@@ -64,6 +72,7 @@ static const struct rb_command plan_command = {
     .options = plan_options,
     .min_args = 1,
     .max_args = 1,
+    .subcommands = subcommands,
 };
 
 // --- carrying a command out
@@ -92,7 +101,7 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
     struct rb_err err = {0};
     bool ok = rb_args_parse(&args, command, argc, argv, &err), json = asks_for_json(argc, argv);
     if (ok && args.help)
-        rb_command_help(command);
+        rb_args_help(&args);
     else
         ok = ok && run(&args, &err);
     // An infeasible request with --json has printed its own document.
@@ -268,14 +277,9 @@ static bool run(const struct rb_args *args, struct rb_err *err)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } subcommands[] = {{"diff", rb_plan_diff}, {"explain", rb_plan_explain}, {"init", rb_plan_init}};
     rb_keep_standard_streams();
-    for (size_t i = 0; argc > 1 && i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        if (strcmp(argv[1], subcommands[i].name) == 0)
-            return subcommands[i].run(argc - 1, argv + 1);
-    }
-    return rb_plan_carry_out(&plan_command, run, argc, argv);
+    if (rb_version_asked("rbplan", argc, argv))
+        return 0;
+    const struct rb_subcommand *sub = argc > 1 ? rb_subcommand_find(&plan_command, argv[1]) : NULL;
+    return sub ? sub->run(argc - 1, argv + 1) : rb_plan_carry_out(&plan_command, run, argc, argv);
 }

@@ -2,6 +2,7 @@
 #include "commands/rbprofile_command.h"
 #include "commands/rbprofile_measure.h"
 #include "commands/rbprofile_show.h"
+#include "commands/version.h"
 
 #include "base/doc.h"
 #include "base/file.h"
@@ -151,6 +152,18 @@ static int export(int argc, char **argv)
     return rb_profile_carry_out(&export_command, run_export, argc, argv);
 }
 
+static const struct rb_subcommand subcommands[] = {
+    {"export", "write a profile as rb-profile/1", export},
+    {"fit", "fit the raw samples of a profile", fit},
+    {"import", "bring in profiles, measurements and prices", rb_profile_import},
+    {"list", "name the profiles", list},
+    {"prices", "show or update prices", rb_profile_prices},
+    {"provision", "measure how long nodes take to arrive", rb_profile_provision},
+    {"show", "say what is known about a profile and how well", show},
+    {"train", "measure the training command at several sizes", rb_profile_train},
+    {0},
+};
+
 static const struct rb_command rbprofile_command = {
     .name = "rbprofile",
     .usage = "SUBCOMMAND [options]",
@@ -158,20 +171,13 @@ static const struct rb_command rbprofile_command = {
     .examples = "  rbprofile train job.yaml --gpus 1,2,4\n"
                 "  rbprofile import resnet50.yaml prices.csv\n"
                 "  rbprofile show resnet50\n",
-    .options = read_options};
+    .options = read_options,
+    .subcommands = subcommands};
 
 int main(int argc, char **argv)
 {
-    static const struct rb_profile_subcommand subcommands[] = {
-        {"export", "write a profile as rb-profile/1", export},
-        {"fit", "fit the raw samples of a profile", fit},
-        {"import", "bring in profiles, measurements and prices", rb_profile_import},
-        {"list", "name the profiles", list},
-        {"prices", "show or update prices", rb_profile_prices},
-        {"provision", "measure how long nodes take to arrive", rb_profile_provision},
-        {"show", "say what is known about a profile and how well", show},
-        {"train", "measure the training command at several sizes", rb_profile_train},
-        {NULL, NULL, NULL}};
     rb_keep_standard_streams();
-    return rb_profile_dispatch(&rbprofile_command, subcommands, argc, argv);
+    if (rb_version_asked("rbprofile", argc, argv))
+        return 0;
+    return rb_profile_dispatch(&rbprofile_command, argc, argv);
 }

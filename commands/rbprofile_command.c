@@ -20,7 +20,7 @@ int rb_profile_carry_out(const struct rb_command *command, rb_profile_run_fn *ru
     struct rb_err err = {0};
     bool ok = rb_args_parse(&args, command, argc, argv, &err);
     if (ok && args.help) {
-        rb_command_help(command);
+        rb_args_help(&args);
     } else {
         ok = ok && run(&args, &err);
     }
@@ -58,25 +58,17 @@ static int find_name(int argc, char **argv)
     return i < argc ? i : argc;
 }
 
-static void print_subcommands(const struct rb_profile_subcommand *subcommands)
-{
-    printf("\nSubcommands:\n");
-    for (const struct rb_profile_subcommand *s = subcommands; s->name; s++) {
-        printf("  %-11s %s\n", s->name, s->summary);
-    }
-}
-
 // No subcommand: help was asked for, or something is wrong with the options.
-static int without_name(const struct rb_command *command, const struct rb_profile_subcommand *subcommands, int argc,
-                        char **argv)
+static int without_name(const struct rb_command *command, int argc, char **argv)
 {
     struct rb_args args = {0};
     struct rb_err err = {0};
     const bool parsed = rb_args_parse(&args, command, argc, argv, &err), help = parsed && args.help;
+    if (help) {
+        rb_args_help(&args);
+    }
     rb_args_finish(&args);
     if (help) {
-        rb_command_help(command);
-        print_subcommands(subcommands);
         return 0;
     }
     if (parsed) {
@@ -86,14 +78,13 @@ static int without_name(const struct rb_command *command, const struct rb_profil
     return rb_err_exit_code(&err);
 }
 
-static int unknown_name(const struct rb_command *command, const struct rb_profile_subcommand *subcommands,
-                        const char *name, bool json)
+static int unknown_name(const struct rb_command *command, const char *name, bool json)
 {
     const char *names[16];
     struct rb_err err = {0};
     int n = 0;
-    for (; subcommands[n].name; n++) {
-        names[n] = subcommands[n].name;
+    for (; command->subcommands[n].name; n++) {
+        names[n] = command->subcommands[n].name;
     }
     const char *closest = rb_closest(name, names, n);
     rb_err_set(&err, RB_E_SUBCOMMAND, "unknown subcommand \"%.60s\"%s%s%s (see %s --help)", name,
@@ -102,20 +93,15 @@ static int unknown_name(const struct rb_command *command, const struct rb_profil
     return rb_err_exit_code(&err);
 }
 
-int rb_profile_dispatch(const struct rb_command *command, const struct rb_profile_subcommand *subcommands, int argc,
-                        char **argv)
+int rb_profile_dispatch(const struct rb_command *command, int argc, char **argv)
 {
     const int at = find_name(argc, argv);
     if (at == argc) {
-        return without_name(command, subcommands, argc, argv);
+        return without_name(command, argc, argv);
     }
     char *name = argv[at];
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
     argv[1] = name;
-    for (const struct rb_profile_subcommand *s = subcommands; s->name; s++) {
-        if (strcmp(s->name, name) == 0) {
-            return s->run(argc - 1, argv + 1);
-        }
-    }
-    return unknown_name(command, subcommands, name, asks_for_json(argc, argv));
+    const struct rb_subcommand *found = rb_subcommand_find(command, name);
+    return found ? found->run(argc - 1, argv + 1) : unknown_name(command, name, asks_for_json(argc, argv));
 }

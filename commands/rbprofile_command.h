@@ -22,13 +22,8 @@ void rb_profile_close_store(struct rb_store **s);
 // To stdout; frees. Errors: a full disk, a closed pipe.
 bool rb_profile_print(struct rb_buf *out, struct rb_err *err);
 
-// Dispatch: options before the name of a subcommand count as if they stood behind it. summary NULL ends the table.
-struct rb_profile_subcommand {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-};
-int rb_profile_dispatch(const struct rb_command *command, const struct rb_profile_subcommand *subcommands, int argc,
-                        char **argv);
+// Dispatch to command->subcommands: options before the name of a subcommand count as if they stood behind it.
+int rb_profile_dispatch(const struct rb_command *command, int argc, char **argv);
 
 // Reads and checks all files, then stores all or none, and says what came in (--json: rb-import/1).
 bool rb_profile_import_files(const struct rb_args *args, const char *const *paths, int n,

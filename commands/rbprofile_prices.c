@@ -247,18 +247,21 @@ static int update(int argc, char **argv)
 
 static const struct rb_option prices_options[] = {RB_DB_OPTION, RB_JSON_OPTION, RB_END_OPTIONS};
 
+static const struct rb_subcommand subcommands[] = {
+    {"show", "list prices with their age", show},
+    {"update", "bring prices in, from a file or from a cloud", update},
+    {0},
+};
+
 static const struct rb_command prices_command = {
     .name = "rbprofile prices",
     .usage = "show|update [options]",
     .summary = "Prices of machines and disks.",
     .examples = "  rbprofile prices update --infra aws/us-east-1\n  rbprofile prices show --infra aws\n",
-    .options = prices_options};
+    .options = prices_options,
+    .subcommands = subcommands};
 
 int rb_profile_prices(int argc, char **argv)
 {
-    static const struct rb_profile_subcommand subcommands[] = {
-        {"show", "list prices with their age", show},
-        {"update", "bring prices in, from a file or from a cloud", update},
-        {NULL, NULL, NULL}};
-    return rb_profile_dispatch(&prices_command, subcommands, argc, argv);
+    return rb_profile_dispatch(&prices_command, argc, argv);
 }

@@ -1,6 +1,7 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun.h"
 #include "commands/rbrun_pool.h"
+#include "commands/version.h"
 
 #include "base/closest.h"
 #include "base/file.h"
@@ -23,15 +24,21 @@ static void keep_private(void)
 #endif
 }
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
-    {"doctor", rb_run_doctor}, {"fetch", rb_run_fetch},   {"gc", rb_run_gc},         {"list", rb_run_list},
-    {"logs", rb_run_logs},     {"replay", rb_run_replay}, {"report", rb_run_report}, {"resume", rb_run_resume},
-    {"status", rb_run_status}, {"stop", rb_run_stop},
+const struct rb_subcommand rb_run_subcommands[] = {
+    {"doctor", "looks at everything a run needs, and launches nothing", rb_run_doctor},
+    {"fetch", "unpacks a checkpoint", rb_run_fetch},
+    {"gc", "finds instances that nobody looks after any more, and ends them", rb_run_gc},
+    {"list", "every run, newest first", rb_run_list},
+    {"logs", "output of the trials", rb_run_logs},
+    {"replay", "checks the journal of a run against a fresh engine", rb_run_replay},
+    {"report", "what a run did and cost, beside what was predicted", rb_run_report},
+    {"resume", "goes on with a run that was interrupted, stopped or killed", rb_run_resume},
+    {"status", "how a run stands", rb_run_status},
+    {"stop", "ends a run and its instances", rb_run_stop},
+    {"--pool", "carries out several jobs on nodes that they share", rb_run_pool},
+    {0},
 };
-#define N_SUBCOMMANDS ((int)(sizeof subcommands / sizeof *subcommands))
+#define N_SUBCOMMANDS ((int)(sizeof rb_run_subcommands / sizeof *rb_run_subcommands) - 1)
 
 // "rbrun statsu": no file of that name, and close to a subcommand.
 static const char *misspelt(const char *word)
@@ -40,19 +47,21 @@ static const char *misspelt(const char *word)
     if (word[0] == '-' || access(word, F_OK) == 0)
         return NULL;
     for (int i = 0; i < N_SUBCOMMANDS; i++)
-        names[i] = subcommands[i].name;
+        names[i] = rb_run_subcommands[i].name;
     return rb_closest(word, names, N_SUBCOMMANDS);
 }
 
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    if (rb_version_asked("rbrun", argc, argv))
+        return 0;
     keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
     signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow
-    for (int i = 0; argc > 1 && i < N_SUBCOMMANDS; i++) {
-        if (strcmp(argv[1], subcommands[i].name) == 0)
-            return subcommands[i].run(argc - 1, argv + 1);
+    for (const struct rb_subcommand *s = rb_run_subcommands; argc > 1 && s->name; s++) {
+        if (strcmp(argv[1], s->name) == 0 && s->name[0] != '-')
+            return s->run(argc - 1, argv + 1);
     }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--pool") == 0 || strncmp(argv[i], "--pool=", 7) == 0)

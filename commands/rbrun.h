@@ -20,6 +20,7 @@
 typedef bool rb_run_fn(const struct rb_args *args, int *out_code, struct rb_err *err);
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv);
 
+extern const struct rb_subcommand rb_run_subcommands[];
 int rb_run_main(int argc, char **argv); // rbrun plan.json, --dry-run included
 int rb_run_resume(int argc, char **argv);
 int rb_run_stop(int argc, char **argv);

@@ -32,7 +32,7 @@ int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc,
     int code = 0;
     bool ok = rb_args_parse(&args, command, argc, argv, &err);
     if (ok && args.help)
-        rb_command_help(command);
+        rb_args_help(&args);
     else
         ok = ok && run(&args, &code, &err);
     if (!ok)

@@ -35,19 +35,7 @@ static const struct rb_option run_options[] = {
 static const struct rb_command run_command = {
     .name = "rbrun",
     .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
-    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.\n\n"
-               "Subcommands, each with a --help of its own:\n"
-               "  resume      goes on with a run that was interrupted, stopped or killed\n"
-               "  status      how a run stands\n"
-               "  list        every run, newest first\n"
-               "  logs        output of the trials\n"
-               "  fetch       unpacks a checkpoint\n"
-               "  stop        ends a run and its instances\n"
-               "  gc          finds instances that nobody looks after any more, and ends them\n"
-               "  doctor      looks at everything a run needs, and launches nothing\n"
-               "  replay      checks the journal of a run against a fresh engine\n"
-               "  report      what a run did and cost, beside what was predicted\n\n"
-               "--pool carries out several jobs on nodes that they share: rbrun --pool --help",
+    .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
                 "  rbrun plan.json --yes --json > events.jsonl\n"
@@ -58,6 +46,7 @@ static const struct rb_command run_command = {
     .options = run_options,
     .min_args = 1,
     .max_args = 1,
+    .subcommands = rb_run_subcommands,
 };
 
 static int most_nodes(const struct rb_plan *plan)

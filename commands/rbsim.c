@@ -1,6 +1,7 @@
 // rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim.h"
+#include "commands/version.h"
 
 #include "base/file.h"
 #include "base/limits.h"
@@ -265,9 +266,11 @@ int main(int argc, char **argv)
     struct rb_args args = {0};
     struct rb_err err = {0};
     rb_keep_standard_streams();
+    if (rb_version_asked("rbsim", argc, argv))
+        return 0;
     bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
-        rb_command_help(&command);
+        rb_args_help(&args);
     else
         ok = ok && run(&args, &told, &err);
     if (!ok && !told)

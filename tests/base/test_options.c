@@ -149,7 +149,7 @@ static void help_shows_examples_first_and_every_option(void **state)
     fflush(stdout);
     const int saved = dup(STDOUT_FILENO);
     dup2(fileno(file), STDOUT_FILENO);
-    rb_command_help(&command);
+    rb_args_help(&(struct rb_args){.command = &command});
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
