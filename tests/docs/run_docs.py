@@ -5,7 +5,9 @@ Every page starts in an empty home with a folder `rubberband` in it, a clone tha
 examples/, tests' own files are not). What blocks mean: page.py; what counts as the same: said.py. Ports that pages name are
 replaced by free ones, so that pages run side by side.
 
-Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] PAGE.md...       --show: print what each command printed
+Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] PAGE.md...
+    --show   print what each command printed
+    --write  put what is printed now into the page, where the page shows the whole output (no `...`); read the difference before you keep it
 """
 import argparse
 import os
@@ -71,8 +73,9 @@ def environment(home, more):
 class Reader:
     """Follows one page."""
 
-    def __init__(self, path, folder, env, count, show):
-        self.path, self.folder, self.count, self.show = path, folder, count, show
+    def __init__(self, path, folder, env, count, args):
+        self.path, self.folder, self.count, self.show = path, folder, count, args.show
+        self.rewritten = [] if args.write else None  # (command, lines)
         self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
         self.shell = Shell(folder, env)
 
@@ -115,6 +118,9 @@ class Reader:
             problems.append("exit code %d; the page does not show it with `echo $?`" % code)
         self.count.outputs += 1
         if not self.is_as_said(command, printed):
+            if self.rewritten is not None and not any("..." in line for line in command.expected):
+                self.rewritten.append((command, said.trimmed(printed)))
+                return True
             problems += said.difference(command.expected, printed, command.measured)
         if problems:
             self.fail(command.line, ["$ " + command.text] + problems)
@@ -131,6 +137,15 @@ class Reader:
                 return
 
 
+def rewrite(path, rewritten):
+    """From the last to the first, so that line numbers stay true."""
+    lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+    for command, printed in reversed(rewritten):
+        first = command.line + command.text.count("\n")
+        lines[first:first + len(command.expected)] = printed
+    pathlib.Path(path).write_text("\n".join(lines), encoding="utf-8")
+
+
 def read_page(path, args, count, more_env):
     count.pages += 1
     with tempfile.TemporaryDirectory(prefix="rb-docs-") as home:
@@ -138,11 +153,14 @@ def read_page(path, args, count, more_env):
         name = os.path.relpath(path, args.root)
         try:
             text = pathlib.Path(path).read_text(encoding="utf-8")
-            reader = Reader(name, folder, environment(home, more_env), count, args.show)
+            reader = Reader(name, folder, environment(home, more_env), count, args)
             try:
                 reader.follow(text)
             finally:
                 reader.shell.close()
+            if reader.rewritten:
+                rewrite(path, reader.rewritten)
+                print("%s: %d outputs rewritten" % (name, len(reader.rewritten)))
         except pages.Mistake as mistake:
             count.failed += 1
             print("%s: %s" % (name, mistake))
@@ -175,6 +193,7 @@ def main():
     options.add_argument("--root", required=True, help="the source tree")
     options.add_argument("--slurm", action="store_true", help="on a Slurm cluster, started for the pages")
     options.add_argument("--show", action="store_true", help="print every command with its time and output")
+    options.add_argument("--write", action="store_true", help="put outputs that changed into the page")
     options.add_argument("pages", nargs="+")
     args = options.parse_args()
     count = Count()
