@@ -49,9 +49,9 @@ static void print_result(const struct rb_world_result *r, bool json)
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     struct rb_json j;
     if (!json) {
-        printf("\nsimulated: %s, %s on %d nodes, %lld events; nothing was launched\n",
+        printf("\nsimulated: %s, %s on %d node%s, %lld events; nothing was launched\n",
                rb_format_duration(r->time_us, time), rb_format_money(r->cost_uusd, cost), r->n_nodes,
-               (long long)r->n_events);
+               r->n_nodes == 1 ? "" : "s", (long long)r->n_events);
         return;
     }
     rb_json_init(&j, &text, false);

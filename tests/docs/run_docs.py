@@ -3,7 +3,7 @@
 
 Every page starts in an empty home with a folder `rubberband` in it, a clone that has been built (what is there is a copy of
 examples/, tests' own files are not). What blocks mean: page.py; what counts as the same: said.py. Ports that pages name are
-replaced by free ones, so that pages run side by side.
+replaced by free ones, in the pages and in the copied examples, so that pages run side by side.
 
 Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] PAGE.md...
     --show   print what each command printed
@@ -51,12 +51,14 @@ def with_ports(text, ports):
     return text
 
 
-def clone(home, build, root):
+def clone(home, build, root, ports):
     """What a reader has after `git clone` and a build, as far as pages use it."""
     folder = os.path.join(home, "rubberband")
     os.mkdir(folder)
     shutil.copytree(os.path.join(root, "examples"), os.path.join(folder, "examples"),
                     ignore=shutil.ignore_patterns("__pycache__"))
+    for path in pathlib.Path(folder, "examples").glob("*/*.yaml"):
+        path.write_text(with_ports(path.read_text(encoding="utf-8"), ports), encoding="utf-8")
     for name in sorted(os.listdir(root)):
         if name != "examples" and not name.startswith((".git", "build")):
             os.symlink(os.path.join(root, name), os.path.join(folder, name))
@@ -73,10 +75,9 @@ def environment(home, more):
 class Reader:
     """Follows one page."""
 
-    def __init__(self, path, folder, env, count, args):
-        self.path, self.folder, self.count, self.show = path, folder, count, args.show
+    def __init__(self, path, folder, env, count, args, ports):
+        self.path, self.count, self.show, self.ports = path, count, args.show, ports
         self.rewritten = [] if args.write else None  # (command, lines)
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
         self.shell = Shell(folder, env)
 
     def fail(self, line, problems):
@@ -107,12 +108,15 @@ class Reader:
         return self.judge(command, printed, code)
 
     def is_as_said(self, command, printed):
+        return said.agrees(command.expected, self.as_named(printed), command.measured)
+
+    def as_named(self, printed):
+        """With the ports that the page names."""
         named = {free: name for name, free in self.ports.items()}
-        return said.agrees(command.expected, [with_ports(line, named) for line in printed], command.measured)
+        return [with_ports(line, named) for line in printed]
 
     def judge(self, command, printed, code):
-        named = {free: name for name, free in self.ports.items()}
-        printed = [with_ports(line, named) for line in printed]
+        printed = self.as_named(printed)
         problems = []
         if code != 0 and not command.code_is_shown:
             problems.append("exit code %d; the page does not show it with `echo $?`" % code)
@@ -149,11 +153,12 @@ def rewrite(path, rewritten):
 def read_page(path, args, count, more_env):
     count.pages += 1
     with tempfile.TemporaryDirectory(prefix="rb-docs-") as home:
-        folder = clone(home, os.path.abspath(args.bin), os.path.abspath(args.root))
+        ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        folder = clone(home, os.path.abspath(args.bin), os.path.abspath(args.root), ports)
         name = os.path.relpath(path, args.root)
         try:
             text = pathlib.Path(path).read_text(encoding="utf-8")
-            reader = Reader(name, folder, environment(home, more_env), count, args)
+            reader = Reader(name, folder, environment(home, more_env), count, args, ports)
             try:
                 reader.follow(text)
             finally:

@@ -1,13 +1,16 @@
 """One shell for a whole page, as its reader has one: folders, variables and programs in the background last from command to
-command. What a command prints, and on which of the two streams it talks, is seen together as on a terminal."""
+command. What a command prints, and on which of the two streams it talks, is seen together as on a terminal. What the shell
+itself says about a program that it started in the background and that was killed comes at its own time, and is left out."""
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
 import time
 
 END = "\x01end-of-command"
+OBITUARY = re.compile(r"^bash: line \d+: +\d+ (?:Killed|Terminated) ")
 
 
 class TooLong(Exception):
@@ -24,7 +27,9 @@ class Shell:
 
     def _read(self):
         for line in self.process.stdout:
-            self.lines.put(line.decode("utf-8", "replace").rstrip("\n"))
+            text = line.decode("utf-8", "replace").rstrip("\n")
+            if not OBITUARY.match(text):
+                self.lines.put(text)
         self.lines.put(None)
 
     def _line(self, until):
