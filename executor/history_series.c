@@ -100,9 +100,20 @@ static void use(struct sweep *s, const struct change *c, int by)
         if (!(c->gpus >> g & 1))
             continue;
         int8_t *users = &s->users[c->node][g];
+        if (by < 0 && *users == 0)
+            continue; // its node ended before it
         s->used += by > 0 && *users == 0;
         s->used -= by < 0 && *users == 1;
         *users = (int8_t)(*users + by);
+    }
+}
+
+// Clouds tell whole seconds: what a trial is said to have used a moment longer than its node was there does not count.
+static void clear(struct sweep *s, int node)
+{
+    for (int g = 0; g < RB_LIMIT_GPUS_PER_NODE; g++) {
+        s->used -= s->users[node][g] > 0;
+        s->users[node][g] = 0;
     }
 }
 
@@ -123,6 +134,7 @@ static void apply(struct sweep *s, const struct change *c)
         break;
     case NODE_ENDS:
         own(s, c->node, 0);
+        clear(s, c->node);
         s->uusd_per_hour -= rate_of(s, &s->r->nodes[c->index]);
         break;
     case LENT:

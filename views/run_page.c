@@ -66,6 +66,10 @@ static void timeline(struct rb_page *p, const struct rb_node *document)
         "Upright lines: ends of stages, dashed where the plan expected them.");
     rb_run_page_stages(p, document);
     rb_page_section(p, "gpus", "GPUs owned and used", NULL);
+    if (!rb_document_items(rb_document_member(rb_document_member(document, "history"), "gpus"), "rows")) {
+        rb_page_paragraph(p, "No node ran.");
+        return;
+    }
     rb_page_chart(p, "run-usage",
                   "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
@@ -77,12 +81,20 @@ static void learning(struct rb_page *p, const struct rb_node *document)
     rb_page_paragraph(
         p, "%s over what was trained, by the stage a trial came to; those stopped early are faint. Goal: %s.",
         rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
+    if (!rb_document_items(rb_document_member(rb_document_member(document, "history"), "reports"), "trials")) {
+        rb_page_paragraph(p, "No trial has reported.");
+        return;
+    }
     rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they came to.");
 }
 
 static void money(struct rb_page *p, const struct rb_node *document)
 {
     rb_page_section(p, "money", "Where the dollars went", NULL);
+    if (rb_document_int(rb_document_member(rb_document_member(document, "report"), "cost_uusd"), "actual") == 0) {
+        rb_page_paragraph(p, "Nothing was paid.");
+        return;
+    }
     rb_page_chart(p, "run-money", "The cost of the run and of each node, in parts.");
     rb_run_page_parts(p, document);
     rb_page_chart(p, "run-spent", "Dollars so far over time, beside what was expected.");

@@ -69,6 +69,9 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
     };
     struct rb_text_table t;
     char time[32];
+    const char *not_yet = strcmp(rb_document_text(rb_document_member(document, "report"), "outcome"), "running") == 0
+                              ? "not yet"
+                              : "never";
     rb_text_table_init(&t, columns, N_OF(columns));
     for (const struct rb_node *s = rb_document_items(rb_document_member(document, "report"), "stages"); s;
          s = s->next) {
@@ -78,10 +81,10 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
         integer_cell(&t, s, "resource_end");
         integer_cell(&t, s, "gpus_per_trial");
         integer_cell(&t, s, "nodes");
-        rb_text_table_cell(&t, "%s", start >= 0 ? rb_format_duration(start, time) : "not yet");
+        rb_text_table_cell(&t, "%s", start >= 0 ? rb_format_duration(start, time) : not_yet);
         known_cell(&t, s, "predicted_time_us", rb_format_duration);
         rb_text_table_cell(&t, "%s",
-                           start < 0 ? "not yet"
+                           start < 0 ? not_yet
                            : end < 0 ? "not ended"
                                      : rb_format_duration(end - start, time));
         known_cell(&t, s, "predicted_cost_uusd", rb_format_money);

@@ -93,6 +93,8 @@
                 var x0 = Math.max(middle[0], box.x), x1 = Math.min(right, box.x + box.width);
                 var shape = {x: x0, y: y + d.top * height, width: Math.max(x1 - x0, 0.5),
                              height: (d.bottom - d.top) * height};
+                if (d.edge)
+                    shape.width = 4;
                 if (d.ghost) {
                     shape.y = y + height + 1.5;
                     shape.height = GHOST;
@@ -115,7 +117,7 @@
     }
 
     function phases(doc, look, lanes, now_us) {
-        var kinds = {provisioning: [], "set-up": [], "waiting at the barrier": [], releasing: []};
+        var kinds = {provisioning: [], "set-up": [], "waiting at the barrier": [], releasing: []}, lost = [];
         doc.history.nodes.forEach(function (n) {
             function phase(kind, from, to) {
                 if (from === null || (to !== null && to <= from))
@@ -130,12 +132,16 @@
             phase("waiting at the barrier", n.ready_us, leaves);
             if (n.release_us !== null && leaves !== end)
                 phase("releasing", leaves, end);
+            if (n.lost && end !== null)
+                lost.push({lane: lanes.by_node[n.node], top: 0, bottom: 1, start_us: end, end_us: end, edge: true,
+                           tip: said(["node " + n.node + " was lost at " + rb_charts.duration(end)])});
         });
         return [
             rectangles("provisioning", look.faint, kinds.provisioning, lanes, {fill: "none", stroke: look.faint, dash: [3, 3]}),
             rectangles("set-up", look.colours[1], kinds["set-up"], lanes, {opacity: 0.75}),
             rectangles("waiting at the barrier", look.rule, kinds["waiting at the barrier"], lanes, {}),
-            rectangles("releasing", look.faint, kinds.releasing, lanes, {opacity: 0.5})
+            rectangles("releasing", look.faint, kinds.releasing, lanes, {opacity: 0.5}),
+            rectangles("node lost", look.alarm, lost, lanes, {series: {z: 4}})
         ];
     }
 
@@ -186,8 +192,10 @@
             if (at !== null && at <= end_us)
                 lines.push({xAxis: at, lineStyle: {type: type, color: colour, width: 1}, name: text, label: {show: false}});
         }
-        planned.forEach(function (s) { line(s.end_us, "dashed", look.colours[3], "planned end of stage " + s.stage); });
-        doc.report.stages.forEach(function (s) { line(s.end_us, "solid", look.faint, "end of stage " + s.stage); });
+        if (!rb_charts.run.overlaps(doc)) {
+            planned.forEach(function (s) { line(s.end_us, "dashed", look.colours[3], "planned end of stage " + s.stage); });
+            doc.report.stages.forEach(function (s) { line(s.end_us, "solid", look.faint, "end of stage " + s.stage); });
+        }
         line(doc.history.limits.deadline_us, "solid", look.alarm, "deadline");
         return {type: "custom", name: "barriers", renderItem: function () {}, data: [], encode: {x: 0, y: 1}, silent: true,
                 markLine: {symbol: "none", silent: true, animation: false, data: lines}};

@@ -58,6 +58,38 @@
                 data: doc.plan.stages.map(function (s) { return {xAxis: s.resource_end}; })};
     }
 
+    // A few trials that diverged would leave nothing to see of the others: where the worst twentieth of all reports takes up
+    // most of the axis it is left out, and the axis says how many reports lie beyond.
+    function metric_axis(doc, look, curves) {
+        var name = doc.plan.job.config.metric.name, minimize = doc.plan.job.config.metric.goal === "minimize", values = [];
+        curves.forEach(function (c) {
+            c.points.forEach(function (p) {
+                if (p[1] !== null)
+                    values.push(p[1]);
+            });
+        });
+        values.sort(function (a, b) { return minimize ? a - b : b - a; }); // the best first
+        var n = values.length, bound = values[Math.floor(n * 0.95)], extra = {nameGap: 44};
+        if (n >= 40 && Math.abs(values[n - 1] - values[0]) > 4 * Math.abs(bound - values[0])) {
+            var margin = (bound - values[0]) * 0.1;
+            extra[minimize ? "max" : "min"] = bound + margin;
+            var beyond = values.filter(function (v) { return minimize ? v > bound + margin : v < bound + margin; }).length;
+            name += " (" + beyond + " reports lie " + (minimize ? "above)" : "below)");
+        }
+        return rb_charts.axis(name, function (v) { return String(+v.toPrecision(4)); }, look, extra);
+    }
+
+    // Rungs grow geometrically: on a logarithmic axis of their base each has the same room.
+    function resource_axis(doc, look) {
+        var stages = doc.plan.stages, first = stages.length ? stages[0].resource_end : 1;
+        var last = stages.length ? stages[stages.length - 1].resource_end : 1, base = doc.plan.job.config.scheduler.eta;
+        var unit = doc.plan.job.config.scheduler.unit;
+        if (first >= 1 && last / first >= 8 && base > 1)
+            return rb_charts.axis(unit + " (each step is " + base + " times the last)", String, look,
+                                  {type: "log", logBase: base, min: 1, max: last, scale: false});
+        return rb_charts.axis(unit, String, look, {scale: false, min: 0, max: last, minInterval: 1});
+    }
+
     rb_charts.all["run-learning"] = function (doc, look, width) {
         var curves = curves_of(doc), of = doc.plan.stages.length, by_stage = {}, best = null;
         curves.forEach(function (c) {
@@ -81,8 +113,8 @@
                               return rb_charts.run.text("trial " + p.data.trial + ", " + unit + " " + p.value[0]) + "<br>" +
                                      rb_charts.run.text(metric + " " + rb_charts.run.number(p.value[1]));
                           }},
-                xAxis: rb_charts.axis(unit, String, look, {scale: false, min: 0, minInterval: 1}),
-                yAxis: rb_charts.axis(metric, function (v) { return String(+v.toPrecision(4)); }, look, {nameGap: 44})
+                xAxis: resource_axis(doc, look),
+                yAxis: metric_axis(doc, look, curves)
             })
         };
     };

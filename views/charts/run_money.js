@@ -13,7 +13,7 @@
         var nodes = doc.history.nodes.slice().sort(function (a, b) { return b.cost_uusd - a.cost_uusd || a.node - b.node; });
         var shown = nodes.length > NODES ? nodes.slice(0, NODES - 1) : nodes, rest = nodes.slice(shown.length);
         var bars = [{name: "the run", by: doc.report.cost_uusd.by}];
-        shown.forEach(function (n) { bars.push({name: "node " + n.node + (n.attempt ? " (" + n.attempt + ")" : ""), by: n.by}); });
+        shown.forEach(function (n) { bars.push({name: "node " + n.node, by: n.by}); });
         if (rest.length) {
             var by = {};
             PARTS.forEach(function (p) { by[p[0]] = sum(rest, p[0]); });
@@ -50,16 +50,16 @@
         var total = doc.report.cost_uusd.actual, most = Math.max(total, predicted ? predicted.p95 : 0);
         var narrow = width < 560;
 
-        function mark(at, name, colour) {
+        function mark(at, name, colour, place) {
             marks.push({yAxis: at, name: name, lineStyle: {color: colour, type: "dashed"},
-                        label: {formatter: "{b}", position: "insideStartTop", color: colour}});
+                        label: {formatter: "{b}", position: place, color: colour}});
         }
         if (predicted) {
-            mark(predicted.mean, "expected " + rb_charts.money(predicted.mean), look.faint);
-            mark(predicted.p95, "95 % of runs cost less", look.faint);
+            mark(predicted.mean, "expected " + rb_charts.money(predicted.mean), look.faint, "insideStartTop");
+            mark(predicted.p95, narrow ? "95 %" : "95 % of runs cost less", look.faint, "insideEndTop");
         }
         if (limits.budget_uusd !== null && limits.budget_uusd <= 2 * most)
-            mark(limits.budget_uusd, "budget", look.alarm);
+            mark(limits.budget_uusd, "budget", look.alarm, "insideMiddleTop");
         return {
             height: 280,
             option: rb_charts.frame(look, [{

@@ -16,10 +16,10 @@ rb_charts.all["run-outcome"] = function (doc, look, width) {
     }
 
     function band(i, q, format) {
-        [["5 to 95 % of runs", q.p5, q.p95, 10, 0.35], ["5 to 99 % of runs", q.p5, q.p99, 4, 0.35]].forEach(function (b) {
+        [["up to 99 % of runs", q.p95, q.p99, 4, look.colours[7]], ["5 to 95 % of runs", q.p5, q.p95, 12, look.colours[0]]].forEach(function (b) {
             series.push({
-                name: b[0], type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "none", color: look.colours[0], z: 2,
-                lineStyle: {color: look.colours[0], width: b[3], opacity: b[4], cap: "butt"}, itemStyle: {color: look.colours[0]},
+                name: b[0], type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "none", color: b[4], z: 2,
+                lineStyle: {color: b[4], width: b[3], opacity: 0.45, cap: "butt"}, itemStyle: {color: b[4], opacity: 0.45},
                 data: [[b[1], 0], [b[2], 0]]
             });
         });
@@ -44,16 +44,18 @@ rb_charts.all["run-outcome"] = function (doc, look, width) {
         if (row.limit !== null && row.limit <= high)
             points(i, "limit", [{at: row.limit, says: row.limit_name + ": " + row.format(row.limit)}], look.alarm, "rect", [3, 36]);
     });
-    var names = [];
+    var names = [], legend = [];
     series.forEach(function (s) {
-        if (names.indexOf(s.name) < 0)
-            names.push(s.name);
+        if (names.indexOf(s.name) >= 0)
+            return;
+        names.push(s.name);
+        legend.push({name: s.name, icon: s.type === "line" ? "rect" : s.symbol === "diamond" ? "diamond" : "roundRect"});
     });
     return {
         height: (narrow ? 86 : 52) + 2 * 110,
         option: rb_charts.frame(look, series, {
             grid: grids, xAxis: x, yAxis: y,
-            legend: {data: names, top: 0, left: 0, textStyle: {color: look.ink}, inactiveColor: look.rule}
+            legend: {data: legend, top: 0, left: 0, textStyle: {color: look.ink}, inactiveColor: look.rule}
         })
     };
 };

@@ -37,7 +37,7 @@ rb_charts.run.end_us = function (doc) {
 
 // Stages are steps of one colour, the further trained the deeper; `of` of them.
 rb_charts.run.stage_colour = function (look, stage, of) {
-    var from = look.dark ? [44, 74, 99] : [176, 213, 238], to = look.dark ? [126, 205, 255] : [0, 74, 128];
+    var from = look.dark ? [58, 98, 131] : [176, 213, 238], to = look.dark ? [126, 205, 255] : [0, 74, 128];
     var share = of > 1 ? stage / (of - 1) : 1;
     return "rgb(" + from.map(function (f, i) { return Math.round(f + (to[i] - f) * share); }).join(",") + ")";
 };
@@ -50,4 +50,13 @@ rb_charts.run.stage_name = function (doc, stage) {
 // Room left of the plot for names of so many characters.
 rb_charts.run.margin = function (width, n_characters) {
     return Math.min(n_characters * 7 + 14, Math.round(width * 0.3));
+};
+
+// Do its stages overlap, as they do where trials go on as soon as they may? Then there are no barriers to speak of.
+rb_charts.run.overlaps = function (doc) {
+    return doc.report.stages.some(function (s, i) {
+        var before = doc.report.stages[i - 1];
+        return i > 0 && s.start_us !== null && before.start_us !== null &&
+               (before.end_us === null || before.end_us > s.start_us);
+    });
 };
