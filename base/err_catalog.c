@@ -569,6 +569,12 @@ static const struct rb_err_entry entries[] = {
     {RB_E_STATE_DIRECTORY, RB_ERR_INVALID, "state-directory", "Nothing says where runs are kept.",
      "Set XDG_STATE_HOME or HOME, or say --state-dir DIR.",
      "neither XDG_STATE_HOME nor HOME is set: say --state-dir DIR"},
+    {RB_E_RUN_OF_POOL, RB_ERR_INVALID, "run-of-pool",
+     "The run is a job of a pool, whose nodes it does not own: it goes on, and is stopped, with the pool.",
+     "Say the same of the pool; the message names it.",
+     "first-20261101-120000-abcdef trains on the nodes of a pool: say `rbrun resume lab-20261101-120000-ghijkl`, which "
+     "is for "
+     "all its jobs"},
     {RB_E_JOURNAL_WRITE, RB_ERR_IO, "journal-write",
      "The journal cannot be read or written, and a run does not go on without it.",
      "Make room or mend the disk, then `rbrun resume RUN`.", "journal run.db: database or disk is full"},

@@ -1,5 +1,6 @@
 // rbrun stop: ending what runs.
 #include "commands/rbrun.h"
+#include "commands/rbrun_pool.h"
 #include "commands/rbrun_session.h"
 
 #include "base/log.h"
@@ -41,7 +42,8 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     struct rb_journal *journal;
     int pid;
-    if (!rb_run_files_open(&f, args, args->args[0], err) || !rb_journal_lock_holder(f.journal, &pid, err))
+    if (!rb_run_files_open(&f, args, args->args[0], err) || !rb_pool_check_alone(&f, "stop", err) ||
+        !rb_journal_lock_holder(f.journal, &pid, err))
         return false;
     if (pid > 0) {
         if (kill(pid, SIGTERM) != 0)

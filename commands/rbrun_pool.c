@@ -5,6 +5,7 @@
 #include "commands/rbrun_pool_plan.h"
 #include "commands/rbrun_pool_run.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
@@ -23,6 +24,8 @@ static const char *outcome_of(const struct rb_pool_member *m, struct rb_arena *a
         return m->pool->failure.code ? "could not begin" : "did not arrive";
     const struct rb_engine *e = rb_controller_engine(rb_session_controller(m->session));
     const enum rb_job_outcome outcome = rb_engine_outcome(e, &reason);
+    if (outcome == RB_JOB_RUNNING && rb_controller_lost_journal(rb_session_controller(m->session)))
+        return "cut off";
     return rb_arena_strdup(arena, rb_report_outcome(outcome, reason, text));
 }
 
@@ -38,7 +41,7 @@ static struct rb_pool_report_job report_member(const struct rb_pool_member *m, s
     r.job = m->files.plan.job->name;
     r.run_id = m->files.run_id;
     r.arrived_us = m->spec->arrives_us;
-    r.jct_us = m->over ? rb_engine_now_us(e) : -1;
+    r.jct_us = m->over && !rb_controller_lost_journal(c) ? rb_engine_now_us(e) : -1;
     r.alone_us = m->files.plan.estimate.time_us.mean;
     r.metric_name = m->files.plan.job->metric_name;
     r.best_trial = rb_engine_best(e);
@@ -48,15 +51,16 @@ static struct rb_pool_report_job report_member(const struct rb_pool_member *m, s
     return r;
 }
 
+// Printed even if there is no room to keep it.
 static bool print_report(struct rb_pool_run *p, const struct rb_pool_report *r, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, kept = RB_BUF_INIT;
     struct rb_json j;
+    struct rb_err why;
     rb_json_init(&j, &kept, true);
     rb_pool_report_write(r, &j);
     rb_buf_putc(&kept, '\n');
-    if (!rb_pool_keep(p, "pool-report.json", rb_buf_str(&kept), err))
-        return false;
+    const bool is_kept = rb_pool_keep(p, "pool-report.json", rb_buf_str(&kept), &why);
     const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
     if (p->json) {
         rb_json_init(&j, &text, false);
@@ -65,7 +69,10 @@ static bool print_report(struct rb_pool_run *p, const struct rb_pool_report *r, 
     } else {
         rb_pool_report_table(r, &style, &text);
     }
-    return rb_run_print(&text, err);
+    return rb_run_print(&text, err) &&
+           (is_kept || rb_err_set(err, rb_err_number(&why),
+                                  "the pool's report was not kept: %s%s%s; make room, then say `rbrun resume %s`",
+                                  why.file, why.file[0] ? ": " : "", why.message, r->run_id));
 }
 
 static bool report(struct rb_pool_run *p, struct rb_err *err)
@@ -278,7 +285,12 @@ static bool carry_out(struct rb_pool_run *p, int *out_code, struct rb_err *err)
     struct rb_err why;
     rb_info("pool %s", p->files.run_id);
     const bool ok = rb_pool_run_carry_out(p, err) && conclude(p, out_code, err);
-    return rb_pool_run_close(p, out_code, ok ? err : &why) && ok;
+    if (rb_pool_run_close(p, out_code, &why))
+        return ok;
+    if (!ok)
+        rb_warn("%s", err->message);
+    *err = why; // says what became of the nodes
+    return false;
 }
 
 static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *err)
@@ -305,6 +317,20 @@ bool rb_pool_is_one(const char *dir)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/pool.json", dir);
     return access(rb_buf_str(&path), F_OK) == 0;
+}
+
+bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *pool = NULL;
+    size_t n;
+    rb_buf_printf(&path, "%s/%s", f->dir, RB_POOL_OF_RUN);
+    if (access(rb_buf_str(&path), F_OK) != 0)
+        return true;
+    return rb_read_file(rb_buf_str(&path), sizeof f->run_id, &pool, &n, err) &&
+           rb_err_set(err, RB_E_RUN_OF_POOL,
+                      "%s trains on the nodes of a pool: say `rbrun %s %s`, which is for all its jobs", f->run_id, verb,
+                      pool);
 }
 
 static bool recall(struct rb_pool_run *p, const struct rb_args *args, struct rb_err *err)

@@ -11,6 +11,8 @@ int rb_run_pool(int argc, char **argv); // rbrun --pool pool.yaml [JOB.yaml ...]
 
 // Was this run begun as the owner of a pool's nodes? Then it goes on as one.
 bool rb_pool_is_one(const char *dir);
+// A job of a pool goes on and is stopped with it: else an error that names the pool. verb: "resume".
+bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct rb_err *err);
 // Takes files and journal over.
 bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
                     struct rb_err *err);

@@ -104,9 +104,12 @@ bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err)
 {
     struct rb_plan plan;
     char job_path[4096], workdir[4096];
-    return rb_pool_plan_member(m, &plan, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
-           open_run(&m->files, m->pool->files.root, plan.job->name, workdir, &plan, &m->journal, err) &&
-           copy_keys(m->pool, m, err);
+    if (rb_pool_plan_member(m, &plan, err) && rb_run_places(&plan, "plan.json", job_path, workdir, err) &&
+        open_run(&m->files, m->pool->files.root, plan.job->name, workdir, &plan, &m->journal, err) &&
+        copy_keys(m->pool, m, err) && write_text(m->files.dir, RB_POOL_OF_RUN, m->pool->files.run_id, err))
+        return true;
+    m->files.run_id[0] = '\0'; // half a run: pool.json must not name it
+    return false;
 }
 
 bool rb_pool_keep(const struct rb_pool_run *p, const char *name, const char *text, struct rb_err *err)

@@ -12,6 +12,7 @@
 // ---- the run that owns the nodes
 
 static void check_end(struct rb_pool_run *p);
+static void cancel_arrivals(struct rb_pool_run *p);
 
 static void owner_observed(void *ctx, const struct rb_event *event)
 {
@@ -22,6 +23,7 @@ static void owner_finished(void *ctx)
 {
     struct rb_pool_run *p = ctx;
     p->owner_over = true;
+    cancel_arrivals(p); // there is nothing left to arrive at
     for (int i = 0; i < p->n; i++) {
         if (p->members[i].session && !p->members[i].over)
             rb_controller_stop(rb_session_controller(p->members[i].session), RB_STOP_CAPACITY);
@@ -82,12 +84,22 @@ static void member_observed(void *ctx, const struct rb_event *event)
     rb_arbiter_observe(m->pool->arbiter, event);
 }
 
+static void stop_all(struct rb_pool_run *p);
+
+// What a job without a journal has started trains on with nobody to hear it, on GPUs that would be lent to others: its nodes
+// have to go, and the others with them.
 static void member_finished(void *ctx)
 {
     struct rb_pool_member *m = ctx;
+    struct rb_pool_run *p = m->pool;
     m->over = true;
-    rb_arbiter_leave(m->pool->arbiter, m->number);
-    check_end(m->pool);
+    rb_arbiter_leave(p->arbiter, m->number);
+    if (rb_controller_lost_journal(rb_session_controller(m->session)) && !p->ending) {
+        rb_warn("%sits journal takes no more writes: every job is ended, and the pool's instances", m->label);
+        stop_all(p);
+    } else {
+        check_end(p);
+    }
 }
 
 static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
@@ -103,6 +115,7 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
     const struct rb_session_host host = {
         .uv = m->pool->uv,
         .label = m->label,
+        .resume_as = m->pool->files.run_id,
         .lender = m->lent,
         .on_this_machine = m->pool->on_this_machine,
         .reach = reach,
@@ -132,9 +145,10 @@ static void join(struct rb_pool_member *m)
 }
 
 // One job that cannot begin does not end the others; the pool says so at its end.
-static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, const struct rb_err *err)
+static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
-    rb_warn("%s cannot begin: %s", m->spec->path, err->message);
+    rb_err_prefix(err, "%s cannot begin, and will with `rbrun resume %s`", m->spec->path, p->files.run_id);
+    rb_warn("%s", err->message);
     if (!p->failure.code)
         p->failure = *err;
     check_end(p);
@@ -146,13 +160,11 @@ static void arrive(void *arg)
     struct rb_err err;
     m->timer = 0;
     m->number = -1;
-    if (!rb_pool_open_member(m, &err) || !begin_session(m, &err)) {
+    // Remembered before it trains: what a resume does not know of would be trained again.
+    if (!rb_pool_open_member(m, &err) || !rb_pool_remember(m->pool, &err) || !begin_session(m, &err))
         fail(m->pool, m, &err);
-        return;
-    }
-    join(m);
-    if (!rb_pool_remember(m->pool, &err))
-        fail(m->pool, m, &err);
+    else
+        join(m);
 }
 
 // ---- the end
@@ -178,13 +190,21 @@ static void check_end(struct rb_pool_run *p)
     p->ending = true;
 }
 
-static void stop_all(struct rb_pool_run *p)
+static void cancel_arrivals(struct rb_pool_run *p)
 {
     for (int i = 0; i < p->n; i++) {
         struct rb_pool_member *m = &p->members[i];
         if (m->timer)
             p->loop->timer_cancel(p->loop->ctx, m->timer);
         m->timer = 0;
+    }
+}
+
+static void stop_all(struct rb_pool_run *p)
+{
+    cancel_arrivals(p);
+    for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
         if (m->session && !m->over)
             rb_controller_stop(rb_session_controller(m->session), RB_STOP_USER);
     }
@@ -262,22 +282,26 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
     return true;
 }
 
-// The worst end of any of its runs is the pool's.
+// The worst end of any of its runs is the pool's. Each job's error is told; the one that is returned is that of the run that
+// owns the nodes, if it has one: it knows what is left of them.
 static bool close_sessions(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 {
-    bool ok = true;
+    struct rb_err first = {0}, why;
     for (int i = 0; i < p->n; i++) {
+        struct rb_pool_member *m = &p->members[i];
         int code = 0;
-        struct rb_err why;
-        if (p->members[i].session && !rb_session_close(p->members[i].session, &code, ok ? err : &why))
-            ok = false;
+        if (m->session && !rb_session_close(m->session, &code, &why)) {
+            rb_warn("%s%s", m->label, why.message);
+            first = first.code ? first : why;
+        }
         *out_code = code > *out_code ? code : *out_code;
     }
     int code = 0;
-    struct rb_err why;
-    if (p->session && !rb_session_close(p->session, &code, ok ? err : &why))
-        ok = false;
-    return ok;
+    if (p->session && !rb_session_close(p->session, &code, &why))
+        first = why;
+    if (first.code)
+        *err = first;
+    return !first.code;
 }
 
 static void finish(struct rb_pool_run *p)

@@ -15,6 +15,8 @@
 
 struct rb_pool_member;
 
+#define RB_POOL_OF_RUN "pool" // file in the directory of a job's run: the id of the run that owns its nodes
+
 struct rb_pool_run {
     struct rb_arena arena;
     struct rb_pool_file file;

@@ -301,7 +301,7 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     struct rb_journal *journal;
     if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
-        !rb_journal_open(f.journal, &journal, err))
+        !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
         return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)

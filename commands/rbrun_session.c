@@ -369,6 +369,7 @@ static struct rb_controller_config controller_config(struct rb_session *s)
         .journal = s->journal,
         .run_id = s->files->run_id,
         .run_dir = s->files->dir,
+        .resume_as = s->host.resume_as,
         .providers = s->providers,
         .infras = s->infra_names,
         .n_providers = s->n_providers,

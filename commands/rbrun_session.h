@@ -20,6 +20,7 @@ struct rb_session_options {
 struct rb_session_host {
     struct rb_loop_uv *uv;
     const char *label;          // before each line; NULL: none
+    const char *resume_as;      // the run that `rbrun resume` goes on with; NULL: this one
     // Nodes that are lent, not bought: the only provider, taken over, and what makes a launcher reach them. ops NULL: the
     // clouds that the plan names.
     struct rb_provider lender;

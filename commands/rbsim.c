@@ -20,8 +20,8 @@
 
 static const struct rb_option options[] = {
     {"plan", 0, RB_OPT_STRING, false, "FILE", "plan to carry out (default: plan the job first)", 0, 0},
-    {"nodes", 0, RB_OPT_INT, false, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
-    {"instance-type", 0, RB_OPT_STRING, false, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
+    {"nodes", 0, RB_OPT_INT, true, "N", "no plan: a fixed cluster of N nodes", 1, RB_LIMIT_NODES},
+    {"instance-type", 0, RB_OPT_STRING, true, "T", "of these nodes (default: the cheapest allowed)", 0, 0},
     {"gpus-per-trial", 0, RB_OPT_INT, false, "G", "on these nodes (default: the job's smallest size)", 1, 4096},
     {"tuner", 0, RB_OPT_STRING, false, "NAME", "sha, hyperband, asha, random or grid (default: the job's)", 0, 0},
     {"policy", 0, RB_OPT_STRING, false, "NAME", "who gets how many GPUs (default: the plan's, else the job's)", 0, 0},
@@ -53,7 +53,8 @@ static const struct rb_option options[] = {
     {"interference", 0, RB_OPT_DOUBLE, false, "X", "with --trace: progress lost by jobs that share a node's network", 0,
      0.99},
     {"allow-interference", 0, RB_OPT_FLAG, false, NULL, "with --trace: pollux may put such jobs on one node", 0, 0},
-    {"usd-per-gpu-hour", 0, RB_OPT_STRING, false, "USD", "with --trace: or --prices FILE --instance-type T", 0, 0},
+    {"usd-per-gpu-hour", 0, RB_OPT_STRING, true, "USD",
+     "with --trace: or --prices FILE --instance-type T; several: with a --nodes beside each", 0, 0},
     {"at-once", 0, RB_OPT_INT, false, "N", "with --trace: at most N jobs at a time, the next one when one ends", 1,
      1000000},
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
@@ -163,6 +164,8 @@ static const char *const of_traces[] = {"apps",
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
+    if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
+        return rb_err_set(err, RB_E_OPTION_REPEATED, "--nodes, --instance-type: expected once; several need --trace FILE");
     for (int g = 0; g < args->n_given; g++) {
         for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
             if (strcmp(args->given[g].option->name, of_traces[i]) == 0)

@@ -2,14 +2,13 @@
 #include "commands/rbsim_trace.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/number.h"
 #include "commands/rbsim.h"
 #include "engine/sharing/autoscales.h"
-#include "profiles/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROVISION_US (120 * RB_US_PER_S)
@@ -19,6 +18,7 @@ static void finish(struct rb_sim_trace *t)
     rb_sim_trace_drawing_destroy(t->drawing);
     rb_trace_run_finish(&t->run);
     rb_trace_finish(&t->trace);
+    free(t->rates);
     rb_apps_finish(&t->apps);
 }
 
@@ -117,71 +117,10 @@ static bool refuse_options_of_jobs(const struct rb_sim_trace *t, struct rb_err *
            rb_err_set(err, RB_E_OPTION_ALONE, "--trace: expected --apps DIR, the measured applications of the trace");
 }
 
-// ---- prices
-
-static void finish_csv(struct rb_csv *csv)
-{
-    rb_csv_finish(csv);
-}
-
-static const struct rb_offer *cheapest(const struct rb_catalog *catalog, const char *type)
-{
-    const struct rb_offer *best = NULL;
-    for (int i = 0; i < catalog->n_offers; i++) {
-        const struct rb_offer *o = &catalog->offers[i];
-        if (o->market == RB_MARKET_ON_DEMAND && strcmp(o->instance_type, type) == 0 &&
-            (!best || o->rate.uusd_per_hour < best->rate.uusd_per_hour))
-            best = o;
-    }
-    return best;
-}
-
-static bool read_price_list(struct rb_sim_trace *t, const char *path, const char *type, struct rb_err *err)
-{
-    RB_AUTO(finish_csv) struct rb_csv csv = {0};
-    RB_AUTO(rb_arena_finish) struct rb_arena arena;
-    struct rb_catalog catalog;
-    rb_arena_init(&arena);
-    if (!rb_csv_read(&csv, path, err) || !rb_catalog_from_csv(&csv, &arena, &catalog, err))
-        return false;
-    const struct rb_offer *offer = cheapest(&catalog, type);
-    if (!offer)
-        return rb_err_set(err, RB_E_PRICE_UNKNOWN, "%s: no on-demand price of the instance type %.60s", path, type);
-    const bool other_size = rb_args_nth(t->args, "gpus-per-node", 0) && offer->gpus != t->options.gpus_per_node;
-    if (other_size || offer->gpus < 1)
-        return rb_err_set(err, RB_E_OPTION_VALUE, "--instance-type %.60s has %d GPUs, --gpus-per-node says %d", type,
-                          offer->gpus, t->options.gpus_per_node);
-    t->options.gpus_per_node = offer->gpus;
-    t->options.node_rate = offer->rate;
-    rb_info("nodes are %s of %s", type, offer->infra);
-    return true;
-}
-
-static bool read_price(struct rb_sim_trace *t, struct rb_err *err)
-{
-    const char *usd = rb_args_string(t->args, "usd-per-gpu-hour", NULL),
-               *list = rb_args_string(t->args, "prices", NULL);
-    const char *type = rb_args_string(t->args, "instance-type", NULL);
-    t->options.has_price = usd || list;
-    if ((list != NULL) != (type != NULL) || (usd && list))
-        return rb_err_set(err, RB_E_OPTION_ALONE,
-                          "--trace: expected --prices FILE with --instance-type T, or --usd-per-gpu-hour, or no price");
-    if (list)
-        return read_price_list(t, list, type, err);
-    if (!usd)
-        return true;
-    struct rb_rate rate;
-    if (!rb_parse_rate(usd, false, &rate, err))
-        return rb_err_prefix(err, "--usd-per-gpu-hour");
-    t->options.node_rate.uusd_per_hour = rate.uusd_per_hour * t->options.gpus_per_node;
-    return true;
-}
-
 static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
 {
     struct rb_trace_options *o = &t->options;
     rb_trace_options_defaults(o);
-    o->n_nodes = (int)rb_args_int(t->args, "nodes", o->n_nodes);
     o->gpus_per_node = (int)rb_args_int(t->args, "gpus-per-node", o->gpus_per_node);
     o->at_once = (int)rb_args_int(t->args, "at-once", 0);
     o->interference = rb_args_double(t->args, "interference", 0);
@@ -191,8 +130,8 @@ static bool read_options(struct rb_sim_trace *t, struct rb_err *err)
     o->sharing.avoid_interference = !rb_args_flag(t->args, "allow-interference");
     if (o->sharing.round_us < RB_US_PER_S || o->sharing.round_us % RB_US_PER_S != 0)
         return rb_err_set(err, RB_E_OPTION_VALUE, "--round: expected whole seconds, at least 1s");
-    return refuse_options_of_jobs(t, err) && find_policy(t, err) && find_rules(t, err) && read_seed(t, err) &&
-           find_autoscale(t, err) && read_price(t, err);
+    return refuse_options_of_jobs(t, err) && rb_sim_trace_read_nodes(t, err) && find_policy(t, err) &&
+           find_rules(t, err) && read_seed(t, err) && find_autoscale(t, err);
 }
 
 // ---- the run

@@ -14,11 +14,15 @@ struct rb_sim_trace {
     struct rb_apps apps;
     struct rb_trace trace;
     struct rb_trace_options options;
+    struct rb_rate *rates;                 // what these point at
     struct rb_trace_run run;
     int64_t wall_us;                       // of the run alone: nothing is read in it
     struct rb_trace_watcher watcher;       // where a picture is asked for
     struct rb_sim_trace_drawing *drawing;
 };
+
+// rbsim_trace_nodes.c: --nodes, their GPUs and prices, cheapest first.
+bool rb_sim_trace_read_nodes(struct rb_sim_trace *t, struct rb_err *err);
 
 // One rb-sim-trace/1 document, or a table.
 void rb_sim_trace_write_json(const struct rb_sim_trace *t, struct rb_buf *out);

@@ -55,6 +55,23 @@ static void write_deadlines(const struct rb_trace_summary *s, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_prices(const struct rb_trace_run *run, struct rb_json *j)
+{
+    RB_AUTO(rb_auto_free) struct rb_trace_price *prices = rb_xcalloc((size_t)run->n_prices + 1, sizeof *prices);
+    rb_trace_prices(run, prices);
+    rb_json_key(j, "prices");
+    rb_json_begin_array(j);
+    for (int i = 0; i < run->n_prices; i++) {
+        rb_json_begin_object(j);
+        rb_json_kint(j, "uusd_per_hour", prices[i].rate.uusd_per_hour);
+        rb_json_kint(j, "nodes", prices[i].n_nodes);
+        rb_json_kdouble(j, "node_hours", prices[i].node_hours);
+        rb_json_kint(j, "cost_uusd", prices[i].cost_uusd);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
 static void write_cluster(const struct rb_sim_trace *t, const struct rb_trace_summary *s, struct rb_json *j)
 {
     rb_json_key(j, "cluster");
@@ -64,11 +81,9 @@ static void write_cluster(const struct rb_sim_trace *t, const struct rb_trace_su
     rb_json_end_object(j);
     rb_json_kdouble(j, "gpu_hours", s->gpu_hours);
     rb_json_kdouble(j, "node_hours", s->node_hours);
-    rb_json_key(j, "cost_uusd");
-    if (s->cost_uusd < 0)
-        rb_json_null(j);
-    else
-        rb_json_int(j, s->cost_uusd);
+    rb_json_kint_or_null(j, "cost_uusd", s->cost_uusd);
+    rb_json_kint_or_null(j, "idle_uusd", s->idle_uusd);
+    write_prices(&t->run, j);
 }
 
 static void write_jobs(const struct rb_sim_trace *t, const double *fairness, struct rb_json *j)
@@ -84,6 +99,7 @@ static void write_jobs(const struct rb_sim_trace *t, const double *fairness, str
         rb_json_kdouble(j, "gpu_s", (double)job->gpu_us / (double)RB_US_PER_S);
         rb_json_kint(j, "restarts", job->restarts - 1);
         write_double_or_null(j, "fairness", fairness[i]);
+        rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(&t->run, i));
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
@@ -157,6 +173,8 @@ static void fill_table(const struct rb_trace_summary *s, struct rb_text_table *t
     if (s->cost_uusd >= 0) {
         rb_text_table_cell(t, "cost of the nodes");
         rb_text_table_cell(t, "%s", rb_format_money(s->cost_uusd, money));
+        rb_text_table_cell(t, "of it nodes no job held");
+        rb_text_table_cell(t, "%s", rb_format_money(s->idle_uusd, money));
     }
 }
 

@@ -66,6 +66,11 @@ void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *
         rb_controller_rescue(c);
 }
 
+bool rb_controller_lost_journal(const struct rb_controller *c)
+{
+    return c->dead;
+}
+
 static void record_leak_check(struct rb_controller *c, int left)
 {
     struct rb_err err;

@@ -17,6 +17,7 @@ struct rb_controller_config {
     const struct rb_plan *plan;
     struct rb_journal *journal;
     const char *run_id, *run_dir;  // run_dir absolute
+    const char *resume_as;         // what `rbrun resume` and `rbrun stop` are told to go on with it; NULL: run_id
     struct rb_provider *providers; // [n_providers], one per infra used
     const char *const *infras;     // same order: "aws/us-east-1"
     int n_providers;
@@ -64,6 +65,9 @@ void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 
 // Somebody else who uses the node can reach it no more: it is replaced, as if this run's own launcher had said so.
 void rb_controller_give_up_node(struct rb_controller *c, int node);
+
+// Its journal took no more writes: nothing it does is written down any more.
+bool rb_controller_lost_journal(const struct rb_controller *c);
 
 const struct rb_engine *rb_controller_engine(const struct rb_controller *c);
 int64_t rb_controller_now_us(const struct rb_controller *c); // since the start of the run

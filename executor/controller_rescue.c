@@ -152,7 +152,7 @@ static void leave(struct rb_controller *c, bool all)
                !all           ? "not all of its instances are known to have ended"
                : runs_here(c) ? "what it started on this machine goes on"
                               : "all its instances were ended, and a listing shows none left",
-               c->config.run_id);
+               c->config.resume_as ? c->config.resume_as : c->config.run_id);
     rb_controller_leave(c, &err);
 }
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum column { NAME, TIME, APPLICATION, GPUS, BATCH, DEADLINE, WEIGHT, N_COLUMNS };
+enum column { NAME, TIME, APPLICATION, GPUS, BATCH, DEADLINE, WEIGHT, VALUE, N_COLUMNS };
 static const char *const columns[N_COLUMNS] = {"name",       "time",       "application", "num_replicas",
-                                               "batch_size", "deadline_s", "weight"};
-static const bool required[N_COLUMNS] = {true, true, true, true, true, false, false};
+                                               "batch_size", "deadline_s", "weight",      "usd_per_hour_sooner"};
+static const bool required[N_COLUMNS] = {true, true, true, true, true, false, false, false};
 
 struct reading {
     struct rb_csv csv;
@@ -63,6 +63,18 @@ static bool read_wishes(const struct reading *r, int row, struct rb_trace_job *j
     return r->at[WEIGHT] < 0 || rb_csv_double(&r->csv, row, r->at[WEIGHT], 1e-3, 1e3, &job->weight, r->err);
 }
 
+// Whoever leaves it out in one row only has forgotten it: it is not 0.
+static bool read_value(const struct reading *r, int row, struct rb_trace_job *job)
+{
+    struct rb_err why;
+    job->has_value = r->at[VALUE] >= 0;
+    if (!job->has_value || rb_parse_rate(r->csv.cells[row][r->at[VALUE]], true, &job->value, &why))
+        return true;
+    return rb_csv_error(&r->csv, row, r->at[VALUE], r->err,
+                        "expected USD, as in every row of this column or in none (leave the column out): %s",
+                        why.message);
+}
+
 static bool read_job(const struct reading *r, int row, struct rb_arena *arena, struct rb_trace_job *job)
 {
     const char *name = r->csv.cells[row][r->at[NAME]];
@@ -77,7 +89,7 @@ static bool read_job(const struct reading *r, int row, struct rb_arena *arena, s
     if (!rb_csv_double(&r->csv, row, r->at[TIME], 0, RB_LIMIT_DURATION_S, &time_s, r->err))
         return false;
     job->submitted_us = rb_us_from_seconds(time_s);
-    return read_size(r, row, job) && read_wishes(r, row, job);
+    return read_size(r, row, job) && read_wishes(r, row, job) && read_value(r, row, job);
 }
 
 static int by_submission(const void *pa, const void *pb)

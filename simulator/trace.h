@@ -2,6 +2,7 @@
 #ifndef RB_SIMULATOR_TRACE_H
 #define RB_SIMULATOR_TRACE_H
 
+#include "base/units.h"
 #include "simulator/apps.h"
 
 struct rb_trace_job {
@@ -12,6 +13,8 @@ struct rb_trace_job {
     int gpus, batch;        // as submitted
     int64_t deadline_us;    // from its submission; INT64_MAX: none
     double weight;
+    bool has_value;         // of an hour sooner; all jobs of a trace have one, or none
+    struct rb_rate value;
 };
 
 struct rb_trace {

@@ -47,6 +47,7 @@ static bool catch_up(struct events *e, int job, struct rb_err *err)
     if (t->gpus == 0 || span_us == 0)
         return true;
     rb_trace_training_hold(t, span_us);
+    rb_trace_charge(e->run, job, span_us);
     t->restart_left_us -= delay_us;
     if (span_us == delay_us)
         return true;

@@ -70,9 +70,11 @@ static bool train_all(struct rb_trace_run *run, int64_t span_us, struct rb_err *
     const bool learns = !run->options.policy->as_submitted;
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i];
-        if (run->jobs[job].gpus > 0 &&
-            !train(&run->jobs[job], run->now_us, span_us, rb_trace_undisturbed(run, job), learns, err))
+        struct rb_trace_training *t = &run->jobs[job];
+        const int64_t executed_us = t->executed_us;
+        if (t->gpus > 0 && !train(t, run->now_us, span_us, rb_trace_undisturbed(run, job), learns, err))
             return false;
+        rb_trace_charge(run, job, t->executed_us - executed_us);
     }
     return true;
 }

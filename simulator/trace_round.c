@@ -3,6 +3,7 @@
 #include "simulator/trace_run.h"
 
 #include "base/units.h"
+#include "engine/sharing/give_up.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ static struct rb_shared_job show(const struct rb_trace_run *run, int id)
         .arg = t,
         .deadline_us = job->deadline_us,
         .weight = job->weight,
+        .has_value = job->has_value,
+        .value = job->value,
     };
 }
 
@@ -121,31 +124,6 @@ bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
 
 // ---- an elastic cluster
 
-static bool is_idle(const struct rb_trace_run *run, int node)
-{
-    for (int i = 0; i < run->n_active; i++) {
-        if (row_of(run, run->active[i])[node] > 0)
-            return false;
-    }
-    return true;
-}
-
-// Which node goes first: one on its way, an idle one, a busy one; of equals the highest number.
-static int next_to_go(const struct rb_trace_run *run)
-{
-    int best = -1, best_rank = 3;
-    for (int node = run->nodes.n - 1; node >= 0; node--) {
-        if (run->nodes.lease[node] < 0)
-            continue;
-        const int rank = run->nodes.gpus[node] == 0 ? 0 : is_idle(run, node) ? 1 : 2;
-        if (rank < best_rank) {
-            best = node;
-            best_rank = rank;
-        }
-    }
-    return best;
-}
-
 static bool give_up(struct rb_trace_run *run, int node, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) int *nothing = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof *nothing);
@@ -157,19 +135,32 @@ static bool give_up(struct rb_trace_run *run, int node, struct rb_err *err)
     return true;
 }
 
+static struct rb_autoscale_view look(const struct rb_trace_run *run, bool *owned)
+{
+    for (int node = 0; node < run->nodes.n; node++)
+        owned[node] = run->nodes.lease[node] >= 0;
+    return (struct rb_autoscale_view){.cluster = &run->cluster,
+                                      .owned = owned,
+                                      .n_owned = run->nodes.n_owned,
+                                      .jobs = run->seen,
+                                      .n_jobs = run->n_active};
+}
+
 bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err)
 {
     if (!run->options.autoscale)
         return true;
     show_all(run);
-    const struct rb_autoscale_view view = {&run->cluster, run->nodes.n_owned, run->seen, run->n_active};
+    RB_AUTO(rb_auto_free) bool *owned = rb_xcalloc((size_t)run->nodes.n, sizeof *owned);
+    const struct rb_autoscale_view view = look(run, owned);
     const int wanted = run->options.autoscale->decide(run->autoscale_state, run->now_us, &view);
     assert(wanted >= run->options.min_nodes && wanted <= run->options.n_nodes);
     while (run->nodes.n_owned < wanted)
         rb_trace_nodes_request(&run->nodes, run->now_us);
     rb_trace_nodes_arrive(&run->nodes, run->now_us); // where nothing delays them
     while (run->nodes.n_owned > wanted) {
-        if (!give_up(run, next_to_go(run), err))
+        const struct rb_autoscale_view now = look(run, owned);
+        if (!give_up(run, rb_give_up(&now, run->options.sharing.restart_us, run->options.sharing.round_us), err))
             return false;
     }
     return true;
@@ -189,4 +180,15 @@ double rb_trace_undisturbed(const struct rb_trace_run *run, int job)
             return 1 - run->options.interference;
     }
     return 1;
+}
+
+// ---- what it costs
+
+void rb_trace_charge(struct rb_trace_run *run, int job, int64_t span_us)
+{
+    int64_t *gpu_us = run->gpu_us + (size_t)job * (size_t)run->n_prices;
+    if (run->n_prices == 1)
+        gpu_us[0] += run->jobs[job].gpus * span_us; // saves the way through all nodes
+    for (int node = 0; run->n_prices > 1 && node < run->cluster.n_nodes; node++)
+        gpu_us[run->price[node]] += row_of(run, job)[node] * span_us;
 }

@@ -41,6 +41,10 @@ static bool check(const struct rb_trace *trace, const struct rb_trace_options *o
     const int all = o->n_nodes * o->gpus_per_node;
     if (o->autoscale && o->rules == RB_TRACE_OSDI21)
         return rb_err_set(err, RB_E_TRACE_RULES, "the published rules know no autoscaling: take the rules events");
+    if (o->autoscale && trace->jobs[0].has_value && !o->rates)
+        return rb_err_set(err, RB_E_PRICE_UNKNOWN,
+                          "the trace says what an hour is worth to its jobs, and the nodes have no price to weigh it "
+                          "against: say --usd-per-gpu-hour, or leave the column out");
     for (int j = 0; j < trace->n; j++) {
         if (o->policy->as_submitted && !o->policy->needs_oracle && trace->jobs[j].gpus > all)
             return rb_err_set(err, RB_E_TRACE_CLUSTER,
@@ -74,8 +78,7 @@ static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
         .late_provision_us = late_provision_us(o),
         .restart_us = o->sharing.restart_us,
         .round_us = o->sharing.round_us,
-        .has_price = o->has_price,
-        .node_rate = o->node_rate,
+        .rates = o->rates,
     };
     if (!o->policy->create(&o->sharing, &r->policy_state, err))
         return false;
@@ -83,6 +86,18 @@ static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
         return true;
     o->policy->destroy(r->policy_state);
     return false;
+}
+
+static void list_prices(struct rb_trace_run *r)
+{
+    const struct rb_rate *rates = r->options.rates;
+    r->price = rb_xcalloc((size_t)r->options.n_nodes, sizeof *r->price);
+    for (int n = 0; rates && n < r->options.n_nodes; n++) {
+        assert(n == 0 || rates[n].uusd_per_hour >= rates[n - 1].uusd_per_hour);
+        r->n_prices += n == 0 || rates[n].uusd_per_hour > rates[n - 1].uusd_per_hour;
+        r->price[n] = r->n_prices - 1;
+    }
+    r->gpu_us = rb_xcalloc((size_t)r->trace->n * (size_t)r->n_prices + 1, sizeof *r->gpu_us);
 }
 
 bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, const struct rb_trace_options *options,
@@ -93,7 +108,8 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
         return false;
     rb_trace_nodes_init(&r.nodes, options->n_nodes, options->gpus_per_node,
                         options->autoscale ? options->min_nodes : options->n_nodes, &options->provisioning);
-    r.cluster = (struct rb_shared_cluster){r.nodes.n, r.nodes.gpus};
+    r.cluster = (struct rb_shared_cluster){.n_nodes = r.nodes.n, .gpus = r.nodes.gpus, .rates = options->rates};
+    list_prices(&r);
     r.batches = list_batches(trace->apps);
     r.jobs = rb_xcalloc((size_t)trace->n, sizeof *r.jobs);
     r.rows = rb_xcalloc((size_t)trace->n, sizeof *r.rows);
@@ -121,6 +137,8 @@ void rb_trace_run_finish(struct rb_trace_run *run)
     for (int i = 0; i < run->trace->apps->n; i++)
         rb_goodput_batches_destroy(run->batches[i]);
     rb_trace_nodes_finish(&run->nodes);
+    free(run->price);
+    free(run->gpu_us);
     free(run->batches);
     free(run->jobs);
     free(run->rows);

@@ -29,8 +29,7 @@ struct rb_trace_options {
     double least_worth;               // of a GPU, for autoscale
     double confidence;                // of each delay of a node, where a deadline waits for it; 0: as long as on average
     struct rb_trace_provisioning provisioning; // of nodes that are requested
-    bool has_price;
-    struct rb_rate node_rate;
+    const struct rb_rate *rates;      // of nodes 0..n_nodes-1, never falling; borrowed. NULL: unknown
     double interference;              // share of progress lost where two jobs that span nodes meet on a node
     const struct rb_trace_watcher *watcher; // NULL: nobody
 };
@@ -47,6 +46,9 @@ struct rb_trace_run {
     struct rb_shared_cluster cluster; // of these
     struct rb_goodput_batches **batches; // of each application
     struct rb_trace_training *jobs;   // of the trace, [trace->n]
+    int *price;                       // of each node: which of the n_prices unlike ones, from the cheapest on
+    int n_prices;                     // 0: unknown
+    int64_t *gpu_us;                  // GPU-time that jobs held for each price, [trace->n][n_prices]
     int **rows;                       // what each active job holds, [n_nodes]; NULL: not there, or not any more
     int *active;                      // jobs submitted and not ended, ascending; [n_active]
     int n_active, n_arrived, n_ended;
@@ -71,6 +73,7 @@ void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by no
 void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
 bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err);  // the cluster, where somebody decides on it
 bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err); // one round
+void rb_trace_charge(struct rb_trace_run *run, int job, int64_t span_us); // it held what it has, for so long
 // Fails on a trace that would never end: ten years are more than anybody waits.
 #define RB_TRACE_LONGEST_S (10.0 * 366 * 86400)
 bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+__extension__ typedef __int128 wide;
+
 static double seconds(int64_t us)
 {
     return (double)us / (double)RB_US_PER_S;
@@ -80,16 +82,55 @@ static void summarise_fairness(const double *fairness, int n, struct rb_trace_su
     }
 }
 
+static double owned_hours(const struct rb_trace_lease *l)
+{
+    return seconds(l->ended_us > l->running_us ? l->ended_us - l->running_us : 0) / 3600;
+}
+
+static int64_t lease_uusd(const struct rb_trace_run *run, const struct rb_trace_lease *l)
+{
+    const struct rb_billing billing = {.rate = run->options.rates[l->node]};
+    return rb_bill_node(&billing, l->running_us, l->ended_us).total_uusd;
+}
+
+void rb_trace_prices(const struct rb_trace_run *run, struct rb_trace_price *out)
+{
+    for (int i = 0; i < run->n_prices; i++)
+        out[i] = (struct rb_trace_price){0};
+    for (int node = 0; run->n_prices > 0 && node < run->options.n_nodes; node++) {
+        out[run->price[node]].rate = run->options.rates[node];
+        out[run->price[node]].n_nodes++;
+    }
+    for (int i = 0; run->n_prices > 0 && i < run->nodes.n_leases; i++) {
+        const struct rb_trace_lease *l = &run->nodes.leases[i];
+        out[run->price[l->node]].node_hours += owned_hours(l);
+        out[run->price[l->node]].cost_uusd += lease_uusd(run, l);
+    }
+}
+
+int64_t rb_trace_job_uusd(const struct rb_trace_run *run, int job)
+{
+    wide sum = 0; // micro-dollars x microseconds x GPUs of a node
+    for (int node = 0, seen = 0; node < run->options.n_nodes && seen < run->n_prices; node++) {
+        if (run->price[node] == seen)
+            sum += (wide)run->gpu_us[(size_t)job * (size_t)run->n_prices + (size_t)seen++] *
+                   run->options.rates[node].uusd_per_hour;
+    }
+    return run->n_prices == 0 ? -1 : (int64_t)(sum / ((wide)RB_S_PER_HOUR * RB_US_PER_S * run->options.gpus_per_node));
+}
+
 static void summarise_nodes(const struct rb_trace_run *run, struct rb_trace_summary *s)
 {
-    const struct rb_billing billing = {.rate = run->options.node_rate};
-    s->cost_uusd = run->options.has_price ? 0 : -1;
-    for (int i = 0; i < run->nodes.n_leases; i++) {
-        const struct rb_trace_lease *l = &run->nodes.leases[i];
-        s->node_hours += seconds(l->ended_us > l->running_us ? l->ended_us - l->running_us : 0) / 3600;
-        if (run->options.has_price)
-            s->cost_uusd += rb_bill_node(&billing, l->running_us, l->ended_us).total_uusd;
-    }
+    for (int i = 0; i < run->nodes.n_leases; i++)
+        s->node_hours += owned_hours(&run->nodes.leases[i]);
+    s->cost_uusd = s->idle_uusd = run->n_prices > 0 ? 0 : -1;
+    if (run->n_prices == 0)
+        return;
+    for (int i = 0; i < run->nodes.n_leases; i++)
+        s->cost_uusd += lease_uusd(run, &run->nodes.leases[i]);
+    s->idle_uusd = s->cost_uusd;
+    for (int j = 0; j < run->trace->n; j++)
+        s->idle_uusd -= rb_trace_job_uusd(run, j);
 }
 
 struct rb_trace_summary rb_trace_summarise(const struct rb_trace_run *run, const double *fairness)

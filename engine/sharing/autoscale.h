@@ -15,14 +15,14 @@ struct rb_autoscale_options {
     int64_t restart_us;         // as for the division
     int64_t round_us;
     double least_worth;         // what a GPU must be worth, the first one being worth 1: of all on average, or the last one
-    bool has_price;             // else node_rate says nothing, and rules that weigh money are an error
-    struct rb_rate node_rate;
+    const struct rb_rate *rates; // of nodes 0..max_nodes-1, never falling: the cheapest are asked for first. NULL: unknown
 };
 
 // What a rule sees at a round.
 struct rb_autoscale_view {
     const struct rb_shared_cluster *cluster; // of max_nodes nodes; those that are not there or not ready have 0 GPUs
-    int n_owned;                             // ready or on their way
+    const bool *owned;                       // of each node: ready or on its way
+    int n_owned;
     const struct rb_shared_job *jobs;        // as the division will see them
     int n_jobs;
 };
@@ -33,8 +33,8 @@ struct rb_autoscale {
     double least_worth;         // unless another is asked for
     bool (*create)(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);
-    // Nodes to own from now on, min_nodes..max_nodes. More than are owned: the missing ones are requested. Fewer: those on
-    // their way are given up first, then ready ones, idle before busy, highest number first; jobs on them are moved.
+    // Nodes to own from now on, min_nodes..max_nodes. More than are owned: the missing ones are requested, lowest number
+    // first. Fewer: some are given up, as sharing/give_up.h says; jobs on them are moved.
     int (*decide)(void *state, int64_t now_us, const struct rb_autoscale_view *view);
 };
 

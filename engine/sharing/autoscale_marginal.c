@@ -1,10 +1,12 @@
-// Ours. A node is worth its money while what it adds is at least a share (a quarter, unless another is asked for) of what its
-// price buys on the first GPU: the mean may still look fine when the last node adds next to nothing. A change must besides
-// pay, over the time jobs are expected to stay, for what it costs: nodes that are billed while they boot, and jobs that are
-// moved. Jobs are expected to stay for as long again as they have been there: of heavy-tailed service that is the better guess.
+// Ours. A node is worth its price while what it adds is at least what that money must buy (sharing/size_price.h): a share (a
+// quarter, unless another is asked for) of what it buys on the first GPU, or, where jobs say what an hour sooner is worth, what
+// makes the work cheapest. The mean may still look fine when the last node adds next to nothing. A change must besides pay, over
+// the time jobs are expected to stay, for what it costs: nodes that are billed while they boot, and jobs that are moved.
 // Deadlines come first: the cluster is never smaller than they need, with the confidence asked for.
 #include "engine/sharing/autoscales.h"
+#include "engine/sharing/give_up.h"
 #include "engine/sharing/size_deadlines.h"
+#include "engine/sharing/size_price.h"
 #include "engine/sharing/size_speedup.h"
 
 #include "base/arena.h"
@@ -33,36 +35,27 @@ static void destroy(void *state)
     free(m);
 }
 
-// Speed-up less what it costs, per second, in GPUs of the first kind.
-static double profit(const struct marginal *m, int n)
+// Speed-up less what it must be worth, per second.
+static double profit(const struct marginal *m, double worth, int n)
 {
-    return m->speedup[n] - m->options.least_worth * m->options.gpus_per_node * n;
+    return m->speedup[n] - worth * m->options.gpus_per_node * rb_size_price(&m->options, n);
 }
 
-static int most_profitable(const struct marginal *m)
+static int most_profitable(const struct marginal *m, double worth)
 {
     int best = m->options.min_nodes;
     for (int n = m->options.min_nodes + 1; n <= m->options.max_nodes; n++)
-        best = profit(m, n) > profit(m, best) ? n : best;
+        best = profit(m, worth, n) > profit(m, worth, best) ? n : best;
     return best;
 }
 
-static double stay_s(const struct marginal *m, const struct rb_autoscale_view *view)
-{
-    double sum_us = 0;
-    for (int i = 0; i < view->n_jobs; i++)
-        sum_us += (double)view->jobs[i].age_us;
-    const double mean_us = sum_us / view->n_jobs;
-    return (mean_us > (double)m->options.round_us ? mean_us : (double)m->options.round_us) / 1e6;
-}
-
-static double cost_of_change(const struct marginal *m, int from, int to)
+static double cost_of_change(const struct marginal *m, double worth, int from, int to)
 {
     const double moved = (double)m->options.restart_us / 1e6 * m->speedup[from];
-    const double booting = to > from ? m->options.least_worth * m->options.gpus_per_node * (to - from) *
-                                           ((double)m->options.provision_us / 1e6)
-                                     : 0;
-    return moved + booting;
+    if (to <= from)
+        return moved;
+    const double more = rb_size_price(&m->options, to) - rb_size_price(&m->options, from);
+    return moved + worth * m->options.gpus_per_node * more * ((double)m->options.provision_us / 1e6);
 }
 
 static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *view)
@@ -76,14 +69,18 @@ static int decide(void *state, int64_t now_us, const struct rb_autoscale_view *v
     const int needed = rb_size_for_deadlines(view, &m->options);
     if (needed > owned)
         return needed; // whatever it costs
-    const int worth = most_profitable(m), size = worth > needed ? worth : needed;
-    const double gain = (profit(m, size) - profit(m, owned)) * stay_s(m, view);
-    return gain > cost_of_change(m, owned, size) ? size : owned;
+    const double worth = rb_size_worth(&m->options, view, m->speedup);
+    const int best = most_profitable(m, worth), size = best > needed ? best : needed;
+    const double gain =
+        (profit(m, worth, size) - profit(m, worth, owned)) * rb_expected_stay_s(view, m->options.round_us);
+    return gain > cost_of_change(m, worth, owned, size) ? size : owned;
 }
 
 const struct rb_autoscale rb_autoscale_marginal = {
     .name = "marginal",
-    .summary = "as long as one node more adds a quarter of what its price buys on the first GPU, and the change pays",
+    .summary =
+        "as long as one node more adds a quarter of what its price buys on the first GPU, or what jobs say an hour is "
+        "worth, and the change pays",
     .least_worth = 0.25,
     .create = create,
     .destroy = destroy,

@@ -8,6 +8,7 @@ void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_sha
     const size_t n = (size_t)cluster->n_nodes;
     *g = (struct rb_gaps){
         .n_nodes = cluster->n_nodes,
+        .rates = cluster->rates,
         .free = rb_arena_array(arena, n, sizeof *g->free),
         .n_spanning = rb_arena_array(arena, n, sizeof *g->n_spanning),
         .avoid_interference = avoid_interference,
@@ -53,13 +54,33 @@ void rb_gaps_give_back(struct rb_gaps *g, const int *row)
     add(g, row, -1);
 }
 
-// The node with the fewest free GPUs that still has so many.
+// < 0: node a is cheaper.
+static int compare_rates(const struct rb_gaps *g, int a, int b)
+{
+    if (!g->rates)
+        return 0;
+    return (g->rates[a].uusd_per_hour > g->rates[b].uusd_per_hour) -
+           (g->rates[a].uusd_per_hour < g->rates[b].uusd_per_hour);
+}
+
+static bool is_tighter(const struct rb_gaps *g, int a, int b)
+{
+    const int by_rate = compare_rates(g, a, b);
+    return by_rate != 0 ? by_rate < 0 : g->free[a] < g->free[b];
+}
+
+static bool is_freer(const struct rb_gaps *g, int a, int b)
+{
+    return g->free[a] != g->free[b] ? g->free[a] > g->free[b] : compare_rates(g, a, b) < 0;
+}
+
+// Of the cheapest nodes that still have so many free GPUs, the one with the fewest.
 static int tightest(const struct rb_gaps *g, int gpus, bool spans, const int *row)
 {
     int best = -1;
     for (int n = 0; n < g->n_nodes; n++) {
         if (g->free[n] >= gpus && row[n] == 0 && (!spans || open_to_spanning(g, n)) &&
-            (best < 0 || g->free[n] < g->free[best]))
+            (best < 0 || is_tighter(g, n, best)))
             best = n;
     }
     return best;
@@ -69,13 +90,13 @@ static int freest(const struct rb_gaps *g, const int *row)
 {
     int best = -1;
     for (int n = 0; n < g->n_nodes; n++) {
-        if (g->free[n] > 0 && row[n] == 0 && open_to_spanning(g, n) && (best < 0 || g->free[n] > g->free[best]))
+        if (g->free[n] > 0 && row[n] == 0 && open_to_spanning(g, n) && (best < 0 || is_freer(g, n, best)))
             best = n;
     }
     return best;
 }
 
-// The freest nodes whole, the rest in the tightest gap.
+// The freest nodes whole, the rest in the tightest gap: fewest nodes come before cheapest.
 static int span(struct rb_gaps *g, int gpus, int *row)
 {
     int n_nodes = 0;

@@ -1,5 +1,5 @@
-// From counts to nodes, for jobs that move: the fewest nodes each, in the tightest gaps, and no two jobs that span nodes on
-// one node where that is to be avoided.
+// From counts to nodes, for jobs that move: the fewest nodes each, of those the cheapest, in the tightest gaps, and no two
+// jobs that span nodes on one node where that is to be avoided.
 #ifndef RB_ENGINE_SHARING_GOODPUT_PLACE_H
 #define RB_ENGINE_SHARING_GOODPUT_PLACE_H
 
@@ -8,6 +8,7 @@
 
 struct rb_gaps {
     int n_nodes;
+    const struct rb_rate *rates; // of each node; NULL: alike
     int *free;               // GPUs of each node nobody has yet
     int *n_spanning;         // jobs that span nodes, on each node
     bool avoid_interference;

@@ -7,6 +7,7 @@
 #define RB_ENGINE_SHARING_H
 
 #include "base/err.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 struct rb_shared_cluster {
     int n_nodes;
     const int *gpus;            // of each node, [n_nodes]
+    const struct rb_rate *rates; // likewise; NULL: all nodes cost the same, or nobody knows
 };
 
 // One job as a policy sees it at a round. Rates are asked, not stored: the policy decides which placements it wants to
@@ -40,6 +42,8 @@ struct rb_shared_job {
     const void *arg;
     int64_t deadline_us;        // from its submission; INT64_MAX: none
     double weight;              // > 0; 1 unless the user says otherwise
+    bool has_value;             // its owner has said what an hour sooner is worth:
+    struct rb_rate value;
 };
 
 struct rb_sharing_options {

@@ -4,6 +4,7 @@ cloud's."""
 import argparse
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -65,7 +66,7 @@ interval: 1s
 restart: 500ms
 jobs:
   - first.yaml
-  - {job: second.yaml, arrives: 5s}
+  - {job: second.yaml, arrives: %s}
 """
 
 
@@ -97,10 +98,10 @@ class PoolRuns(unittest.TestCase):
         with open(os.path.join(self.work, name), "w", encoding="utf-8") as f:
             f.write(text)
 
-    def make(self, infra="mock/us-east-1", instance_type="two.gpus", nodes=2, policy="pollux", first=(2, 40), second=(2, 8)):
+    def make(self, infra="mock/us-east-1", instance_type="two.gpus", nodes=2, policy="pollux", first=(2, 40), second=(2, 8), arrives="5s"):
         self.write("first.yaml", JOB % (("first",) + first))
         self.write("second.yaml", JOB % (("second",) + second))
-        self.write("pool.yaml", POOL % (infra, instance_type, nodes, policy))
+        self.write("pool.yaml", POOL % (infra, instance_type, nodes, policy, arrives))
 
     def command(self):
         return ["--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
@@ -242,6 +243,80 @@ class PoolRuns(unittest.TestCase):
                 self.make(infra="local", instance_type="local", nodes=1, policy=policy, first=(2, 6), second=(1, 3))
                 report = json.loads(self.rbrun(*self.command(), RB_LOCAL_SLOTS="4").stdout)
                 self.check(report, cost_is_the_clouds=False)
+
+    # --- no room for the journals
+
+    def fill_disk(self):
+        """Until not a byte more is taken: whatever is written next fails."""
+        with open(os.path.join(self.state, "filler"), "wb", buffering=0) as f, self.assertRaises(OSError):
+            while True:
+                f.write(b"x" * 1024)
+
+    def runs(self):
+        """(pool, jobs), by their ids."""
+        found = sorted(n for n in os.listdir(self.state) if n != "filler")
+        return next(n for n in found if n.startswith("lab-")), [n for n in found if not n.startswith("lab-")]
+
+    def check_rescued(self, process, nodes):
+        """It has ended what the pool had rented, and every error says how to go on. Returns its report."""
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err[-3000:])
+        pool, jobs = self.runs()
+        self.assertEqual([i["id"] for i in self.mine(pool) if i["state"] in ("pending", "running")], [])
+        self.assertEqual(len(self.mine(pool)), nodes, "launched although nothing could be written down")
+        lines = (err + json.loads(out.splitlines()[-1])["message"]).splitlines()
+        ends = [line for line in lines if "the run cannot go on without its journal" in line]
+        self.assertGreaterEqual(len(ends), 1)
+        for line in ends:
+            self.assertIn("make room, then say `rbrun resume %s`" % pool, line)
+        for job in jobs:
+            self.assertIn("rbrun resume " + pool, self.rbrun("resume", job, expect=2).stderr)
+        return json.loads(out.splitlines()[0])
+
+    def on_a_full_disk(self, nodes=2, **where):
+        os.mkdir(self.state)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", self.state], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("a small disk of its own cannot be mounted here; that needs root")
+        try:
+            self.make(first=(2, 20), second=(2, 4), nodes=nodes, arrives="1s", **where)
+            process = self.started_until("second: trial 0")
+            self.fill_disk()
+            report = self.check_rescued(process, 0 if where else nodes)
+            self.assertEqual([job["outcome"] for job in report["jobs"]], ["cut off", "cut off"])
+            os.remove(os.path.join(self.state, "filler"))
+            pool, jobs = self.runs()
+            before = {run: [e for e in self.events(run) if e["event"] == "report"] for run in jobs}
+            self.check(json.loads(self.rbrun("resume", pool, "--json").stdout), cost_is_the_clouds=not where)
+            if not where: # here trials train on meanwhile, and what they print finds no room either
+                self.check_every_report_came(report, (20, 4))
+            for run in jobs: # what was written is still there
+                after = [e for e in self.events(run) if e["event"] == "report"]
+                self.assertEqual(after[:len(before[run])], before[run])
+            self.assertEqual(self.runs(), (pool, jobs))
+        finally:
+            subprocess.run(["umount", self.state], check=True)
+
+    def test_a_full_disk(self):
+        self.on_a_full_disk()
+
+    def test_a_full_disk_of_this_machine(self):
+        self.crash.env["RB_LOCAL_SLOTS"] = "4"
+        self.addCleanup(self.crash.env.pop, "RB_LOCAL_SLOTS")
+        self.on_a_full_disk(nodes=1, infra="local", instance_type="local")
+
+    def test_one_journal_that_may_not_grow_ends_the_pool(self):
+        """What that job trains is heard by nobody, so its GPUs are not lent on; nor does anybody wait for who is to arrive."""
+        self.make(first=(2, 40), arrives="3s") # the second journal has room for what is said at the end
+        with open(os.path.join(self.work, "pool.yaml"), "a", encoding="utf-8") as f:
+            f.write("  - {job: second.yaml, arrives: 1h}\n")
+        process = self.started_until("second: trial 0")
+        first = next(job for job in self.runs()[1] if job.startswith("first-"))
+        size = max(os.path.getsize(os.path.join(self.state, first, f))
+                   for f in os.listdir(os.path.join(self.state, first)) if f.startswith("journal.db"))
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+        report = self.check_rescued(process, 2)
+        self.assertEqual([job["outcome"] for job in report["jobs"]], ["cut off", "stopped: user", "did not arrive"])
 
     # --- what is said of mistakes
 

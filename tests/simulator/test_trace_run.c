@@ -203,13 +203,23 @@ static void a_job_knows_what_it_has_seen_and_what_was_measured(void **state)
 
 // ---- an elastic cluster
 
+static const struct rb_rate a_dollar_a_second[] = {{3600 * RB_UUSD}, {3600 * RB_UUSD}};
+
 // Two nodes from the first round on, one as soon as the job that came first is over.
 static bool create_rule(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
 {
     (void)err;
     *out_state = NULL;
     assert_int_equal(options->provision_us, 30 * S);
-    assert_true(options->has_price);
+    assert_int_equal(options->rates[1].uusd_per_hour, 3600 * RB_UUSD);
+    return true;
+}
+
+static bool create_freely(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err)
+{
+    (void)options;
+    (void)err;
+    *out_state = NULL;
     return true;
 }
 
@@ -242,8 +252,7 @@ static void nodes_are_waited_for_paid_for_and_given_back(void **state)
     options_for(&o, RB_TRACE_EVENTS, "tiresias", 2);
     o.autoscale = &rule;
     o.provisioning = (struct rb_trace_provisioning){.queue_s = rb_dist_constant(10), .init_s = rb_dist_constant(20)};
-    o.has_price = true;
-    o.node_rate.uusd_per_hour = 3600 * RB_UUSD; // a dollar a second
+    o.rates = a_dollar_a_second;
     run(&r, &s, &o);
     assert_int_equal(r.nodes.n_leases, 2);
     assert_int_equal(r.nodes.leases[1].running_us, 10 * S);
@@ -279,8 +288,7 @@ static void a_job_loses_its_node_and_keeps_its_progress(void **state)
     o.autoscale = &shrinks;
     o.min_nodes = 1;
     o.provisioning = (struct rb_trace_provisioning){.queue_s = rb_dist_constant(30), .init_s = rb_dist_constant(0)};
-    o.has_price = true;
-    o.node_rate.uusd_per_hour = 3600 * RB_UUSD;
+    o.rates = a_dollar_a_second;
     run(&r, &s, &o);
     assert_int_equal(r.nodes.leases[1].ended_us,
                      90 * S); // the first round after 60: node 1 was ready, and asked, at 30
@@ -288,6 +296,41 @@ static void a_job_loses_its_node_and_keeps_its_progress(void **state)
     ends_at(&r, 1, 270 * S); // 30 s of its 120 were done by 90; from 150 on: 30 s of restart, then the rest
     assert_int_equal(r.jobs[1].restarts, 2);
     assert_int_equal(rb_trace_summarise(&r, (double[]){1, 1}).cost_uusd, (270 + 60) * RB_UUSD);
+    finish(&r, &s);
+}
+
+// As above, but b's node is twice as dear. Once a is over it saves more to move b, for half a minute, than to keep that node.
+static void the_dear_node_goes_first_and_every_dollar_is_somebodys(void **state)
+{
+    (void)state;
+    static const struct rb_rate rates[] = {{3600 * RB_UUSD}, {7200 * RB_UUSD}};
+    struct small_apps s;
+    struct rb_trace_run r;
+    struct rb_trace_options o;
+    struct rb_trace_price prices[2];
+    small_apps_write(&s);
+    small_apps_load(&s, "a,0,toy,2,20\nb,0,toy,2,20\n");
+    options_for(&o, RB_TRACE_EVENTS, "tiresias", 2);
+    const struct rb_autoscale of_two_prices = {.name = "test",
+                                               .summary = "",
+                                               .create = create_freely,
+                                               .destroy = destroy_rule,
+                                               .decide = two_while_the_first_is_there};
+    o.autoscale = &of_two_prices;
+    o.provisioning = (struct rb_trace_provisioning){.queue_s = rb_dist_constant(10), .init_s = rb_dist_constant(20)};
+    o.rates = rates;
+    run(&r, &s, &o);
+    ends_at(&r, 0, 150 * S);
+    assert_int_equal(r.nodes.leases[1].ended_us, 150 * S);
+    ends_at(&r, 1, 210 * S); // 90 s of its 120 were done; half a minute of restart, then the rest
+    rb_trace_prices(&r, prices);
+    assert_int_equal(prices[0].cost_uusd, 210 * RB_UUSD);
+    assert_int_equal(prices[1].cost_uusd, 2 * 140 * RB_UUSD); // billed from 10 s on, ready at 30
+    assert_int_equal(rb_trace_job_uusd(&r, 0), 150 * RB_UUSD);
+    assert_int_equal(rb_trace_job_uusd(&r, 1), (2 * 120 + 60) * RB_UUSD);
+    const struct rb_trace_summary sum = rb_trace_summarise(&r, (double[]){1, 1});
+    assert_int_equal(sum.cost_uusd, 490 * RB_UUSD);
+    assert_int_equal(sum.idle_uusd, 40 * RB_UUSD);
     finish(&r, &s);
 }
 
@@ -375,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_job_knows_what_it_has_seen_and_what_was_measured),
         cmocka_unit_test(nodes_are_waited_for_paid_for_and_given_back),
         cmocka_unit_test(a_job_loses_its_node_and_keeps_its_progress),
+        cmocka_unit_test(the_dear_node_goes_first_and_every_dollar_is_somebodys),
         cmocka_unit_test(every_policy_ends_every_job_and_twice_the_same),
         cmocka_unit_test(a_job_that_can_never_run_is_an_error),
     };
