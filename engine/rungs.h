@@ -21,15 +21,13 @@ struct rb_rung_table {
 // `additional`: the same rungs, but rung i trains r eta^i on top of what was trained; the last still ends at R.
 void rb_rungs_sha(int n_trials, int64_t r, int64_t R, int eta, enum rb_rungs convention, struct rb_rung_table *out);
 
-// The stages of a job, as its tuner numbers them.
-// sha: its rungs. random, grid: one. hyperband in turn: the rungs of one bracket after another, each bracket's first rung
-// from resource 0. hyperband side by side, asha: the levels of engine/tuners/brackets.h, shared by all brackets, with the
-// number of trials that come to each (asha: would come, were num_trials all started and nobody promoted too soon).
-// Errors: sha with several brackets; more stages or trials than there can be.
+// One stage: every trial is trained to the end.
+void rb_rungs_one(int n_trials, int64_t R, struct rb_rung_table *out);
+
+// The stages of a job, as its tuner says (rb_tuner.stages).
 bool rb_rungs_of_job(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
 
-// Do its stages overlap? asha, hyperband side by side: several levels train at once, and who goes on depends on results, so
-// that only runs of the engine itself say what a plan takes (simulator/world_evaluate.h).
+// Do its stages overlap, as its tuner says (rb_tuner.overlaps)?
 bool rb_job_is_asynchronous(const struct rb_job *job);
 
 #endif

@@ -36,6 +36,11 @@ struct rb_tuner {
     const char *name;
     bool on_demand;         // asynchronous: asked for a group only while a trial could start at once, and then for one
                             // trial. Else asked at the start and after every result until it waits
+    // The job's stages, as the tuner numbers them. Errors: more stages or trials than there can be.
+    bool (*stages)(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err);
+    // Do they overlap: may several train at once, or trials end before their stage does, by results? Then only runs of the
+    // engine itself say what a plan takes (simulator/world_evaluate.h). NULL: never.
+    bool (*overlaps)(const struct rb_scheduler *s);
     // Heap state for one job; never NULL on success.
     bool (*create)(const struct rb_job *job, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);

@@ -44,12 +44,6 @@ static bool is_one_of(const char *word, const char *const *names)
 
 // Each says what was asked for and is not there, or NULL.
 
-static const char *other_tuner(const struct rb_job *job)
-{
-    static const char *const carried_out[] = {"sha", "hyperband", "asha", "random", "grid", NULL};
-    return is_one_of(job->scheduler.type, carried_out) ? NULL : job->scheduler.type;
-}
-
 static const char *several_brackets(const struct rb_job *job)
 {
     static const char *const have_brackets[] = {"hyperband", "asha", NULL};
@@ -104,7 +98,6 @@ static const struct {
     const char *(*asked)(const struct rb_job *job);
     const char *instead;
 } unsupported[] = {
-    {"scheduler.type", other_tuner, "use sha, hyperband, asha, random or grid"},
     {"scheduler.brackets", several_brackets, "use scheduler.type: hyperband"},
     {"policy", other_policy, "use elastic, static, hypersched, lookahead, fluid or packing"},
     {"policy", rungs_under_a_policy_that_admits, "it goes with scheduler.type: asha; use that, or policy: elastic"},

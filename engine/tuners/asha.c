@@ -64,6 +64,26 @@ static int last_level(const struct asha *a)
     return a->levels.n - 1;
 }
 
+// The levels that its brackets share, with the trials that would come to each, were num_trials all started and nobody
+// promoted too soon.
+static bool asha_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
+{
+    (void)err;
+    const struct rb_scheduler *s = &job->scheduler;
+    struct rb_bracket_shares shares;
+    rb_bracket_shares_init(&shares, s);
+    for (int i = 0; i < s->num_trials; i++)
+        rb_bracket_shares_next(&shares);
+    rb_levels_shared(s, shares.given, out);
+    return true;
+}
+
+static bool asha_overlaps(const struct rb_scheduler *s)
+{
+    (void)s;
+    return true;
+}
+
 static bool asha_create(const struct rb_job *job, void **out_state, struct rb_err *err)
 {
     (void)err;
@@ -334,6 +354,8 @@ static void asha_close(void *state, enum rb_tuner_close what)
 const struct rb_tuner rb_tuner_asha = {
     .name = "asha",
     .on_demand = true,
+    .stages = asha_stages,
+    .overlaps = asha_overlaps,
     .create = asha_create,
     .destroy = asha_destroy,
     .next = asha_next,

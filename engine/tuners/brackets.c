@@ -68,3 +68,22 @@ int rb_bracket_shares_next(struct rb_bracket_shares *b)
     b->given[next]++;
     return next;
 }
+
+void rb_levels_shared(const struct rb_scheduler *s, const int64_t *n_trials, struct rb_rung_table *out)
+{
+    struct rb_levels levels;
+    rb_levels_of(s, &levels);
+    *out = (struct rb_rung_table){.n = levels.n};
+    for (int i = 0; i < levels.n; i++) {
+        out->rungs[i].resource_start = i > 0 ? levels.resource[i - 1] : 0;
+        out->rungs[i].resource_end = levels.resource[i];
+    }
+    for (int b = 0; b < s->brackets; b++) {
+        int64_t n = n_trials[b];
+        for (int i = b; i < levels.n; i++, n /= s->eta)
+            out->rungs[i].trials += (int)n;
+    }
+    for (int i = 0; i < levels.n; i++)
+        if (out->rungs[i].trials == 0)
+            out->rungs[i].trials = 1;
+}

@@ -4,7 +4,7 @@
 #define RB_ENGINE_TUNERS_BRACKETS_H
 
 #include "base/limits.h"
-#include "profiles/job.h"
+#include "engine/rungs.h"
 
 // What the rungs of all brackets end at: r eta^i, the last of them at R instead.
 // asha by `stop` or `speculate` trains past its rungs without a pause: there r eta^s_max below R is one more level.
@@ -14,6 +14,10 @@ struct rb_levels {
 };
 
 void rb_levels_of(const struct rb_scheduler *s, struct rb_levels *out);
+
+// The stages of brackets that share their levels; n_trials, one for each bracket, begin. Trials that come to each level:
+// floor(n / eta^i) of each bracket's n, and at least one: somebody may get there.
+void rb_levels_shared(const struct rb_scheduler *s, const int64_t *n_trials, struct rb_rung_table *out);
 
 // r eta^b: what bracket b trains to first (but at most R).
 int64_t rb_bracket_min_resource(const struct rb_scheduler *s, int bracket);

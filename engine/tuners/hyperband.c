@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct bracket {
     void *rungs;
@@ -21,6 +22,64 @@ struct hyperband {
     int n;
     bool side_by_side;
 };
+
+// ---- stages
+
+static bool append_bracket(const struct rb_scheduler *s, int bracket, struct rb_rung_table *table, struct rb_err *err)
+{
+    struct rb_rung_table own;
+    rb_rungs_sha((int)rb_bracket_trials(s, bracket), rb_bracket_min_resource(s, bracket), s->max_resource, s->eta,
+                 s->rungs, &own);
+    if (table->n + own.n > RB_LIMIT_STAGES)
+        return rb_err_set(err, RB_E_SCHEDULER_SIZE,
+                          "scheduler.brackets: %d in turn have more than %d rungs, the most a plan has stages; use "
+                          "brackets: %d, or brackets_run: side_by_side",
+                          s->brackets, RB_LIMIT_STAGES, bracket);
+    memcpy(&table->rungs[table->n], own.rungs, (size_t)own.n * sizeof *own.rungs);
+    table->n += own.n;
+    return true;
+}
+
+static bool check_hyperband_trials(const struct rb_scheduler *s, struct rb_err *err)
+{
+    int64_t n_trials = 0;
+    for (int b = 0; b < s->brackets; b++)
+        n_trials += rb_bracket_trials(s, b);
+    return n_trials <= RB_LIMIT_TRIALS ||
+           rb_err_set(
+               err, RB_E_SCHEDULER_SIZE,
+               "scheduler: the brackets from min_resource: %lld to max_resource: %lld by eta: %d need %lld trials, "
+               "at most %d can be trained; raise min_resource",
+               (long long)s->min_resource, (long long)s->max_resource, s->eta, (long long)n_trials, RB_LIMIT_TRIALS);
+}
+
+// In turn: the rungs of one bracket after another, each bracket's first rung from resource 0. Side by side: shared levels.
+static bool hyperband_stages(const struct rb_job *job, struct rb_rung_table *out, struct rb_err *err)
+{
+    const struct rb_scheduler *s = &job->scheduler;
+    struct rb_rung_table table = {0};
+    int64_t n_trials[RB_LIMIT_STAGES];
+    if (!check_hyperband_trials(s, err))
+        return false;
+    for (int b = 0; b < s->brackets; b++)
+        n_trials[b] = rb_bracket_trials(s, b);
+    if (s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE) {
+        rb_levels_shared(s, n_trials, out);
+        return true;
+    }
+    for (int b = 0; b < s->brackets; b++)
+        if (!append_bracket(s, b, &table, err))
+            return false;
+    *out = table;
+    return true;
+}
+
+static bool hyperband_overlaps(const struct rb_scheduler *s)
+{
+    return s->brackets_run == RB_BRACKETS_SIDE_BY_SIDE;
+}
+
+// ---- a run
 
 static bool hyperband_create(const struct rb_job *job, void **out_state, struct rb_err *err)
 {
@@ -105,6 +164,8 @@ static void hyperband_told(void *state, int trial, int64_t resource, double scor
 
 const struct rb_tuner rb_tuner_hyperband = {
     .name = "hyperband",
+    .stages = hyperband_stages,
+    .overlaps = hyperband_overlaps,
     .create = hyperband_create,
     .destroy = hyperband_destroy,
     .next = hyperband_next,

@@ -2,6 +2,7 @@
 #include "engine/tuner.h"
 
 #include "check.h"
+#include "profiles/job_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -216,13 +217,30 @@ static void tuners_are_sorted_and_found(void **unused)
     assert_null(rb_tuner_find("pbt"));
 }
 
+// The names that a job may have are kept where jobs are read, which knows no tuner.
+static void jobs_may_name_every_tuner_and_no_other(void **unused)
+{
+    (void)unused;
+    int n_names = 0, n_tuners = 0;
+    for (; rb_tuner_names[n_names]; n_names++)
+        assert_non_null(rb_tuner_find(rb_tuner_names[n_names]));
+    while (rb_tuners[n_tuners])
+        n_tuners++;
+    assert_int_equal(n_names, n_tuners);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halving_keeps_the_best),        cmocka_unit_test(who_is_not_promoted_is_dropped),
-        cmocka_unit_test(the_failed_are_never_promoted), cmocka_unit_test(brackets_run_in_turn),
-        cmocka_unit_test(brackets_run_side_by_side),     cmocka_unit_test(random_trains_everybody_once),
-        cmocka_unit_test(scores_rank_higher_first),      cmocka_unit_test(tuners_are_sorted_and_found),
+        cmocka_unit_test(halving_keeps_the_best),
+        cmocka_unit_test(who_is_not_promoted_is_dropped),
+        cmocka_unit_test(the_failed_are_never_promoted),
+        cmocka_unit_test(brackets_run_in_turn),
+        cmocka_unit_test(brackets_run_side_by_side),
+        cmocka_unit_test(random_trains_everybody_once),
+        cmocka_unit_test(scores_rank_higher_first),
+        cmocka_unit_test(tuners_are_sorted_and_found),
+        cmocka_unit_test(jobs_may_name_every_tuner_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
