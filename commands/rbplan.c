@@ -53,13 +53,14 @@ static const struct rb_option plan_options[] = {
 static const struct rb_subcommand subcommands[] = {
     {"diff", "puts two plans side by side", rb_plan_diff},
     {"explain", "says stage by stage what a plan does and why", rb_plan_explain},
+    {"import", "makes a job file of a W&B sweep, a Determined experiment or a Ray Tune experiment", rb_plan_import},
     {"init", "prints a job file to begin with", rb_plan_init},
     {0},
 };
 
 static const struct rb_command plan_command = {
     .name = "rbplan",
-    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | init [SCRIPT]",
+    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | import FILE | init [SCRIPT]",
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
@@ -68,7 +69,8 @@ static const struct rb_command plan_command = {
                 "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
                 "  rbplan --check job.yaml\n"
                 "  rbplan explain plan.json\n"
-                "  rbplan init train.py > job.yaml\n",
+                "  rbplan init train.py > job.yaml\n"
+                "  rbplan import sweep.yaml > job.yaml\n",
     .options = plan_options,
     .min_args = 1,
     .max_args = 1,

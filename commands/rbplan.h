@@ -13,6 +13,7 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
 
 int rb_plan_diff(int argc, char **argv);
 int rb_plan_explain(int argc, char **argv);
+int rb_plan_import(int argc, char **argv);
 int rb_plan_init(int argc, char **argv);
 
 // Fills what the planner could not know: the tool, the job's path as seen from `output` (NULL: from here), the digests.

@@ -3,36 +3,13 @@
 #include "commands/rbplan.h"
 
 #include "base/file.h"
+#include "profiles/job_draft.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_MAX_CHARS 40 // of a job, as docs/formats/job.md says
-
 static const char head[] =
-    "# A job to begin with: change it, check it with `rbplan --check`, then measure it with `rbprofile train`.\n"
-    "# The script finds its parameters in $RB_ARGS, the checkpoint to go on from in $RB_RESUME_FROM, where to write "
-    "one in\n"
-    "# $RB_CHECKPOINT_DIR, and reports by a line such as `epoch=3 val_acc=0.81`.\n";
-
-static const char before_run[] = "metric: {name: val_acc, goal: maximize}\n"
-                                 "parameters:\n"
-                                 "  lr: {distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}\n"
-                                 "  batch_size: {values: [64, 128, 256]}\n"
-                                 "scheduler: {type: sha, num_trials: 27, max_resource: 27, eta: 3, unit: epoch}\n"
-                                 "trial:\n"
-                                 "  gpus: {min: 1, max: 4}        # what one trial may be given\n";
-
-static const char after_run[] =
-    "resources:\n"
-    "  infra: [local]                # or [aws/us-east-1], [gcp/us-central1], [slurm/PARTITION]\n"
-    "  # instance_types: [g5.12xlarge]\n"
-    "  # image_id: {aws/us-east-1: ami-...}\n"
-    "  # spot: allow\n"
-    "  max_nodes: 4\n"
-    "deadline: 2h\n"
-    "# budget: 40                    # dollars, for the whole job\n";
+    "A job to begin with: change it, check it with `rbplan --check`, then measure it with `rbprofile train`.";
 
 static const struct rb_option options[] = {
     {"output", 'o', RB_OPT_STRING, false, "FILE", "write it there, if there is no such file yet (default: stdout)", 0,
@@ -40,19 +17,6 @@ static const struct rb_option options[] = {
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read)", 0, 0},
     {0},
 };
-
-// "src/Train_Cifar.py" -> "train-cifar".
-static void put_name(struct rb_buf *out, const char *script)
-{
-    const char *slash = strrchr(script, '/'), *stem = slash ? slash + 1 : script;
-    const size_t start = out->len, n = strcspn(stem, ".");
-    for (size_t i = 0; i < n && out->len - start < NAME_MAX_CHARS; i++) {
-        const unsigned char c = (unsigned char)stem[i];
-        rb_buf_putc(out, isascii(c) && isalnum(c) ? (char)tolower(c) : '-');
-    }
-    if (out->len == start)
-        rb_buf_puts(out, "job");
-}
 
 // Neither the shell nor YAML gives a meaning to any of it.
 static bool is_plain(const char *script)
@@ -67,12 +31,37 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static void put_run(struct rb_buf *out, const char *script)
+static const char *run_line(const char *script, struct rb_arena *arena)
 {
     if (ends_in(script, ".py"))
-        rb_buf_printf(out, "run: python %s $RB_ARGS\n", script);
-    else
-        rb_buf_printf(out, "run: %s%s $RB_ARGS\n", strchr(script, '/') ? "" : "./", script);
+        return rb_arena_printf(arena, "python %s $RB_ARGS", script);
+    return rb_arena_printf(arena, "%s%s $RB_ARGS", strchr(script, '/') ? "" : "./", script);
+}
+
+// "src/Train_Cifar.py" -> "train-cifar".
+static const char *name_of(const char *script, struct rb_arena *arena)
+{
+    const char *slash = strrchr(script, '/'), *stem = slash ? slash + 1 : script;
+    return rb_yaml_text(rb_job_draft_name(stem, strcspn(stem, "."), arena), arena);
+}
+
+static void draft_job(const char *script, struct rb_arena *arena, struct rb_job_draft *d)
+{
+    rb_job_draft_init(d, arena);
+    d->head = rb_arena_printf(arena, "%s\n%s", head, rb_job_draft_contract);
+    rb_job_draft_set(d, RB_DRAFT_NAME, NULL, name_of(script, arena), NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_METRIC, "name", "val_acc", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_METRIC, "goal", "maximize", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_PARAMETERS, "lr", "{distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_PARAMETERS, "batch_size", "{values: [64, 128, 256]}", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "max_resource", "27", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "eta", "3", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "unit", "epoch", NULL, NULL);
+    rb_job_draft_set(d, RB_DRAFT_TRIAL, "gpus", "{min: 1, max: 4}", "what one trial may be given", NULL);
+    rb_job_draft_set(d, RB_DRAFT_RUN, NULL, run_line(script, arena), NULL, NULL);
+    rb_job_draft_where(d, "2h");
 }
 
 static bool run_init(const struct rb_args *args, struct rb_err *err)
@@ -85,13 +74,12 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
                           script);
     if (path && access(path, F_OK) == 0)
         return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_job_draft draft;
     struct rb_buf out = RB_BUF_INIT;
-    rb_buf_printf(&out, "%sname: ", head);
-    put_name(&out, script);
-    rb_buf_putc(&out, '\n');
-    rb_buf_puts(&out, before_run);
-    put_run(&out, script);
-    rb_buf_puts(&out, after_run);
+    rb_arena_init(&arena);
+    draft_job(script, &arena, &draft);
+    rb_job_draft_write(&draft, &out);
     if (!path)
         return rb_plan_print(&out, err);
     const bool ok = rb_write_file(path, rb_buf_str(&out), out.len, err);
