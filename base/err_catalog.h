@@ -101,6 +101,9 @@ enum rb_err_number {
     RB_E_POLICY = 1215,
     RB_E_DATA_PRICE = 1216,
     RB_E_POOL_JOBS = 1217,
+    RB_E_JOB_TOOL = 1218,
+    RB_E_JOB_FOREIGN = 1219,
+    RB_E_JOB_LACKS = 1220,
 
     // RB13xx profiles and their store
     RB_E_PROFILE_MISSING = 1301,

@@ -55,14 +55,15 @@ static bool read_grid(struct rb_importer *im, const char *name, const struct ran
     RB_AUTO(rb_buf_finish) struct rb_buf values = RB_BUF_INIT;
     int64_t n = r->count;
     if (n == 0)
-        return rb_node_error(r->node, err, "a grid needs the number of points of each range: give `count`");
+        return rb_node_refuse(r->node, err, RB_E_JOB_FOREIGN,
+                              "a grid needs the number of points of each range: give `count`");
     if (r->kind == RANGE_INT && (double)n > r->max - r->min + 1)
         n = (int64_t)(r->max - r->min) + 1;
     rb_buf_puts(&values, "{values: [");
     for (int64_t i = 0; i < n; i++) {
         const double point = grid_point(r, i, n);
         if (!isfinite(point))
-            return rb_node_error(r->node, err, "base to the power of maxval is too large");
+            return rb_node_refuse(r->node, err, RB_E_JOB_FOREIGN, "base to the power of maxval is too large");
         rb_buf_puts(&values, i ? ", " : "");
         if (r->kind == RANGE_INT)
             rb_buf_printf(&values, "%.0f", point);
@@ -79,7 +80,7 @@ static bool read_law(struct rb_importer *im, const char *name, const struct rang
         const struct rb_law_number numbers[] = {{"min", NULL, pow(r->base, r->min), false},
                                                 {"max", NULL, pow(r->base, r->max), false}};
         if (!isfinite(numbers[0].value) || !isfinite(numbers[1].value))
-            return rb_node_error(r->node, err, "base to the power of minval or maxval is too large");
+            return rb_node_refuse(r->node, err, RB_E_JOB_FOREIGN, "base to the power of minval or maxval is too large");
         rb_import_warn(im, RB_DRAFT_PARAMETERS, r->node, "minval and maxval are exponents of %g; here they are values",
                        r->base);
         return rb_import_law(im, name, "log_uniform", numbers, 2, r->node, err);
@@ -112,10 +113,10 @@ static bool read_typed(struct rb_importer *im, const char *name, const struct rb
         return rb_import_need(node, "vals", "give the values", &value, err) &&
                rb_import_choice(im, name, value, NULL, err);
     if (!is(type, "int") && !is(type, "double") && !is(type, "log"))
-        return rb_node_error(type, err,
-                             "there is no type \"%.40s\" of hyperparameters here; known are const, categorical, "
-                             "int, double, log and object",
-                             type->text ? type->text : "?");
+        return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
+                              "there is no type \"%.40s\" of hyperparameters here; known are const, categorical, "
+                              "int, double, log and object",
+                              type->text ? type->text : "?");
     return read_range(node, type->text, &range, err) &&
            (grid ? read_grid(im, name, &range, err) : read_law(im, name, &range, err));
 }
@@ -172,7 +173,7 @@ static bool read_length(const struct rb_node *searcher, struct length *out, stru
                          *metric = rb_import_given(searcher, "time_metric");
     *out = (struct length){.unit = "epoch", .node = searcher};
     if (node && time)
-        return rb_node_error(time, err, "beside max_length; keep one of the two");
+        return rb_node_refuse(time, err, RB_E_KEYS_TOGETHER, "beside max_length; keep one of the two");
     if (time) {
         out->node = time;
         out->is_metric = true;
@@ -191,7 +192,7 @@ static bool read_length(const struct rb_node *searcher, struct length *out, stru
     for (; choice < 3 && !rb_import_given(node, units[choice]); choice++)
         ;
     if (choice == 3 || node->n_children != 1)
-        return rb_node_error(node, err, "expected one of batches, epochs and records");
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected one of batches, epochs and records");
     out->unit = singular(units[choice]);
     return rb_node_int(rb_import_given(node, units[choice]), 1, INT32_MAX, &out->n, err);
 }
@@ -233,9 +234,9 @@ static bool read_asha(struct rb_importer *im, const struct rb_node *searcher, co
     int64_t divisor = DEFAULT_DIVISOR, rungs = DEFAULT_RUNGS, trials = im->options->num_trials, brackets, first = most;
     bool stops = length->is_metric;
     if (most == 0)
-        return rb_node_error(searcher, err,
-                             "adaptive_asha needs `max_length`, or `time_metric` and `max_time`: give them, or "
-                             "--max-resource N");
+        return rb_node_refuse(searcher, err, RB_E_JOB_LACKS,
+                              "adaptive_asha needs `max_length`, or `time_metric` and `max_time`: give them, or "
+                              "--max-resource N");
     if ((divisor_node && !rb_node_int(divisor_node, 2, 1024, &divisor, err)) ||
         (rungs_node && !rb_node_int(rungs_node, 1, 64, &rungs, err)) || (once && !rb_node_bool(once, &stops, err)) ||
         (trials == 0 && trials_node && !rb_node_int(trials_node, 1, INT32_MAX, &trials, err)))
@@ -276,9 +277,9 @@ static bool read_searcher(struct rb_importer *im, const struct rb_node *searcher
         if (!rb_import_set_trials(im, trials, searcher, err) || !read_asha(im, searcher, &length, err))
             return false;
     } else {
-        return rb_node_error(name, err,
-                             "there is no searcher \"%.40s\" here; use adaptive_asha, grid, random or single",
-                             name->text ? name->text : "?");
+        return rb_node_refuse(name, err, RB_E_JOB_FOREIGN,
+                              "there is no searcher \"%.40s\" here; use adaptive_asha, grid, random or single",
+                              name->text ? name->text : "?");
     }
     rb_import_set_length(im, length.n, length.unit, length.node);
     return true;
@@ -387,7 +388,7 @@ static bool read_variables(struct rb_importer *im, const struct rb_node *list, s
             return false;
         equals = strchr(text, '=');
         if (!equals)
-            return rb_node_error(child, err, "expected NAME=VALUE, got \"%.60s\"", text);
+            return rb_node_refuse(child, err, RB_E_TEXT_FORM, "expected NAME=VALUE, got \"%.60s\"", text);
         rb_import_set_text(im, RB_DRAFT_ENVS, rb_arena_strndup(&im->made.arena, text, (size_t)(equals - text)),
                            equals + 1, child);
     }
@@ -525,13 +526,14 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
         return false;
     const char *command = rb_buf_str(&words);
     if (is_trial_class(command))
-        return rb_node_error(entry, err,
-                             "a trial class runs only within Determined: write a script around it, and give "
-                             "--run COMMAND");
+        return rb_node_refuse(entry, err, RB_E_JOB_LACKS,
+                              "a trial class runs only within Determined: write a script around it, and give "
+                              "--run COMMAND");
     if (strncmp(command, TORCH_LAUNCHER " ", strlen(TORCH_LAUNCHER) + 1) == 0)
         command = without_launcher(im, entry, command);
     else if (strstr(command, "determined."))
-        return rb_node_error(entry, err, "this launcher is a part of Determined: give --run COMMAND without it");
+        return rb_node_refuse(entry, err, RB_E_JOB_LACKS,
+                              "this launcher is a part of Determined: give --run COMMAND without it");
     rb_import_warn(
         im, RB_DRAFT_RUN, entry,
         "hyperparameters are arguments and in the JSON file $RB_PARAMS_FILE, where det.get_cluster_info() had them; "

@@ -29,9 +29,9 @@ static bool cannot_tell(const struct rb_node *root, int n, struct rb_err *err)
         if (formats[i]->marks[1])
             rb_buf_printf(&told_by, " and `%s`", formats[i]->marks[1]);
     }
-    return rb_node_error(root, err, "%s: %s; give --from determined, ray or wandb",
-                         n == 0 ? "this is no job of a known tool" : "this may be a job of more than one tool",
-                         rb_buf_str(&told_by));
+    return rb_node_refuse(root, err, RB_E_JOB_TOOL, "%s: %s; give --from determined, ray or wandb",
+                          n == 0 ? "this is no job of a known tool" : "this may be a job of more than one tool",
+                          rb_buf_str(&told_by));
 }
 
 static bool choose_format(const struct rb_node *root, const char *from, const struct rb_job_format **out,
@@ -45,7 +45,7 @@ static bool choose_format(const struct rb_node *root, const char *from, const st
         }
     }
     if (from && n == 0)
-        return rb_err_set(err, RB_ERR_INVALID, "--from: expected determined, ray or wandb, got \"%.40s\"", from);
+        return rb_err_set(err, RB_E_OPTION_VALUE, "--from: expected determined, ray or wandb, got \"%.40s\"", from);
     return n == 1 || cannot_tell(root, n, err);
 }
 
@@ -57,7 +57,8 @@ static bool error_at_source(const struct rb_importer *im, const struct rb_node *
 {
     const struct rb_draft_line *line = rb_job_draft_about(&im->draft, why->key);
     const struct rb_node *at = line && line->source ? line->source : root;
-    return rb_node_error(at, err, "as `%s` of job.yaml: %s", why->key[0] ? why->key : "the whole", why->message);
+    return rb_node_refuse(at, err, rb_err_number(why), "as `%s` of job.yaml: %s", why->key[0] ? why->key : "the whole",
+                          why->message);
 }
 
 static bool read_back(struct rb_importer *im, const struct rb_node *root, struct rb_err *err)
@@ -105,7 +106,7 @@ static bool read_format(struct rb_importer *im, const struct rb_node *root, stru
 {
     const struct rb_job_format *format = NULL;
     if (root->kind != RB_NODE_MAP)
-        return rb_node_error(root, err, "expected a map of keys");
+        return rb_node_refuse(root, err, RB_E_TYPE_WRONG, "expected a map of keys");
     if (!choose_format(root, im->options->from, &format, err))
         return false;
     im->made.from = format->name;

@@ -31,7 +31,7 @@ static bool unknown_key(const struct rb_node *node, const struct rb_key_rule *ru
     const char *closest = rb_closest(node->key, names, n);
     const struct rb_place place = {node->doc->file, node->key_line, node->key_column};
     char path[PATH_BYTES];
-    return rb_err_set_at(err, RB_ERR_INVALID, place, rb_node_path(node, path, sizeof path),
+    return rb_err_set_at(err, RB_E_KEY_UNKNOWN, place, rb_node_path(node, path, sizeof path),
                          "unknown key%s%s%s; if it matters to the other tool only, remove it",
                          closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
 }
@@ -49,7 +49,7 @@ bool rb_import_keys(struct rb_importer *im, const struct rb_node *map, const str
         if (child->kind == RB_NODE_NULL || rule->use == RB_KEY_READ)
             continue;
         if (rule->use == RB_KEY_REFUSED)
-            return rb_node_error(child, err, "%s", rule->why);
+            return rb_node_refuse(child, err, RB_E_JOB_FOREIGN, "%s", rule->why);
         if (rule->use == RB_KEY_IGNORED)
             rb_import_ignore(im, child);
         else
@@ -69,7 +69,7 @@ bool rb_import_need(const struct rb_node *map, const char *key, const char *hint
 {
     const struct rb_node *node = rb_import_given(map, key);
     if (!node)
-        return rb_node_error(map, err, "`%s` is required and missing; %s", key, hint);
+        return rb_node_refuse(map, err, RB_E_KEY_MISSING, "`%s` is required and missing; %s", key, hint);
     *out = node;
     return true;
 }
@@ -185,7 +185,8 @@ bool rb_import_set_trials(struct rb_importer *im, const struct rb_node *given, c
 {
     int64_t n = im->options->num_trials;
     if (n == 0 && !given)
-        return rb_node_error(at, err, "this search does not say how many trials it has: give --num-trials N");
+        return rb_node_refuse(at, err, RB_E_JOB_LACKS,
+                              "this search does not say how many trials it has: give --num-trials N");
     if (n == 0 && !rb_node_int(given, 1, INT32_MAX, &n, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "num_trials", n, given);
@@ -234,7 +235,8 @@ bool rb_import_param(struct rb_importer *im, const char *name, const char *value
                      struct rb_err *err)
 {
     if (rb_job_draft_find(&im->draft, RB_DRAFT_PARAMETERS, name))
-        return rb_node_error(source, err, "a parameter \"%.60s\" was given before; keep one of the two", name);
+        return rb_node_refuse(source, err, RB_E_KEYS_TOGETHER,
+                              "a parameter \"%.60s\" was given before; keep one of the two", name);
     rb_import_set(im, RB_DRAFT_PARAMETERS, name, value, source);
     return true;
 }
@@ -255,17 +257,17 @@ bool rb_import_scalar(struct rb_importer *im, const struct rb_node *node, const 
         *out = rb_yaml_text(node->text, &im->made.arena);
         return true;
     case RB_NODE_MAP:
-        return rb_node_error(node, err,
-                             "expected a number, text, true or false, got a map: parameters that depend on "
-                             "each other have no equivalent; give each of them by itself");
+        return rb_node_refuse(node, err, RB_E_JOB_FOREIGN,
+                              "expected a number, text, true or false, got a map: parameters that depend on "
+                              "each other have no equivalent; give each of them by itself");
     case RB_NODE_NULL:
     case RB_NODE_LIST:
         break;
     }
-    return rb_node_error(node, err,
-                         "expected a number, text, true or false, got %s; write it as text and let the script "
-                         "read that",
-                         node->kind == RB_NODE_LIST ? "a list" : "null");
+    return rb_node_refuse(node, err, RB_E_JOB_FOREIGN,
+                          "expected a number, text, true or false, got %s; write it as text and let the script "
+                          "read that",
+                          node->kind == RB_NODE_LIST ? "a list" : "null");
 }
 
 bool rb_import_constant(struct rb_importer *im, const char *name, const struct rb_node *node, struct rb_err *err)
@@ -351,9 +353,9 @@ bool rb_import_steps(struct rb_importer *im, const char *name, double min, doubl
     const struct rb_law_number numbers[] = {
         {"min", NULL, min, whole}, {"max", NULL, max, whole}, {"q", NULL, q, whole}};
     if (!(q > 0) || !(min < max) || !(fabs(min) < 1e15 && fabs(max) < 1e15))
-        return rb_node_error(source, err,
-                             "expected at least two multiples of q between min and max; write the values as a "
-                             "list of choices");
+        return rb_node_refuse(source, err, RB_E_JOB_FOREIGN,
+                              "expected at least two multiples of q between min and max; write the values as a "
+                              "list of choices");
     rb_import_warn(im, RB_DRAFT_PARAMETERS, source,
                    "the steps at both ends are as likely as those between; rounding gives them half of that");
     return rb_import_law(im, name, "q_uniform", numbers, 3, source, err);

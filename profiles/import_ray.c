@@ -46,7 +46,7 @@ static bool both_whole(const struct arguments *a)
 
 static bool need_whole(const struct arguments *a, struct rb_err *err)
 {
-    return both_whole(a) || rb_node_error(a->node, err, "expected whole numbers");
+    return both_whole(a) || rb_node_refuse(a->node, err, RB_E_TEXT_FORM, "expected whole numbers");
 }
 
 static bool read_bounds(struct rb_importer *im, const char *name, const struct arguments *a, const char *law,
@@ -79,7 +79,7 @@ static bool read_quantised(struct rb_importer *im, const char *name, const struc
     const double q = a->value[2];
     const bool whole = both_whole(a) && a->at[2] && a->at[2]->kind == RB_NODE_INT;
     if (!(q > 0))
-        return rb_node_error(a->node, err, "expected q above 0");
+        return rb_node_refuse(a->node, err, RB_E_TEXT_FORM, "expected q above 0");
     return rb_import_steps(im, name, ceil(a->value[0] / q) * q, floor(a->value[1] / q) * q, q, whole, a->node, err);
 }
 
@@ -108,12 +108,12 @@ static bool read_lograndint(struct rb_importer *im, const char *name, const stru
     if (!need_whole(a, err))
         return false;
     if (!(lower > 0 && lower < upper))
-        return rb_node_error(a->node, err, "expected 0 < lower < upper");
+        return rb_node_refuse(a->node, err, RB_E_TEXT_FORM, "expected 0 < lower < upper");
     if (upper - lower > MAX_LISTED_INTS)
-        return rb_node_error(a->node, err,
-                             "whole numbers on a logarithmic scale have an equivalent only as a list of at most "
-                             "%d values: write a choice, or loguniform and let the script round",
-                             MAX_LISTED_INTS);
+        return rb_node_refuse(a->node, err, RB_E_JOB_FOREIGN,
+                              "whole numbers on a logarithmic scale have an equivalent only as a list of at most "
+                              "%d values: write a choice, or loguniform and let the script round",
+                              MAX_LISTED_INTS);
     for (double k = lower; k < upper; k++) {
         char text[32];
         const char *comma = k > lower ? ", " : "";
@@ -161,11 +161,12 @@ static bool read_arguments(const struct rb_node *node, const struct ray_law *law
         for (const struct rb_node *child = given->first; child && i < n; child = child->next)
             out->at[i++] = child;
         if (given->n_children > n)
-            return rb_node_error(given, err, "%s has at most %d arguments, got %d", law->name, n, given->n_children);
+            return rb_node_refuse(given, err, RB_E_TEXT_FORM, "%s has at most %d arguments, got %d", law->name, n,
+                                  given->n_children);
     }
     for (int i = 0; i < n; i++) {
         if (!out->at[i] && i < law->n_required)
-            return rb_node_error(given, err, "%s needs `%s`", law->name, law->arguments[i]);
+            return rb_node_refuse(given, err, RB_E_TEXT_FORM, "%s needs `%s`", law->name, law->arguments[i]);
         if (out->at[i] && !rb_node_double(out->at[i], -1e300, 1e300, &out->value[i], err))
             return false;
     }
@@ -213,10 +214,10 @@ static bool read_space(struct rb_importer *im, const char *outer, const struct r
         if (child->kind != RB_NODE_MAP)
             ok = rb_import_constant(im, name, child, err);
         else if (kind == SPACE_REFUSED)
-            ok = rb_node_error(child, err, "%s has no equivalent: %s", child->first->key,
-                               strcmp(child->first->key, "sample_from") == 0
-                                   ? "parameters that depend on others, or on code, cannot be drawn here"
-                                   : "give the values as a choice, or leave the rounding to the script");
+            ok = rb_node_refuse(child, err, RB_E_JOB_FOREIGN, "%s has no equivalent: %s", child->first->key,
+                                strcmp(child->first->key, "sample_from") == 0
+                                    ? "parameters that depend on others, or on code, cannot be drawn here"
+                                    : "give the values as a choice, or leave the rounding to the script");
         else if (kind == SPACE_LAW)
             ok = read_arguments(child, law, &arguments, err) && law->read(im, name, &arguments, err);
         else if (kind == SPACE_CHOICE || kind == SPACE_GRID)
@@ -240,7 +241,8 @@ static bool check_once(const struct rb_node *root, const char *group, struct rb_
     const struct rb_node *inside = rb_import_given(root, group);
     for (const struct rb_node *child = inside ? inside->first : NULL; child; child = child->next) {
         if (child->key && child->kind != RB_NODE_NULL && rb_import_given(root, child->key))
-            return rb_node_error(child, err, "stands beside %s as well; keep one of the two", group);
+            return rb_node_refuse(child, err, RB_E_KEYS_TOGETHER, "stands beside %s as well; keep one of the two",
+                                  group);
     }
     return true;
 }
@@ -261,8 +263,9 @@ static bool read_metric(struct rb_importer *im, const struct rb_node *root, stru
     const char *text;
     int choice;
     if (!metric || !mode)
-        return rb_node_error(root, err, "`%s` is required and missing; trials are compared by metric and mode",
-                             metric ? "mode" : "metric");
+        return rb_node_refuse(root, err, RB_E_KEY_MISSING,
+                              "`%s` is required and missing; trials are compared by metric and mode",
+                              metric ? "mode" : "metric");
     if (!rb_node_string(metric, &text, err) || !rb_node_choice(mode, modes, 2, &choice, err))
         return false;
     rb_import_set_metric(im, metric, choice == 0 ? "minimize" : "maximize");
@@ -278,9 +281,9 @@ static bool read_unit(const struct rb_node *time_attr, const char **out, struct 
     if (!rb_node_string(time_attr, out, err))
         return false;
     if (strncmp(*out, "time_", 5) == 0)
-        return rb_node_error(time_attr, err,
-                             "trials are counted in what they train, never in seconds: give "
-                             "training_iteration, and max_t in that");
+        return rb_node_refuse(time_attr, err, RB_E_JOB_FOREIGN,
+                              "trials are counted in what they train, never in seconds: give "
+                              "training_iteration, and max_t in that");
     if (strcmp(*out, "training_iteration") == 0)
         *out = "iteration";
     return true;
@@ -315,7 +318,8 @@ static bool whole_factor(const struct rb_node *node, int64_t fallback, int64_t *
         return true;
     if (node->kind == RB_NODE_FLOAT &&
         !(node->number > 1 && node->number == floor(node->number) && node->number < 1024))
-        return rb_node_error(node, err, "expected a whole number of at least 2, as one in so many survives a rung");
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM,
+                              "expected a whole number of at least 2, as one in so many survives a rung");
     *out = (int64_t)node->number;
     return node->kind == RB_NODE_FLOAT || rb_node_int(node, 2, 1024, out, err);
 }
@@ -378,13 +382,13 @@ static bool read_grid(struct rb_importer *im, const struct rb_node *root, const 
     const struct rb_node *samples = setting(root, "tune_config", "num_samples");
     int64_t length;
     if (demand->random)
-        return rb_node_error(demand->random, err,
-                             "drawn at random beside a grid_search, which is one or the other here: write "
-                             "every grid_search as a choice, or this as a grid_search");
+        return rb_node_refuse(demand->random, err, RB_E_JOB_FOREIGN,
+                              "drawn at random beside a grid_search, which is one or the other here: write "
+                              "every grid_search as a choice, or this as a grid_search");
     if (samples && !(samples->kind == RB_NODE_INT && samples->integer == 1))
-        return rb_node_error(samples, err,
-                             "a grid is trained once: give 1, and a parameter such as repeat: {\"grid_search\": "
-                             "[1, 2, 3]} to train each of its points more often");
+        return rb_node_refuse(samples, err, RB_E_JOB_FOREIGN,
+                              "a grid is trained once: give 1, and a parameter such as repeat: {\"grid_search\": "
+                              "[1, 2, 3]} to train each of its points more often");
     if (scheduler)
         rb_import_warn(im, RB_DRAFT_SCHEDULER, scheduler,
                        "a grid trains each of its points in full; none is stopped early");
@@ -433,11 +437,11 @@ static bool read_scheduler(struct rb_importer *im, const struct rb_node *root, c
          !rb_import_need(s, "type", "give asha, hyperband or fifo", &type, err)))
         return false;
     if (type && type->kind != RB_NODE_STRING)
-        return rb_node_error(type, err, "expected asha, hyperband or fifo");
+        return rb_node_refuse(type, err, RB_E_TEXT_FORM, "expected asha, hyperband or fifo");
     const bool is_fifo = !type || is_one_of(type->text, fifo);
     if (!is_fifo && !is_one_of(type->text, asha) && !is_one_of(type->text, hyperband))
-        return rb_node_error(type, err, "there is no scheduler \"%.40s\" here; use asha, hyperband or fifo",
-                             type->text);
+        return rb_node_refuse(type, err, RB_E_JOB_FOREIGN,
+                              "there is no scheduler \"%.40s\" here; use asha, hyperband or fifo", type->text);
     if (demand->grid)
         return read_grid(im, root, demand, is_fifo ? NULL : s, err);
     if (is_fifo)
@@ -465,7 +469,7 @@ static bool read_gpus(struct rb_importer *im, const struct rb_node *root, struct
     if (!rb_import_keys(im, resources, rules, RB_DRAFT_TRIAL, err) || (gpu && !rb_node_double(gpu, 0, 4096, &n, err)))
         return false;
     if (n > 1 && n != floor(n))
-        return rb_node_error(gpu, err, "expected a whole number of GPUs above 1");
+        return rb_node_refuse(gpu, err, RB_E_TEXT_FORM, "expected a whole number of GPUs above 1");
     if (n == 0)
         rb_import_warn(im, RB_DRAFT_TRIAL, gpu ? gpu : resources,
                        "a trial has at least one GPU here; on `infra: local` a CPU may stand in");
@@ -561,9 +565,9 @@ static bool read_entrypoint(struct rb_importer *im, const struct rb_node *root, 
     if (im->options->run)
         return true;
     if (!entry)
-        return rb_node_error(root, err,
-                             "nothing says what to run: a trainable is Python code, so give the command of a script "
-                             "as `entrypoint` or as --run COMMAND");
+        return rb_node_refuse(root, err, RB_E_JOB_LACKS,
+                              "nothing says what to run: a trainable is Python code, so give the command of a script "
+                              "as `entrypoint` or as --run COMMAND");
     if (!rb_node_string(entry, &text, err))
         return false;
     rb_import_warn(

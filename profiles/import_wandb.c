@@ -52,10 +52,10 @@ static bool read_bounded(struct rb_importer *im, const char *name, const struct 
     const struct rb_law_number numbers[] = {{"min", NULL, exp(negated ? -max : min), false},
                                             {"max", NULL, exp(negated ? -min : max), false}};
     if (!isfinite(numbers[0].value) || !isfinite(numbers[1].value))
-        return rb_node_error(node, err,
-                             "min and max of %s are exponents of e, and these are too large; for values write "
-                             "log_uniform_values",
-                             law->name);
+        return rb_node_refuse(node, err, RB_E_JOB_FOREIGN,
+                              "min and max of %s are exponents of e, and these are too large; for values write "
+                              "log_uniform_values",
+                              law->name);
     rb_import_warn(im, RB_DRAFT_PARAMETERS, node, "min and max of %s are exponents of e; here they are values",
                    law->name);
     return rb_import_law(im, name, law->ours, numbers, 2, node, err);
@@ -95,8 +95,8 @@ static bool read_named(struct rb_importer *im, const char *name, const struct rb
         return read_steps(im, name, node, err);
     if (is(law, "normal") || is(law, "log_normal"))
         return read_normal(im, name, node, law, err);
-    return rb_node_error(
-        distribution, err,
+    return rb_node_refuse(
+        distribution, err, RB_E_JOB_FOREIGN,
         "there is no distribution \"%.40s\" here; known are constant, categorical, uniform, int_uniform, "
         "q_uniform, log_uniform, log_uniform_values, inv_log_uniform, inv_log_uniform_values, normal and "
         "log_normal; or give the values as a list",
@@ -136,7 +136,7 @@ static bool read_parameter(struct rb_importer *im, const char *name, const struc
         return rb_node_string(distribution, &law, err) && read_named(im, name, node, distribution, err);
     const struct rb_node *min = rb_import_given(node, "min"), *max = rb_import_given(node, "max");
     if (!min || !max)
-        return rb_node_error(node, err, "expected `value`, `values`, or `min` and `max`");
+        return rb_node_refuse(node, err, RB_E_TEXT_FORM, "expected `value`, `values`, or `min` and `max`");
     if (rb_import_given(node, "q"))
         return read_steps(im, name, node, err);
     const struct wandb_law *inferred = &bounded_laws[is_whole(min) && is_whole(max) ? 0 : 5];
@@ -218,13 +218,13 @@ static bool read_hyperband(struct rb_importer *im, const struct rb_node *early, 
         (min_iter && !rb_node_int(min_iter, 1, INT32_MAX, &first, err)))
         return false;
     if (!max_iter && !min_iter)
-        return rb_node_error(early, err, "expected `min_iter`, or `max_iter` and `s`");
+        return rb_node_refuse(early, err, RB_E_TEXT_FORM, "expected `min_iter`, or `max_iter` and `s`");
     if (im->options->max_resource > 0)
         length = im->options->max_resource;
     if (length == 0)
-        return rb_node_error(early, err,
-                             "min_iter says where trials are first compared, and nothing how long they train: "
-                             "give --max-resource N");
+        return rb_node_refuse(early, err, RB_E_JOB_LACKS,
+                              "min_iter says where trials are first compared, and nothing how long they train: "
+                              "give --max-resource N");
     if (!min_iter && !first_bracket(early, length, eta, &first, err))
         return false;
     rb_import_set_int(im, RB_DRAFT_SCHEDULER, "min_resource", first, min_iter ? min_iter : max_iter);
@@ -349,7 +349,7 @@ static bool put_envvar(struct rb_importer *im, const struct rb_node *word, struc
     const char *name = word->text + strlen("${envvar:");
     const size_t n = strcspn(name, "}");
     if (n == 0 || strcmp(name + n, "}") != 0)
-        return rb_node_error(word, err, "expected ${envvar:NAME} as a word by itself");
+        return rb_node_refuse(word, err, RB_E_JOB_FOREIGN, "expected ${envvar:NAME} as a word by itself");
     const char *copy = rb_arena_strndup(&im->made.arena, name, n);
     rb_buf_printf(out, "\"$%s\"", copy);
     rb_import_warn(im, RB_DRAFT_SECRETS, word, "$%s is taken from where rbrun is called, as a secret", copy);
@@ -386,7 +386,7 @@ static bool put_macro(struct rb_importer *im, const struct rb_node *root, const 
             rb_import_warn(im, RB_DRAFT_RUN, word,
                            "the script is given =true and =false, where wandb writes True and False");
     } else
-        return rb_node_error(word, err, "unknown macro %.60s; give the command with --run", macro);
+        return rb_node_refuse(word, err, RB_E_JOB_LACKS, "unknown macro %.60s; give the command with --run", macro);
     return true;
 }
 
@@ -398,7 +398,7 @@ static bool read_words(struct rb_importer *im, const struct rb_node *root, const
     for (const struct rb_node *word = command->first; word; word = word->next) {
         const bool is_text = word->kind != RB_NODE_MAP && word->kind != RB_NODE_LIST && word->kind != RB_NODE_NULL;
         if (!is_text)
-            return rb_node_error(word, err, "expected a word of the command");
+            return rb_node_refuse(word, err, RB_E_TEXT_FORM, "expected a word of the command");
         // env before the interpreter finds it as the shell would.
         if (is(word->text, "${env}") && word->next && is(word->next->text ? word->next->text : "", "${interpreter}"))
             continue;
@@ -427,7 +427,8 @@ static bool read_command(struct rb_importer *im, const struct rb_node *root, str
             return false;
     } else {
         if (!program)
-            return rb_node_error(root, err, "neither `program` nor `command` says what to run: give --run COMMAND");
+            return rb_node_refuse(root, err, RB_E_JOB_LACKS,
+                                  "neither `program` nor `command` says what to run: give --run COMMAND");
         if (!rb_node_string(program, &text, err))
             return false;
         rb_buf_puts(&run, "python ");
