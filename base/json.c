@@ -243,6 +243,15 @@ void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v)
         rb_json_null(j);
 }
 
+void rb_json_kdouble_or_null(struct rb_json *j, const char *key, double v)
+{
+    rb_json_key(j, key);
+    if (isfinite(v))
+        rb_json_double(j, v);
+    else
+        rb_json_null(j);
+}
+
 void rb_json_kdouble(struct rb_json *j, const char *key, double v)
 {
     rb_json_key(j, key);

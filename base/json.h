@@ -34,6 +34,7 @@ void rb_json_kstring(struct rb_json *j, const char *key, const char *s);
 void rb_json_kint(struct rb_json *j, const char *key, int64_t v);
 void rb_json_kint_or_null(struct rb_json *j, const char *key, int64_t v); // null where v is negative: unknown, or none
 void rb_json_kdouble(struct rb_json *j, const char *key, double v);
+void rb_json_kdouble_or_null(struct rb_json *j, const char *key, double v); // null where v is not finite
 void rb_json_kbool(struct rb_json *j, const char *key, bool v);
 
 #endif

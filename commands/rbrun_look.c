@@ -1,4 +1,4 @@
-// rbrun status, list and replay: looking at runs from their journals, whether or not a controller is
+// rbrun list and replay: looking at runs from their journals, whether or not a controller is
 // at work.
 #include "commands/rbrun.h"
 
@@ -39,112 +39,6 @@ static bool look_open(struct look *l, const struct rb_args *args, const char *ru
 static const char *first_arg(const struct rb_args *args)
 {
     return args->n_args ? args->args[0] : NULL;
-}
-
-// --- status
-
-static const struct rb_command status_command = {
-    .name = "rbrun status",
-    .usage = "[options] [RUN]",
-    .summary = "How a run stands: stage, trials, nodes, dollars so far.",
-    .examples = "  rbrun status\n  rbrun status digits-2026 --json\n",
-    .options = look_options,
-    .max_args = 1,
-};
-
-static void status_counts(const struct rb_report *r, struct rb_buf *out)
-{
-    const char *before = "trials: ";
-    for (int s = RB_TRIAL_WAITING; s <= RB_TRIAL_COMPLETED; s++) {
-        int n = 0;
-        for (int i = 0; i < r->n_trials; i++)
-            n += strcmp(r->trials[i].state, rb_trial_state_name(s)) == 0;
-        if (n > 0)
-            rb_buf_printf(out, "%s%d %s", before, n, rb_trial_state_name(s));
-        before = n > 0 ? ", " : before;
-    }
-    if (r->n_trials > 0)
-        rb_buf_puts(out, "\n");
-}
-
-static void status_heading(const struct look *l, const struct rb_report *r, struct rb_buf *out)
-{
-    char outcome[64], time[32], cost[32];
-    rb_buf_printf(out, "%s: %s", r->run_id, rb_report_outcome(r->outcome, r->reason, outcome));
-    if (l->pid)
-        rb_buf_printf(out, " (process %d is at work)", l->pid);
-    else if (r->outcome == RB_JOB_RUNNING)
-        rb_buf_printf(out, " (interrupted: nobody is at work; go on with: rbrun resume %s)", r->run_id);
-    rb_buf_printf(out, "\n%s, %s so far", rb_format_duration(r->time_us, time), rb_format_money(r->cost_uusd, cost));
-    if (r->best_trial >= 0)
-        rb_buf_printf(out, "; best: trial %d, %s %.6g", r->best_trial, r->plan->job->metric_name, r->best_metric);
-    rb_buf_putc(out, '\n');
-    status_counts(r, out);
-    rb_buf_putc(out, '\n');
-}
-
-static void status_trials(const struct rb_report *r, const struct rb_text_style *style, struct rb_buf *out)
-{
-    static const struct rb_text_column columns[] = {
-        {"trial", true, 0}, {"state", false, 0}, {"trained", true, 0}, {"metric", true, 0}, {"restarts", true, 1}};
-    struct rb_text_table t;
-    rb_text_table_init(&t, columns, 5);
-    for (int i = 0; i < r->n_trials; i++) {
-        rb_text_table_cell(&t, "%d", r->trials[i].trial);
-        rb_text_table_cell(&t, "%s", r->trials[i].state);
-        rb_text_table_cell(&t, "%" PRId64, r->trials[i].resource);
-        if (isnan(r->trials[i].metric))
-            rb_text_table_cell(&t, "-");
-        else
-            rb_text_table_cell(&t, "%.6g", r->trials[i].metric);
-        rb_text_table_cell(&t, "%d", r->trials[i].restarts);
-    }
-    rb_text_table_write(&t, style, out);
-    rb_text_table_finish(&t);
-}
-
-static void status_nodes(const struct rb_report *r, const struct rb_text_style *style, struct rb_buf *out)
-{
-    static const struct rb_text_column columns[] = {{"node", true, 0},   {"instance", false, 0}, {"type", false, 1},
-                                                    {"infra", false, 2}, {"state", false, 0},    {"cost", true, 0}};
-    struct rb_text_table t;
-    char cost[32];
-    rb_text_table_init(&t, columns, 6);
-    for (int i = 0; i < r->n_nodes; i++) {
-        rb_text_table_cell(&t, "%d", r->nodes[i].node);
-        rb_text_table_cell(&t, "%s", r->nodes[i].id[0] ? r->nodes[i].id : "-");
-        rb_text_table_cell(&t, "%s", r->nodes[i].instance_type);
-        rb_text_table_cell(&t, "%s", r->nodes[i].infra);
-        rb_text_table_cell(&t, "%s", r->nodes[i].state);
-        rb_text_table_cell(&t, "%s", rb_format_money(r->nodes[i].cost_uusd, cost));
-    }
-    rb_buf_putc(out, '\n');
-    rb_text_table_write(&t, style, out);
-    rb_text_table_finish(&t);
-}
-
-static bool status(const struct rb_args *args, int *out_code, struct rb_err *err)
-{
-    RB_AUTO(look_finish) struct look l = {0};
-    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
-    struct rb_report r;
-    const struct rb_text_style style = rb_run_style(STDOUT_FILENO);
-    (void)out_code;
-    if (!look_open(&l, args, first_arg(args), err))
-        return false;
-    if (rb_args_flag(args, "json"))
-        return rb_run_report_print(l.journal, &l.f.plan, true, err);
-    if (!rb_report_make(l.journal, &l.f.plan, &l.f.arena, &r, err))
-        return false;
-    status_heading(&l, &r, &out);
-    status_trials(&r, &style, &out);
-    status_nodes(&r, &style, &out);
-    return rb_run_print(&out, err);
-}
-
-int rb_run_status(int argc, char **argv)
-{
-    return rb_run_carry_out(&status_command, status, argc, argv);
 }
 
 // --- list

@@ -112,6 +112,10 @@ bool rb_journal_note(struct rb_journal *j, int64_t time_us, const char *kind, co
 // callback returns false to stop with its error.
 bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),
                            void *ctx, struct rb_err *err);
+// Those after number *seq alone, 0: all; *seq becomes the last one's. For who follows a run.
+bool rb_journal_each_event_after(struct rb_journal *j, int64_t *seq,
+                                 bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err), void *ctx,
+                                 struct rb_err *err);
 bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb_launch_row **out, int *out_n,
                          struct rb_err *err);
 bool rb_journal_tasks(struct rb_journal *j, struct rb_arena *arena, struct rb_task_row **out, int *out_n,

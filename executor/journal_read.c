@@ -8,19 +8,26 @@
 
 typedef bool read_fn(void *ctx, sqlite3_stmt *st, struct rb_err *err);
 
-static bool each_row(struct rb_journal *j, const char *sql, read_fn *fn, void *ctx, struct rb_err *err)
+// after: what a ? in the statement stands for.
+static bool each_row_after(struct rb_journal *j, const char *sql, int64_t after, read_fn *fn, void *ctx,
+                           struct rb_err *err)
 {
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(j->db, sql, -1, &st, NULL) != SQLITE_OK)
         return rb_journal_sql_error(j, err);
     int rc;
-    bool ok = true;
+    bool ok = sqlite3_bind_parameter_count(st) == 0 || sqlite3_bind_int64(st, 1, after) == SQLITE_OK;
     while (ok && (rc = sqlite3_step(st)) == SQLITE_ROW)
         ok = fn(ctx, st, err);
     if (ok && rc != SQLITE_DONE)
         ok = rb_journal_sql_error(j, err);
     sqlite3_finalize(st);
     return ok;
+}
+
+static bool each_row(struct rb_journal *j, const char *sql, read_fn *fn, void *ctx, struct rb_err *err)
+{
+    return each_row_after(j, sql, 0, fn, ctx, err);
 }
 
 static const char *text_of(sqlite3_stmt *st, int column)
@@ -31,7 +38,7 @@ static const char *text_of(sqlite3_stmt *st, int column)
 
 static bool damaged(const char *what, const char *text, struct rb_err *err)
 {
-    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal is damaged: %s \"%.60s\"", what, text);
+    return rb_err_set(err, RB_ERR_INVALID, "the journal is damaged: %s \"%.60s\"", what, text);
 }
 
 static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, struct rb_err *err)
@@ -92,6 +99,7 @@ bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_jou
 struct event_reader {
     bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err);
     void *ctx;
+    int64_t seq; // of the last one read
 };
 
 static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
@@ -100,15 +108,29 @@ static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     const char *text = text_of(st, 0);
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_event e;
-    return rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) &&
-           rb_event_read(doc.root, &doc.arena, &e, err) && r->fn(r->ctx, &e, err);
+    if (!rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) ||
+        !rb_event_read(doc.root, &doc.arena, &e, err) || !r->fn(r->ctx, &e, err))
+        return false;
+    r->seq = sqlite3_column_int64(st, 1);
+    return true;
+}
+
+bool rb_journal_each_event_after(struct rb_journal *j, int64_t *seq,
+                                 bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err), void *ctx,
+                                 struct rb_err *err)
+{
+    struct event_reader r = {fn, ctx, *seq};
+    const bool ok =
+        each_row_after(j, "SELECT json, seq FROM event WHERE seq > ? ORDER BY seq", *seq, read_event, &r, err);
+    *seq = r.seq;
+    return ok;
 }
 
 bool rb_journal_each_event(struct rb_journal *j, bool (*fn)(void *ctx, const struct rb_event *e, struct rb_err *err),
                            void *ctx, struct rb_err *err)
 {
-    struct event_reader r = {fn, ctx};
-    return each_row(j, "SELECT json FROM event ORDER BY seq", read_event, &r, err);
+    int64_t seq = 0;
+    return rb_journal_each_event_after(j, &seq, fn, ctx, err);
 }
 
 // Rows of one kind, collected. The array grows on the heap and moves into the arena at the end.

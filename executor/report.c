@@ -239,15 +239,6 @@ const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason r
 
 // Writing.
 
-static void write_metric(double metric, struct rb_json *j)
-{
-    rb_json_key(j, "metric");
-    if (isfinite(metric))
-        rb_json_double(j, metric);
-    else
-        rb_json_null(j);
-}
-
 static void write_best(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "best");
@@ -258,7 +249,7 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     rb_json_begin_object(j);
     rb_json_kint(j, "trial", r->best_trial);
     rb_json_kstring(j, "metric_name", r->plan->job->metric_name);
-    write_metric(r->best_metric, j);
+    rb_json_kdouble_or_null(j, "metric", r->best_metric);
     rb_json_key(j, "params");
     rb_trial_params_write(r->plan->job, r->best_trial, j);
     rb_json_kstring(j, "checkpoint", r->best_checkpoint);
@@ -320,7 +311,7 @@ static void write_trial(const struct rb_report *r, const struct rb_report_trial 
     rb_json_kint(j, "trial", t->trial);
     rb_json_kstring(j, "state", t->state);
     rb_json_kint(j, "resource", t->resource);
-    write_metric(t->metric, j);
+    rb_json_kdouble_or_null(j, "metric", t->metric);
     rb_json_key(j, "params");
     rb_trial_params_write(r->plan->job, t->trial, j);
     rb_json_kint(j, "restarts", t->restarts);

@@ -11,6 +11,7 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
 {
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
     *out = (struct rb_progress){
+        .over = rb_engine_outcome(e, NULL) != RB_JOB_RUNNING,
         .stage = rb_engine_stage(e),
         .n_stages = plan->n_stages,
         .on_demand = tuner && tuner->on_demand,
@@ -43,15 +44,6 @@ void rb_progress_set_unknown(struct rb_progress *p, const char *why)
     p->why_unknown = why;
 }
 
-static void member_or_null(struct rb_json *j, const char *key, double v)
-{
-    rb_json_key(j, key);
-    if (isnan(v))
-        rb_json_null(j);
-    else
-        rb_json_double(j, v);
-}
-
 static void trials_members(const struct rb_progress *p, struct rb_json *j)
 {
     rb_json_key(j, "trials");
@@ -66,7 +58,7 @@ static void trials_members(const struct rb_progress *p, struct rb_json *j)
     }
     rb_json_begin_object(j);
     rb_json_kint(j, "trial", p->best_trial);
-    member_or_null(j, "metric", p->best_metric);
+    rb_json_kdouble_or_null(j, "metric", p->best_metric);
     rb_json_end_object(j);
 }
 
@@ -83,13 +75,13 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
     rb_json_kint_or_null(j, "deadline_us", p->deadline_us);
     rb_json_kint_or_null(j, "end_p50_us", p->end_p50_us);
     rb_json_kint_or_null(j, "end_p95_us", p->end_p95_us);
-    member_or_null(j, "p_on_time", p->p_on_time);
+    rb_json_kdouble_or_null(j, "p_on_time", p->p_on_time);
     rb_json_kint_or_null(j, "spent_uusd", p->spent_uusd);
     rb_json_kint_or_null(j, "budget_uusd", p->budget_uusd);
     rb_json_kint_or_null(j, "cost_mean_uusd", p->cost_mean_uusd);
     rb_json_kint_or_null(j, "cost_p95_uusd", p->cost_p95_uusd);
-    member_or_null(j, "p_in_budget", p->p_in_budget);
-    member_or_null(j, "pace", p->pace);
+    rb_json_kdouble_or_null(j, "p_in_budget", p->p_in_budget);
+    rb_json_kdouble_or_null(j, "pace", p->pace);
     rb_json_kstring(j, "why_unknown", p->why_unknown);
 }
 

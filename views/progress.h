@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 struct rb_progress {
+    bool over;                // nothing is to come: complete, at its target, or stopped
     int stage, n_stages;      // stage -1: not begun
     int trials_ended, trials; // of the stage; not for tuners that hand trials out on demand
     bool on_demand;           // a trial's place in the job is its own: what counts is how many stand how
@@ -35,7 +36,9 @@ void rb_progress_write(const struct rb_progress *p, int width, struct rb_buf *ou
 // The members of an object that is open: of rb-status/1 and of pages. Unknown is null.
 void rb_progress_members(const struct rb_progress *p, struct rb_json *j);
 
-// What is left until an end, "12 m 3 s", and a probability, "0.97", "> 0.99": as the line has them. "?" where unknown.
+// As the line has them: a duration in whole seconds, "12 s", "1 h 41 m", what is left until an end, and a probability, "0.97",
+// "> 0.99". "?" where unknown.
+char *rb_progress_duration(int64_t us, char out[static 32]);
 char *rb_progress_left(const struct rb_progress *p, int64_t end_us, char out[static 32]);
 char *rb_progress_probability(double p, char out[static 32]);
 

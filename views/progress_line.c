@@ -100,6 +100,8 @@ static void cost_parts(const struct rb_progress *p, struct line *l)
         return;
     }
     rb_buf_puts(cost, p->spent_uusd >= 0 ? rb_format_money(p->spent_uusd, text) : "$?");
+    if (p->over)
+        return;
     rb_buf_printf(cost, " of %s", p->cost_mean_uusd >= 0 ? rb_format_money(p->cost_mean_uusd, text) : "?");
     if (p->budget_uusd >= 0)
         rb_buf_printf(add_part(l, 2, true), "(max %s)", rb_format_money(p->budget_uusd, text));
@@ -130,22 +132,30 @@ void rb_progress_write(const struct rb_progress *p, int width, struct rb_buf *ou
         trials_text(p, add_part(&l, 7, false));
     if (p->best_trial >= 0)
         rb_buf_printf(add_part(&l, 5, false), "%s %.4g", p->metric_name, p->best_metric);
-    rb_buf_printf(add_part(&l, 4, false), "%d/%d nodes", p->nodes_ready, p->nodes);
+    if (!p->over || p->nodes > 0)
+        rb_buf_printf(add_part(&l, 4, false), "%d/%d nodes", p->nodes_ready, p->nodes);
     cost_parts(p, &l);
-    time_parts(p, &l);
+    if (!p->over)
+        time_parts(p, &l);
     fit(&l, width, out);
+}
+
+char *rb_progress_duration(int64_t us, char out[static 32])
+{
+    const int64_t seconds = (us + RB_US_PER_S - 1) / RB_US_PER_S;
+    if (us < 0)
+        return strcpy(out, "?");
+    if (seconds >= 60)
+        return rb_format_duration(seconds * RB_US_PER_S, out);
+    snprintf(out, 32, "%d s", (int)seconds); // tenths would flicker, and of what is left nobody knows them
+    return out;
 }
 
 char *rb_progress_left(const struct rb_progress *p, int64_t end_us, char out[static 32])
 {
     if (end_us < 0 || p->elapsed_us < 0)
         return strcpy(out, "?");
-    const int64_t left_us = end_us > p->elapsed_us ? end_us - p->elapsed_us : 0;
-    const int64_t left_s = (left_us + RB_US_PER_S - 1) / RB_US_PER_S;
-    if (left_s >= 60)
-        return rb_format_duration(left_s * RB_US_PER_S, out);
-    snprintf(out, 32, "%d s", (int)left_s); // tenths would flicker, and nobody knows them
-    return out;
+    return rb_progress_duration(end_us > p->elapsed_us ? end_us - p->elapsed_us : 0, out);
 }
 
 char *rb_progress_probability(double p, char out[static 32])
