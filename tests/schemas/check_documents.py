@@ -162,6 +162,7 @@ def ran(p, bin_dir):
         yield "report", "rbrun", report
         yield "report", "rbrun report", p.json("rbrun report --json")
         yield "runs", "rbrun list", p.json("rbrun list --json")
+        yield "status", "rbrun status", p.json("rbrun status --json")
         yield "doctor", "rbrun doctor", p.json("rbrun doctor --json")
         yield "gc", "rbrun gc", p.json("rbrun gc --dry-run --json")
         yield "ledger", "rbmock", cloud.ledger()
