@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""What a run looks like on a terminal: the line that is redrawn, plain lines elsewhere, the watched screen; on real ptys, of
+real runs on this machine. Usage: progress.py --bin BUILD_DIR [TEST]..."""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import unittest
+
+import terminal
+
+BIN = None
+
+PROFILE = """format: rb-profile/1
+name: paced
+training:
+  - {accelerator: CPU, base_s: 0.2, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}
+noise: {between: 1.0, within: 1.0}
+startup_s: 0.1
+checkpoint_s: 0.1
+provisioning:
+  - {infra: local, instance_type: "*", market: "*", queue_s: 0, init_s: 0, capacity_failure: 0}
+"""
+
+JOB = """name: seen
+metric: {name: val_acc, goal: maximize}
+parameters: {lr: {min: 0.1, max: 0.9}}
+scheduler: {type: sha, num_trials: 4, min_resource: 3, max_resource: 12, eta: 2, unit: epoch}
+trial: {gpus: 1, timeout: 1m}
+profile: paced
+run: |
+  e=$RB_RESOURCE_START
+  while [ $e -lt $RB_RESOURCE_END ]; do e=$((e + 1)); sleep 0.2; echo "epoch=$e val_acc=0.$((e * 10 + RB_TRIAL_ID))"; done
+  echo weights > "$RB_CHECKPOINT_DIR/model"
+checkpoint: {dir: ckpt}
+resources: {infra: [local]}
+deadline: 1m
+confidence: 0.5
+"""
+
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Progress(unittest.TestCase):
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="rb-progress-")
+        self.env = {"PATH": os.path.abspath(BIN) + ":/usr/bin:/bin", "HOME": self.top, "LC_ALL": "C.UTF-8",
+                    "TERM": "xterm-256color", "RB_LOCAL_SLOTS": "4"}
+        for name, text in (("profile.yaml", PROFILE), ("job.yaml", JOB)):
+            with open(os.path.join(self.top, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        self.call("rbprofile", "import", "profile.yaml")
+        self.call("rbplan", "-o", "plan.json", "job.yaml")
+        self.programs, self.runs = [], []
+
+    def tearDown(self):
+        for run in self.runs:
+            if run.poll() is None:
+                run.terminate()
+            run.wait()
+        for program in self.programs:
+            if program.code is None:
+                program.kill(signal.SIGKILL)
+                program.finish()
+        shutil.rmtree(self.top)
+
+    def call(self, *command, code=0):
+        p = subprocess.run(command, cwd=self.top, env=self.env, text=True, capture_output=True, timeout=60)
+        self.assertEqual(p.returncode, code, p.stdout + p.stderr)
+        return p.stdout
+
+    def begin(self):
+        """A run in the background, once it trains."""
+        run = subprocess.Popen(["rbrun", "plan.json"], cwd=self.top, env=self.env, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+        self.runs.append(run)
+        run.output = b""
+
+        def drain():
+            with run.stdout:
+                run.output = run.stdout.read()
+        threading.Thread(target=drain, daemon=True).start()
+        self.until(lambda: self.status()["stage"] is not None and self.status()["best"])
+        return run
+
+    def until(self, what, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if what():
+                    return
+            except (AssertionError, json.JSONDecodeError):
+                pass  # no journal yet
+            time.sleep(0.1)
+        self.fail("it did not come about")
+
+    def status(self):
+        return json.loads(self.call("rbrun", "status", "--json"))
+
+    def on_terminal(self, *command, rows=24, columns=80, **env):
+        program = terminal.Program(command, rows, columns, {**self.env, **env}, self.top)
+        self.programs.append(program)
+        return program
+
+    # --- the line
+
+    def lines_drawn(self, program):
+        """What the line said, in order; it begins with the stage and stands alone."""
+        said = []
+        for piece in program.raw.split("\r\x1b[K"):
+            if piece.startswith(("stage", "beginning")):
+                said.append(piece.split("\r\n")[0])
+        return said
+
+    def test_one_line_is_redrawn(self):
+        run = self.on_terminal("rbrun", "plan.json", columns=120)
+        self.assertEqual(run.finish(), 0)
+        said = self.lines_drawn(run)
+        self.assertGreater(len(said), 5)
+        etas = [int(x) for line in said for x in re.findall(r"ETA (\d+) s", line)]
+        self.assertGreater(len(etas), len(said) // 2, said)
+        self.assertGreater(etas[0], 2)
+        self.assertLessEqual(etas[-1], 2)
+        self.assertTrue(all(later <= sooner + 1 for sooner, later in zip(etas, etas[1:])), etas)
+        self.assertTrue(any("P(on time) > 0.99" in line for line in said), said)
+        self.assertTrue(any(re.match(r"stage 3/3  0/1 trials  val_acc 0\.\d+  1/1 nodes  free  ETA", line) for line in said), said)
+        self.assertEqual({len(line) < 120 for line in said}, {True})
+        self.assertNotIn("stage 3/3  ", run.screen.text().split("best configuration")[0])  # wiped when the report came
+        self.assertTrue(run.screen.cursor)
+        self.assertNotIn("\x1b[?25l", run.raw)  # never hidden: nothing can go wrong about it
+
+    def test_40_columns_follow_a_resize(self):
+        run = self.on_terminal("rbrun", "plan.json", columns=100)
+        run.wait_for(lambda screen: any("ETA" in line and "P(on time)" in line for line in screen.lines))
+        run.resize(24, 40)
+        before = len(run.raw)
+        self.assertEqual(run.finish(), 0)
+        run.raw = run.raw[before:]
+        said = self.lines_drawn(run)
+        self.assertGreater(len(said), 3)
+        for line in said[1:]:  # the first may have been on its way
+            self.assertLess(len(line), 40)
+            self.assertRegex(line, r"^stage \d/3  \d/\d trials  free  ETA (\d+ s|\?)$")
+
+    def test_no_colour_and_dumb_terminals(self):
+        plain, dumb = self.on_terminal("rbrun", "plan.json", NO_COLOR="1"), self.on_terminal("rbrun", "plan.json", TERM="dumb")
+        for program in (plain, dumb):
+            threading.Thread(target=program.finish).start()
+        self.until(lambda: plain.code is not None and dumb.code is not None)
+        self.assertEqual((plain.code, dumb.code), (0, 0))
+        self.assertGreater(len(self.lines_drawn(plain)), 3)
+        self.assertIsNone(SGR.search(plain.raw))
+        self.assertNotIn("\x1b", dumb.raw)
+        self.assertRegex(dumb.raw, r"trial \d: epoch 1, val_acc 0\.1")  # one line for every event
+
+    def test_a_signal_ends_line_and_run(self):
+        run = self.on_terminal("rbrun", "plan.json")
+        run.wait_for(lambda screen: any("val_acc" in line for line in screen.lines))
+        run.type("\x03")
+        self.assertEqual(run.finish(), 130)
+        self.assertTrue(run.screen.cursor and not run.screen.alternate)
+        self.assertIn("warning: stopping: ending trials", run.screen.text())
+        self.assertEqual(self.status()["state"], "stopped: user")
+
+    # --- the watched screen
+
+    def check_left(self, program, settings):
+        """The terminal is as it was."""
+        self.assertIn("\x1b[?1049h", program.raw)
+        self.assertTrue(program.screen.cursor)
+        self.assertFalse(program.screen.alternate)
+        self.assertEqual(settings["after"], settings["before"])
+
+    def watch(self, rows, columns, *more):
+        program = self.on_terminal("rbrun", "status", "--watch", *more, rows=rows, columns=columns)
+        program.settings = {"before": termios.tcgetattr(program.fd)}
+        return program
+
+    def end_watch(self, program):
+        """As Program.finish, which closes the terminal: its settings are asked for before."""
+        def pump():
+            while program.read(0.2):
+                try:
+                    program.settings["after"] = termios.tcgetattr(program.fd)
+                except termios.error:
+                    pass
+        pump()
+        return program.finish()
+
+    def test_watched_to_its_end_at_any_size(self):
+        run = self.begin()
+        watches = [self.watch(*size) for size in ((24, 80), (6, 30), (60, 200), (3, 20))]
+        lines = subprocess.Popen(["rbrun", "status", "--watch"], cwd=self.top, env=self.env, stdout=subprocess.PIPE, text=True)
+        threads = [threading.Thread(target=self.end_watch, args=(w,)) for w in watches]
+        for thread in threads:
+            thread.start()
+        blocks = lines.communicate(timeout=60)[0]
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(run.wait(60), 0)
+        for w in watches:
+            self.assertEqual(w.code, 0)
+            self.assertEqual(w.screen.wrapped if w.screen.columns >= 80 else 0, 0)
+            self.check_left(w, w.settings)
+            self.assertIn("q leaves", w.raw)
+        usual = watches[0]
+        self.assertRegex(usual.raw, r"stage 3/3")
+        self.assertRegex(usual.raw, r"\[####################\]")
+        self.assertRegex(usual.raw, r"trial \d: epoch \d+, val_acc 0\.\d+")
+        text = usual.screen.text()
+        self.assertRegex(text, r"^seen-\S+: complete, \d+ s of 1 m 0 s\nstage 3/3  1/1 trials  val_acc 0\.12\d  \$0\.00")
+        self.assertRegex(blocks, r"stage 3/3  0/1 trials .* ETA \d+ s")
+        self.assertGreater(blocks.count(": running, "), 2)
+        self.assertEqual(blocks.count(": complete, "), 1)
+        self.assertNotIn("\x1b", blocks)
+        # The run noticed nothing: what it decided is what its events lead to.
+        self.assertIn("0 orders differ", self.call("rbrun", "replay"))
+        self.assertNotIn(b"warning: journal", run.output)
+
+    def test_keys_signals_and_crashes_give_the_terminal_back(self):
+        run = self.begin()
+        ways = {"q": lambda w: w.type("q"), "^C": lambda w: w.type("\x03"), "SIGTERM": lambda w: w.kill(signal.SIGTERM),
+                "SIGHUP": lambda w: w.kill(signal.SIGHUP), "crash": lambda w: w.kill(signal.SIGSEGV)}
+        watches = {name: self.watch(24, 80) for name in ways}
+        for name, w in watches.items():
+            w.wait_for(lambda screen: screen.alternate and any("q leaves" in line for line in screen.lines))
+            self.assertFalse(w.screen.cursor)
+            ways[name](w)
+        for name, w in watches.items():
+            with self.subTest(way=name):
+                code = self.end_watch(w)
+                self.assertEqual(code, -signal.SIGSEGV if name == "crash" else 0)
+                self.check_left(w, w.settings)
+                if name != "crash":
+                    self.assertRegex(w.screen.text(), r"^seen-\S+: running, ")
+        self.assertIsNone(run.poll())  # the run goes on
+        self.assertEqual(run.wait(60), 0)
+
+    # --- status, once
+
+    def test_text_and_json_tell_the_same(self):
+        self.assertEqual(self.begin().wait(60), 0)
+        told, text = self.status(), self.call("rbrun", "status")
+        self.assertEqual(told["state"], "complete")
+        self.assertEqual(told["trials"]["completed"], 1)
+        self.assertEqual([s["trained_to_end"] for s in told["stages"]], [4, 2, 1])
+        self.assertIsNone(told["end_p50_us"])
+        self.assertEqual(told["why_unknown"], "the run is over")
+        best = told["best"]
+        self.assertIn("val_acc %.4g" % best["metric"], text)
+        self.assertRegex(text, r"\n +%d  completed +12 +%g  best" % (best["trial"], best["metric"]))
+        report = json.loads(self.call("rbrun", "report", "--json"))
+        self.assertEqual((report["best"]["trial"], report["cost_uusd"]["actual"]), (best["trial"], told["spent_uusd"]))
+        self.assertEqual(report["time_us"]["actual"], told["elapsed_us"])
+        self.assertEqual([n["state"] for n in told["node_list"]], ["gone"])
+
+    def test_an_interrupted_run_says_so(self):
+        run = self.begin()
+        run.kill()
+        run.wait()
+        told, text = self.status(), self.call("rbrun", "status")
+        self.assertEqual((told["state"], told["process"], told["why_unknown"]), ("interrupted", None, "nobody is at work"))
+        self.assertIsNone(told["p_on_time"])
+        self.assertRegex(text, r": interrupted, .*\n.*ETA \?  P\(on time\) \?\nnobody is at work; go on with: rbrun resume seen-")
+        watched = self.on_terminal("rbrun", "status", "--watch")
+        self.assertEqual(watched.finish(), 0)  # there is nothing to wait for
+        self.assertIn("nobody is at work", watched.screen.text())
+        self.call("rbrun", "stop", told["run"])  # the trials that went on alone
+
+    def test_hostile_text_reaches_no_terminal(self):
+        """A journal with control characters in it, and a terminal too small for anything."""
+        self.assertEqual(self.begin().wait(60), 0)
+        runs = os.path.join(self.top, ".local/state/rubberband/runs")
+        journal = os.path.join(runs, os.listdir(runs)[0], "journal.db")
+        with sqlite3.connect(journal) as db:
+            db.execute("INSERT INTO note (time_us, kind, text) VALUES (1, 'fault', ?)", ("\x1b]0;owned\x07 \x1b[2J \u00fc",))
+        text = self.call("rbrun", "status")
+        self.assertNotIn("\x1b", text)
+        self.assertNotIn("\x07", text)
+        small = self.on_terminal("rbrun", "status", rows=2, columns=5)
+        self.assertEqual(small.finish(), 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    options, rest = parser.parse_known_args()
+    BIN = options.bin
+    unittest.main(argv=[sys.argv[0]] + rest)
