@@ -1,9 +1,11 @@
-// rbrun report: what a run did and cost, as text, JSON, a page or a picture.
+// rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
 #include "commands/rbrun_page.h"
 
 #include "base/log.h"
+#include "views/report_csv.h"
 
 static const struct rb_option report_options[] = {
+    {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},
     {"html", 0, RB_OPT_STRING, false, "FILE", "write the whole report as one page for a browser", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write who ran where and when as a picture", 0, 0},
     RB_RUN_COMMON_OPTIONS,
@@ -16,6 +18,7 @@ static const struct rb_command report_command = {
     .summary = "What a run did and cost, beside what was predicted. RUN: its id or the beginning of it; the newest.",
     .examples = "  rbrun report\n"
                 "  rbrun report digits-2026 --json > report.json\n"
+                "  rbrun report digits-2026 --csv trials > trials.csv\n"
                 "  rbrun report digits-2026 --html report.html\n",
     .options = report_options,
     .max_args = 1,
@@ -33,11 +36,24 @@ static bool save(save_fn *fn, struct rb_journal *j, const struct rb_plan *plan, 
     return true;
 }
 
+static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, const char *table, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf csv = RB_BUF_INIT;
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    return rb_run_report_json(j, plan, false, &text, err) &&
+           rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err) &&
+           rb_report_csv_write(doc.root, table, &csv, err) && rb_run_print(&csv, err);
+}
+
 static bool report_of(struct rb_journal *j, const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
 {
+    const char *table = rb_args_string(args, "csv", NULL);
+    if (table && rb_args_flag(args, "json"))
+        return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--csv and --json both print to stdout: give one of the two");
     return save(rb_run_page_save, j, plan, rb_args_string(args, "html", NULL), err) &&
            save(rb_run_gantt_save, j, plan, rb_args_string(args, "gantt", NULL), err) &&
-           rb_run_report_print(j, plan, rb_args_flag(args, "json"), err);
+           (table ? print_csv(j, plan, table, err) : rb_run_report_print(j, plan, rb_args_flag(args, "json"), err));
 }
 
 static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)

@@ -19,6 +19,7 @@ except ImportError:
     sys.exit(77)
 
 import mutations
+import report_csv
 import schemas
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -57,6 +58,10 @@ class Programs:
 
     def json(self, command, code=0):
         return json.loads(self.run(command, code))
+
+    def csv(self, table):
+        self.run("rbrun report --csv %s > %s.csv" % (table, table))
+        return pathlib.Path(self.work, table + ".csv").read_bytes().decode()
 
     def lines(self, command, code=0):
         return [json.loads(line) for line in self.run(command, code).splitlines()]
@@ -160,7 +165,9 @@ def ran(p, bin_dir):
         *events, report = p.lines("rbrun run.json --json")
         yield from (("event", "rbrun", e) for e in events)
         yield "report", "rbrun", report
-        yield "report", "rbrun report", p.json("rbrun report --json")
+        report = p.json("rbrun report --json")
+        yield "report", "rbrun report", report
+        print("%d fields of CSV are those of the report" % report_csv.check(report, p.csv))
         yield "runs", "rbrun list", p.json("rbrun list --json")
         yield "status", "rbrun status", p.json("rbrun status --json")
         yield "doctor", "rbrun doctor", p.json("rbrun doctor --json")
