@@ -6,8 +6,19 @@
 #include "views/picture.h"
 #include "views/run_page.h"
 
-bool rb_run_page_document(struct rb_journal *journal, const struct rb_plan *plan, struct rb_buf *out,
-                          struct rb_err *err)
+static void write_progress(const struct rb_progress *progress, struct rb_json *j)
+{
+    if (!progress) {
+        rb_json_null(j);
+        return;
+    }
+    rb_json_begin_object(j);
+    rb_progress_members(progress, j);
+    rb_json_end_object(j);
+}
+
+bool rb_run_page_document(struct rb_journal *journal, const struct rb_plan *plan, const struct rb_progress *progress,
+                          struct rb_buf *out, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_report report;
@@ -22,6 +33,8 @@ bool rb_run_page_document(struct rb_journal *journal, const struct rb_plan *plan
     rb_report_write(&report, &j);
     rb_json_key(&j, "plan");
     rb_plan_write(plan, &j);
+    rb_json_key(&j, "progress");
+    write_progress(progress, &j);
     rb_json_key(&j, "history");
     if (!rb_history_write(journal, &report, &j, err))
         return false;
@@ -32,7 +45,7 @@ bool rb_run_page_document(struct rb_journal *journal, const struct rb_plan *plan
 bool rb_run_page_save(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT, page = RB_BUF_INIT;
-    return rb_run_page_document(j, plan, &document, err) &&
+    return rb_run_page_document(j, plan, NULL, &document, err) &&
            rb_run_page_write(rb_buf_str(&document), document.len, false, &page, err) &&
            rb_write_file(path, rb_buf_str(&page), page.len, err);
 }
@@ -40,7 +53,7 @@ bool rb_run_page_save(struct rb_journal *j, const struct rb_plan *plan, const ch
 bool rb_run_gantt_save(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT, picture = RB_BUF_INIT;
-    return rb_run_page_document(j, plan, &document, err) &&
+    return rb_run_page_document(j, plan, NULL, &document, err) &&
            rb_picture_write("run-gantt", rb_buf_str(&document), &picture, err) &&
            rb_write_file(path, rb_buf_str(&picture), picture.len, err);
 }

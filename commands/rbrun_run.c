@@ -3,6 +3,7 @@
 #include "commands/rbrun_dry_run.h"
 #include "commands/rbrun_pool.h"
 #include "commands/rbrun_preflight.h"
+#include "commands/rbrun_serve.h"
 #include "commands/rbrun_session.h"
 
 #include "base/clock.h"
@@ -28,13 +29,15 @@ static const struct rb_option run_options[] = {
     {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},
     {"max-cost", 0, RB_OPT_MONEY, false, "USD",
      "stop before it costs more than this, whether or not the plan is likely to fit", 0, 0},
+    RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
 
 static const struct rb_command run_command = {
     .name = "rbrun",
-    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | stop | gc | doctor | replay | report",
+    .usage = "[options] plan.json | --pool pool.yaml | resume | status | list | logs | fetch | stop | gc | doctor | "
+             "replay | report",
     .summary = "Carries a plan out: rents nodes, trains, saves checkpoints, shrinks, reports and cleans up.",
     .examples = "  rbrun plan.json\n"
                 "  rbrun plan.json --dry-run\n"
@@ -194,6 +197,15 @@ static bool make_run_dir(struct rb_run_files *f, const char *plan_path, const st
            keep(f, "workdir", f->workdir, strlen(f->workdir), err);
 }
 
+static bool carry_out(struct rb_run_files *f, struct rb_journal *journal, const struct rb_args *args,
+                      const struct rb_session_options *options, int *out_code, struct rb_err *err)
+{
+    struct rb_run_serve *serve = rb_run_serve_begin(args, f->run_id);
+    const bool ok = rb_session_carry_out(f, journal, options, out_code, err);
+    rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
+    return ok;
+}
+
 static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     char owner[160];
@@ -215,7 +227,7 @@ static bool run_new(struct rb_run_files *f, const struct rb_args *args, int *out
         return false;
     rb_info("run %s", f->run_id);
     const struct rb_session_options options = {.json = rb_args_flag(args, "json")};
-    const bool ok = rb_session_carry_out(f, journal, &options, out_code, err);
+    const bool ok = carry_out(f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
 }
@@ -228,7 +240,8 @@ static bool run_plan(const struct rb_args *args, int *out_code, struct rb_err *e
         return false;
     if (rb_args_flag(args, "dry-run"))
         return rb_run_dry(&f.plan, args, err);
-    return rb_run_check(&f.plan, args->args[0], err) && run_new(&f, args, out_code, err);
+    return rb_run_serve_check(args, err) && rb_run_check(&f.plan, args->args[0], err) &&
+           run_new(&f, args, out_code, err);
 }
 
 int rb_run_main(int argc, char **argv)
@@ -242,6 +255,7 @@ static const struct rb_option resume_options[] = {
     {"deadline", 0, RB_OPT_STRING, false, "[+]D", "+1h: one hour more, counted from now where the deadline has passed",
      0, 0},
     {"budget", 0, RB_OPT_STRING, false, "[+]USD", "+10: ten dollars more", 0, 0},
+    RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -296,19 +310,28 @@ static bool set_limits(const struct rb_args *args, struct rb_journal *journal, s
     return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
 }
 
+static bool check_served(const struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+{
+    return !rb_args_string(args, "serve", NULL) || !rb_pool_is_one(f->dir) ||
+           rb_err_set(err, RB_ERR_INVALID, "not supported yet: --serve of a pool; look with: rbrun status %s",
+                      f->run_id);
+}
+
 static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f;
+    RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
-    if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
-        !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
+    rb_arena_init(&f.arena);
+    if (!rb_run_serve_check(args, err) || !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+        !rb_pool_check_alone(&f, "resume", err) || !check_served(&f, args, err) ||
+        !rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
         return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)
                                               : (rb_journal_close(journal), false);
     rb_info("run %s", f.run_id);
     const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
-    const bool ok = set_limits(args, journal, err) && rb_session_carry_out(&f, journal, &options, out_code, err);
+    const bool ok = set_limits(args, journal, err) && carry_out(&f, journal, args, &options, out_code, err);
     rb_journal_close(journal);
     return ok;
 }

@@ -63,7 +63,7 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
     rb_buf_puts(out, "</p>\n</header>\n<main>\n");
 }
 
-static void end_section(struct rb_page *p)
+void rb_page_end_section(struct rb_page *p)
 {
     if (p->in_section)
         rb_buf_puts(p->out, "</section>\n");
@@ -72,7 +72,7 @@ static void end_section(struct rb_page *p)
 
 void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead)
 {
-    end_section(p);
+    rb_page_end_section(p);
     p->in_section = true;
     rb_buf_printf(p->out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", id, id, id);
     rb_page_escape(heading, p->out);
@@ -147,7 +147,7 @@ static void script(struct rb_buf *out, const unsigned char *bytes, size_t n)
 
 void rb_page_end(struct rb_page *p, const char *document)
 {
-    end_section(p);
+    rb_page_end_section(p);
     rb_buf_puts(p->out, "</main>\n<script type=\"application/json\" id=\"document\">");
     write_document(document, p->out);
     rb_buf_puts(p->out, "</script>\n");

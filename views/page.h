@@ -17,6 +17,7 @@ struct rb_page {
 void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out);
 // Ends the section before. id: for links, [a-z-]. lead: a sentence under the heading; NULL: none.
 void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead);
+void rb_page_end_section(struct rb_page *p); // the next one does so too, and the page's end
 void rb_page_paragraph(struct rb_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // A chart of views/charts/ by its name. caption: says in words what is to be seen; read aloud in its place.
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption);

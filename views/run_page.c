@@ -1,12 +1,22 @@
 // Words and tables of the page; the charts are in views/charts/run_*.js.
 #include "views/run_page.h"
 
+#include "base/json.h"
 #include "base/units.h"
 #include "views/document.h"
 #include "views/run_page_tables.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+// Nothing that the plan may rent has a price, as on one's own machine.
+static bool is_free(const struct rb_node *document)
+{
+    for (const struct rb_node *o = rb_document_items(rb_document_member(document, "plan"), "prices"); o; o = o->next)
+        if (rb_document_int(o, "uusd_per_hour") != 0)
+            return false;
+    return true;
+}
 
 static bool is_predicted(const struct rb_node *document)
 {
@@ -53,7 +63,7 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
 
 // --- sections
 
-static void timeline(struct rb_page *p, const struct rb_node *document)
+static void timeline(struct rb_page *p, const struct rb_node *document, bool live)
 {
     const bool predicted = is_predicted(document);
     rb_page_section(p, "timeline", "What ran where and when",
@@ -66,7 +76,7 @@ static void timeline(struct rb_page *p, const struct rb_node *document)
         "Upright lines: ends of stages, dashed where the plan expected them.");
     rb_run_page_stages(p, document);
     rb_page_section(p, "gpus", "GPUs owned and used", NULL);
-    if (!rb_document_items(rb_document_member(rb_document_member(document, "history"), "gpus"), "rows")) {
+    if (!live && !rb_document_items(rb_document_member(rb_document_member(document, "history"), "gpus"), "rows")) {
         rb_page_paragraph(p, "No node ran.");
         return;
     }
@@ -74,14 +84,14 @@ static void timeline(struct rb_page *p, const struct rb_node *document)
                   "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
 
-static void learning(struct rb_page *p, const struct rb_node *document)
+static void learning(struct rb_page *p, const struct rb_node *document, bool live)
 {
     const struct rb_node *metric = rb_document_member(rb_run_page_job(document), "metric");
     rb_page_section(p, "learning", "Learning curves", NULL);
     rb_page_paragraph(
         p, "%s over what was trained, by the stage a trial came to; those stopped early are faint. Goal: %s.",
         rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
-    if (!rb_document_items(rb_document_member(rb_document_member(document, "history"), "reports"), "trials")) {
+    if (!live && !rb_document_items(rb_document_member(rb_document_member(document, "history"), "reports"), "trials")) {
         rb_page_paragraph(p, "No trial has reported.");
         return;
     }
@@ -91,8 +101,8 @@ static void learning(struct rb_page *p, const struct rb_node *document)
 static void money(struct rb_page *p, const struct rb_node *document)
 {
     rb_page_section(p, "money", "Where the dollars went", NULL);
-    if (rb_document_int(rb_document_member(rb_document_member(document, "report"), "cost_uusd"), "actual") == 0) {
-        rb_page_paragraph(p, "Nothing was paid.");
+    if (is_free(document)) {
+        rb_page_paragraph(p, "Nowhere: these machines have no price.");
         return;
     }
     rb_page_chart(p, "run-money", "The cost of the run and of each node, in parts.");
@@ -148,6 +158,20 @@ static bool check(const struct rb_node *document, struct rb_err *err)
     return true;
 }
 
+// live: every figure is there from the beginning, to be filled as things happen.
+static void sections(struct rb_page *p, const struct rb_node *document, bool live)
+{
+    rb_run_page_progress(p, document);
+    timeline(p, document, live);
+    learning(p, document, live);
+    money(p, document);
+    outcome(p, document);
+    rb_run_page_trials(p, document);
+    rb_run_page_nodes(p, document);
+    rb_run_page_events(p, document);
+    leak_check(p, rb_document_member(document, "report"));
+}
+
 bool rb_run_page_write(const char *bytes, size_t n, bool live, struct rb_buf *out, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
@@ -158,15 +182,30 @@ bool rb_run_page_write(const char *bytes, size_t n, bool live, struct rb_buf *ou
     rb_buf_printf(&title, "Run %s", rb_document_text(rb_document_member(doc.root, "report"), "run"));
     rb_run_page_summary(doc.root, &summary);
     rb_page_begin(&p, rb_buf_str(&title), rb_buf_str(&summary), live, out);
-    rb_run_page_progress(&p, doc.root);
-    timeline(&p, doc.root);
-    learning(&p, doc.root);
-    money(&p, doc.root);
-    outcome(&p, doc.root);
-    rb_run_page_trials(&p, doc.root);
-    rb_run_page_nodes(&p, doc.root);
-    rb_run_page_events(&p, doc.root);
-    leak_check(&p, rb_document_member(doc.root, "report"));
+    sections(&p, doc.root, live);
     rb_page_end(&p, bytes);
+    return true;
+}
+
+bool rb_run_page_live(const char *bytes, size_t n, bool ended, struct rb_buf *out, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf summary = RB_BUF_INIT, main = RB_BUF_INIT;
+    struct rb_json j;
+    if (!rb_doc_parse_json(&doc, "rb-run-page", bytes, n, err) || !check(doc.root, err))
+        return false;
+    struct rb_page p = {.out = &main};
+    sections(&p, doc.root, true);
+    rb_page_end_section(&p);
+    rb_run_page_summary(doc.root, &summary);
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-live/1");
+    rb_json_kbool(&j, "ended", ended);
+    rb_json_kstring(&j, "summary", rb_buf_str(&summary));
+    rb_json_kstring(&j, "main", rb_buf_str(&main));
+    rb_json_key(&j, "document");
+    rb_json_node(&j, doc.root);
+    rb_json_end_object(&j);
     return true;
 }

@@ -5,12 +5,14 @@
 #include "base/limits.h"
 #include "base/units.h"
 #include "views/document.h"
+#include "views/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNKNOWN     "not known"
+#define FOLD        30 // trials that are seen at once
 #define N_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 typedef char *format_fn(int64_t v, char out[static 32]);
@@ -234,10 +236,19 @@ static void trial_row(struct rb_text_table *t, const struct ranked *r)
         rb_text_table_cell(t, UNKNOWN);
 }
 
+static void trial_table(struct rb_page *p, const struct rb_text_column *columns, int n_columns,
+                        const struct ranked *rows, int n, const char *caption)
+{
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, n_columns);
+    for (int i = 0; i < n; i++)
+        trial_row(&t, &rows[i]);
+    finish(p, caption, &t);
+}
+
 void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
 {
     struct rb_text_column columns[RB_LIMIT_PARAMETERS + 5];
-    struct rb_text_table t;
     int n;
     RB_AUTO(rb_auto_free) struct ranked *rows = rank_trials(document, &n);
     rb_page_section(p, "trials", "Trials", NULL);
@@ -245,12 +256,16 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
         rb_page_paragraph(p, "No trial was begun.");
         return;
     }
-    rb_text_table_init(&t, columns, list_trial_columns(document, rb_document_member(rows[0].trial, "params"), columns));
-    for (int i = 0; i < n && i < RB_RUN_PAGE_TRIALS; i++)
-        trial_row(&t, &rows[i]);
-    if (n > RB_RUN_PAGE_TRIALS)
-        rb_page_paragraph(p, "The best %d of %d trials; rbrun report --json has all of them.", RB_RUN_PAGE_TRIALS, n);
-    finish(p, "Trials, the best first, then those trained furthest", &t);
+    const int n_columns = list_trial_columns(document, rb_document_member(rows[0].trial, "params"), columns);
+    const int n_seen = n > FOLD ? FOLD : n, n_shown = n > RB_RUN_PAGE_TRIALS ? RB_RUN_PAGE_TRIALS : n;
+    trial_table(p, columns, n_columns, rows, n_seen, "Trials, the best first, then those trained furthest");
+    if (n_shown > n_seen) {
+        rb_buf_printf(p->out, "<details>\n<summary>%d more trials</summary>\n", n - n_seen);
+        trial_table(p, columns, n_columns, rows + n_seen, n_shown - n_seen, "The other trials, in the same order");
+        if (n > n_shown)
+            rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
+        rb_buf_puts(p->out, "</details>\n");
+    }
     const char *checkpoint =
         rb_document_text(rb_document_member(rb_document_member(document, "report"), "best"), "checkpoint");
     if (checkpoint[0])
@@ -372,10 +387,61 @@ void rb_run_page_events(struct rb_page *p, const struct rb_node *document)
 
 // --- while it goes on
 
+static void quantity(struct rb_text_table *t, const char *name, const struct rb_node *map, const char *key,
+                     format_fn *format)
+{
+    rb_text_table_cell(t, "%s", name);
+    known_cell(t, map, key, format);
+}
+
+static void probability(struct rb_text_table *t, const char *name, const struct rb_node *map, const char *key,
+                        const char *limit_key)
+{
+    const struct rb_node *p = rb_document_member(map, key);
+    char text[32];
+    rb_text_table_cell(t, "%s", name);
+    if (!rb_document_member(map, limit_key))
+        rb_text_table_cell(t, "none was asked for");
+    else
+        rb_text_table_cell(t, "%s", p ? rb_progress_probability(p->number, text) : UNKNOWN);
+}
+
+static void trials_by_state(struct rb_text_table *t, const struct rb_node *progress)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    const struct rb_node *trials = rb_document_member(progress, "trials");
+    for (const struct rb_node *n = trials ? trials->first : NULL; n; n = n->next)
+        if (n->kind == RB_NODE_INT && n->integer > 0)
+            rb_buf_printf(&text, "%s%" PRId64 " %s", text.len ? ", " : "", n->integer, n->key);
+    rb_text_table_cell(t, "trials");
+    rb_text_table_cell(t, "%s", text.len ? rb_buf_str(&text) : "none yet");
+}
+
 void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
 {
-    const struct rb_node *progress = rb_document_member(document, "progress");
-    (void)p;
-    if (!progress)
+    static const struct rb_text_column columns[] = {{"", false, 0}, {"", false, 0}};
+    const struct rb_node *now = rb_document_member(document, "progress");
+    struct rb_text_table t;
+    if (!now)
         return;
+    rb_page_section(p, "progress", "Where it stands", NULL);
+    rb_text_table_init(&t, columns, N_OF(columns));
+    rb_text_table_cell(&t, "stage");
+    rb_text_table_cell(&t, "%" PRId64 " of 0 to %" PRId64, rb_document_int(now, "stage"),
+                       rb_document_int(now, "n_stages") - 1);
+    trials_by_state(&t, now);
+    rb_text_table_cell(&t, "nodes ready");
+    rb_text_table_cell(&t, "%" PRId64 " of %" PRId64, rb_document_int(now, "nodes_ready"),
+                       rb_document_int(now, "nodes"));
+    quantity(&t, "time so far", now, "elapsed_us", rb_format_duration);
+    quantity(&t, "ends, as likely before as after", now, "end_p50_us", rb_format_duration);
+    quantity(&t, "ends by, 95 %", now, "end_p95_us", rb_format_duration);
+    probability(&t, "P(on time)", now, "p_on_time", "deadline_us");
+    quantity(&t, "dollars so far", now, "spent_uusd", rb_format_money);
+    quantity(&t, "expected in all", now, "cost_mean_uusd", rb_format_money);
+    quantity(&t, "at most, 95 %", now, "cost_p95_uusd", rb_format_money);
+    probability(&t, "P(in budget)", now, "p_in_budget", "budget_uusd");
+    finish(p, "Times since the start of the run", &t);
+    if (rb_document_text(now, "why_unknown")[0])
+        rb_page_paragraph(p, "How it will end is not known: %s.", rb_document_text(now, "why_unknown"));
 }

@@ -34,7 +34,7 @@ FENCES = {
     "zlib": ["base/csv", "base/file"],
     "libqhull_r/": ["simulator/apps_between"],
     "uv.h": ["executor"],
-    "microhttpd": ["providers/mock"],
+    "microhttpd": ["providers/mock", "views/live_server"],
     "gsl/": ["profiles/dist", "profiles/space", "profiles/noise_fit", "profiles/training_fit", "simulator/compare"],
     "duktape": ["views/picture"],
     "cmocka": ["tests"],

@@ -1,0 +1,151 @@
+// The document and the page of a run that goes on, made anew when somebody asks, but never so often that it takes more than
+// a small part of a core.
+#include "commands/rbrun_serve.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "commands/rbrun_following.h"
+#include "commands/rbrun_page.h"
+#include "views/live_server.h"
+#include "views/run_page.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum {
+    LEAST_AGE_US = 1000000, // of a document that is made anew
+    SHARE = 20,             // it is made at most this part of the time
+    FAREWELL_US = 4000000,  // a page asks every other second
+    FAREWELL_STEP_US = 50000,
+};
+
+struct rb_run_serve {
+    struct rb_following following;
+    struct rb_live_server *server;
+    // The server's thread alone:
+    int64_t made_at_us, took_us; // by the monotonic clock
+    bool made, told_over, warned;
+    // Both threads:
+    atomic_bool over;     // the run has ended
+    atomic_bool was_seen; // and a document that says so was asked for
+};
+
+// --- the server's thread
+
+// {"format":"rb-live/1","ended":..,"main":HTML of the page's sections,"summary":..,"document":rb-run-page/1}
+static bool make(struct rb_run_serve *s, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT;
+    struct rb_following *f = &s->following;
+    return rb_following_look(f, false, err) &&
+           rb_run_page_document(f->journal, &f->files.plan, over ? NULL : &f->screen.progress, &document, err) &&
+           rb_run_page_write(rb_buf_str(&document), document.len, true, page, err) &&
+           rb_run_page_live(rb_buf_str(&document), document.len, over, data, err);
+}
+
+static bool is_fresh(const struct rb_run_serve *s, int64_t now_us)
+{
+    const int64_t age_us = s->took_us * SHARE > LEAST_AGE_US ? s->took_us * SHARE : LEAST_AGE_US;
+    return s->made && now_us - s->made_at_us < age_us;
+}
+
+static bool refresh(void *ctx, struct rb_buf *page, struct rb_buf *data)
+{
+    struct rb_run_serve *s = ctx;
+    struct rb_err err;
+    const bool over = atomic_load(&s->over);
+    const int64_t began_us = rb_clock_monotonic_us();
+    if (over && s->told_over)
+        atomic_store(&s->was_seen, true);
+    if (over == s->told_over && is_fresh(s, began_us))
+        return false;
+    if (!make(s, over, page, data, &err)) {
+        if (!s->warned)
+            rb_warn("the served page stands still: %s", err.message);
+        s->warned = true;
+        return false;
+    }
+    s->made_at_us = rb_clock_monotonic_us();
+    s->took_us = s->made_at_us - began_us;
+    s->made = true;
+    s->told_over = over;
+    atomic_store(&s->was_seen, over);
+    return true;
+}
+
+// --- the main thread
+
+bool rb_run_serve_check(const struct rb_args *args, struct rb_err *err)
+{
+    const char *address = rb_args_string(args, "serve", NULL);
+    int port;
+    return !address || rb_live_parse_address(address, &port, err) || rb_err_prefix(err, "--serve");
+}
+
+static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *err)
+{
+    unsigned char bytes[RB_LIVE_TOKEN_HEX / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return rb_err_set(err, RB_ERR_IO, "the operating system has no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof bytes);
+    return true;
+}
+
+static bool begin(struct rb_run_serve *s, const struct rb_args *args, const char *run_id, struct rb_err *err)
+{
+    char token[RB_LIVE_TOKEN_HEX + 1];
+    struct rb_live_config config = {.token = token, .refresh = refresh, .ctx = s};
+    const bool ok = rb_live_parse_address(rb_args_string(args, "serve", NULL), &config.port, err) &&
+                    make_token(token, err) && rb_following_open(&s->following, args, run_id, err) &&
+                    rb_live_server_start(&config, &s->server, err);
+    explicit_bzero(token, sizeof token);
+    return ok;
+}
+
+static void finish(struct rb_run_serve *s)
+{
+    rb_live_server_stop(s->server);
+    rb_following_finish(&s->following);
+    free(s);
+}
+
+struct rb_run_serve *rb_run_serve_begin(const struct rb_args *args, const char *run_id)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf url = RB_BUF_INIT;
+    struct rb_err err;
+    if (!rb_args_string(args, "serve", NULL))
+        return NULL;
+    struct rb_run_serve *s = rb_xcalloc(1, sizeof *s);
+    if (!begin(s, args, run_id, &err)) {
+        rb_warn("the run is not shown as a page: %s", err.message);
+        finish(s);
+        return NULL;
+    }
+    rb_live_server_url(s->server, &url);
+    rb_info("look at it: %s", rb_buf_str(&url));
+    explicit_bzero(url.data, url.len);
+    return s;
+}
+
+static void wait_for_watcher(struct rb_run_serve *s)
+{
+    for (int64_t us = 0; us < FAREWELL_US && !atomic_load(&s->was_seen); us += FAREWELL_STEP_US)
+        nanosleep(&(struct timespec){.tv_nsec = FAREWELL_STEP_US * 1000}, NULL);
+}
+
+void rb_run_serve_end(struct rb_run_serve *s, bool over)
+{
+    if (!s)
+        return;
+    atomic_store(&s->over, over);
+    if (over && rb_live_server_is_watched(s->server))
+        wait_for_watcher(s);
+    finish(s);
+}

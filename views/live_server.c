@@ -1,0 +1,269 @@
+// Who may ask: a request whose path begins with the token and whose Host is this machine's loopback, as a page of another
+// site that was made to resolve to 127.0.0.1 does not say. Everybody else gets 403 and not a byte more.
+#include "views/live_server.h"
+
+#include "base/arena.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    MOST_CONNECTIONS = 16,      // a browser opens six; each costs the memory below
+    CONNECTION_BYTES = 8 << 10, // of a request: more is refused
+    IDLE_S = 10,                // a connection that says nothing is closed
+    BACKLOG = 16,
+};
+
+struct rb_live_server {
+    struct rb_live_config config;
+    char token[RB_LIVE_TOKEN_HEX + 1];
+    int port;
+    struct MHD_Daemon *daemon;
+    struct MHD_Response *page, *data, *nothing; // counted by the library while they are being sent
+    atomic_bool watched;
+};
+
+// --- addresses
+
+static bool take_prefix(const char **text, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    if (strncmp(*text, prefix, n) != 0)
+        return false;
+    *text += n;
+    return true;
+}
+
+// Behind "127.0.0.1", "localhost" or "[::1]"; NULL: it is none of them.
+static const char *behind_loopback(const char *text)
+{
+    return take_prefix(&text, "127.0.0.1") || take_prefix(&text, "localhost") || take_prefix(&text, "[::1]") ? text
+                                                                                                             : NULL;
+}
+
+static bool parse_port(const char *text, int *out)
+{
+    int port = 0;
+    const char *c = text;
+    for (; *c >= '0' && *c <= '9' && c - text < 5; c++)
+        port = port * 10 + (*c - '0');
+    *out = port;
+    return c > text && *c == '\0' && port <= 65535;
+}
+
+bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err)
+{
+    const char *rest = behind_loopback(text);
+    int port;
+    if (!rest || rest[0] != ':' || !parse_port(rest + 1, &port))
+        return rb_err_set(
+            err, RB_ERR_INVALID,
+            "expected 127.0.0.1:PORT (port 0: any that is free), got \"%.80s\": the page is for this machine "
+            "only, as it shows the run to whoever reaches it; to look from another one, tunnel there: "
+            "ssh -L 8000:127.0.0.1:PORT this-machine",
+            text);
+    *out_port = port;
+    return true;
+}
+
+// --- requests
+
+// Takes as long wherever they differ.
+static bool same_token(const char *given, const char *token)
+{
+    unsigned char differ = 0;
+    for (int i = 0; i < RB_LIVE_TOKEN_HEX; i++)
+        differ |= (unsigned char)given[i] ^ (unsigned char)token[i];
+    return differ == 0;
+}
+
+// What follows "/TOKEN"; NULL: there is no such beginning.
+static const char *behind_token(const struct rb_live_server *s, const char *path)
+{
+    if (path[0] != '/' || strlen(path) < 1 + RB_LIVE_TOKEN_HEX || !same_token(path + 1, s->token))
+        return NULL;
+    return path + 1 + RB_LIVE_TOKEN_HEX;
+}
+
+struct hosts {
+    int n;
+    bool loopback; // the last one is
+};
+
+static enum MHD_Result take_host(void *ctx, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    struct hosts *hosts = ctx;
+    int port;
+    (void)kind;
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) != 0)
+        return MHD_YES;
+    const char *rest = value ? behind_loopback(value) : NULL;
+    hosts->n++;
+    hosts->loopback = rest && (rest[0] == '\0' || (rest[0] == ':' && parse_port(rest + 1, &port)));
+    return MHD_YES;
+}
+
+// Any port: behind a tunnel it is the tunnel's.
+static bool says_loopback(struct MHD_Connection *connection)
+{
+    struct hosts hosts = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_host, &hosts);
+    return hosts.n == 1 && hosts.loopback;
+}
+
+// --- answers
+
+static struct MHD_Response *make_response(const char *bytes, size_t n, const char *type)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
+    if (!r)
+        return NULL;
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer"); // the address holds the token
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(r, "Content-Security-Policy", "frame-ancestors 'none'");
+    if (type)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return r;
+}
+
+static void replace(struct MHD_Response **held, const struct rb_buf *bytes, const char *type)
+{
+    struct MHD_Response *made = make_response(rb_buf_str(bytes), bytes->len, type);
+    if (!made)
+        return; // no memory: what was there still holds
+    if (*held)
+        MHD_destroy_response(*held);
+    *held = made;
+}
+
+static void refresh(struct rb_live_server *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, data = RB_BUF_INIT;
+    if (!s->config.refresh(s->config.ctx, &page, &data))
+        return;
+    replace(&s->page, &page, "text/html; charset=utf-8");
+    replace(&s->data, &data, "application/json");
+}
+
+static enum MHD_Result answer(struct rb_live_server *s, struct MHD_Connection *connection, unsigned status,
+                              struct MHD_Response *with)
+{
+    return MHD_queue_response(connection, with ? status : MHD_HTTP_SERVICE_UNAVAILABLE, with ? with : s->nothing);
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *body, size_t *body_n, void **request)
+{
+    struct rb_live_server *s = ctx;
+    (void)version;
+    (void)body;
+    (void)body_n;
+    (void)request;
+    const char *file = behind_token(s, url);
+    if (!file || !says_loopback(connection))
+        return answer(s, connection, MHD_HTTP_FORBIDDEN, s->nothing);
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return answer(s, connection, MHD_HTTP_METHOD_NOT_ALLOWED, s->nothing);
+    if (strcmp(file, "/") == 0) {
+        refresh(s);
+        return answer(s, connection, MHD_HTTP_OK, s->page);
+    }
+    if (strcmp(file, "/data.json") == 0) {
+        refresh(s);
+        atomic_store(&s->watched, true);
+        return answer(s, connection, MHD_HTTP_OK, s->data);
+    }
+    return answer(s, connection, MHD_HTTP_NOT_FOUND, s->nothing);
+}
+
+// --- the server
+
+// Closed in every program that is started from here.
+static int listen_on_loopback(int port, int *out_port, struct rb_err *err)
+{
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    const int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, BACKLOG) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
+        *out_port = ntohs(at.sin_port);
+        return fd;
+    }
+    rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; port 0 takes any that is free", port,
+               strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+// Signals are the main thread's.
+static struct MHD_Daemon *start_daemon(struct rb_live_server *s, int fd)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+bool rb_live_server_start(const struct rb_live_config *config, struct rb_live_server **out, struct rb_err *err)
+{
+    int port;
+    const int fd = listen_on_loopback(config->port, &port, err);
+    if (fd < 0)
+        return false;
+    struct rb_live_server *s = rb_xcalloc(1, sizeof *s);
+    s->config = *config;
+    s->port = port;
+    memcpy(s->token, config->token, RB_LIVE_TOKEN_HEX);
+    s->nothing = make_response("", 0, NULL);
+    s->daemon = s->nothing ? start_daemon(s, fd) : NULL;
+    if (!s->daemon) {
+        close(fd);
+        rb_live_server_stop(s);
+        return rb_err_set(err, RB_ERR_IO, "cannot start a thread that serves the page");
+    }
+    *out = s;
+    return true;
+}
+
+void rb_live_server_url(const struct rb_live_server *s, struct rb_buf *out)
+{
+    rb_buf_printf(out, "http://127.0.0.1:%d/%s/", s->port, s->token);
+}
+
+bool rb_live_server_is_watched(struct rb_live_server *s)
+{
+    return atomic_exchange(&s->watched, false);
+}
+
+void rb_live_server_stop(struct rb_live_server *s)
+{
+    if (!s)
+        return;
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon); // closes the socket
+    struct MHD_Response *const held[] = {s->page, s->data, s->nothing};
+    for (int i = 0; i < 3; i++)
+        if (held[i])
+            MHD_destroy_response(held[i]);
+    explicit_bzero(s->token, sizeof s->token);
+    free(s);
+}
