@@ -149,7 +149,7 @@ void rb_job_import_write(const struct rb_job_import *im, struct rb_json *j)
     rb_json_kstring(j, "format", "rb-job-import/1");
     rb_json_kstring(j, "file", im->file);
     rb_json_kstring(j, "from", im->from);
-    rb_json_key(j, "job");
+    rb_json_key(j, "config");
     rb_job_write(&im->job, j);
     rb_json_key(j, "warnings");
     rb_json_begin_array(j);

@@ -75,6 +75,8 @@ def planned(p):
     for name in EXAMPLES:
         command = "rbplan $ROOT/examples/%s/job.yaml --samples 64 --json" % name
         yield "plan", name, p.json(command)
+    for name in ("wandb-bayes.yaml", "wandb-grid.yaml", "determined-asha.yaml", "ray-asha.json"):
+        yield "job-import", name, p.json("rbplan import $ROOT/tests/profiles/imports/%s --json" % name)
     bert = "$ROOT/examples/bert/job.yaml --samples 64"
     p.run("(cat $ROOT/examples/prices/aws-us-east-1.csv; echo aws/us-east-1,disk,,,,,,,0.00011,,) > prices.csv")
     yield "plan", "disks, budget", p.json("rbplan %s --prices prices.csv --set resources.disk_size=100GB --budget 50 "
