@@ -11,7 +11,7 @@ __extension__ typedef __int128 wide; // a budget in micro-dollars times GPU micr
 
 enum { TRAIN, BOOT, IDLE, LOST, CHECKPOINT, N_KINDS };
 
-#define MOST_PARTS (N_KINDS * RB_LIMIT_STAGES)
+#define MOST_PARTS (6 * RB_LIMIT_STAGES) // all parts of struct rb_bill_parts in every window
 
 void rb_apportion(int64_t total, const int64_t *weights, int n, int fallback, int64_t *out_parts)
 {

@@ -31,7 +31,7 @@ void rb_bill_split(const struct rb_bill *bill, const struct rb_node_life *life, 
                    const int64_t *cuts_us, int n_windows, struct rb_bill_parts *by);
 
 // Largest remainder method (Hamilton): parts in proportion to the weights (>= 0), ties by index; they sum to
-// `total`. All weights 0: everything goes to `fallback`.
+// `total`. All weights 0: everything goes to `fallback`. n: at most six for each of RB_LIMIT_STAGES.
 void rb_apportion(int64_t total, const int64_t *weights, int n, int fallback, int64_t *out_parts);
 
 #endif

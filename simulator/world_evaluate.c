@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- one run, with what each phase took
+// ---- one run, watched: by who asked, and for what each phase took
 
 struct watch {
     const struct rb_scenario *scenario;
+    const struct rb_world_runs *runs;
+    uint32_t replicate;
     struct rb_world_phase *phases; // NULL: not wanted
     int phase;                     // -1 before the first
     int64_t since_us, since_uusd;
@@ -29,8 +31,9 @@ static void observe(void *ctx, const struct rb_engine *e, const struct rb_event 
                     const struct rb_actions *actions)
 {
     struct watch *w = ctx;
-    (void)actions;
-    if (rb_engine_stage(e) == w->phase)
+    if (w->runs->observe)
+        w->runs->observe(w->runs->observe_ctx, w->replicate, e, event, actions);
+    if (!w->phases || rb_engine_stage(e) == w->phase)
         return;
     // What the first phase requests at once is its own already.
     close_phase(w, event->time_us, w->phase < 0 ? 0 : rb_spending_at(w->scenario, e, event->time_us));
@@ -41,12 +44,12 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
                     uint32_t replicate, struct rb_world_result *out, struct rb_world_phase *phases, struct rb_err *err)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
-    struct watch w = {.scenario = s, .phases = phases, .phase = -1};
+    struct watch w = {.scenario = s, .runs = runs, .replicate = replicate, .phases = phases, .phase = -1};
     const struct rb_world_options opt = {
         .replicate = replicate,
         .curve = runs->curve,
         .curve_ctx = runs->curve_ctx,
-        .observe = phases ? observe : NULL,
+        .observe = phases || runs->observe ? observe : NULL,
         .observe_ctx = &w,
         .advise = runs->advise,
         .advise_ctx = runs->advise_ctx,

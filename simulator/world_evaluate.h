@@ -17,6 +17,11 @@ struct rb_world_runs {
     void *curve_ctx;
     rb_adviser_fn *advise;
     void *advise_ctx;
+    // After every event of every run, as in world.h, with the run's number; called by several threads, for one run by one.
+    // NULL: nobody watches.
+    void (*observe)(void *ctx, uint32_t replicate, const struct rb_engine *e, const struct rb_event *event,
+                    const struct rb_actions *actions);
+    void *observe_ctx;
 };
 
 // What one phase of one run took; the engine's phases are the plan's stages.
