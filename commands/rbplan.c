@@ -24,7 +24,11 @@ static const struct rb_option plan_options[] = {
     {"json", 0, RB_OPT_FLAG, false, NULL, "print the plan as one JSON document", 0, 0},
     {"explain", 0, RB_OPT_FLAG, false, NULL, "say on stderr why each candidate lost; with --what-if, what is shared", 0,
      0},
-    {"pareto", 0, RB_OPT_STRING, false, "FILE.json", "write cost against deadline for every planner", 0, 0},
+    {"html", 0, RB_OPT_STRING, false, "FILE",
+     "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
+    {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
+    {"pareto", 0, RB_OPT_STRING, false, "FILE",
+     "write (.json) or draw (.svg) cost against deadline for every planner", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
     {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file", 0, 0},
@@ -44,8 +48,8 @@ static const struct rb_option plan_options[] = {
      "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
     {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
      "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
-    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]", "plan that as well, e.g. price=-20% or deadline=3h,spot=allow", 0,
-     0},
+    {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]",
+     "plan that as well, e.g. price=-20% or deadline=3h,spot=allow; with --html, on the page", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
     {0},
 };
@@ -65,6 +69,7 @@ static const struct rb_command plan_command = {
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
                 "  rbplan --planner greedy --explain job.yaml\n"
+                "  rbplan --html plan.html job.yaml\n"
                 "  rbplan --pareto frontier.json job.yaml\n"
                 "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
                 "  rbplan --check job.yaml\n"
@@ -198,7 +203,7 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 // --explain tells what the plans share.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
-    static const char *const of_one_plan[] = {"output", "verify", "max-price-age", "explain"};
+    static const char *const of_one_plan[] = {"output", "verify", "max-price-age", "html", "gantt", "explain"};
     const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
     for (size_t i = 0; i < n; i++) {
         if (is_given(args, of_one_plan[i]))
@@ -211,7 +216,7 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
-    bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if");
+    bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if") && !is_given(args, "html");
     if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
         return rb_err_set(err, RB_E_OPTION_VALUE, "--time-limit: expected a duration above 0, such as 10s");
     if (pareto && what_if)
@@ -219,7 +224,7 @@ static bool check_options(const struct rb_args *args, struct rb_err *err)
                           "--pareto and --what-if answer different questions: run rbplan twice");
     if (pareto && is_given(args, "planner"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
-    return (!pareto || check_alone(args, "pareto", false, err)) &&
+    return rb_plan_check_pictures(args, err) && (!pareto || check_alone(args, "pareto", false, err)) &&
            (!what_if || check_alone(args, "what-if", true, err));
 }
 
@@ -249,7 +254,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     if (rb_args_string(args, "pareto", NULL))
         return compare(rb_plan_pareto, args, &req, err);
-    if (rb_args_nth(args, "what-if", 0))
+    if (rb_args_nth(args, "what-if", 0) && !is_given(args, "html"))
         return compare(rb_plan_what_if, args, &req, err);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err)) {
         struct rb_err io;
@@ -260,7 +265,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
-    return rb_plan_report(args, &plan, err);
+    return rb_plan_draw(args, &req, &plan, err) && rb_plan_report(args, &plan, err);
 }
 
 static bool run(const struct rb_args *args, struct rb_err *err)

@@ -24,11 +24,17 @@ bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan
 // Saves where --output says, and prints: the table, or the plan with --json.
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 
+// --html FILE, --gantt FILE.svg: the plan as a page, with what other deadlines and changes would mean (planned as `req`, on
+// what is left of its time limit), and as a picture. Without either: nothing. check: of their names, before any planning.
+bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err);
+bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
+                  struct rb_err *err);
+
 // Simulates a plan `n` times, on replicates the estimate did not use, some of them through the engine as well, and
 // appends how far the estimate is from that in standard errors.
 bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struct rb_err *err);
 
-// --pareto FILE.json: the frontier, saved there and printed as a table, or as it is with --json.
+// --pareto FILE.json, FILE.svg: the frontier, saved or drawn there and printed as a table, or as it is with --json.
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 // --what-if K=V[,K=V], each a row beside the request as it is.
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);

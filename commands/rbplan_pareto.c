@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "planner/pareto.h"
+#include "views/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 static const char *const planners[] = {"optimal", "greedy", "static", "naive"};
 #define N_PLANNERS (sizeof planners / sizeof planners[0])
 
-static bool is_json(const char *path)
+static bool ends_with(const char *path, const char *end)
 {
-    size_t n = strlen(path);
-    return n >= 5 && strcmp(path + n - 5, ".json") == 0;
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
 }
 
 static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_buf *out)
@@ -25,13 +26,20 @@ static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_bu
     rb_buf_putc(out, '\n');
 }
 
+// As JSON, or drawn: the same chart as on a page, of a document that has the frontier alone.
 static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err *err)
 {
-    struct rb_buf text = RB_BUF_INIT;
-    write_json(pareto, true, &text);
-    bool ok = rb_write_file(path, rb_buf_str(&text), text.len, err);
-    rb_buf_finish(&text);
-    return ok;
+    RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf picture = RB_BUF_INIT;
+    if (ends_with(path, ".json")) {
+        write_json(pareto, true, &text);
+        return rb_write_file(path, rb_buf_str(&text), text.len, err);
+    }
+    rb_buf_puts(&text, "{\"frontier\":");
+    write_json(pareto, false, &text);
+    rb_buf_puts(&text, "}");
+    return rb_picture_write("frontier", rb_buf_str(&text), &picture, err) &&
+           rb_write_file(path, rb_buf_str(&picture), picture.len, err);
 }
 
 // --- as text
@@ -156,9 +164,9 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
     const char *path = rb_args_string(args, "pareto", NULL);
-    if (!is_json(path))
-        return rb_err_set(err, RB_E_PICTURE_NAME, "not supported yet: --pareto %s: only FILE.json can be written",
-                          path);
+    if (!ends_with(path, ".json") && !ends_with(path, ".svg"))
+        return rb_err_set(err, RB_E_PICTURE_NAME,
+                          "--pareto %s: expected a name that ends with .json or .svg; for a page: --html FILE.html", path);
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_pareto pareto;
     rb_arena_init(&arena);

@@ -56,11 +56,11 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
     element(p, "title", title);
     rb_buf_puts(out, "<style>\n");
     rb_buf_append(out, page_style, page_style_len);
-    rb_buf_puts(out, "</style>\n</head>\n<body>\n<header>\n");
+    rb_buf_puts(out, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n");
     element(p, "h1", title);
     rb_buf_puts(out, "<p class=\"summary\" id=\"summary\">");
     rb_page_escape(summary, out);
-    rb_buf_puts(out, "</p>\n</header>\n<main>\n");
+    rb_buf_puts(out, "</p>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
 }
 
 void rb_page_end_section(struct rb_page *p)
@@ -109,7 +109,9 @@ static void cell(struct rb_page *p, const char *tag, const char *scope, bool rig
 void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table)
 {
     assert(table->n_cells % table->n_columns == 0);
-    rb_buf_puts(p->out, "<div class=\"table\" tabindex=\"0\">\n<table>\n<caption>");
+    rb_buf_puts(p->out, "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    rb_page_escape(caption, p->out);
+    rb_buf_puts(p->out, "\">\n<table>\n<caption>");
     rb_page_escape(caption, p->out);
     rb_buf_puts(p->out, "</caption>\n<thead><tr>");
     for (int c = 0; c < table->n_columns; c++)

@@ -120,12 +120,17 @@ void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_putc(out, '\n');
 }
 
+void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out)
+{
+    rb_text_table_init(out, stage_columns, sizeof stage_columns / sizeof stage_columns[0]);
+    for (int i = 0; i < plan->n_stages; i++)
+        stage_row(plan, i, out);
+}
+
 static void stages_table(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
 {
     struct rb_text_table t;
-    rb_text_table_init(&t, stage_columns, sizeof stage_columns / sizeof stage_columns[0]);
-    for (int i = 0; i < plan->n_stages; i++)
-        stage_row(plan, i, &t);
+    rb_plan_stages_table(plan, &t);
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
 }
@@ -152,8 +157,7 @@ static bool requests_early(const struct rb_plan *plan)
     return false;
 }
 
-// What the search can vouch for.
-static void certificate(const struct rb_plan *plan, struct rb_buf *out)
+void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
     const struct rb_plan_bound *b = &plan->bound;
@@ -183,7 +187,7 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style 
     early_lines(plan, out);
     rb_buf_putc(out, '\n');
     rb_plan_verdict_write(plan, out);
-    certificate(plan, out);
+    rb_plan_certificate_write(plan, out);
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);
 }

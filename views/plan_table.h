@@ -9,8 +9,14 @@
 // Heading, stages, verdict, warnings.
 void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
 
+// The stages alone. Owns: finish *out with rb_text_table_finish.
+void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out);
+
 // "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05"
 void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out);
+
+// What the search can vouch for: "proved: no other choice ...", "not proved ..."; nothing of a planner that searches nothing.
+void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);
 
 // Stage by stage: what changes at the barrier, why nodes are kept, requested or released; then the baselines.
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);

@@ -10,9 +10,12 @@
 
 static const char frontier[] =
     "{\"frontier\":{\"points\":["
-    "{\"deadline_us\":3600000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":9000000,\"p95\":9500000}}},"
-    "{\"deadline_us\":7200000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":4000000,\"p95\":4200000}}},"
-    "{\"deadline_us\":3600000000,\"planner\":\"static\",\"estimate\":{\"cost_uusd\":{\"p50\":9900000,\"p95\":9950000}}}]}}";
+    "{\"deadline_us\":3600000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":9000000,\"p95\":9500000},"
+    "\"time_us\":{\"p50\":3400000000,\"p95\":3500000000}}},"
+    "{\"deadline_us\":7200000000,\"planner\":\"optimal\",\"estimate\":{\"cost_uusd\":{\"p50\":4000000,\"p95\":4200000},"
+    "\"time_us\":{\"p50\":6800000000,\"p95\":7100000000}}},"
+    "{\"deadline_us\":3600000000,\"planner\":\"static\",\"estimate\":{\"cost_uusd\":{\"p50\":9900000,\"p95\":9950000},"
+    "\"time_us\":{\"p50\":3300000000,\"p95\":3500000000}}}]}}";
 
 static void a_frontier_is_drawn_with_its_planners(void **state)
 {

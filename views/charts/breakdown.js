@@ -10,7 +10,7 @@
         });
     }
 
-    rb_charts.all.breakdown = function (doc, look, width) {
+    rb_charts.all.breakdown = function (doc, look) {
         var stages = doc.timeline.stages, parts = used(stages);
         var series = parts.map(function (part) {
             return {
@@ -21,8 +21,11 @@
                 })
             };
         });
-        var option = rb_charts.frame(look, width, series, {
-            xAxis: rb_charts.money_axis("expected cost", look, width, {scale: false}),
+        var most = stages.reduce(function (most, s) {
+            return Math.max(most, parts.reduce(function (sum, part) { return sum + s.cost_uusd[part[0]]; }, 0));
+        }, 0);
+        var option = rb_charts.frame(look, series, {
+            xAxis: rb_charts.money_axis("expected cost", 0, most, look, {scale: false}),
             yAxis: rb_charts.axis("", null, look, {type: "category", inverse: true, axisTick: {show: false}, splitLine: {show: false},
                 data: stages.map(function (s) { return "stage " + s.stage; })})
         });

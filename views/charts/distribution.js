@@ -2,6 +2,9 @@
 // for. Of a page's document {plan, distribution}.
 "use strict";
 (function () {
+    // A limit that is so many times the spread of the runs away would leave no room to see them.
+    var FAR = 3;
+
     function at(distribution, key, share) {
         return distribution[key][Math.round(share * (distribution.shares.length - 1))];
     }
@@ -35,43 +38,45 @@
         return {columns: ["share of runs", title], rows: rows};
     }
 
-    function draw(doc, look, width, of) {
+    function draw(doc, look, of) {
         var d = doc.distribution, series = [curve("runs", d, of.key, of.scaled, of.words, look.colours[0]),
                                             told(doc.plan.estimate[of.key], of.scaled, of.format, look)];
         var most = at(d, of.key, 1), least = at(d, of.key, 0);
-        if (of.limit !== null) {
-            series.push(rb_charts.limit(of.limit_name, of.scaled(of.limit), of.limit_name + " " + of.format(of.limit), look));
+        var is_far = of.limit !== null && of.limit > most + FAR * (most - least), title = of.title;
+        if (is_far)
+            title += " (the " + of.limit_name + ", " + of.format(of.limit) + ", is further right)";
+        else if (of.limit !== null)
             most = Math.max(most, of.limit);
-            least = Math.min(least, of.limit);
-        }
-        var room = 0.06 * (most - least) || 0.06 * most || 1;
+        least = of.limit === null ? least : Math.min(least, of.limit);
+        var room = 0.06 * (most - least) || 0.06 * most || 1, from = Math.max(0, least - room), to = most + room;
+        if (of.limit !== null && !is_far)
+            series.push(rb_charts.limit(of.limit_name, of.limit_name + " " + of.format(of.limit), of.scaled(of.limit),
+                                        of.scaled(from), of.scaled(to), look));
         return {
-            height: 300,
+            height: 320,
             numbers: numbers(d, of.key, of.title, of.format),
-            option: rb_charts.frame(look, width, series, {
-                xAxis: of.axis(of.title, look, width, Math.max(0, least - room), most + room),
+            option: rb_charts.frame(look, series, {
+                xAxis: of.axis(title, from, to, look),
                 yAxis: rb_charts.axis("share of runs", "{value} %", look, {min: 0, max: 100, interval: 25, nameGap: 44})
             })
         };
     }
 
-    rb_charts.all.time_distribution = function (doc, look, width) {
-        return draw(doc, look, width, {
+    rb_charts.all.time_distribution = function (doc, look) {
+        return draw(doc, look, {
             key: "time_us", title: "time", words: "are done by", scaled: rb_charts.ms, format: rb_charts.duration,
-            limit: doc.plan.deadline_us, limit_name: "deadline",
-            axis: function (title, look, width, from, to) {
-                return rb_charts.time_axis(title, to, look, width, {min: rb_charts.ms(from)});
-            }
+            limit: doc.plan.deadline_us, limit_name: "deadline", axis: rb_charts.time_axis
         });
     };
 
-    rb_charts.all.cost_distribution = function (doc, look, width) {
-        return draw(doc, look, width, {
+    rb_charts.all.cost_distribution = function (doc, look) {
+        return draw(doc, look, {
             key: "cost_uusd", title: "cost", words: "cost at most", scaled: rb_charts.dollars, format: rb_charts.money,
             limit: doc.plan.budget_uusd, limit_name: "budget",
-            axis: function (title, look, width, from, to) {
-                return rb_charts.money_axis(title, look, width, {min: rb_charts.dollars(from), max: rb_charts.dollars(to),
-                    axisLabel: {color: look.faint, formatter: rb_charts.money_tick, hideOverlap: true, showMinLabel: false, showMaxLabel: false}});
+            axis: function (title, from, to, look) {
+                var axis = rb_charts.money_axis(title, from, to, look, {min: rb_charts.dollars(from), max: rb_charts.dollars(to)});
+                axis.axisLabel.showMinLabel = axis.axisLabel.showMaxLabel = false; // the ends are no round amounts
+                return axis;
             }
         });
     };

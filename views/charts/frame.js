@@ -11,15 +11,17 @@ var rb_charts = {
 rb_charts.make = function (name, doc, look, width) {
     if (!rb_charts.all[name])
         throw new Error("no chart is called " + name);
+    look.width = width;
     return rb_charts.all[name](doc, look, width);
 };
 
 // Okabe and Ito's colours, told apart by almost everybody; the page's style sheet has the same ink and paper. legend: the
-// library draws it; a page has buttons instead.
+// library draws it; a page has buttons instead. width: in pixels, put in by make.
 rb_charts.look = function (dark) {
     return {
         dark: dark,
         legend: true,
+        width: rb_charts.paper_width,
         paper: dark ? "#14171c" : "#ffffff",
         ink: dark ? "#e6e8eb" : "#1b1f24",
         faint: dark ? "#9aa3ad" : "#5d6670",
@@ -31,23 +33,30 @@ rb_charts.look = function (dark) {
     };
 };
 
-rb_charts.is_narrow = function (width) {
-    return width < 520;
+rb_charts.is_narrow = function (look) {
+    return look.width < 520;
 };
 
 // ---- words
 
-// 18.4e6 -> "$18.40"; below a dollar four digits, as the tables have it.
+// As the tables have it (base/units.h): 18.4e6 -> "$18.40", 136900 -> "$0.1369".
 rb_charts.money = function (uusd) {
-    var dollars = uusd / 1e6;
-    return (dollars < 0 ? "-$" : "$") + Math.abs(dollars).toFixed(Math.abs(dollars) < 1 && dollars !== 0 ? 4 : 2);
+    var whole = Math.abs(uusd), sign = uusd < 0 ? "-$" : "$";
+    if (whole === 0 || whole >= 999950)
+        return sign + (Math.round(whole / 1e4) / 100).toFixed(2);
+    return sign + (whole >= 50 ? Math.round(whole / 100) / 1e4 : whole / 1e6).toFixed(whole >= 50 ? 4 : 6);
 };
 
+// Likewise: "1 h 41 m", "52.3 s", "250 ms".
 rb_charts.duration = function (us) {
-    var s = Math.round(us / 1e6), h = Math.floor(s / 3600), m = Math.floor(s % 3600 / 60);
-    if (h)
-        return h + " h " + m + " m";
-    return m ? m + " m " + s % 60 + " s" : us < 60e6 && us % 1e6 ? (us / 1e6).toFixed(1) + " s" : s + " s";
+    var s = Math.round(us / 1e6), m = Math.floor((s + 30) / 60), h = Math.floor((s + 1800) / 3600);
+    if (us < 999500)
+        return us === 0 ? "0 s" : us < 1000 ? us + " us" : Math.round(us / 1000) + " ms";
+    if (Math.round(us / 1e5) < 600)
+        return (Math.round(us / 1e5) / 10).toFixed(1) + " s";
+    if (s < 3600)
+        return Math.floor(s / 60) + " m " + s % 60 + " s";
+    return m < 48 * 60 ? Math.floor(m / 60) + " h " + m % 60 + " m" : Math.floor(h / 24) + " d " + h % 24 + " h";
 };
 
 rb_charts.percent = function (share) {
@@ -72,9 +81,10 @@ rb_charts.time_tick = function (ms) {
     return said.join(" ") || "0";
 };
 
-rb_charts.money_tick = function (dollars) {
-    var digits = Math.abs(dollars) >= 10 || dollars === Math.round(dollars) ? 0 : Math.abs(dollars) >= 0.1 ? 2 : 4;
-    return "$" + dollars.toFixed(digits);
+// Ticks that are so many dollars apart, or less.
+rb_charts.money_tick = function (apart) {
+    var digits = apart >= 1 ? 0 : apart >= 0.01 ? 2 : 4;
+    return function (dollars) { return "$" + dollars.toFixed(digits); };
 };
 
 rb_charts.merge = function (into, extra) {
@@ -95,33 +105,54 @@ rb_charts.axis = function (title, format, look, extra) {
     }, extra);
 };
 
-// Since the start of the run, [0, until_us].
-rb_charts.time_axis = function (title, until_us, look, width, extra) {
+rb_charts.n_ticks = function (look) {
+    return rb_charts.is_narrow(look) ? 3 : 7;
+};
+
+rb_charts.DAY_S = 86400;
+
+// The least round step, of those that the library marks times at, that cuts a span of time into no more than n.
+rb_charts.time_step = function (span_us, n) {
+    var steps_s = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200];
+    [1, 2, 5, 10, 20, 50, 100, 200, 500].forEach(function (days) { steps_s.push(days * rb_charts.DAY_S); });
+    for (var i = 0; i < steps_s.length - 1 && steps_s[i] * 1e6 * n < span_us; i++)
+        continue;
+    return steps_s[i] * 1e6;
+};
+
+// Since the start of the run, [from_us, until_us]. The library knows round hours and minutes (it takes the largest step below
+// what it is asked for), but counts days by the months of a calendar.
+rb_charts.time_axis = function (title, from_us, until_us, look, extra) {
+    var step_us = rb_charts.time_step(until_us - from_us, rb_charts.n_ticks(look)), days = step_us >= 1e6 * rb_charts.DAY_S;
     return rb_charts.axis(title, rb_charts.time_tick, look, rb_charts.merge({
-        type: "time", min: 0, max: rb_charts.ms(until_us), splitNumber: rb_charts.is_narrow(width) ? 3 : 6,
+        type: days ? "value" : "time", max: rb_charts.ms(until_us),
+        min: rb_charts.ms(days ? step_us * Math.floor(from_us / step_us) : from_us),
+        interval: days ? rb_charts.ms(step_us) : undefined, minInterval: days ? undefined : 1.001 * rb_charts.ms(step_us),
         splitLine: {show: true, lineStyle: {color: look.rule}}
     }, extra));
 };
 
-rb_charts.money_axis = function (title, look, width, extra) {
-    return rb_charts.axis(title, rb_charts.money_tick, look, rb_charts.merge({
-        splitNumber: rb_charts.is_narrow(width) ? 3 : 6
+// For amounts between the two.
+rb_charts.money_axis = function (title, least_uusd, most_uusd, look, extra) {
+    var apart = rb_charts.dollars(most_uusd - least_uusd) / rb_charts.n_ticks(look);
+    return rb_charts.axis(title, rb_charts.money_tick(apart), look, rb_charts.merge({
+        splitNumber: rb_charts.n_ticks(look) - 1
     }, extra));
 };
 
 // ---- the whole
 
 // How much of the top the library's legend takes, in rows as wide as the picture.
-rb_charts.top = function (look, names, width) {
+rb_charts.top = function (look, names) {
     var row = 0, rows = 1;
     if (!look.legend)
-        return 14;
+        return 24;
     names.forEach(function (name) {
-        var wide = 46 + 6.5 * name.length;
-        rows += row + wide > width ? 1 : 0;
-        row = row + wide > width ? wide : row + wide;
+        var wide = 66 + 6.5 * name.length;
+        rows += row + wide > look.width ? 1 : 0;
+        row = row + wide > look.width ? wide : row + wide;
     });
-    return 20 + 22 * rows;
+    return 32 + 22 * rows;
 };
 
 rb_charts.names = function (series) {
@@ -133,26 +164,29 @@ rb_charts.names = function (series) {
     return names;
 };
 
-// A line across the chart where a limit is: its own series, so that it can be switched off. upright: at a value of the x axis.
-rb_charts.limit = function (name, value, words, look, extra) {
+// An upright line where a limit is: a series of its own, so that it can be switched off. at: its place on an axis [from, to];
+// its words stand above the chart, on the side where there is room. extra: of the series.
+rb_charts.limit = function (name, words, at, from, to, look, extra) {
+    var style = {color: look.alarm, type: "dashed", width: 1.5};
     return rb_charts.merge({
-        name: name, type: "line", data: [], itemStyle: {color: look.alarm}, lineStyle: {color: look.alarm, type: "dashed"},
+        name: name, type: "line", data: [], itemStyle: {color: look.alarm}, lineStyle: style,
         markLine: {
-            symbol: "none", silent: true, data: [{xAxis: value, name: words}],
-            lineStyle: {color: look.alarm, type: "dashed", width: 1.5},
-            label: {formatter: words, color: look.alarm, position: "insideEndTop", distance: 4}
+            symbol: "none", silent: true, data: [{xAxis: at}], lineStyle: style,
+            label: {show: words !== "", formatter: words, color: look.alarm, position: "end", distance: 3,
+                    align: at > (from + to) / 2 ? "right" : "left"}
         }
     }, extra);
 };
 
-rb_charts.frame = function (look, width, series, extra) {
+rb_charts.frame = function (look, series, extra) {
     var names = rb_charts.names(series);
     return rb_charts.merge({
         useUTC: true,
         color: look.colours,
         textStyle: {fontFamily: look.font, color: look.ink},
-        grid: {left: rb_charts.is_narrow(width) ? 56 : 70, right: 24, top: rb_charts.top(look, names, width), bottom: 52},
-        legend: {show: look.legend, top: 0, left: 0, data: names, textStyle: {color: look.ink}, inactiveColor: look.faint},
+        grid: {left: rb_charts.is_narrow(look) ? 56 : 70, right: 24, top: rb_charts.top(look, names), bottom: 52},
+        legend: {show: look.legend, top: 0, left: 0, data: names, itemGap: 22, icon: "roundRect", itemWidth: 18, itemHeight: 4, textStyle: {color: look.ink},
+                 inactiveColor: look.faint},
         tooltip: {
             trigger: "item", confine: true, backgroundColor: look.paper, borderColor: look.rule,
             textStyle: {color: look.ink}, extraCssText: "white-space: normal; max-width: 20rem",

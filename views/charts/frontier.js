@@ -2,6 +2,8 @@
 // chosen. Of a page's document {plan, frontier}, or of a frontier alone.
 "use strict";
 (function () {
+    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has a colour of its own
+
     function by_planner(points) {
         var found = [];
         points.forEach(function (point) {
@@ -10,7 +12,7 @@
                 found.push(of = {planner: point.planner, points: []});
             of.points.push(point);
         });
-        found.sort(function (a, b) { return (b.planner === "optimal") - (a.planner === "optimal"); });
+        found.sort(function (a, b) { return PLANNERS.indexOf(a.planner) - PLANNERS.indexOf(b.planner); });
         return found;
     }
 
@@ -56,27 +58,44 @@
         return {columns: ["planner", "deadline", "cost p50", "cost p95", "time p50", "time p95"], rows: rows};
     }
 
-    rb_charts.all.frontier = function (doc, look, width) {
-        var planners = by_planner(doc.frontier.points), series = [], hidden = {}, least = Infinity, most = 0, until = 0;
-        planners.forEach(function (of, i) {
-            ["p50", "p95"].forEach(function (q) {
-                var made = line(of, q, look.colours[i % look.colours.length]);
-                if (q === "p95" && of.planner !== "optimal")
-                    hidden[made.name] = false;
-                series.push(made);
-                of.points.forEach(function (p) {
-                    least = Math.min(least, p.estimate.cost_uusd[q]);
-                    most = Math.max(most, p.estimate.cost_uusd[q]);
-                    until = Math.max(until, p.deadline_us);
-                });
-            });
+    // Asked for, by the plan or by the request that the frontier is of.
+    function asked_us(doc) {
+        if (doc.plan)
+            return doc.plan.deadline_us;
+        return doc.frontier.marginal ? doc.frontier.marginal.deadline_us : null;
+    }
+
+    // A page can switch the others' 95 % on; a picture has room for the optimal plan's only.
+    function lines(planners, look, hidden) {
+        var series = [];
+        planners.forEach(function (of) {
+            var colour = look.colours[Math.max(PLANNERS.indexOf(of.planner), 0)], best = of.planner === "optimal";
+            series.push(line(of, "p50", colour));
+            if (best || !look.legend)
+                series.push(line(of, "p95", colour));
+            if (!best)
+                hidden[of.planner + ", 95 %"] = false;
+        });
+        return series;
+    }
+
+    rb_charts.all.frontier = function (doc, look) {
+        var planners = by_planner(doc.frontier.points), hidden = {}, least = Infinity, most = 0, until = 0, asked = asked_us(doc);
+        var series = lines(planners, look, hidden);
+        doc.frontier.points.forEach(function (p) {
+            least = Math.min(least, p.estimate.cost_uusd.p50);
+            most = Math.max(most, p.estimate.cost_uusd.p95);
+            until = Math.max(until, p.deadline_us * 1.02, asked || 0);
         });
         if (doc.plan)
             series.push(chosen(doc.plan, look));
-        var option = rb_charts.frame(look, width, series, {
-            xAxis: rb_charts.time_axis("deadline", until * 1.02, look, width),
+        if (asked !== null)
+            series.push(rb_charts.limit("deadline", "deadline " + rb_charts.duration(asked), rb_charts.ms(asked), 0, rb_charts.ms(until), look));
+        var option = rb_charts.frame(look, series, {
+            xAxis: rb_charts.time_axis("deadline", 0, until, look),
             // Tight deadlines may cost a hundred times as much: doublings tell more than a flat line.
-            yAxis: rb_charts.money_axis("cost", look, width, {nameGap: 44, type: most > 6 * least ? "log" : "value", logBase: 2})
+            yAxis: rb_charts.money_axis("cost", least, most, look,
+                                        {nameGap: 44, type: most > 6 * least ? "log" : "value", logBase: 2})
         });
         option.legend.selected = hidden;
         return {height: 400, option: option, numbers: numbers(planners)};

@@ -2,15 +2,18 @@
 // 90 % of the runs end; below, the GPUs that are paid for and those that train. Of a page's document {plan, timeline}.
 "use strict";
 (function () {
-    var ROW = 34, LOW = 110;
+    var ROW = 38, LOW = 110;
 
     function stage_name(stage) {
         return "stage " + stage.stage;
     }
 
     function label(plan_stage, narrow) {
-        return "{name|" + stage_name(plan_stage) + "}\n{what|" + plan_stage.trials + (narrow ? " × " : " trials × ") +
-            plan_stage.gpus_per_trial + (narrow ? "}" : plan_stage.gpus_per_trial === 1 ? " GPU}" : " GPUs}");
+        function count(n, what) {
+            return n + (narrow ? "" : " " + what + (n === 1 ? "" : "s"));
+        }
+        return "{name|" + stage_name(plan_stage) + "}\n{what|" + count(plan_stage.trials, "trial") + " × " +
+            count(plan_stage.gpus_per_trial, "GPU") + "}";
     }
 
     function nodes_of(plan_stage) {
@@ -81,11 +84,14 @@
         ];
     }
 
-    function deadline(doc, look) {
+    // In both grids.
+    function deadline(doc, until_us, look) {
         var words = "deadline " + rb_charts.duration(doc.plan.deadline_us), at = rb_charts.ms(doc.plan.deadline_us);
-        var upper = rb_charts.limit("deadline", at, words, look), lower = rb_charts.limit("deadline", at, "", look);
-        lower.xAxisIndex = lower.yAxisIndex = 1;
-        return [upper, lower];
+        return [words, ""].map(function (said, grid) {
+            var line = rb_charts.limit("deadline", said, at, 0, rb_charts.ms(until_us), look, {xAxisIndex: grid, yAxisIndex: grid});
+            line.markLine.label.position = "start"; // rows are counted downwards
+            return line;
+        });
     }
 
     function numbers(doc) {
@@ -99,8 +105,8 @@
         };
     }
 
-    rb_charts.all.gantt = function (doc, look, width) {
-        var narrow = rb_charts.is_narrow(width), t = doc.timeline, rows = t.stages.length * (t.stages.length > 16 ? 24 : ROW);
+    rb_charts.all.gantt = function (doc, look) {
+        var narrow = rb_charts.is_narrow(look), t = doc.timeline, rows = t.stages.length * (t.stages.length > 16 ? 24 : ROW);
         var series = stage_series(doc, look).concat([
             over_time("GPUs paid for", "gpus", look.colours[3], t.instants, 0.22),
             over_time("GPUs training", "training_gpus", look.colours[2], t.instants, 0.35)
@@ -108,20 +114,20 @@
         var until = t.stages.reduce(function (most, s) { return s.runs ? Math.max(most, s.end_us.p99) : most; },
                                     doc.plan.deadline_us || 0) * 1.03;
         if (doc.plan.deadline_us !== null)
-            series = series.concat(deadline(doc, look));
-        var top = rb_charts.top(look, rb_charts.names(series), width) + 10, left = narrow ? 62 : 104;
+            series = series.concat(deadline(doc, until, look));
+        var top = rb_charts.top(look, rb_charts.names(series)), left = narrow ? 62 : 124;
         return {
             height: top + rows + 24 + LOW + 52,
             numbers: numbers(doc),
-            option: rb_charts.frame(look, width, series, {
+            option: rb_charts.frame(look, series, {
                 grid: [{left: left, right: 24, top: top, height: rows}, {left: left, right: 24, top: top + rows + 24, height: LOW}],
-                xAxis: [rb_charts.time_axis("", until, look, width, {gridIndex: 0, axisLabel: {show: false}}),
-                        rb_charts.time_axis("since the start", until, look, width, {gridIndex: 1})],
+                xAxis: [rb_charts.time_axis("", 0, until, look, {gridIndex: 0, axisLabel: {show: false}}),
+                        rb_charts.time_axis("since the start", 0, until, look, {gridIndex: 1})],
                 yAxis: [rb_charts.axis("", null, look, {
                             type: "category", inverse: true, data: doc.plan.stages.map(function (s) { return label(s, narrow); }),
                             axisTick: {show: false}, splitLine: {show: false},
                             axisLabel: {interval: 0, rich: {name: {color: look.ink, align: "right", lineHeight: 15},
-                                                            what: {color: look.faint, fontSize: 11, align: "right"}}}}),
+                                                            what: {color: look.faint, fontSize: 11, align: "right", lineHeight: 15}}}}),
                         rb_charts.axis("GPUs", null, look, {gridIndex: 1, min: 0, splitNumber: 3, nameGap: 34, minInterval: 1})]
             })
         };

@@ -1,0 +1,428 @@
+#include "views/plan_page.h"
+
+#include "views/page.h"
+#include "views/plan_table.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_COLUMNS(columns) (int)(sizeof(columns) / sizeof(columns)[0])
+
+// ---- the document
+
+static const struct rb_node *member(const struct rb_node *node, const char *key)
+{
+    const struct rb_node *found = rb_node_member(node, key);
+    assert(found);
+    return found;
+}
+
+static bool is_null(const struct rb_node *node)
+{
+    return node->kind == RB_NODE_NULL;
+}
+
+static int64_t amount(const struct rb_node *node, const char *key)
+{
+    const struct rb_node *found = member(node, key);
+    assert(found->kind == RB_NODE_INT);
+    return found->integer;
+}
+
+// ---- cells
+
+static void time_cell(struct rb_text_table *t, int64_t us)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s", rb_format_duration(us, text));
+}
+
+static void money_cell(struct rb_text_table *t, int64_t uusd)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s", rb_format_money(uusd, text));
+}
+
+// "+$1.20", "-10 m 0 s", "same"
+static void change_cell(struct rb_text_table *t, int64_t change, char *(*format)(int64_t, char[static 32]))
+{
+    char text[32];
+    if (change == 0)
+        rb_text_table_cell(t, "same");
+    else
+        rb_text_table_cell(t, "%s%s", change < 0 ? "-" : "+", format(llabs(change), text));
+}
+
+static void blank_cells(struct rb_text_table *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        rb_text_table_cell(t, "-");
+}
+
+static void put_table(struct rb_page *page, const char *caption, struct rb_text_table *t)
+{
+    rb_page_table(page, caption, t);
+    rb_text_table_finish(t);
+}
+
+// A sentence that other places begin in the middle of a line.
+static void capitalize(char *text)
+{
+    if (text[0] >= 'a' && text[0] <= 'z')
+        text[0] = (char)(text[0] - 'a' + 'A');
+}
+
+// ---- the plan
+
+static void plan_section(const struct rb_plan *plan, struct rb_page *page)
+{
+    struct rb_text_table stages;
+    rb_page_section(page, "plan", "The plan", "Which machines are owned when, and what trains on them.");
+    rb_page_chart(
+        page, "gantt",
+        "Each stage from its median begin to its median end, its wait for nodes first; the whisker holds the end in "
+        "90 % of runs. Below, the GPUs that are paid for and those that train.");
+    rb_plan_stages_table(plan, &stages);
+    put_table(page, "Stages: what 50 % and 95 % of runs need", &stages);
+}
+
+// ---- how sure
+
+static void quantile_row(struct rb_text_table *t, const char *what, const struct rb_quantiles *q,
+                         void (*cell)(struct rb_text_table *, int64_t))
+{
+    rb_text_table_cell(t, "%s", what);
+    cell(t, q->mean);
+    cell(t, q->p5);
+    cell(t, q->p50);
+    cell(t, q->p95);
+    cell(t, q->p99);
+}
+
+static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
+{
+    char text[32];
+    RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
+    const struct rb_estimate *e = &plan->estimate;
+    const bool both = plan->deadline_us >= 0 && plan->budget_uusd >= 0;
+    if (plan->deadline_us < 0 && plan->budget_uusd < 0) {
+        rb_page_paragraph(page, "Neither a deadline nor a budget was asked for.");
+        return;
+    }
+    if (plan->deadline_us >= 0)
+        rb_buf_printf(&said, "Done within the deadline of %s: probability %.4f",
+                      rb_format_duration(plan->deadline_us, text), e->p_deadline);
+    if (plan->budget_uusd >= 0)
+        rb_buf_printf(&said, "%sithin the budget of %s: probability %.4f", both ? "; w" : "W",
+                      rb_format_money(plan->budget_uusd, text), e->p_budget);
+    if (both)
+        rb_buf_printf(&said, "; both: %.4f", e->p_both);
+    rb_page_paragraph(page, "%s. Asked for: %s%g.", rb_buf_str(&said),
+                      plan->job->on_average ? "the mean within; " : "at least ", plan->confidence);
+}
+
+static void certainty_section(const struct rb_plan *plan, struct rb_page *page)
+{
+    static const struct rb_text_column columns[] = {{"", false, 0},   {"mean", true, 0}, {"p5", true, 0},
+                                                    {"p50", true, 0}, {"p95", true, 0},  {"p99", true, 0}};
+    struct rb_text_table t;
+    rb_page_section(page, "certainty", "How sure it is",
+                    "The share of runs that are done by a time, and that cost no more than an amount.");
+    limits_sentence(plan, page);
+    rb_page_chart(page, "time_distribution", "Share of runs that are done by a time.");
+    rb_page_chart(page, "cost_distribution", "Share of runs that cost no more than an amount.");
+    rb_text_table_init(&t, columns, N_COLUMNS(columns));
+    quantile_row(&t, "time", &plan->estimate.time_us, time_cell);
+    quantile_row(&t, "cost", &plan->estimate.cost_uusd, money_cell);
+    put_table(page, "The estimate: mean, and what 5 %, 50 %, 95 % and 99 % of runs need at most", &t);
+}
+
+// ---- the frontier and the other planners
+
+static void estimate_row(struct rb_text_table *t, const char *name, const struct rb_estimate *e)
+{
+    rb_text_table_cell(t, "%s", name);
+    if (!e) {
+        blank_cells(t, 5);
+        return;
+    }
+    money_cell(t, e->cost_uusd.mean);
+    money_cell(t, e->cost_uusd.p95);
+    time_cell(t, e->time_us.mean);
+    time_cell(t, e->time_us.p95);
+    rb_text_table_cell(t, "%.4f", e->p_both);
+}
+
+static void planners_table(const struct rb_plan *plan, struct rb_page *page)
+{
+    static const struct rb_text_column columns[] = {{"planner", false, 0}, {"mean cost", true, 0},
+                                                    {"cost p95", true, 0}, {"mean time", true, 0},
+                                                    {"time p95", true, 0}, {"P", true, 0}};
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, N_COLUMNS(columns));
+    estimate_row(&t, plan->planner, &plan->estimate);
+    for (int i = 0; i < plan->n_baselines; i++) {
+        const struct rb_plan_baseline *b = &plan->baselines[i];
+        if (strcmp(b->name, plan->planner) != 0)
+            estimate_row(&t, b->name, b->exists ? &b->estimate : NULL);
+    }
+    put_table(page,
+              "This plan beside what other planners find for the same request; a dash: no plan of theirs keeps it", &t);
+}
+
+static void left_out(const struct rb_node *document, const char *part, struct rb_page *page)
+{
+    for (const struct rb_node *l = member(document, "left_out")->first; l; l = l->next) {
+        if (strcmp(member(l, "part")->text, part) == 0)
+            rb_page_paragraph(page, "Left out: %s.", member(l, "why")->text);
+    }
+}
+
+static void frontier_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
+{
+    rb_page_section(page, "frontier", "What more or less time is worth",
+                    "The cheapest plan that keeps each deadline, by every planner.");
+    if (!is_null(member(document, "frontier")))
+        rb_page_chart(page, "frontier",
+                      "Cost against deadline: what half of the runs cost, and 95 %; the diamond is this plan.");
+    left_out(document, "frontier", page);
+    planners_table(plan, page);
+}
+
+// ---- money
+
+static const struct {
+    const char *key, *title;
+} parts[] = {{"train", "training"},         {"boot", "booting"}, {"idle_barrier", "idle at barriers"},
+             {"checkpoint", "checkpoints"}, {"lost", "lost"},    {"minimum", "60 s minimum"}};
+
+enum { N_PARTS = sizeof parts / sizeof parts[0] };
+
+// Adds up what the stages cost; parts that none has are not shown.
+static void sum_parts(const struct rb_node *stages, int64_t totals[N_PARTS])
+{
+    for (const struct rb_node *s = stages->first; s; s = s->next) {
+        for (int i = 0; i < N_PARTS; i++)
+            totals[i] += amount(member(s, "cost_uusd"), parts[i].key);
+    }
+}
+
+static void money_row(struct rb_text_table *t, const char *name, const int64_t *amounts, const int64_t *totals)
+{
+    int64_t sum = 0;
+    rb_text_table_cell(t, "%s", name);
+    for (int i = 0; i < N_PARTS; i++) {
+        if (totals[i] > 0)
+            money_cell(t, amounts[i]);
+        sum += amounts[i];
+    }
+    money_cell(t, sum);
+}
+
+static void money_table(const struct rb_node *timeline, struct rb_page *page)
+{
+    struct rb_text_column columns[N_PARTS + 2] = {{"stage", false, 0}};
+    int64_t totals[N_PARTS] = {0};
+    int n_columns = 1;
+    struct rb_text_table t;
+    sum_parts(member(timeline, "stages"), totals);
+    for (int i = 0; i < N_PARTS; i++) {
+        if (totals[i] > 0)
+            columns[n_columns++] = (struct rb_text_column){parts[i].title, true, 0};
+    }
+    columns[n_columns++] = (struct rb_text_column){"together", true, 0};
+    rb_text_table_init(&t, columns, n_columns);
+    for (const struct rb_node *s = member(timeline, "stages")->first; s; s = s->next) {
+        int64_t amounts[N_PARTS];
+        for (int i = 0; i < N_PARTS; i++)
+            amounts[i] = amount(member(s, "cost_uusd"), parts[i].key);
+        money_row(&t, member(s, "stage")->text, amounts, totals);
+    }
+    money_row(&t, "all", totals, totals);
+    put_table(page, "Expected cost by what is paid for", &t);
+}
+
+static void money_section(const struct rb_node *document, struct rb_page *page)
+{
+    const struct rb_node *timeline = member(document, "timeline");
+    rb_page_section(
+        page, "money", "Where the money goes",
+        "GPUs are paid for from the moment their node runs until it is released, whether they train or not.");
+    rb_page_chart(page, "breakdown", "Expected cost of each stage by what is paid for.");
+    money_table(timeline, page);
+    rb_page_paragraph(page, "In the proportions of %" PRId64 " simulated runs; together the expected cost.",
+                      amount(timeline, "runs"));
+}
+
+// ---- what if
+
+static void scenario_name(const struct rb_node *changes, struct rb_buf *out)
+{
+    for (const struct rb_node *c = changes->first; c; c = c->next)
+        rb_buf_printf(out, "%s%s = %s", c == changes->first ? "" : ", ", c->key, c->text);
+}
+
+static void scenario_row(struct rb_text_table *t, const struct rb_node *scenario)
+{
+    struct rb_buf name = RB_BUF_INIT;
+    const struct rb_node *e = member(scenario, "estimate"), *difference = member(scenario, "difference");
+    scenario_name(member(scenario, "changes"), &name);
+    rb_text_table_cell(t, "%s", rb_buf_str(&name));
+    rb_buf_finish(&name);
+    if (is_null(e)) {
+        rb_text_table_cell(t, "no plan");
+        blank_cells(t, 4);
+        return;
+    }
+    money_cell(t, amount(member(e, "cost_uusd"), "mean"));
+    change_cell(t, amount(difference, "cost_uusd"), rb_format_money);
+    time_cell(t, amount(member(e, "time_us"), "mean"));
+    change_cell(t, amount(difference, "time_us"), rb_format_duration);
+    rb_text_table_cell(t, "%.4f", member(e, "p_both")->number);
+}
+
+static void what_if_section(const struct rb_node *document, struct rb_page *page)
+{
+    static const struct rb_text_column columns[] = {{"what if", false, 0},  {"mean cost", true, 0}, {"change", true, 0},
+                                                    {"mean time", true, 0}, {"change", true, 0},    {"P", true, 0}};
+    const struct rb_node *what_if = member(document, "what_if");
+    struct rb_text_table t;
+    rb_page_section(page, "what-if", "What if", "The same job planned again with one thing changed.");
+    left_out(document, "what_if", page);
+    if (is_null(what_if))
+        return;
+    rb_text_table_init(&t, columns, N_COLUMNS(columns));
+    for (const struct rb_node *s = member(what_if, "scenarios")->first; s; s = s->next)
+        scenario_row(&t, s);
+    put_table(page, "Each planned anew; changes are against this plan", &t);
+}
+
+// ---- prices
+
+// "12 days", "5 hours", "of unknown age"
+static void age_cell(struct rb_text_table *t, const struct rb_offer *offer, int64_t now_us)
+{
+    const int64_t hours = (now_us - offer->fetched_at_us) / (3600 * RB_US_PER_S);
+    if (offer->declared_free)
+        rb_text_table_cell(t, "declared");
+    else if (offer->fetched_at_us < 0)
+        rb_text_table_cell(t, "not known");
+    else if (hours < 48)
+        rb_text_table_cell(t, "%" PRId64 " h", hours > 0 ? hours : 0);
+    else
+        rb_text_table_cell(t, "%" PRId64 " days%s", hours / 24, rb_offer_is_old(offer, now_us) ? ", old" : "");
+}
+
+static void price_row(struct rb_text_table *t, const struct rb_offer *offer, int64_t now_us)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s", offer->instance_type);
+    rb_text_table_cell(t, "%s", offer->infra);
+    rb_text_table_cell(t, "%s", rb_market_name(offer->market));
+    rb_text_table_cell(t, "%d x %s", offer->gpus, offer->accelerator);
+    money_cell(t, offer->rate.uusd_per_hour);
+    rb_text_table_cell(t, "%s", offer->fetched_at_us < 0 ? "-" : rb_format_instant(offer->fetched_at_us, text));
+    age_cell(t, offer, now_us);
+    rb_text_table_cell(t, "%s", offer->source ? offer->source : "-");
+}
+
+static void prices_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
+{
+    static const struct rb_text_column columns[] = {
+        {"machine", false, 0},      {"where", false, 0},   {"market", false, 0}, {"GPUs", false, 0},
+        {"price an hour", true, 0}, {"fetched", false, 0}, {"age", true, 0},     {"from", false, 0}};
+    struct rb_text_table t;
+    int64_t now_us;
+    const bool known = rb_parse_instant(member(document, "written_at")->text, &now_us, NULL);
+    assert(known);
+    (void)known;
+    rb_page_section(page, "prices", "Prices behind it", NULL);
+    rb_text_table_init(&t, columns, N_COLUMNS(columns));
+    for (int i = 0; i < plan->n_offers; i++)
+        price_row(&t, &plan->offers[i], now_us);
+    put_table(page, "Age when this page was written", &t);
+}
+
+// ---- what it rests on
+
+static const char *method_text(enum rb_estimate_method method)
+{
+    switch (method) {
+    case RB_ESTIMATE_REPLICATES:
+        return "simulated runs of the whole plan";
+    case RB_ESTIMATE_LAWS:
+        return "computed from the laws of its stages, nothing drawn";
+    case RB_ESTIMATE_TABLES:
+        return "simulated runs, one draw a trial from the table of its law";
+    }
+    return "";
+}
+
+static void error_row(struct rb_text_table *t, const char *what, const char *method, const char *error)
+{
+    rb_text_table_cell(t, "%s", what);
+    rb_text_table_cell(t, "%s", method);
+    rb_text_table_cell(t, "%s", error);
+}
+
+static void basis_table(const struct rb_estimate *e, struct rb_page *page)
+{
+    static const struct rb_text_column columns[] = {
+        {"figure", false, 0}, {"from", false, 0}, {"no further off than", true, 0}};
+    char text[32];
+    struct rb_text_table t;
+    rb_text_table_init(&t, columns, N_COLUMNS(columns));
+    error_row(&t, "mean time", method_text(e->time_method), rb_format_duration(e->error.time_mean_us, text));
+    error_row(&t, "mean cost", method_text(e->cost_method), rb_format_money(e->error.cost_mean_uusd, text));
+    rb_text_table_cell(&t, "P(deadline and budget kept)");
+    rb_text_table_cell(&t, "%s", method_text(e->cost_method));
+    rb_text_table_cell(&t, "%.2g", e->error.p_both);
+    put_table(page, "How each figure was made, and its error at 99.9 %", &t);
+}
+
+static void basis_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf certificate = RB_BUF_INIT;
+    rb_page_section(page, "basis", "What the estimate rests on", NULL);
+    rb_plan_certificate_write(plan, &certificate);
+    if (certificate.len > 0) {
+        capitalize(certificate.data);
+        rb_page_paragraph(page, "%.*s.", (int)strcspn(certificate.data, "\n"), certificate.data);
+    }
+    basis_table(&plan->estimate, page);
+    rb_page_paragraph(page,
+                      "%" PRId64 " simulated runs behind the estimate, %" PRId64 " behind the curves, %" PRId64
+                      " behind the times of the stages; seed %" PRIu64 ".",
+                      plan->estimate.samples, amount(member(document, "distribution"), "runs"),
+                      amount(member(document, "timeline"), "runs"), plan->seed);
+    rb_page_paragraph(page, "Training times from the profile %s%s%s.", plan->profile->name,
+                      plan->profile->source ? ": " : "", plan->profile->source ? plan->profile->source : "");
+    for (int i = 0; i < plan->n_warnings; i++)
+        rb_page_paragraph(page, "Note: %s.", plan->warnings[i]);
+    rb_page_paragraph(page, "Written by %s at %s.", plan->tool, member(document, "written_at")->text);
+}
+
+// ---- the page
+
+void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *document, const char *text,
+                        struct rb_buf *out)
+{
+    struct rb_page page;
+    RB_AUTO(rb_buf_finish) struct rb_buf title = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf verdict = RB_BUF_INIT;
+    rb_buf_printf(&title, "Plan of %s", plan->job->name);
+    rb_plan_verdict_write(plan, &verdict);
+    verdict.data[strcspn(verdict.data, "\n")] = '\0';
+    capitalize(verdict.data);
+    rb_page_begin(&page, rb_buf_str(&title), verdict.data, false, out);
+    plan_section(plan, &page);
+    certainty_section(plan, &page);
+    frontier_section(plan, document, &page);
+    money_section(document, &page);
+    what_if_section(document, &page);
+    prices_section(plan, document, &page);
+    basis_section(plan, document, &page);
+    rb_page_end(&page, text);
+}
