@@ -12,15 +12,9 @@
 
 #define N_ASKED (sizeof((struct rb_map *)0)->asked / sizeof((struct rb_map *)0)->asked[0])
 
-static bool ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err)
 {
-    const bool is_json = ends_with(path, ".json");
+    const bool is_json = rb_has_ending(path, ".json");
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     size_t n;
     if (!rb_read_file(path, is_json ? RB_LIMIT_PLAN_BYTES : RB_LIMIT_DOC_BYTES, &bytes, &n, err))

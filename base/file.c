@@ -148,3 +148,9 @@ void rb_keep_standard_streams(void)
             return;
     }
 }
+
+bool rb_has_ending(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}

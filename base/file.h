@@ -12,6 +12,8 @@
 bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
 // Writes to path.tmp, fsyncs, renames. "-" writes to stdout.
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
+// Is a file of that kind, by its name? ending: ".json".
+bool rb_has_ending(const char *path, const char *ending);
 // First thing in a main: a standard stream that came closed (`rbrun plan.json >&-`) becomes one that refuses every read or
 // write, so that no socket or journal opened later takes its number and our output with it.
 void rb_keep_standard_streams(void);

@@ -25,7 +25,8 @@ bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 
 // --html FILE, --gantt FILE.svg: the plan as a page, with what other deadlines and changes would mean (planned as `req`, on
-// what is left of its time limit), and as a picture. Without either: nothing. check: of their names, before any planning.
+// what is left of its time limit), and as a picture. Without either: nothing. check: the names of these files, and
+// of --pareto's, before any planning.
 bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err);
 bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
                   struct rb_err *err);

@@ -229,12 +229,6 @@ static void write_document(const struct rb_plan *plan, const struct rb_timeline 
 
 // ---- files
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
-
 static bool write_page(const struct rb_plan *plan, const struct extras *extras, const char *path, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT;
@@ -259,12 +253,19 @@ static bool write_gantt(const struct rb_plan *plan, const struct rb_timeline *ti
 
 bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err)
 {
-    const char *gantt = rb_args_string(args, "gantt", NULL), *html = rb_args_string(args, "html", NULL);
-    if (gantt && !ends_with(gantt, ".svg"))
-        return rb_err_set(err, RB_E_PICTURE_NAME,
-                          "--gantt %s: expected a name that ends with .svg; for a page: --html FILE.html", gantt);
-    if (html && !ends_with(html, ".html"))
-        return rb_err_set(err, RB_E_PICTURE_NAME, "--html %s: expected a name that ends with .html", html);
+    static const struct {
+        const char *option, *ending, *other, *hint;
+    } pictures[] = {{"html", ".html", NULL, ""},
+                    {"gantt", ".svg", NULL, "; for a page: --html FILE.html"},
+                    {"pareto", ".json", ".svg", "; for a page: --html FILE.html"}};
+    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++) {
+        const char *path = rb_args_string(args, pictures[i].option, NULL), *ending = pictures[i].ending,
+                   *other = pictures[i].other;
+        if (path && !rb_has_ending(path, ending) && !(other && rb_has_ending(path, other)))
+            return rb_err_set(err, RB_E_PICTURE_NAME, "--%s %s: expected a name that ends with %s%s%s%s",
+                              pictures[i].option, path, ending, other ? " or " : "", other ? other : "",
+                              pictures[i].hint);
+    }
     return true;
 }
 

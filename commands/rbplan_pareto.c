@@ -12,12 +12,6 @@
 static const char *const planners[] = {"optimal", "greedy", "static", "naive"};
 #define N_PLANNERS (sizeof planners / sizeof planners[0])
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
-
 static void write_json(const struct rb_pareto *pareto, bool pretty, struct rb_buf *out)
 {
     struct rb_json j;
@@ -31,7 +25,7 @@ static bool save(const struct rb_pareto *pareto, const char *path, struct rb_err
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf picture = RB_BUF_INIT;
-    if (ends_with(path, ".json")) {
+    if (rb_has_ending(path, ".json")) {
         write_json(pareto, true, &text);
         return rb_write_file(path, rb_buf_str(&text), text.len, err);
     }
@@ -164,9 +158,6 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
 {
     const char *path = rb_args_string(args, "pareto", NULL);
-    if (!ends_with(path, ".json") && !ends_with(path, ".svg"))
-        return rb_err_set(err, RB_E_PICTURE_NAME,
-                          "--pareto %s: expected a name that ends with .json or .svg; for a page: --html FILE.html", path);
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
     struct rb_pareto pareto;
     rb_arena_init(&arena);

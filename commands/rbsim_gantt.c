@@ -250,17 +250,11 @@ static void describe(const struct rb_simulation *sim, const struct rb_sim_varian
     };
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
-
 bool rb_sim_draw(struct rb_simulation *sim, const char *path, struct rb_err *err)
 {
-    const bool html = ends_with(path, ".html");
+    const bool html = rb_has_ending(path, ".html");
     const int n = sim->n_variants;
-    if (!html && !ends_with(path, ".svg"))
+    if (!html && !rb_has_ending(path, ".svg"))
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg or .html", path);
     if (!html && n > 1)
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: several pictures need a page: FILE.html", path);

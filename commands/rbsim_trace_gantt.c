@@ -76,15 +76,9 @@ static void ended(void *ctx, int job, int64_t now_us)
     end_bars(ctx, job, now_us, RB_GANTT_DONE);
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
-
 bool rb_sim_trace_watch(struct rb_sim_trace *t, const char *path, struct rb_err *err)
 {
-    if (!ends_with(path, ".svg") && !ends_with(path, ".html"))
+    if (!rb_has_ending(path, ".svg") && !rb_has_ending(path, ".html"))
         return rb_err_set(err, RB_E_PICTURE_NAME, "--gantt %s: expected a name that ends with .svg or .html", path);
     t->drawing = rb_xcalloc(1, sizeof *t->drawing);
     t->drawing->run = &t->run;
@@ -178,7 +172,7 @@ bool rb_sim_trace_draw(struct rb_sim_trace *t, const char *path, struct rb_err *
         .n_bars = d->n_bars,
         .end_us = t->run.nodes.leases[0].ended_us > 0 ? t->run.now_us : 1,
     };
-    if (ends_with(path, ".html"))
+    if (rb_has_ending(path, ".html"))
         rb_gantt_write_html(&g, 1, &out);
     else
         rb_gantt_write_svg(&g, &out);

@@ -359,12 +359,6 @@ static bool read_profile(const char *path, const struct rb_import_options *o, st
     return true;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 bool rb_import_read(const char *path, const struct rb_import_options *options, struct rb_import *out,
                     struct rb_err *err)
 {
@@ -373,7 +367,7 @@ bool rb_import_read(const char *path, const struct rb_import_options *options, s
     RB_AUTO(rb_auto_free) char *absolute = realpath(path, NULL);
     import.source = rb_arena_strdup(&import.arena, absolute ? absolute : path);
     const bool is_csv = (options->format != RB_IMPORT_DETECT && options->format != RB_IMPORT_PROFILE) ||
-                        ends_with(path, ".csv") || ends_with(path, ".csv.gz");
+                        rb_has_ending(path, ".csv") || rb_has_ending(path, ".csv.gz");
     if (!(is_csv ? read_csv(path, options, &import, err) : read_profile(path, options, &import, err))) {
         rb_import_finish(&import);
         return false;

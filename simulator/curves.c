@@ -214,22 +214,16 @@ static bool read_events(struct reading *r, const char *path)
 
 // ---- files and directories
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
-}
-
 static bool is_curves(const char *name)
 {
-    return ends_with(name, ".csv") || ends_with(name, ".csv.gz") || ends_with(name, ".jsonl");
+    return rb_has_ending(name, ".csv") || rb_has_ending(name, ".csv.gz") || rb_has_ending(name, ".jsonl");
 }
 
 static bool read_file(struct reading *r, const char *path)
 {
-    if (ends_with(path, ".jsonl"))
+    if (rb_has_ending(path, ".jsonl"))
         return read_events(r, path);
-    if (ends_with(path, ".json"))
+    if (rb_has_ending(path, ".json"))
         return rb_err_set(r->err, RB_E_CURVES,
                           "%s: a report holds only what each trial reported last: give the events.jsonl of that run",
                           path);
@@ -296,7 +290,7 @@ bool rb_curves_parse(const char *name, const char *bytes, size_t n, struct rb_ar
 {
     struct reading r = {.arena = arena, .err = err};
     RB_AUTO(finish_table) struct table t = {0};
-    const bool ok = ends_with(name, ".jsonl") ? parse_events(&r, name, bytes, n)
+    const bool ok = rb_has_ending(name, ".jsonl") ? parse_events(&r, name, bytes, n)
                                               : rb_csv_parse(&t.csv, name, bytes, n, err) && read_table(&r, &t);
     if (ok) {
         *out = (struct rb_curves){.says = name};
