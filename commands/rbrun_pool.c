@@ -141,12 +141,9 @@ static const struct rb_option input_options[] = {
 static const struct rb_command input_command = {
     .name = "rbrun --pool", .options = input_options, .min_args = 1, .max_args = 1};
 
-struct sources {
-    const char *db, *prices, *profile_file; // NULL: where rbplan would look
-};
-
-static bool find_inputs(struct rb_pool_member *m, const struct sources *from, struct rb_err *err)
+static bool find_inputs(struct rb_pool_member *m, struct rb_err *err)
 {
+    const struct rb_pool_sources *from = &m->pool->sources;
     char *argv[5] = {(char *)"rbrun", (char *)m->spec->path};
     int argc = 2;
     if (from->db)
@@ -223,12 +220,20 @@ static void make_members(struct rb_pool_run *p)
     }
 }
 
+// Absolute where it is a file that is there: a resume may be said from anywhere. What is not there is refused by who reads it.
+static const char *source(struct rb_pool_run *p, const struct rb_args *args, const char *option)
+{
+    const char *path = rb_args_string(args, option, NULL);
+    RB_AUTO(rb_auto_free) char *real = path ? realpath(path, NULL) : NULL;
+    return real ? rb_arena_strdup(&p->arena, real) : path;
+}
+
 static bool find_all_inputs(struct rb_pool_run *p, const struct rb_args *args, struct rb_err *err)
 {
-    const struct sources from = {rb_args_string(args, "db", NULL), rb_args_string(args, "prices", NULL),
-                                 rb_args_string(args, "profile-file", NULL)};
+    p->sources =
+        (struct rb_pool_sources){source(p, args, "db"), source(p, args, "prices"), source(p, args, "profile-file")};
     for (int i = 0; i < p->n; i++) {
-        if (!find_inputs(&p->members[i], &from, err))
+        if (!find_inputs(&p->members[i], err))
             return false;
     }
     return true;
@@ -336,13 +341,15 @@ bool rb_pool_check_alone(const struct rb_run_files *f, const char *verb, struct 
 static bool recall(struct rb_pool_run *p, const struct rb_args *args, struct rb_err *err)
 {
     const char **run_ids;
-    if (!rb_pool_recall(p->files.dir, &p->arena, &p->file, &run_ids, err) || !check_policy(&p->file, err))
+    if (!rb_pool_recall(p->files.dir, &p->arena, &p->file, &p->sources, &run_ids, err) || !check_policy(&p->file, err))
         return false;
+    if (rb_args_nth(args, "db", 0))
+        p->sources.db = source(p, args, "db");
     p->file.resources = p->files.plan.job->resources;
     make_members(p);
     for (int i = 0; i < p->n; i++) {
         struct rb_pool_member *m = &p->members[i];
-        if (run_ids[i][0] == '\0' ? !find_inputs(m, &(struct sources){.db = rb_args_string(args, "db", NULL)}, err)
+        if (run_ids[i][0] == '\0' ? !find_inputs(m, err)
                                   : !rb_run_files_open(&m->files, args, run_ids[i], err) ||
                                         !rb_journal_open(m->files.journal, &m->journal, err))
             return false;
@@ -350,19 +357,34 @@ static bool recall(struct rb_pool_run *p, const struct rb_args *args, struct rb_
     return true;
 }
 
+// Of a pool whose jobs are complete nothing is left to rent a node for: it is only cleaned up, and told of once more.
+static bool is_complete(struct rb_pool_run *p, bool *out, struct rb_err *err)
+{
+    *out = true;
+    for (int i = 0; i < p->n && *out; i++) {
+        const struct rb_pool_member *m = &p->members[i];
+        struct rb_report r = {0};
+        if (m->journal && !rb_report_make(m->journal, &m->files.plan, &p->arena, &r, err))
+            return false;
+        *out = m->journal && (r.outcome == RB_JOB_COMPLETE || r.outcome == RB_JOB_TARGET);
+    }
+    return true;
+}
+
 bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, const struct rb_args *args, int *out_code,
                     struct rb_err *err)
 {
-    struct rb_pool_run p = {.options = {.go_on = true, .quiet = true},
-                            .json = rb_args_flag(args, "json"),
-                            .files = *files,
-                            .journal = journal};
+    struct rb_pool_run p = {
+        .options = {.quiet = true}, .json = rb_args_flag(args, "json"), .files = *files, .journal = journal};
     struct rb_err why;
+    bool complete;
     rb_arena_init(&p.arena);
     *files = (struct rb_run_files){0}; // taken over
     rb_arena_init(&files->arena);
-    if (recall(&p, args, err))
+    if (recall(&p, args, err) && is_complete(&p, &complete, err)) {
+        p.options.go_on = !complete;
         return carry_out(&p, out_code, err);
+    }
     rb_pool_run_close(&p, out_code, &why);
     return false;
 }

@@ -146,6 +146,9 @@ bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err)
     rb_json_kint(&j, "interval_us", p->file.interval_us);
     rb_json_kint(&j, "restart_us", p->file.restart_us);
     rb_json_kint(&j, "seed", (int64_t)p->file.seed);
+    rb_json_kstring(&j, "db", p->sources.db);
+    rb_json_kstring(&j, "prices", p->sources.prices);
+    rb_json_kstring(&j, "profile_file", p->sources.profile_file);
     rb_json_key(&j, "jobs");
     rb_json_begin_array(&j);
     for (int i = 0; i < p->n; i++)
@@ -197,7 +200,7 @@ static bool read_member(const struct rb_node *node, struct rb_arena *arena, stru
 }
 
 static bool read_members(const struct rb_node *root, struct rb_arena *arena, struct rb_pool_file *file,
-                         const char ***out_run_ids, struct rb_err *err)
+                         struct rb_pool_sources *sources, const char ***out_run_ids, struct rb_err *err)
 {
     struct rb_map m;
     const struct rb_node *list, *format;
@@ -206,6 +209,9 @@ static bool read_members(const struct rb_node *root, struct rb_arena *arena, str
         !need_text(&m, "policy", arena, &file->policy, err) || !read_fairness(&m, &file->fairness_p, err) ||
         !need_int(&m, "interval_us", 1, &file->interval_us, err) ||
         !need_int(&m, "restart_us", 1, &file->restart_us, err) || !need_int(&m, "seed", 0, &seed, err) ||
+        !rb_keys_text(&m, "db", NULL, arena, &sources->db, err) ||
+        !rb_keys_text(&m, "prices", NULL, arena, &sources->prices, err) ||
+        !rb_keys_text(&m, "profile_file", NULL, arena, &sources->profile_file, err) ||
         !rb_map_need(&m, "jobs", &list, err) || !rb_node_list(list, err) || !rb_map_end(&m, err))
         return false;
     struct rb_pool_job *jobs = rb_arena_array(arena, (size_t)list->n_children + 1, sizeof *jobs);
@@ -220,12 +226,13 @@ static bool read_members(const struct rb_node *root, struct rb_arena *arena, str
     return true;
 }
 
-bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out, const char ***out_run_ids,
-                    struct rb_err *err)
+bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out,
+                    struct rb_pool_sources *out_sources, const char ***out_run_ids, struct rb_err *err)
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/pool.json", dir);
     *out = (struct rb_pool_file){0};
-    return rb_doc_read(&doc, rb_buf_str(&path), err) && read_members(doc.root, arena, out, out_run_ids, err);
+    return rb_doc_read(&doc, rb_buf_str(&path), err) &&
+           read_members(doc.root, arena, out, out_sources, out_run_ids, err);
 }

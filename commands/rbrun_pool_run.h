@@ -17,8 +17,14 @@ struct rb_pool_member;
 
 #define RB_POOL_OF_RUN "pool" // file in the directory of a job's run: the id of the run that owns its nodes
 
+// Where profiles and prices of its jobs are looked for; NULL: where rbplan would look.
+struct rb_pool_sources {
+    const char *db, *prices, *profile_file;
+};
+
 struct rb_pool_run {
     struct rb_arena arena;
+    struct rb_pool_sources sources;
     struct rb_pool_file file;
     struct rb_loop_uv *uv;
     const struct rb_loop *loop;
@@ -64,7 +70,7 @@ bool rb_pool_open_member(struct rb_pool_member *m, struct rb_err *err);
 bool rb_pool_keep(const struct rb_pool_run *p, const char *name, const char *text, struct rb_err *err);
 // What a resume must know beyond the runs themselves: pool.json. run_ids: "" of jobs that have not arrived, [n_jobs].
 bool rb_pool_remember(const struct rb_pool_run *p, struct rb_err *err);
-bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out, const char ***out_run_ids,
-                    struct rb_err *err);
+bool rb_pool_recall(const char *dir, struct rb_arena *arena, struct rb_pool_file *out,
+                    struct rb_pool_sources *out_sources, const char ***out_run_ids, struct rb_err *err);
 
 #endif

@@ -90,7 +90,7 @@ class PoolRuns(unittest.TestCase):
         self.older = {i["id"] for i in self.cloud.ledger()["instances"]}
         os.mkdir(self.work)
         self.write("train.sh", TRAIN)
-        self.write("profile.yaml", PROFILE)
+        self.write("measured.yaml", PROFILE) # a name that nobody would look for
 
     # --- tools
 
@@ -105,7 +105,7 @@ class PoolRuns(unittest.TestCase):
 
     def command(self):
         return ["--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
-                os.path.join(self.work, "profile.yaml"), "--json"]
+                os.path.join(self.work, "measured.yaml"), "--json"]
 
     def rbrun(self, *args, expect=0, **env):
         return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
@@ -236,6 +236,9 @@ class PoolRuns(unittest.TestCase):
         self.assertEqual([i["id"] for i in self.mine(report["run"]) if i["state"] in ("pending", "running")], [])
         again = json.loads(self.rbrun("resume", report["run"], "--json").stdout)
         self.check(again)
+        n_nodes = len(self.mine(report["run"]))
+        once_more = json.loads(self.rbrun("resume", report["run"], "--json").stdout)
+        self.assertEqual((once_more["outcome"], len(self.mine(report["run"]))), ("complete", n_nodes), "rented for nothing")
 
     def test_on_this_machine(self):
         for policy in ("tiresias", "optimus"):
@@ -322,7 +325,7 @@ class PoolRuns(unittest.TestCase):
 
     def refused(self, words, *more):
         done = self.rbrun("--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
-                          os.path.join(self.work, "profile.yaml"), *more, expect=2)
+                          os.path.join(self.work, "measured.yaml"), *more, expect=2)
         self.assertIn(words, done.stderr)
         self.assertFalse([n for n in os.listdir(self.state) if n.startswith("first")] if os.path.isdir(self.state) else [])
 
