@@ -138,15 +138,24 @@ const char *rb_err_code_name(enum rb_err_code code)
     return codes[code].name;
 }
 
+static const char *number_text(const struct rb_err *err, char out[static 8])
+{
+    snprintf(out, 8, "RB%04d", rb_err_number(err));
+    return out;
+}
+
 static void print_json(const struct rb_err *err)
 {
+    char number[8];
     struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
     rb_json_init(&j, &out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-error/1");
     rb_json_kstring(&j, "code", rb_err_code_name(err->code));
+    rb_json_kstring(&j, "number", number_text(err, number));
     rb_json_kstring(&j, "message", err->message);
+    rb_json_kstring(&j, "remedy", rb_err_entry(rb_err_number(err))->remedy);
     rb_json_kstring(&j, "file", err->file[0] ? err->file : NULL);
     rb_json_key(&j, "line");
     if (err->line > 0)
@@ -180,6 +189,7 @@ void rb_err_print(const struct rb_err *err, const char *tool, bool json)
         print_json(err);
         return;
     }
+    char number[8];
     struct rb_buf line = RB_BUF_INIT;
     if (tool)
         rb_buf_printf(&line, "%s: ", tool);
@@ -193,7 +203,7 @@ void rb_err_print(const struct rb_err *err, const char *tool, bool json)
     }
     if (err->key[0] && !is_flag_of_key(err->file, err->key))
         rb_buf_printf(&line, "%s: ", err->key);
-    rb_buf_printf(&line, "%s\n", err->message);
+    rb_buf_printf(&line, "%s [%s]\n", err->message, number_text(err, number));
     fwrite(line.data, 1, line.len, stderr);
     rb_buf_finish(&line);
 }

@@ -48,7 +48,7 @@ int rb_err_exit_code(const struct rb_err *err);
 // Lower-case name used in JSON, e.g. "invalid", "unknown_outcome".
 const char *rb_err_code_name(enum rb_err_code code);
 
-// Prints "file:line:column: key: message" to stderr, or one rb-error/1 JSON document to stdout if json.
+// Prints "file:line:column: key: message [RB1112]" to stderr, or one rb-error/1 JSON document to stdout if json.
 void rb_err_print(const struct rb_err *err, const char *tool, bool json);
 
 #endif

@@ -178,9 +178,11 @@ static const struct rb_err_entry entries[] = {
      "The key, value or combination is understood and this version does not carry it out.",
      "Do what the message offers instead.", "not supported yet: resources.infra: local or slurm beside clouds"},
     {RB_E_CSV_SYNTAX, RB_ERR_INVALID, "csv-syntax",
-     "The file is not CSV of one shape: a ragged row, an open quote, bytes that are no UTF-8, a broken compression.",
+     "The file is not CSV of one shape: a ragged row, an open quote, a column named twice, bytes that are no text, a "
+     "broken "
+     "compression.",
      "Correct the row that the message names.", "prices.csv:7: expected 9 cells as in the header, got 8"},
-    {RB_E_CSV_COLUMN, RB_ERR_INVALID, "csv-column", "A column is missing, unknown or stands twice.",
+    {RB_E_CSV_COLUMN, RB_ERR_INVALID, "csv-column", "A column that is needed is missing, or one is unknown.",
      "Correct the header.", "prices.csv:1: usd_per_hr: unknown column; did you mean \"usd_per_hour\"?"},
     {RB_E_CSV_VALUE, RB_ERR_INVALID, "csv-value", "A cell does not hold what its column takes.",
      "Correct the cell; the message names row and column.",

@@ -64,7 +64,7 @@ static const struct rb_subcommand subcommands[] = {
 
 static const struct rb_command plan_command = {
     .name = "rbplan",
-    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | import FILE | init [SCRIPT]",
+    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
@@ -74,6 +74,7 @@ static const struct rb_command plan_command = {
                 "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
                 "  rbplan --check job.yaml\n"
                 "  rbplan explain plan.json\n"
+                "  rbplan explain RB1112\n"
                 "  rbplan init train.py > job.yaml\n"
                 "  rbplan import sweep.yaml > job.yaml\n",
     .options = plan_options,

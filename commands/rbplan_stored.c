@@ -3,14 +3,23 @@
 
 #include "base/limits.h"
 #include "providers/digest.h"
+#include "views/error_catalog.h"
 #include "views/plan_table.h"
 
 #include <string.h>
 
-#define DB_OPTION                                                                                                      \
-    {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0}
+#define DB_OPTION                                                                                                   \
+    {                                                                                                               \
+        "db", 0, RB_OPT_STRING, false, "FILE", "profile store (not read: a plan holds what it was made from)", 0, 0 \
+    }
 
 static const struct rb_option options[] = {DB_OPTION, {0}};
+
+static const struct rb_option explain_options[] = {
+    {"all-errors", 0, RB_OPT_FLAG, false, NULL, "print every error there is, as docs/errors/README.md", 0, 0},
+    DB_OPTION,
+    {0},
+};
 
 struct stored {
     struct rb_doc doc;
@@ -39,8 +48,27 @@ static void finish_stored(struct stored *s)
     rb_arena_finish(&s->arena);
 }
 
+static bool explain_error(const struct rb_args *args, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    if (rb_args_flag(args, "all-errors")) {
+        rb_error_page_write(&out);
+    } else if (!rb_error_explain_write(args->args[0], &out, err)) {
+        rb_buf_finish(&out);
+        return false;
+    }
+    return rb_plan_print(&out, err);
+}
+
 static bool run_explain(const struct rb_args *args, struct rb_err *err)
 {
+    const bool all_errors = rb_args_flag(args, "all-errors");
+    if (all_errors == (args->n_args > 0))
+        return rb_err_set(err, RB_E_OPERANDS,
+                          "expected a plan, the number of an error, or --all-errors (see %s --help)",
+                          args->command->name);
+    if (all_errors || rb_is_error_number(args->args[0]))
+        return explain_error(args, err);
     RB_AUTO(finish_stored) struct stored s = {0};
     struct rb_buf out = RB_BUF_INIT;
     if (!read_stored(args->args[0], &s, err))
@@ -54,11 +82,14 @@ int rb_plan_explain(int argc, char **argv)
 {
     static const struct rb_command command = {
         .name = "rbplan explain",
-        .usage = "plan.json",
-        .summary = "Says stage by stage what a plan does and why, and what the other planners would have needed.",
-        .examples = "  rbplan explain plan.json\n",
-        .options = options,
-        .min_args = 1,
+        .usage = "plan.json | RB1112 | --all-errors",
+        .summary =
+            "Says stage by stage what a plan does and why, and what the other planners would have needed; or what "
+            "an error means and what to do.",
+        .examples = "  rbplan explain plan.json\n"
+                    "  rbplan explain RB1112\n",
+        .options = explain_options,
+        .min_args = 0,
         .max_args = 1,
     };
     return rb_plan_carry_out(&command, run_explain, argc, argv);

@@ -32,6 +32,7 @@ int rb_run_logs(int argc, char **argv);
 int rb_run_fetch(int argc, char **argv);
 int rb_run_gc(int argc, char **argv);
 int rb_run_doctor(int argc, char **argv);
+int rb_run_explain(int argc, char **argv);
 
 // A run's directory and the plan it carries out.
 struct rb_run_files {

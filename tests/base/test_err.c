@@ -123,11 +123,11 @@ static void lines_name_file_line_column_and_key(void **state)
     struct rb_err err;
     rb_err_set_at(&err, RB_ERR_INVALID, (struct rb_place){"job.yaml", 3, 9}, "scheduler.etta", "unknown key");
     assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text),
-                        "rbplan: job.yaml:3:9: scheduler.etta: unknown key\n");
-    rb_err_set_at(&err, RB_ERR_INVALID, (struct rb_place){"x.csv", 3, 0}, NULL, "ragged");
-    assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text), "rbplan: x.csv:3: ragged\n");
+                        "rbplan: job.yaml:3:9: scheduler.etta: unknown key [RB1001]\n");
+    rb_err_set_at(&err, RB_E_CSV_SYNTAX, (struct rb_place){"x.csv", 3, 0}, NULL, "ragged");
+    assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text), "rbplan: x.csv:3: ragged [RB1131]\n");
     rb_err_set(&err, RB_ERR_IO, "no route");
-    assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text), "rbplan: no route\n");
+    assert_string_equal(printed(&err, false, STDERR_FILENO, text, sizeof text), "rbplan: no route [RB1002]\n");
 }
 
 static void json_has_every_field(void **state)
@@ -135,14 +135,18 @@ static void json_has_every_field(void **state)
     (void)state;
     char text[1024];
     struct rb_err err;
-    rb_err_set_at(&err, RB_ERR_INVALID, (struct rb_place){"job.yaml", 3, 9}, "a.b", "got \"x\"");
-    assert_string_equal(printed(&err, true, STDOUT_FILENO, text, sizeof text),
-                        "{\"format\":\"rb-error/1\",\"code\":\"invalid\",\"message\":\"got \\\"x\\\"\","
-                        "\"file\":\"job.yaml\",\"line\":3,\"column\":9,\"key\":\"a.b\"}\n");
+    rb_err_set_at(&err, RB_E_KEY_UNKNOWN, (struct rb_place){"job.yaml", 3, 9}, "a.b", "got \"x\"");
+    assert_string_equal(
+        printed(&err, true, STDOUT_FILENO, text, sizeof text),
+        "{\"format\":\"rb-error/1\",\"code\":\"invalid\",\"number\":\"RB1112\",\"message\":\"got \\\"x\\\"\","
+        "\"remedy\":\"Take the name that the message suggests, or remove the key.\","
+        "\"file\":\"job.yaml\",\"line\":3,\"column\":9,\"key\":\"a.b\"}\n");
     rb_err_set(&err, RB_ERR_CAPACITY, "none left");
-    assert_string_equal(printed(&err, true, STDOUT_FILENO, text, sizeof text),
-                        "{\"format\":\"rb-error/1\",\"code\":\"capacity\",\"message\":\"none left\","
-                        "\"file\":null,\"line\":null,\"column\":null,\"key\":null}\n");
+    assert_string_equal(
+        printed(&err, true, STDOUT_FILENO, text, sizeof text),
+        "{\"format\":\"rb-error/1\",\"code\":\"capacity\",\"number\":\"RB1007\",\"message\":\"none left\","
+        "\"remedy\":\"Try later, or allow other resources.instance_types or resources.infra.\","
+        "\"file\":null,\"line\":null,\"column\":null,\"key\":null}\n");
 }
 
 static void untrusted_text_cannot_drive_a_terminal(void **state)

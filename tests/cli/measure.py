@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -116,7 +117,7 @@ class Measure(unittest.TestCase):
         p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
         self.assertEqual((p.returncode, p.stdout), (1, ""))
         self.assertRegex(p.stderr, r"rbprofile train: no run could be measured \(exit code 3; its output: .*/logs/")
-        logs = p.stderr.strip().rsplit("the logs are in ", 1)[1]
+        logs = re.search(r"the logs are in (\S+) \[RB1316\]$", p.stderr.strip()).group(1)
         kept = [pathlib.Path(logs, name).read_text(encoding="utf-8") for name in os.listdir(logs)]
         self.assertIn("last words", "".join(kept))
         self.assertEqual(self.names(), [])
