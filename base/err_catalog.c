@@ -584,8 +584,7 @@ static const struct rb_err_entry entries[] = {
      "The run is a job of a pool, whose nodes it does not own: it goes on, and is stopped, with the pool.",
      "Say the same of the pool; the message names it.",
      "first-20261101-120000-abcdef trains on the nodes of a pool: say `rbrun resume lab-20261101-120000-ghijkl`, which "
-     "is for "
-     "all its jobs"},
+     "is for all its jobs"},
     {RB_E_JOURNAL_WRITE, RB_ERR_IO, "journal-write",
      "The journal cannot be read or written, and a run does not go on without it.",
      "Make room or mend the disk, then `rbrun resume RUN`.", "journal run.db: database or disk is full"},
