@@ -22,7 +22,8 @@ void rb_plan_sign(struct rb_plan *plan, struct rb_plan_inputs *in, const char *o
 // a warning on stderr.
 bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
 // Saves where --output says, and prints: the table, or the plan with --json.
-bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err);
+bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
+                    struct rb_err *err);
 
 // --html FILE, --gantt FILE.svg: the plan as a page, with what other deadlines and changes would mean (planned as `req`, on
 // what is left of its time limit), and as a picture. Without either: nothing. check: the names of these files, and

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "planner/pareto.h"
 #include "views/picture.h"
+#include "views/plan_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,20 +67,6 @@ static void write_table(const struct rb_pareto *pareto, int64_t asked_us, struct
     rb_text_table_finish(&t);
 }
 
-// "10 minutes", "1 hour"
-static void step_text(int64_t us, struct rb_buf *out)
-{
-    static const struct {
-        int64_t us;
-        const char *name;
-    } units[] = {{3600 * RB_US_PER_S, "hour"}, {60 * RB_US_PER_S, "minute"}, {RB_US_PER_S, "second"}};
-    size_t i = 0;
-    while (i < 2 && us < units[i].us)
-        i++;
-    int64_t n = us / units[i].us;
-    rb_buf_printf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
-}
-
 // "$3.20", then what follows, then "($0.32 a minute)"
 static void change_text(const struct rb_marginal *m, int64_t change_uusd, const char *what, struct rb_buf *out)
 {
@@ -91,7 +78,7 @@ static void change_text(const struct rb_marginal *m, int64_t change_uusd, const 
 // "10 minutes more would save $3.20 ($0.32 a minute)"
 static void write_more(const struct rb_marginal *m, struct rb_buf *out)
 {
-    step_text(m->step_us, out);
+    rb_plan_step_write(m->step_us, out);
     rb_buf_puts(out, " more would save ");
     if (m->more_uusd < 0)
         change_text(m, m->more_uusd, "", out);
@@ -120,7 +107,7 @@ static void write_less(const struct rb_marginal *m, struct rb_buf *out)
 {
     if (!m->has_less)
         rb_buf_puts(out, "no plan keeps ");
-    step_text(m->step_us, out);
+    rb_plan_step_write(m->step_us, out);
     if (!m->has_less)
         rb_buf_puts(out, " less");
     else if (m->less_uusd == 0)

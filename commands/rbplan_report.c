@@ -64,7 +64,15 @@ static void next_step(const char *output, struct rb_buf *out)
         rb_buf_puts(out, "\nto keep it, add: -o plan.json; then carry it out with: rbrun plan.json\n");
 }
 
-bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, struct rb_err *err)
+static void write_table(const struct rb_plan *plan, const struct rb_marginal *m, struct rb_buf *out)
+{
+    const struct rb_text_style style = rb_plan_style();
+    const struct rb_plan_slack slack = {m->step_us, -m->more_uusd};
+    rb_plan_table_write(plan, m->exists ? &slack : NULL, &style, out);
+}
+
+bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
+                    struct rb_err *err)
 {
     const char *output = rb_args_string(args, "output", NULL);
     int n_verify = (int)rb_args_int(args, "verify", 0);
@@ -77,8 +85,7 @@ bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, stru
         if (!output || strcmp(output, "-") != 0)
             write_json(plan, false, &out);
     } else {
-        struct rb_text_style style = rb_plan_style();
-        rb_plan_table_write(plan, &style, &out);
+        write_table(plan, marginal, &out);
         rb_buf_puts(&out, rb_buf_str(&verified));
         next_step(output, &out);
     }

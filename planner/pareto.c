@@ -213,15 +213,6 @@ static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_
     return true;
 }
 
-static int64_t step_of(int64_t deadline_us)
-{
-    static const int64_t steps_s[] = {86400, 43200, 21600, 7200, 3600, 1800, 600, 300, 60, 30, 10, 5, 1};
-    size_t i = 0, last = sizeof steps_s / sizeof steps_s[0] - 1;
-    while (i < last && steps_s[i] * RB_US_PER_S > deadline_us / 10)
-        i++;
-    return steps_s[i] * RB_US_PER_S;
-}
-
 static int compare_int64(const void *pa, const void *pb)
 {
     int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
@@ -239,7 +230,7 @@ static int list_deadlines(const struct rb_plan_request *req, int64_t tight_us, i
         out[n++] = rb_us_from_seconds(ceil(seconds));
     }
     if (req->deadline_us >= tight_us) {
-        int64_t step_us = step_of(req->deadline_us);
+        int64_t step_us = rb_marginal_step_us(req->deadline_us);
         out[n++] = req->deadline_us;
         out[n++] = req->deadline_us + step_us;
         if (req->deadline_us - step_us >= tight_us)
@@ -268,7 +259,7 @@ const struct rb_pareto_point *rb_pareto_at(const struct rb_pareto *pareto, int64
 static struct rb_marginal find_marginal(const struct rb_pareto *pareto, int64_t deadline_us)
 {
     const char *optimal = rb_planner_optimal.name;
-    int64_t step_us = deadline_us >= 0 ? step_of(deadline_us) : 0;
+    int64_t step_us = deadline_us >= 0 ? rb_marginal_step_us(deadline_us) : 0;
     const struct rb_pareto_point *at = rb_pareto_at(pareto, deadline_us, optimal);
     const struct rb_pareto_point *more = rb_pareto_at(pareto, deadline_us + step_us, optimal);
     const struct rb_pareto_point *less = rb_pareto_at(pareto, deadline_us - step_us, optimal);
@@ -283,11 +274,6 @@ static struct rb_marginal find_marginal(const struct rb_pareto *pareto, int64_t 
         .has_less = less != NULL,
         .less_uusd = less ? less->estimate.cost_uusd.mean - cost_uusd : 0,
     };
-}
-
-int64_t rb_marginal_per_minute(const struct rb_marginal *marginal, int64_t change_uusd)
-{
-    return llround((double)change_uusd * 60 * (double)RB_US_PER_S / (double)marginal->step_us);
 }
 
 static void list_points(const struct sweep *sweep, struct rb_pareto_point *points, struct rb_pareto *out)

@@ -503,6 +503,14 @@ static void explain_zones(struct rb_search *search)
         rb_search_note(search, "%s", search->req->offers_dropped);
 }
 
+// What is left of a limit on time is for the plan; and where stages are sampled, another search costs as much as the first.
+static bool may_find_marginal(const struct rb_search *search, const struct rb_planner *planner)
+{
+    const struct rb_plan_request *req = search->req;
+    return req->marginal && planner == &rb_planner_optimal && search->by_laws && !search->asynchronous &&
+           req->objective == RB_OBJECTIVE_MIN_COST && req->deadline_us >= 0 && !req->out_of_time;
+}
+
 static bool answer(struct rb_question *q, const struct rb_planner *planner, struct rb_arena *arena,
                    struct rb_plan *out_plan, struct rb_plan_result *out_result, struct rb_err *err)
 {
@@ -511,6 +519,7 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
     if (!rb_search_init(&search, req, &q->scenario, err))
         return false;
     search.asked = planner;
+    search.asked_again = req->marginal;
     explain_zones(&search);
     if (!rb_endless_check(&search, err)) {
         *out_result = rb_search_no_plan(&search);
@@ -525,6 +534,8 @@ static bool answer(struct rb_question *q, const struct rb_planner *planner, stru
                  : (out_result->best.n_stages == 0 || rb_estimate_candidate(&search, &out_result->best, NULL, err)) &&
                        infeasible(req, planner, out_result, err);
     rb_search_explain_rest(&search);
+    if (ok && may_find_marginal(&search, planner))
+        ok = rb_marginal_find(&search, &out_result->marginal, err);
     rb_search_finish(&search);
     return ok;
 }

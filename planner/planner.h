@@ -4,6 +4,7 @@
 #ifndef RB_PLANNER_PLANNER_H
 #define RB_PLANNER_PLANNER_H
 
+#include "planner/marginal.h"
 #include "simulator/evaluate.h"
 #include "simulator/scenario.h"
 #include "simulator/stage_time.h"
@@ -23,6 +24,7 @@ struct rb_plan_request {
     const char *offers_dropped;       // which offers were too many (rb_planner_offers_told); NULL: none
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/early.h)
+    bool marginal;                    // say what a little more time would save, too, where it is proved (planner/marginal.h)
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time
@@ -75,6 +77,7 @@ struct rb_plan_result {
     int64_t nearest_deadline_us;      // rounded up to 1 s
     int64_t nearest_budget_uusd;      // rounded up to 1 cent
     double nearest_confidence;        // rounded down to 0.001
+    struct rb_marginal marginal;      // exists: it was asked for and is known
     int64_t n_evaluated;              // candidates whose estimate was made
     bool cut;                         // the search ended at its node, time or memory limit: a cheaper plan may exist
 };

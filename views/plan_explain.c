@@ -206,7 +206,7 @@ static void explain_bound(const struct rb_plan *plan, struct rb_buf *out)
 void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
 {
     struct explanation x = {.plan = plan, .out = out};
-    rb_plan_verdict_write(plan, out);
+    rb_plan_verdict_write(plan, NULL, out);
     rb_buf_putc(out, '\n');
     for (int i = 0; i < plan->n_stages; i++)
         explain_stage(&x, i);

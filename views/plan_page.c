@@ -413,7 +413,7 @@ void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *docume
     RB_AUTO(rb_buf_finish) struct rb_buf title = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf verdict = RB_BUF_INIT;
     rb_buf_printf(&title, "Plan of %s", plan->job->name);
-    rb_plan_verdict_write(plan, &verdict);
+    rb_plan_verdict_write(plan, NULL, &verdict);
     verdict.data[strcspn(verdict.data, "\n")] = '\0';
     capitalize(verdict.data);
     rb_page_begin(&page, rb_buf_str(&title), verdict.data, false, out);

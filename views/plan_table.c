@@ -95,7 +95,29 @@ static const char *superlative(const struct rb_plan *plan)
     return plan->job->objective == RB_OBJECTIVE_MIN_TIME ? "fastest plan" : "cheapest plan";
 }
 
-void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
+void rb_plan_step_write(int64_t step_us, struct rb_buf *out)
+{
+    static const struct {
+        int64_t us;
+        const char *name;
+    } units[] = {{3600 * RB_US_PER_S, "hour"}, {60 * RB_US_PER_S, "minute"}, {RB_US_PER_S, "second"}};
+    size_t i = 0;
+    while (i < 2 && step_us < units[i].us)
+        i++;
+    const int64_t n = step_us / units[i].us;
+    rb_buf_printf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
+}
+
+static void slack_text(const struct rb_plan_slack *slack, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_puts(out, "; ");
+    rb_plan_step_write(slack->step_us, out);
+    rb_buf_printf(out, " more would save %s",
+                  slack->saved_uusd > 0 ? rb_format_money(slack->saved_uusd, text) : "nothing");
+}
+
+void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out)
 {
     char text[32];
     const struct rb_estimate *e = &plan->estimate;
@@ -117,6 +139,8 @@ void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out)
         else
             rb_buf_printf(out, "needs %s", rb_format_money(fixed->estimate.cost_uusd.mean, text));
     }
+    if (slack)
+        slack_text(slack, out);
     rb_buf_putc(out, '\n');
 }
 
@@ -180,13 +204,14 @@ void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_printf(out, "%s%s\n", b->why_not ? ": " : "", b->why_not ? b->why_not : "");
 }
 
-void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
+void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack,
+                         const struct rb_text_style *style, struct rb_buf *out)
 {
     heading(plan, out);
     stages_table(plan, style, out);
     early_lines(plan, out);
     rb_buf_putc(out, '\n');
-    rb_plan_verdict_write(plan, out);
+    rb_plan_verdict_write(plan, slack, out);
     rb_plan_certificate_write(plan, out);
     for (int i = 0; i < plan->n_warnings; i++)
         rb_buf_printf(out, "note: %s\n", plan->warnings[i]);

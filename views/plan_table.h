@@ -6,14 +6,23 @@
 #include "engine/plan.h"
 #include "views/text_table.h"
 
-// Heading, stages, verdict, warnings.
-void rb_plan_table_write(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out);
+// What a little more time would save, where somebody has found out.
+struct rb_plan_slack {
+    int64_t step_us;     // that much more
+    int64_t saved_uusd;  // 0: nothing
+};
 
 // The stages alone. Owns: finish *out with rb_text_table_finish.
 void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out);
 
-// "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05"
-void rb_plan_verdict_write(const struct rb_plan *plan, struct rb_buf *out);
+// Heading, stages, verdict, warnings. slack NULL: not known.
+void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, const struct rb_text_style *style,
+                         struct rb_buf *out);
+
+// "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05; 10 minutes more
+// would save $3.20"
+void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out);
+void rb_plan_step_write(int64_t step_us, struct rb_buf *out); // "10 minutes", "1 second"
 
 // What the search can vouch for: "proved: no other choice ...", "not proved ..."; nothing of a planner that searches nothing.
 void rb_plan_certificate_write(const struct rb_plan *plan, struct rb_buf *out);

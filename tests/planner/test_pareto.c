@@ -118,6 +118,35 @@ static void marginal_is_a_difference_of_points(void **state)
     assert_true(n_falls > 0);
 }
 
+// Asked for beside one plan, and of its search: the same number, and the plan is the one found without it.
+static void beside_a_plan_it_is_that_of_the_frontier(void **state)
+{
+    int n_known = 0, n_save = 0;
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        struct rb_plan plan, alone;
+        struct rb_plan_result result, without;
+        struct rb_err err = {0};
+        start(&c, i);
+        c.req.deadline_us = middle_deadline_us(&c);
+        const struct rb_pareto pareto = find(&c);
+        assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &alone, &without, &err));
+        assert_false(without.marginal.exists);
+        c.req.marginal = true;
+        assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
+        assert_memory_equal(&plan.estimate, &alone.estimate, sizeof plan.estimate);
+        if (result.marginal.exists) {
+            n_known++;
+            n_save += result.marginal.more_uusd < 0;
+            assert_int_equal(result.marginal.step_us, pareto.marginal.step_us);
+            assert_int_equal(result.marginal.more_uusd, pareto.marginal.more_uusd);
+        }
+        stop(&c);
+    }
+    assert_true(n_known > 0 && n_save > 0);
+}
+
 static void per_minute_is_over_the_step(void **state)
 {
     const struct rb_marginal m = {.exists = true, .step_us = 30 * RB_US_PER_S};
@@ -214,6 +243,7 @@ int main(void)
         cmocka_unit_test(points_keep_their_deadline_and_fall),
         cmocka_unit_test(a_point_is_the_plan_of_its_deadline),
         cmocka_unit_test(marginal_is_a_difference_of_points),
+        cmocka_unit_test(beside_a_plan_it_is_that_of_the_frontier),
         cmocka_unit_test(per_minute_is_over_the_step),
         cmocka_unit_test(a_deadline_that_no_plan_keeps),
         cmocka_unit_test(a_budget_that_nothing_keeps_is_infeasible),
