@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The man pages: mandoc finds nothing to warn of, every option of every command is in its page with its help, so is every exit
-status, and every page that SEE ALSO names is there. Usage: man_pages.py FOLDER (of the built pages and *.help.json).
+status, and every page that SEE ALSO names is there. Usage: man_pages.py FOLDER SOURCE_ROOT (folder: of the
+built pages and *.help.json).
 Exit 77, a skip, where mandoc is missing: then what needs it has not been looked at."""
 import glob
 import json
@@ -60,6 +61,11 @@ if mandoc:
         shown = subprocess.run([mandoc, "-T", "utf8", page], capture_output=True, text=True).stdout
         if re.search(r"\\[(&f]|^\.(SH|PP|TP|nf)", re.sub(".\b", "", shown), re.M):
             problems.append("%s: roff shows through" % page)
+root = sys.argv[2]
+for path in glob.glob(root + "/docs/formats/*.md"):
+    stem = os.path.splitext(os.path.basename(path))[0]
+    if stem != "README" and "rb-%s.5" % stem not in names:
+        problems.append("docs/formats/%s.md has no page: add it to packaging/meson.build" % stem)
 for p in problems:
     print(p)
 print("%d pages, %d options, %d problems%s" % (len(pages), n_options, len(problems), "" if mandoc else

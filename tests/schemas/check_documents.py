@@ -85,6 +85,8 @@ def planned(p):
     p.run("rbplan %s -o plan.json" % bert)
     yield "plan", "plan.json", p.file("plan.json")
     yield "check", "job.yaml", p.json("rbplan --check $ROOT/examples/bert/job.yaml --json")
+    for program in ("rbplan", "rbprofile", "rbrun", "rbsim", "rbmock"):
+        yield "version", program, p.json(program + " --version --json")
     yield "infeasible", "of rbsim", p.json("rbsim $ROOT/examples/bert/job.yaml --deadline 10m --json", 3)
     yield "infeasible", "deadline", p.json("rbplan %s --deadline 10m --json" % bert, 3)
     yield "infeasible", "budget", p.json("rbplan %s --budget 1 --json" % bert, 3)
