@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 
 SKIP = 77  # what meson takes for a skipped test
 
@@ -14,8 +15,9 @@ try:
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.keys import Keys
 except ImportError:
-    webdriver = None
+    webdriver = Keys = None
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRIVERS = ("chromedriver", "chromium.chromedriver")
@@ -150,3 +152,20 @@ def main(suite):
         sys.exit(SKIP)
     with Browser() as browser:
         suite(browser)
+
+
+def run(checks, *args):
+    """Every check(*args) in order, each told by its name; the exit code is 1 where one failed."""
+    failed = 0
+    for check in checks:
+        begun = time.monotonic()
+        try:
+            check(*args)
+            print("ok      %-60s %5.2f s" % (check.__name__.replace("_", " "), time.monotonic() - begun))
+        except Exception:  # the others are told as well
+            failed += 1
+            print("FAILED  " + check.__name__.replace("_", " "))
+            traceback.print_exc(file=sys.stdout)
+    print("%d checks, %d failed" % (len(checks), failed))
+    if failed or not checks:
+        sys.exit(1)

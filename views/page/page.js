@@ -38,12 +38,11 @@
         mount.selected = rb_charts.merge(rb_charts.merge({}, option.legend.selected), mount.switched);
         option.legend.selected = mount.selected;
         option.dataZoom = zoom_of(mount);
-        mount.place.style.height = made.height + "px";
+        mount.canvas.style.height = made.height + "px";
         mount.width = width;
         mount.option = option;
         mount.chart.resize({width: width, height: made.height});
         mount.chart.setOption(option, true);
-        mount.place.firstChild.setAttribute("aria-hidden", "true");
         show_toggles(mount);
         mount.details.hidden = !made.numbers;
         if (made.numbers)
@@ -233,8 +232,9 @@
         figure.appendChild(tools);
         figure.appendChild(made.place);
         figure.appendChild(details);
-        made.place.style.height = "300px";
-        made.chart = echarts.init(made.place, null, {renderer: "svg"});
+        made.canvas = made.place.appendChild(element("div", {"aria-hidden": "true"})); // its words are no sentences
+        made.canvas.style.height = "300px";
+        made.chart = echarts.init(made.canvas, null, {renderer: "svg"});
         made.place.addEventListener("keydown", function (event) { on_key(made, event); });
         made.place.addEventListener("blur", function () { hide_value(made); });
         mounted.push(made);
