@@ -50,6 +50,8 @@ static const struct rb_option plan_options[] = {
      "answer within T with what was found by then; the plan may then differ between runs", 0, 0},
     {"memory-limit", 0, RB_OPT_STRING, false, "SIZE",
      "memory that the search may take, with the gap it leaves (default: 256MB)", 0, 0},
+    {"sensitivity", 0, RB_OPT_FLAG, false, NULL,
+     "plan again with each input changed a little, and tell what that costs or saves", 0, 0},
     {"what-if", 0, RB_OPT_STRING, true, "K=V[,K=V]",
      "plan that as well, e.g. price=-20% or deadline=3h,spot=allow; with --html, on the page", 0, 0},
     {"db", 0, RB_OPT_STRING, false, "FILE", "profile store (default: RB_DB, else the user's own)", 0, 0},
@@ -74,6 +76,7 @@ static const struct rb_command plan_command = {
                 "  rbplan --html plan.html job.yaml\n"
                 "  rbplan --pareto frontier.json job.yaml\n"
                 "  rbplan --what-if price=-20% --what-if deadline=3h,spot=allow job.yaml\n"
+                "  rbplan --sensitivity job.yaml\n"
                 "  rbplan --check job.yaml\n"
                 "  rbplan explain plan.json\n"
                 "  rbplan explain RB1112\n"
@@ -210,8 +213,34 @@ static struct rb_plan_request request(const struct rb_args *args, const struct r
 
 // --- the command
 
-// --pareto and --what-if make many plans and keep none: options that are about one plan mean nothing beside them. explains:
-// --explain tells what the plans share.
+// Options that make many plans, compare them and keep none. explains: --explain tells what the plans share.
+static const struct comparison {
+    const char *option;
+    bool explains;
+    bool (*run)(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
+} comparisons[] = {
+    {"pareto", false, rb_plan_pareto},
+    {"sensitivity", true, rb_plan_sensitivity},
+    {"what-if", true, rb_plan_what_if},
+};
+
+// At most one of them; *out NULL: none, one plan is asked for, and a page of it holds its what-ifs.
+static bool find_comparison(const struct rb_args *args, const struct comparison **out, struct rb_err *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        const bool on_the_page = comparisons[i].run == rb_plan_what_if && is_given(args, "html");
+        if (!is_given(args, comparisons[i].option) || on_the_page)
+            continue;
+        if (*out)
+            return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--%s and --%s answer different questions: run rbplan twice",
+                              (*out)->option, comparisons[i].option);
+        *out = &comparisons[i];
+    }
+    return true;
+}
+
+// Options that are about one plan mean nothing beside many.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
     static const char *const of_one_plan[] = {"output", "verify", "max-price-age", "html", "gantt", "marginal", "explain"};
@@ -227,23 +256,22 @@ static bool check_alone(const struct rb_args *args, const char *option, bool exp
 
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
-    bool pareto = is_given(args, "pareto"), what_if = is_given(args, "what-if") && !is_given(args, "html");
+    const struct comparison *comparison;
     if (is_given(args, "time-limit") && rb_args_duration_us(args, "time-limit", 0) == 0)
         return rb_err_set(err, RB_E_OPTION_VALUE, "--time-limit: expected a duration above 0, such as 10s");
-    if (pareto && what_if)
-        return rb_err_set(err, RB_E_OPTIONS_CONFLICT,
-                          "--pareto and --what-if answer different questions: run rbplan twice");
-    if (pareto && is_given(args, "planner"))
+    if (!find_comparison(args, &comparison, err))
+        return false;
+    if (is_given(args, "pareto") && is_given(args, "planner"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--pareto shows every planner: leave --planner out");
-    return rb_plan_check_pictures(args, err) && (!pareto || check_alone(args, "pareto", false, err)) &&
-           (!what_if || check_alone(args, "what-if", true, err));
+    return rb_plan_check_pictures(args, err) &&
+           (!comparison || check_alone(args, comparison->option, comparison->explains, err));
 }
 
 // Without a single request there is no nearest one either: infeasible is an error like any other.
-static bool compare(bool (*run)(const struct rb_args *, const struct rb_plan_request *, struct rb_err *),
-                    const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
+static bool compare(const struct comparison *comparison, const struct rb_args *args, const struct rb_plan_request *req,
+                    struct rb_err *err)
 {
-    if (run(args, req, err))
+    if (comparison->run(args, req, err))
         return true;
     if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json"))
         rb_err_print(err, "rbplan", true);
@@ -253,20 +281,21 @@ static bool compare(bool (*run)(const struct rb_args *, const struct rb_plan_req
 static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, struct rb_err *err)
 {
     const char *planner = rb_args_string(args, "planner", rb_planner_default(&in->job));
-    const char *many = is_given(args, "pareto") ? "pareto" : is_given(args, "what-if") ? "what-if" : NULL;
+    const struct comparison *comparison;
     struct rb_time_limit limit;
     struct rb_plan plan;
     struct rb_plan_result result;
+    if (!find_comparison(args, &comparison, err))
+        return false;
+    const char *many = comparison ? comparison->option : is_given(args, "what-if") ? "what-if" : NULL;
     if (!rb_planner_check(&in->job, planner, many, err) || !rb_job_check_supported(&in->job, err) ||
         !rb_plan_inputs_find(in, args, err))
         return false;
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
-    if (rb_args_string(args, "pareto", NULL))
-        return compare(rb_plan_pareto, args, &req, err);
-    if (rb_args_nth(args, "what-if", 0) && !is_given(args, "html"))
-        return compare(rb_plan_what_if, args, &req, err);
+    if (comparison)
+        return compare(comparison, args, &req, err);
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))

@@ -40,6 +40,8 @@ bool rb_plan_verify(const struct rb_plan *plan, int n, struct rb_buf *out, struc
 bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 // --what-if K=V[,K=V], each a row beside the request as it is.
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
+// --sensitivity: the same with each input changed a little by itself.
+bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 
 // How stdout wants its text. print: everything to stdout; frees.
 struct rb_text_style rb_plan_style(void);

@@ -1,7 +1,7 @@
-// rbplan --what-if: scenarios beside the request as it is, one row each.
+// rbplan --what-if, --sensitivity: scenarios beside the request as it is, one row each.
 #include "commands/rbplan.h"
 
-#include "planner/what_if.h"
+#include "planner/sensitivity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,13 +83,14 @@ static void proof_line(const char *what, const struct rb_what_if_row *row, bool 
     rb_buf_printf(out, "%s: not proved to be the best plan%s%s\n", what, why ? ": " : "", why ? why : "");
 }
 
-static void write_text(const struct rb_plan_request *req, const char *planner, const struct rb_what_if_table *table,
-                       struct rb_buf *out)
+// order: what the rows are ordered by, "": as they were asked for.
+static void write_text(const struct rb_plan_request *req, const char *planner, const char *order,
+                       const struct rb_what_if_table *table, struct rb_buf *out)
 {
     struct rb_text_style style = rb_plan_style();
     struct rb_text_table t;
-    rb_buf_printf(out, "%s, planned by %s; means, and P that deadline and budget are kept\n\n", req->job->name,
-                  planner);
+    rb_buf_printf(out, "%s, planned by %s; %smeans, and P that deadline and budget are kept\n\n", req->job->name,
+                  planner, order);
     rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
     add_row(&t, "as it is", &table->base, NULL);
     for (int i = 0; i < table->n; i++)
@@ -106,12 +107,11 @@ static void write_text(const struct rb_plan_request *req, const char *planner, c
         proof_line(table->scenarios[i].text, &table->rows[i], &blank, out);
 }
 
-static void write_json(const struct rb_what_if_table *table, struct rb_buf *out)
+static bool print_table(const struct rb_args *args, struct rb_buf *out, struct rb_err *err)
 {
-    struct rb_json j;
-    rb_json_init(&j, out, false);
-    rb_what_if_write(table, &j);
-    rb_buf_putc(out, '\n');
+    if (rb_args_flag(args, "json"))
+        rb_buf_putc(out, '\n');
+    return rb_plan_print(out, err);
 }
 
 bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
@@ -129,9 +129,29 @@ bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *r
     if (!rb_what_if_plan(req, planner, texts, n, &arena, &table, err))
         return false;
     struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
     if (rb_args_flag(args, "json"))
-        write_json(&table, &out);
+        rb_what_if_write(&table, &j);
     else
-        write_text(req, planner, &table, &out);
-    return rb_plan_print(&out, err);
+        write_text(req, planner, "", &table, &out);
+    return print_table(args, &out, err);
+}
+
+bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err)
+{
+    const char *planner = rb_args_string(args, "planner", rb_planner_default(req->job));
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_sensitivities s;
+    rb_arena_init(&arena);
+    if (!rb_sensitivity_plan(req, planner, &arena, &s, err))
+        return false;
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    if (rb_args_flag(args, "json"))
+        rb_sensitivity_write(&s, &j);
+    else
+        write_text(req, planner, "each input changed by itself, largest effect on cost first; ", &s.what_if, &out);
+    return print_table(args, &out, err);
 }

@@ -99,6 +99,16 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
     return true;
 }
 
+// As many pilot samples as the base by itself would have.
+static bool make_times(const struct rb_plan_request *base, struct rb_stage_times **out, struct rb_err *err)
+{
+    struct rb_scenario s = {0};
+    if (!rb_rungs_of_job(base->job, &s.stages, err))
+        return false;
+    *out = rb_stage_times_create(rb_search_pilot_samples(&s));
+    return true;
+}
+
 static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_request *requests, const char *planner,
                       struct rb_arena *arena, const struct rb_what_if_table *table, struct rb_what_if_row *out_base,
                       struct rb_what_if_row *out_rows, struct rb_err *err)
@@ -109,24 +119,20 @@ static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_r
     for (int i = 0; i < table->n; i++) {
         struct rb_plan_request req = requests[i];
         struct rb_candidate hint;
-        req.times = base->times;
+        const bool own_times = req.profile != base->profile; // stage times are those of one profile
+        req.times = own_times ? NULL : base->times;
+        if (own_times && !make_times(&req, &req.times, err))
+            return false;
         if (out_base->feasible && carry_over(base, &out_base->result.best, &req, arena, &hint)) {
             req.hints = &hint;
             req.n_hints = 1;
         }
-        if (!plan_row(&req, planner, part * (i + 2), table->scenarios[i].text, arena, &out_rows[i], err))
+        const bool ok = plan_row(&req, planner, part * (i + 2), table->scenarios[i].text, arena, &out_rows[i], err);
+        if (own_times)
+            rb_stage_times_destroy(req.times);
+        if (!ok)
             return rb_err_prefix(err, "--what-if %s", table->scenarios[i].text);
     }
-    return true;
-}
-
-// As many pilot samples as the base by itself would have.
-static bool make_times(const struct rb_plan_request *base, struct rb_stage_times **out, struct rb_err *err)
-{
-    struct rb_scenario s = {0};
-    if (!rb_rungs_of_job(base->job, &s.stages, err))
-        return false;
-    *out = rb_stage_times_create(rb_search_pilot_samples(&s));
     return true;
 }
 

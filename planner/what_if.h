@@ -31,12 +31,12 @@ struct rb_what_if_table {
     int n;
 };
 
-// "K=V[,K=V]" -> changes, in `arena`. Keys: price, price.TYPE, deadline, budget, confidence, spot, num_trials, eta,
-// max_resource, sizes, max_nodes; each at most once. Errors name the key and list the known ones.
+// "K=V[,K=V]" -> changes, in `arena`. Keys: price, price.TYPE, provisioning, training, deadline, budget, confidence, spot,
+// num_trials, eta, max_resource, sizes, max_nodes; each at most once. Errors name the key and list the known ones.
 bool rb_what_if_parse(const char *text, struct rb_arena *arena, struct rb_what_if *out, struct rb_err *err);
 
 // The base request with the scenario's inputs: the job is written, changed and read again, so that everything job.yaml is
-// checked for is checked here; prices are a copy of the catalogue. *out and what it points to live in `arena`.
+// checked for is checked here; prices are a copy of the catalogue, times one of the profile. *out and what it points to live in `arena`.
 bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what_if *scenario, struct rb_arena *arena,
                         struct rb_plan_request *out, struct rb_err *err);
 
@@ -45,6 +45,9 @@ bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what
 bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, const char *const *texts, int n,
                      struct rb_arena *arena, struct rb_what_if_table *out, struct rb_err *err);
 
+// What its documents have in common: the base's estimate and what is nearest; one scenario as an object.
+void rb_what_if_write_base(const struct rb_what_if_table *table, struct rb_json *j);
+void rb_what_if_write_scenario(const struct rb_what_if_table *table, int scenario, struct rb_json *j);
 void rb_what_if_write(const struct rb_what_if_table *table, struct rb_json *j); // rb-what-if/1
 
 #endif

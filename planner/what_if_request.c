@@ -1,5 +1,6 @@
 // From "price=-20%,deadline=3h" to a request with those inputs.
 #include "planner/what_if.h"
+#include "planner/what_if_profile.h"
 
 #include "base/closest.h"
 
@@ -7,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN_KEYS \
-    "price, price.TYPE, deadline, budget, confidence, spot, num_trials, eta, max_resource, sizes, max_nodes"
+#define KNOWN_KEYS                                                                                                   \
+    "price, price.TYPE, provisioning, training, deadline, budget, confidence, spot, num_trials, eta, max_resource, " \
+    "sizes, max_nodes"
 #define MAX_PERCENT 1000 // a price eleven times as high is a typing error
 #define PER_PERCENT 100  // percentages are exact to two decimals
 
@@ -36,6 +38,12 @@ static bool is_price(const char *key)
     return strcmp(key, "price") == 0 || (strncmp(key, "price.", 6) == 0 && key[6] != '\0');
 }
 
+// Percentages of the profile's times.
+static bool is_time(const char *key)
+{
+    return strcmp(key, "provisioning") == 0 || strcmp(key, "training") == 0;
+}
+
 static const struct job_key *find_job_key(const char *key)
 {
     for (size_t i = 0; i < N_JOB_KEYS; i++) {
@@ -47,12 +55,13 @@ static const struct job_key *find_job_key(const char *key)
 
 static bool check_key(const char *text, const char *key, struct rb_err *err)
 {
-    const char *names[N_JOB_KEYS + 2] = {"price", "sizes"};
-    if (is_price(key) || strcmp(key, "sizes") == 0 || find_job_key(key))
+    enum { OWN_KEYS = 4 };
+    const char *names[N_JOB_KEYS + OWN_KEYS] = {"price", "provisioning", "sizes", "training"};
+    if (is_price(key) || is_time(key) || strcmp(key, "sizes") == 0 || find_job_key(key))
         return true;
     for (size_t i = 0; i < N_JOB_KEYS; i++)
-        names[i + 2] = job_keys[i].key;
-    const char *closest = rb_closest(key, names, (int)(N_JOB_KEYS + 2));
+        names[i + OWN_KEYS] = job_keys[i].key;
+    const char *closest = rb_closest(key, names, (int)(N_JOB_KEYS + OWN_KEYS));
     return rb_err_set(err, RB_E_WHAT_IF, "--what-if %s: unknown key \"%s\"%s%s%s; known are " KNOWN_KEYS, text, key,
                       closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
 }
@@ -148,7 +157,8 @@ static bool list_overrides(const struct rb_what_if *scenario, struct rb_arena *a
         const struct job_key *key = find_job_key(change->key);
         if (key)
             list[n++] = rb_arena_printf(arena, "%s=%s", key->path, job_value(change));
-        else if (!is_price(change->key) && !size_overrides(change->value, arena, list, &n, err))
+        else if (!is_price(change->key) && !is_time(change->key) &&
+                 !size_overrides(change->value, arena, list, &n, err))
             return false;
     }
     *out = list;
@@ -280,6 +290,30 @@ static bool make_catalog(const struct rb_catalog *base, const struct rb_what_if 
     return true;
 }
 
+// --- times
+
+static bool make_profile(const struct rb_profile *base, const struct rb_what_if *scenario, struct rb_arena *arena,
+                         const struct rb_profile **out, struct rb_err *err)
+{
+    double provisioning = 1, training = 1;
+    bool changes = false;
+    for (int i = 0; i < scenario->n_changes; i++) {
+        const struct rb_what_if_change *change = &scenario->changes[i];
+        int64_t hundredths;
+        if (!is_time(change->key))
+            continue;
+        if (!parse_percent(change, &hundredths, err))
+            return false;
+        *(change->key[0] == 'p' ? &provisioning : &training) = 1 + (double)hundredths / (100 * PER_PERCENT);
+        changes = true;
+    }
+    if (!changes)
+        return true;
+    struct rb_profile *profile = rb_arena_alloc(arena, sizeof *profile);
+    *out = profile;
+    return rb_what_if_profile(base, provisioning, training, arena, profile, err);
+}
+
 // --- the request
 
 // Places are of the text that the job was written to, or name --set: neither is what the user wrote.
@@ -303,6 +337,8 @@ bool rb_what_if_request(const struct rb_plan_request *base, const struct rb_what
         !make_catalog(base->catalog, scenario, arena, catalog, err))
         return scenario_error(scenario, err);
     struct rb_plan_request req = *base;
+    if (!make_profile(base->profile, scenario, arena, &req.profile, err))
+        return scenario_error(scenario, err);
     req.job = job;
     req.catalog = catalog;
     req.deadline_us = job->deadline_us;

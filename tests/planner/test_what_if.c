@@ -164,6 +164,9 @@ static void mistakes_are_told(void **state)
         {"price=+1000.01%", "", "at most +1000%"},
         {"price=+1.234%", "", "no more than two decimals"},
         {"price=+.5%", "", "expected a percentage"},
+        {"training=10", "", "training: expected a percentage"},
+        {"provisioning=-100%", "", "above -100%"},
+        {"provisoning=+1%", "", "did you mean \"provisioning\"?"},
         {"price.four.bag=+1%", "", "no price of this instance type is known; did you mean \"four.big\"?"},
         {"sizes=1|x", "", "expected GPUs per trial such as 1|2|4, got \"1|x\""},
         {"sizes=1|", "", "expected GPUs per trial"},
@@ -196,6 +199,7 @@ static void mistakes_are_told(void **state)
 static const char *const scenarios[] = {"price=-20%",  "price.four.big=+300%",    "deadline=12m", "deadline=none",
                                         "budget=$100", "confidence=0.99",         "spot=allow",   "num_trials=5",
                                         "eta=4",       "max_resource=2,eta=2",    "sizes=1|2",    "max_nodes=2",
+                                        "training=-10%", "provisioning=+100%,price=-5%",
                                         "spot=only",   "deadline=15m,price=+10%", "deadline=10s", "budget=$0.01"};
 #define N_SCENARIOS ((int)(sizeof scenarios / sizeof scenarios[0]))
 

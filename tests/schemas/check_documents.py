@@ -94,8 +94,10 @@ def planned(p):
     p.run("rbplan %s --pareto pareto.json" % bert)
     yield "pareto", "pareto.json", p.file("pareto.json")
     yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
-    scenarios = "--what-if price=-20% --what-if price.g4dn.xlarge=+5%,spot=allow --what-if deadline=10m"
+    scenarios = "--what-if price=-20% --what-if training=-5%,provisioning=+50% --what-if price.g4dn.xlarge=+5%,spot=allow --what-if deadline=10m"
     yield "what-if", "scenarios", p.json("rbplan %s %s --json" % (bert, scenarios))
+    yield "sensitivity", "bert", p.json("rbplan %s --budget 60 --sensitivity --json" % bert)
+    yield "sensitivity", "an infeasible base", p.json("rbplan %s --deadline 10m --sensitivity --json" % bert)
     yield "what-if", "an infeasible base", p.json("rbplan %s --deadline 10m %s --json" % (bert, scenarios))
     yield "sim", "rbsim", p.json("rbsim %s --replicates 16 --json" % bert.split()[0])
     yield "sim-compare", "rbsim", p.json("rbsim $ROOT/examples/resnet50-cifar10/job.yaml --nodes 2 --replicates 4 "
