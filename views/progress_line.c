@@ -111,11 +111,10 @@ static void cost_parts(const struct rb_progress *p, struct line *l)
 
 static void time_parts(const struct rb_progress *p, struct line *l)
 {
-    char text[32];
-    struct rb_buf *eta = add_part(l, 9, false);
-    rb_buf_printf(eta, "ETA %s", rb_progress_left(p, p->end_p50_us, text));
-    if (p->end_p95_us >= 0)
-        rb_buf_printf(add_part(l, 1, true), "(95 %% <= %s)", rb_progress_left(p, p->end_p95_us, text));
+    char text[32], p95[32];
+    rb_buf_printf(add_part(l, 9, false), "ETA %s", rb_progress_left(p, p->end_p50_us, text));
+    if (strcmp(rb_progress_left(p, p->end_p95_us, p95), text) != 0)
+        rb_buf_printf(add_part(l, 1, true), "(95 %% <= %s)", p95);
     if (p->deadline_us >= 0)
         rb_buf_printf(add_part(l, 6, false), "P(on time) %s", rb_progress_probability(p->p_on_time, text));
 }
