@@ -2,7 +2,9 @@
 // those that came furthest and the best one are not.
 "use strict";
 (function () {
-    var SINGLES = 24, SYMBOLS = 1500; // curves that get a series of their own; points that can be pointed at
+    var SINGLES = 24, SYMBOLS = 1500; // curves drawn at full strength; points that can be pointed at
+
+    // ---- curves
 
     // One point for every resource, in order: a trial that was set back reports some of them twice.
     function points_of(trial, columns) {
@@ -27,36 +29,52 @@
         });
     }
 
+    // ---- series
+
+    function data_of(doc, curve) {
+        var unit = doc.plan.job.config.scheduler.unit, metric = doc.plan.job.config.metric.name;
+        return curve.points.map(function (p) {
+            return {value: p, name: "trial " + curve.trial + ", " + unit + " " + p[0] + ": " + metric + " " + rb_charts.run.number(p[1])};
+        });
+    }
+
     // All curves of a stage as one line that is broken between two trials: quick with a thousand of them.
     function group(doc, look, stage, curves, of) {
-        var data = [], colour = rb_charts.run.stage_colour(look, stage, of), last = stage === of - 1;
-        curves.forEach(function (c) {
-            c.points.forEach(function (p) { data.push({value: p, trial: c.trial}); });
-            data.push({value: [null, null], trial: c.trial});
+        var data = [], colour = rb_charts.run.stage_colour(look, stage, of), last = stage === of - 1, few = curves.length <= SINGLES;
+        curves.forEach(function (c, i) {
+            if (i)
+                data.push({value: [null, null], name: "the next trial"});
+            data = data.concat(data_of(doc, c));
         });
-        var few = curves.length <= SINGLES;
         return {
             name: rb_charts.run.stage_name(doc, stage) + ": " + curves.length + " trial" + (curves.length === 1 ? "" : "s"),
-            type: "line", connectNulls: false, color: colour, data: data, z: 2 + stage,
-            itemStyle: {color: colour}, symbol: "circle", symbolSize: data.length > SYMBOLS ? 0 : few || last ? 4 : 3,
-            showSymbol: data.length <= SYMBOLS,
+            type: "line", connectNulls: false, data: data, z: 2 + stage, itemStyle: {color: colour}, symbol: "circle",
+            showSymbol: data.length <= SYMBOLS, symbolSize: few || last ? 4 : 3,
             lineStyle: {color: colour, width: last ? 2 : 1, opacity: last ? 1 : few ? 0.75 : 0.45}
         };
     }
 
     function best_series(doc, look, curve) {
         return {
-            name: "best: trial " + curve.trial, type: "line", color: look.colours[1], z: 100, symbolSize: 6,
-            itemStyle: {color: look.colours[1]}, lineStyle: {color: look.colours[1], width: 2.5},
-            data: curve.points.map(function (p) { return {value: p, trial: curve.trial}; }), connectNulls: true
+            name: "best: trial " + curve.trial, type: "line", z: 100, symbol: "circle", symbolSize: 5,
+            showSymbol: curve.points.length <= 60, itemStyle: {color: look.colours[1]},
+            lineStyle: {color: look.colours[1], width: 2.5}, data: data_of(doc, curve), connectNulls: true
         };
     }
 
-    function rungs(doc, look) {
-        return {symbol: "none", silent: true, animation: false, label: {show: false},
-                lineStyle: {color: look.rule, type: "dashed"},
-                data: doc.plan.stages.map(function (s) { return {xAxis: s.resource_end}; })};
+    function series_of(doc, look, curves) {
+        var of = doc.plan.stages.length, by_stage = {}, best = null;
+        curves.forEach(function (c) {
+            if (c.best)
+                best = c;
+            else
+                (by_stage[c.stage] = by_stage[c.stage] || []).push(c);
+        });
+        var series = Object.keys(by_stage).map(function (s) { return group(doc, look, +s, by_stage[s], of); });
+        return best ? series.concat([best_series(doc, look, best)]) : series;
     }
+
+    // ---- axes
 
     // A few trials that diverged would leave nothing to see of the others: where the worst twentieth of all reports takes up
     // most of the axis it is left out, and the axis says how many reports lie beyond.
@@ -69,14 +87,14 @@
             });
         });
         values.sort(function (a, b) { return minimize ? a - b : b - a; }); // the best first
-        var n = values.length, bound = values[Math.floor(n * 0.95)], extra = {nameGap: 44};
+        var n = values.length, bound = values[Math.floor(n * 0.95)], extra = {nameGap: 46};
         if (n >= 40 && Math.abs(values[n - 1] - values[0]) > 4 * Math.abs(bound - values[0])) {
-            var margin = (bound - values[0]) * 0.1;
-            extra[minimize ? "max" : "min"] = bound + margin;
-            var beyond = values.filter(function (v) { return minimize ? v > bound + margin : v < bound + margin; }).length;
-            name += " (" + beyond + " reports lie " + (minimize ? "above)" : "below)");
+            bound += (bound - values[0]) * 0.1;
+            extra[minimize ? "max" : "min"] = bound;
+            name += " (" + values.filter(function (v) { return minimize ? v > bound : v < bound; }).length + " reports lie " +
+                    (minimize ? "above)" : "below)");
         }
-        return rb_charts.axis(name, function (v) { return String(+v.toPrecision(4)); }, look, extra);
+        return rb_charts.axis(name, function (v) { return String(+v.toPrecision(3)); }, look, extra);
     }
 
     // Rungs grow geometrically: on a logarithmic axis of their base each has the same room.
@@ -85,37 +103,30 @@
         var last = stages.length ? stages[stages.length - 1].resource_end : 1, base = doc.plan.job.config.scheduler.eta;
         var unit = doc.plan.job.config.scheduler.unit;
         if (first >= 1 && last / first >= 8 && base > 1)
-            return rb_charts.axis(unit + " (each step is " + base + " times the last)", String, look,
+            return rb_charts.axis(unit + " (each step is " + base + " times the last)", null, look,
                                   {type: "log", logBase: base, min: 1, max: last, scale: false});
-        return rb_charts.axis(unit, String, look, {scale: false, min: 0, max: last, minInterval: 1});
+        return rb_charts.axis(unit, null, look, {scale: false, min: 0, max: last, minInterval: 1});
     }
 
-    rb_charts.all["run-learning"] = function (doc, look, width) {
-        var curves = curves_of(doc), of = doc.plan.stages.length, by_stage = {}, best = null;
-        curves.forEach(function (c) {
-            if (c.best)
-                best = c;
-            else
-                (by_stage[c.stage] = by_stage[c.stage] || []).push(c);
+    function numbers(doc, curves) {
+        var metric = doc.plan.job.config.metric.name, minimize = doc.plan.job.config.metric.goal === "minimize";
+        return rb_charts.run.numbers(["trial", "stage", "reports", "trained to", "last " + metric, "best " + metric], curves.map(function (c) {
+            var last = c.points[c.points.length - 1], best = null;
+            c.points.forEach(function (p) {
+                if (p[1] !== null && (best === null || (minimize ? p[1] < best : p[1] > best)))
+                    best = p[1];
+            });
+            return [String(c.trial), String(c.stage), String(c.points.length), String(last[0]), rb_charts.run.number(last[1]),
+                    rb_charts.run.number(best)];
+        }));
+    }
+
+    rb_charts.all["run-learning"] = function (doc, look) {
+        var curves = curves_of(doc), series = series_of(doc, look, curves);
+        var option = rb_charts.frame(look, series, {
+            xAxis: resource_axis(doc, look),
+            yAxis: metric_axis(doc, look, curves)
         });
-        var series = Object.keys(by_stage).map(function (s) { return group(doc, look, +s, by_stage[s], of); });
-        if (best)
-            series.push(best_series(doc, look, best));
-        if (series.length)
-            series[0].markLine = rungs(doc, look);
-        var unit = doc.plan.job.config.scheduler.unit, metric = doc.plan.job.config.metric.name, narrow = width < 560;
-        return {
-            height: narrow ? 400 : 420,
-            option: rb_charts.frame(look, series, {
-                grid: {left: 64, right: 24, top: 30 + 24 * Math.ceil(series.length / (narrow ? 1 : 3)), bottom: 56},
-                tooltip: {trigger: "item", confine: true, backgroundColor: look.paper, borderColor: look.rule,
-                          textStyle: {color: look.ink}, formatter: function (p) {
-                              return rb_charts.run.text("trial " + p.data.trial + ", " + unit + " " + p.value[0]) + "<br>" +
-                                     rb_charts.run.text(metric + " " + rb_charts.run.number(p.value[1]));
-                          }},
-                xAxis: resource_axis(doc, look),
-                yAxis: metric_axis(doc, look, curves)
-            })
-        };
+        return {height: option.grid.top + 370, option: option, numbers: numbers(doc, curves)};
     };
 }());

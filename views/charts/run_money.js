@@ -2,11 +2,15 @@
 "use strict";
 (function () {
     var NODES = 24; // bars; the cheapest of more nodes share one
-    var PARTS = [["train", "training"], ["boot", "booting and setting up"], ["idle_barrier", "idle, waiting at barriers"],
-                 ["checkpoint", "saving checkpoints"], ["lost", "work that was lost"], ["minimum", "the 60 s minimum"]];
+    var PARTS = [["train", "training", 0], ["boot", "booting", 1], ["idle_barrier", "idle at barriers", 3],
+                 ["checkpoint", "saving checkpoints", 2], ["lost", "work that was lost", 5], ["minimum", "60 s minimum", 7]];
 
-    function sum(nodes, key) {
-        return nodes.reduce(function (total, n) { return total + n.by[key]; }, 0);
+    function together(nodes) {
+        var by = {};
+        PARTS.forEach(function (part) {
+            by[part[0]] = nodes.reduce(function (sum, n) { return sum + n.by[part[0]]; }, 0);
+        });
+        return by;
     }
 
     function bars_of(doc) {
@@ -14,72 +18,76 @@
         var shown = nodes.length > NODES ? nodes.slice(0, NODES - 1) : nodes, rest = nodes.slice(shown.length);
         var bars = [{name: "the run", by: doc.report.cost_uusd.by}];
         shown.forEach(function (n) { bars.push({name: "node " + n.node, by: n.by}); });
-        if (rest.length) {
-            var by = {};
-            PARTS.forEach(function (p) { by[p[0]] = sum(rest, p[0]); });
-            bars.push({name: "the " + rest.length + " others", by: by});
-        }
+        if (rest.length)
+            bars.push({name: rest.length + " others", by: together(rest)});
         return bars;
     }
 
-    rb_charts.all["run-money"] = function (doc, look, width) {
-        var bars = bars_of(doc), narrow = width < 560;
-        var colours = [look.colours[0], look.colours[1], look.colours[7], look.colours[2], look.alarm, look.colours[3]];
-        var series = PARTS.map(function (part, i) {
-            return {name: part[1], type: "bar", stack: "parts", color: colours[i], itemStyle: {color: colours[i]}, barMaxWidth: 18,
-                    data: bars.map(function (b) { return b.by[part[0]]; })};
+    function used(bars) {
+        return PARTS.filter(function (part) { return bars[0].by[part[0]] > 0; });
+    }
+
+    rb_charts.all["run-money"] = function (doc, look) {
+        var bars = bars_of(doc), parts = used(bars), names = bars.map(function (b) { return b.name; });
+        var series = parts.map(function (part) {
+            return {
+                name: part[1], type: "bar", stack: "parts", barMaxWidth: 20, itemStyle: {color: look.colours[part[2]]},
+                data: bars.map(function (b) {
+                    return {value: rb_charts.dollars(b.by[part[0]]), name: b.name + ", " + part[1] + ": " + rb_charts.money(b.by[part[0]])};
+                })
+            };
         });
-        var top = narrow ? 130 : 70;
+        var option = rb_charts.frame(look, series, {
+            xAxis: rb_charts.money_axis("cost", 0, doc.report.cost_uusd.actual, look, {scale: false, min: 0}),
+            yAxis: rb_charts.run.name_axis(names, look)
+        });
+        option.grid = rb_charts.merge(rb_charts.merge({}, option.grid), {left: rb_charts.run.margin(names, look)});
         return {
-            height: top + 56 + 26 * bars.length,
-            option: rb_charts.frame(look, series, {
-                grid: {left: rb_charts.run.margin(width, 11), right: 24, top: top, bottom: 56},
-                tooltip: {trigger: "item", confine: true, backgroundColor: look.paper, borderColor: look.rule,
-                          textStyle: {color: look.ink}, formatter: function (p) {
-                              return p.name + "<br>" + p.seriesName + ": " + rb_charts.money(p.value);
-                          }},
-                xAxis: rb_charts.axis("dollars", rb_charts.money, look, {scale: false}),
-                yAxis: {type: "category", inverse: true, data: bars.map(function (b) { return b.name; }),
-                        axisTick: {show: false}, axisLine: {lineStyle: {color: look.rule}}, axisLabel: {color: look.ink}}
-            })
+            height: option.grid.top + 56 + 28 * bars.length, option: option,
+            numbers: rb_charts.run.numbers([""].concat(parts.map(function (p) { return p[1]; })), bars.map(function (b) {
+                return [b.name].concat(parts.map(function (p) { return rb_charts.money(b.by[p[0]]); }));
+            }))
         };
     };
 
-    rb_charts.all["run-spent"] = function (doc, look, width) {
-        var table = doc.history.spent, predicted = doc.report.cost_uusd.predicted, limits = doc.history.limits, marks = [];
-        var total = doc.report.cost_uusd.actual, most = Math.max(total, predicted ? predicted.p95 : 0);
-        var narrow = width < 560;
+    // A line across at a value of the y axis: its own series, so that it can be switched off.
+    function level(name, uusd, colour) {
+        var style = {color: colour, type: "dashed", width: 1.25};
+        return {name: name, type: "line", data: [], itemStyle: {color: colour}, lineStyle: style,
+                markLine: {symbol: "none", silent: true, label: {show: false}, lineStyle: style,
+                           data: [{yAxis: rb_charts.dollars(uusd)}]}};
+    }
 
-        function mark(at, name, colour, place) {
-            marks.push({yAxis: at, name: name, lineStyle: {color: colour, type: "dashed"},
-                        label: {formatter: "{b}", position: place, color: colour}});
-        }
-        if (predicted) {
-            mark(predicted.mean, "expected " + rb_charts.money(predicted.mean), look.faint, "insideStartTop");
-            mark(predicted.p95, narrow ? "95 %" : "95 % of runs cost less", look.faint, "insideEndTop");
-        }
-        if (limits.budget_uusd !== null && limits.budget_uusd <= 2 * most)
-            mark(limits.budget_uusd, "budget", look.alarm, "insideMiddleTop");
-        return {
-            height: 280,
-            option: rb_charts.frame(look, [{
-                name: "dollars so far", type: "line", symbol: "none", color: look.colours[0],
-                itemStyle: {color: look.colours[0]}, lineStyle: {color: look.colours[0], width: 2},
-                areaStyle: {color: look.colours[0], opacity: 0.15}, data: table.rows,
-                markLine: {symbol: "none", silent: true, animation: false, data: marks}
-            }], {
-                grid: {left: narrow ? 64 : 76, right: 24, top: 24, bottom: 56},
-                legend: {show: false},
-                tooltip: {trigger: "axis", confine: true, backgroundColor: look.paper, borderColor: look.rule,
-                          textStyle: {color: look.ink}, formatter: function (p) {
-                              return "at " + rb_charts.duration(p[0].value[0]) + ": " + rb_charts.money(p[0].value[1]);
-                          }},
-                xAxis: rb_charts.axis("since the start of the run", rb_charts.duration, look,
-                                      {min: 0, max: rb_charts.run.end_us(doc), scale: false}),
-                yAxis: rb_charts.axis("dollars", rb_charts.money, look,
-                                      {scale: false, min: 0, max: most > 0 ? most * 1.08 : null, nameGap: 56,
-                                       axisLabel: {color: look.faint, formatter: rb_charts.money, showMaxLabel: false}})
+    rb_charts.all["run-spent"] = function (doc, look) {
+        var rows = doc.history.spent.rows, predicted = doc.report.cost_uusd.predicted, budget = doc.history.limits.budget_uusd;
+        var most = Math.max(doc.report.cost_uusd.actual, predicted ? predicted.p95 : 0), series = [{
+            name: "dollars so far", type: "line", showSymbol: false, symbol: "circle", symbolSize: 6, itemStyle: {color: look.colours[0]},
+            lineStyle: {color: look.colours[0], width: 2}, areaStyle: {color: look.colours[0], opacity: 0.15},
+            data: rows.map(function (row) {
+                return {value: [rb_charts.ms(row[0]), rb_charts.dollars(row[1])],
+                        name: "after " + rb_charts.duration(row[0]) + ": " + rb_charts.money(row[1])};
             })
+        }];
+        if (predicted)
+            series.push(level("expected in all: " + rb_charts.money(predicted.mean), predicted.mean, look.colours[3]),
+                        level("95 % of runs: at most " + rb_charts.money(predicted.p95), predicted.p95, look.colours[7]));
+        if (budget !== null && budget <= 2 * most) {
+            series.push(level("budget: " + rb_charts.money(budget), budget, look.alarm));
+            most = Math.max(most, budget);
+        }
+        var option = rb_charts.frame(look, series, {
+            xAxis: rb_charts.run.time_axis(doc, look),
+            yAxis: rb_charts.money_axis("cost", 0, most, look,
+                                        {scale: false, min: 0, nameGap: 52, max: function (seen) {
+                                            return Math.max(seen.max, rb_charts.dollars(most)) * 1.08;
+                                        }})
+        });
+        option.tooltip = rb_charts.run.told_at_once(option);
+        return {
+            height: option.grid.top + 240, option: option,
+            numbers: rb_charts.run.numbers(["after", "dollars so far"], rows.map(function (row) {
+                return [rb_charts.duration(row[0]), rb_charts.money(row[1])];
+            }))
         };
     };
 }());

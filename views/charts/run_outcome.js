@@ -1,61 +1,89 @@
-// Predicted beside actual: of time and of cost the range that 5 to 95 % of runs were expected in, its middle, and the run.
+// Predicted beside actual: of time and of cost the range that most runs were expected in, its middle, and this run.
 "use strict";
-rb_charts.all["run-outcome"] = function (doc, look, width) {
-    var narrow = width < 560, grids = [], x = [], y = [], series = [];
-    var rows = [
-        {name: "time", values: doc.report.time_us, format: rb_charts.duration, limit: doc.history.limits.deadline_us, limit_name: "deadline"},
-        {name: "cost", values: doc.report.cost_uusd, format: rb_charts.money, limit: doc.history.limits.budget_uusd, limit_name: "budget"}
-    ];
+(function () {
+    var ROW = 104;
 
-    function points(i, name, data, colour, symbol, size) {
-        series.push({
-            name: name, type: "scatter", xAxisIndex: i, yAxisIndex: i, color: colour, itemStyle: {color: colour}, symbol: symbol,
-            symbolSize: size, data: data.map(function (d) { return {value: [d.at, 0], says: d.says}; }), z: 5,
-            tooltip: {formatter: function (p) { return p.data.says; }}
-        });
+    function points(of, name, at, words, colour, symbol, size) {
+        return {
+            name: name, type: "scatter", xAxisIndex: of.index, yAxisIndex: of.index, itemStyle: {color: colour}, symbol: symbol,
+            symbolSize: size, z: 5, data: [{value: [of.scaled(at), 0], name: words}]
+        };
     }
 
-    function band(i, q, format) {
-        [["up to 99 % of runs", q.p95, q.p99, 4, look.colours[7]], ["5 to 95 % of runs", q.p5, q.p95, 12, look.colours[0]]].forEach(function (b) {
-            series.push({
-                name: b[0], type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "none", color: b[4], z: 2,
-                lineStyle: {color: b[4], width: b[3], opacity: 0.45, cap: "butt"}, itemStyle: {color: b[4], opacity: 0.45},
-                data: [[b[1], 0], [b[2], 0]]
-            });
-        });
-        points(i, "middle (50 %)", [{at: q.p50, says: "half of all runs: " + format(q.p50)}], look.colours[0], "rect", [3, 22]);
+    function band(of, name, from, to, thick, colour) {
+        var words = of.name + ", " + name + ": " + of.format(from) + " to " + of.format(to);
+        return {
+            name: name, type: "line", xAxisIndex: of.index, yAxisIndex: of.index, symbol: "rect", symbolSize: [2, thick], z: 2,
+            itemStyle: {color: colour, opacity: 0.6}, lineStyle: {color: colour, width: thick, opacity: 0.5, cap: "butt"},
+            data: [{value: [of.scaled(from), 0], name: words}, {value: [of.scaled(to), 0], name: words}]
+        };
     }
 
-    rows.forEach(function (row, i) {
-        var q = row.values.predicted, shown = [row.values.actual].concat(q ? [q.p5, q.p99] : []);
-        var low = Math.min.apply(null, shown), high = Math.max.apply(null, shown);
-        // A limit that is far off would leave nothing to see of the rest; the table has it.
-        if (row.limit !== null && row.limit > 0 && row.limit < low + 4 * Math.max(high - low, high * 0.1))
-            high = Math.max(high, row.limit);
-        var pad = Math.max((high - low) * 0.08, high * 0.01, 1);
-        grids.push({left: 64, right: 40, top: (narrow ? 86 : 52) + i * 110, height: 44});
-        x.push(rb_charts.axis("", row.format, look, {gridIndex: i, min: Math.max(low - pad, 0), max: high + pad,
-               axisLabel: {color: look.faint, formatter: row.format, hideOverlap: true, showMinLabel: false, showMaxLabel: false}}));
-        y.push({type: "category", gridIndex: i, data: [row.name], axisTick: {show: false},
-                axisLine: {lineStyle: {color: look.rule}}, axisLabel: {color: look.ink}});
+    function series_of(of, look) {
+        var q = of.values.predicted, series = [];
         if (q)
-            band(i, q, row.format);
-        points(i, "this run", [{at: row.values.actual, says: "this run: " + row.format(row.values.actual)}], look.colours[1], "diamond", 15);
-        if (row.limit !== null && row.limit <= high)
-            points(i, "limit", [{at: row.limit, says: row.limit_name + ": " + row.format(row.limit)}], look.alarm, "rect", [3, 36]);
-    });
-    var names = [], legend = [];
-    series.forEach(function (s) {
-        if (names.indexOf(s.name) >= 0)
-            return;
-        names.push(s.name);
-        legend.push({name: s.name, icon: s.type === "line" ? "rect" : s.symbol === "diamond" ? "diamond" : "roundRect"});
-    });
-    return {
-        height: (narrow ? 86 : 52) + 2 * 110,
-        option: rb_charts.frame(look, series, {
-            grid: grids, xAxis: x, yAxis: y,
-            legend: {data: legend, top: 0, left: 0, textStyle: {color: look.ink}, inactiveColor: look.rule}
-        })
+            series = [band(of, "95 to 99 % of runs", q.p95, q.p99, 5, look.colours[7]), band(of, "5 to 95 % of runs", q.p5, q.p95, 14, look.colours[0]),
+                      points(of, "half of the runs", q.p50, of.name + ", half of the runs: at most " + of.format(q.p50), look.colours[0], "rect", [3, 24])];
+        series.push(points(of, "this run", of.values.actual, of.name + ", this run: " + of.format(of.values.actual), look.colours[1], "diamond", 16));
+        if (of.limit !== null && of.limit <= of.high)
+            series.push(points(of, "limit", of.limit, of.limit_name + ": " + of.format(of.limit), look.alarm, "rect", [3, 38]));
+        return series;
+    }
+
+    // What is to be seen. A limit that is far off would leave nothing to see of the rest; the table has it.
+    function extent(of) {
+        var q = of.values.predicted, shown = [of.values.actual].concat(q ? [q.p5, q.p99] : []);
+        of.low = Math.min.apply(null, shown);
+        of.high = Math.max.apply(null, shown);
+        if (of.limit !== null && of.limit < of.low + 4 * Math.max(of.high - of.low, of.high * 0.1))
+            of.high = Math.max(of.high, of.limit);
+        of.pad = Math.max((of.high - of.low) * 0.08, of.high * 0.01, 1);
+    }
+
+    function axis_of(of, look) {
+        var from = Math.max(of.low - of.pad, 0), to = of.high + of.pad, bounds = {gridIndex: of.index};
+        if (of.index === 0)
+            return rb_charts.time_axis("", from, to, look, bounds);
+        bounds.min = rb_charts.dollars(from);
+        bounds.max = rb_charts.dollars(to);
+        var axis = rb_charts.money_axis("", from, to, look, bounds);
+        axis.axisLabel = rb_charts.merge(rb_charts.merge({}, axis.axisLabel), {showMinLabel: false, showMaxLabel: false});
+        return axis;
+    }
+
+    function numbers(rows) {
+        var keys = ["p5", "p50", "mean", "p95", "p99"];
+        return {columns: ["", "5 %", "50 %", "mean", "95 %", "99 %", "this run", "limit"], rows: rows.map(function (of) {
+            var q = of.values.predicted;
+            return [of.name].concat(keys.map(function (k) { return q ? of.format(q[k]) : "not known"; }),
+                                    [of.format(of.values.actual), of.limit === null ? "none" : of.format(of.limit)]);
+        })};
+    }
+
+    rb_charts.all["run-outcome"] = function (doc, look) {
+        var rows = [
+            {index: 0, name: "time", values: doc.report.time_us, format: rb_charts.duration, scaled: rb_charts.ms,
+             limit: doc.history.limits.deadline_us, limit_name: "deadline"},
+            {index: 1, name: "cost", values: doc.report.cost_uusd, format: rb_charts.money, scaled: rb_charts.dollars,
+             limit: doc.history.limits.budget_uusd, limit_name: "budget"}
+        ];
+        // Machines without a price have nothing to show of it.
+        if (!doc.plan.prices.some(function (p) { return p.uusd_per_hour > 0; }))
+            rows.pop();
+        rows.forEach(extent);
+        var series = rows.reduce(function (all, of) { return all.concat(series_of(of, look)); }, []);
+        var top = rb_charts.top(look, rb_charts.names(series));
+        return {
+            height: top + rows.length * ROW - 20,
+            numbers: numbers(rows),
+            option: rb_charts.frame(look, series, {
+                grid: rows.map(function (of) { return {left: 56, right: 32, top: top + of.index * ROW, height: 44}; }),
+                xAxis: rows.map(function (of) { return axis_of(of, look); }),
+                yAxis: rows.map(function (of) {
+                    return rb_charts.axis("", null, look, {type: "category", gridIndex: of.index, data: [of.name], axisTick: {show: false},
+                                                           splitLine: {show: false}, axisLabel: {color: look.ink}});
+                })
+            })
+        };
     };
-};
+}());

@@ -1,11 +1,6 @@
-// What the charts of a run share: rows by the names of their columns, what stands for a stage, safe words, time's end.
+// What the charts of a run share: rows by the names of their columns, its plan in time, what stands for a stage, time's end.
 "use strict";
 rb_charts.run = {};
-
-// Text of others (names of metrics, instances, nodes) inside a tooltip, which is HTML.
-rb_charts.run.text = function (value) {
-    return String(value).replace(/[&<>"']/g, function (c) { return "&#" + c.charCodeAt(0) + ";"; });
-};
 
 rb_charts.run.number = function (value) {
     return value === null || value === undefined ? "not known" : String(+value.toPrecision(6));
@@ -13,6 +8,11 @@ rb_charts.run.number = function (value) {
 
 rb_charts.run.column = function (table, name) {
     return table.columns.indexOf(name);
+};
+
+rb_charts.run.span = function (from_us, to_us) {
+    var d = rb_charts.duration;
+    return "from " + d(from_us) + " to " + d(to_us) + " (" + d(to_us - from_us) + ")";
 };
 
 // The plan's stages one after another, expected times: where each begins and ends. Empty where nobody predicted any.
@@ -29,16 +29,29 @@ rb_charts.run.planned = function (doc) {
     });
 };
 
+// Do its stages overlap, as they do where trials go on as soon as they may? Then there are no barriers to speak of.
+rb_charts.run.overlaps = function (doc) {
+    return doc.report.stages.some(function (s, i) {
+        var before = doc.report.stages[i - 1];
+        return i > 0 && s.start_us !== null && before.start_us !== null &&
+               (before.end_us === null || before.end_us > s.start_us);
+    });
+};
+
 // The axis of time ends where the run or its plan does, whichever is later.
 rb_charts.run.end_us = function (doc) {
     var planned = rb_charts.run.planned(doc);
     return Math.max(doc.history.now_us, planned.length ? planned[planned.length - 1].end_us : 0, 1e6);
 };
 
+rb_charts.run.time_axis = function (doc, look, extra) {
+    return rb_charts.time_axis("since the start of the run", 0, rb_charts.run.end_us(doc), look, extra);
+};
+
 // Stages are steps of one colour, the further trained the deeper; `of` of them.
 rb_charts.run.stage_colour = function (look, stage, of) {
     var from = look.dark ? [58, 98, 131] : [176, 213, 238], to = look.dark ? [126, 205, 255] : [0, 74, 128];
-    var share = of > 1 ? stage / (of - 1) : 1;
+    var share = of > 1 ? Math.min(stage / (of - 1), 1) : 1;
     return "rgb(" + from.map(function (f, i) { return Math.round(f + (to[i] - f) * share); }).join(",") + ")";
 };
 
@@ -47,16 +60,31 @@ rb_charts.run.stage_name = function (doc, stage) {
     return "stage " + stage + (planned ? ", to " + unit + " " + planned.resource_end : "");
 };
 
-// Room left of the plot for names of so many characters.
-rb_charts.run.margin = function (width, n_characters) {
-    return Math.min(n_characters * 7 + 14, Math.round(width * 0.3));
+// Rows of the names of lanes and bars.
+rb_charts.run.name_axis = function (names, look, extra) {
+    return rb_charts.axis("", null, look, rb_charts.merge({
+        type: "category", inverse: true, data: names, axisTick: {show: false}, splitLine: {show: false},
+        axisLabel: {color: look.ink, width: rb_charts.run.margin(names, look) - 12, overflow: "truncate", interval: 0}
+    }, extra));
 };
 
-// Do its stages overlap, as they do where trials go on as soon as they may? Then there are no barriers to speak of.
-rb_charts.run.overlaps = function (doc) {
-    return doc.report.stages.some(function (s, i) {
-        var before = doc.report.stages[i - 1];
-        return i > 0 && s.start_us !== null && before.start_us !== null &&
-               (before.end_us === null || before.end_us > s.start_us);
-    });
+// Room left of the plot for them.
+rb_charts.run.margin = function (names, look) {
+    var longest = names.reduce(function (most, n) { return Math.max(most, n.length); }, 4);
+    return Math.min(longest * 7 + 14, Math.round(look.width * 0.3));
+};
+
+// What a pointer that is somewhere over the plot is told: a line for each series.
+rb_charts.run.told_at_once = function (frame) {
+    return rb_charts.merge(rb_charts.merge({}, frame.tooltip), {trigger: "axis", formatter: function (points) {
+        return points.map(function (p) { return echarts.format.encodeHTML(p.name); }).join("<br>");
+    }});
+};
+
+// Tables of thousands of rows help nobody: the first of them, and how many there are more.
+rb_charts.run.numbers = function (columns, rows) {
+    var most = 200, shown = rows.length > most ? rows.slice(0, most) : rows;
+    if (rows.length > most)
+        shown = shown.concat([columns.map(function (c, i) { return i ? "" : "and " + (rows.length - most) + " more"; })]);
+    return {columns: columns, rows: shown};
 };

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The live page in a real browser: it follows a real run to its end and stops by itself; when the controller is killed it says
+so. Usage: run_live.py BUILD_ROOT"""
+import json
+import sys
+import tempfile
+
+import browser
+import run_made
+
+STATE = "document.documentElement.dataset.live"
+SAID = "document.querySelector('.live').textContent"
+
+
+def check_follows(b, made):
+    run, url = made.start_served()
+    b.open(url)
+    b.wait(STATE + " === 'on'")
+    b.js("window.same_page = true; document.querySelector('#timeline .toggles button').click();"
+         "document.querySelector('#trials').dataset.kept = 'yes'")
+    switched_off = b.js("return document.querySelector('#timeline .toggles button').textContent")
+    first = b.js("return document.getElementById('summary').textContent")
+    assert first.startswith("Running for "), first
+    assert b.js("return !!document.getElementById('progress')"), "where it stands is not told"
+    b.wait("document.getElementById('summary').textContent !== %s" % json.dumps(first), 15)
+    b.wait(STATE + " === 'ended'", 30)
+    assert run.wait(30) == 0
+    run.stderr.close()
+    report = json.loads(made.report("--json"))
+    assert b.js("return document.getElementById('summary').textContent").startswith("Complete after ")
+    assert [int(row[0]) for row in b.table("#trials")][0] == report["best"]["trial"]
+    assert b.js("return rb_page.charts.filter(function (c) { return c.name === 'run-gantt'; })[0].option.series"
+                ".reduce(function (n, s) { return n + (/^stage /.test(s.name) ? s.data.length : 0); }, 0)") == 13
+    assert b.js("return !document.getElementById('progress')"), "there is nothing more to foresee"
+    assert b.js("return window.same_page && document.querySelector('#trials').dataset.kept"), "the page was replaced"
+    pressed = b.js("var name = arguments[0]; return Array.from(document.querySelectorAll('#timeline .toggles button'))"
+                   ".filter(function (e) { return e.textContent === name; })[0].getAttribute('aria-pressed')", switched_off)
+    assert pressed == "false", "a toggle did not stay as it was set"
+    assert b.js("return window.pwned") is None
+    b.forget()
+    b.wait("performance.now() > %f" % (b.js("return performance.now()") + 2500))
+    assert b.requests() == [], "it still asks"
+    assert "ended" in b.js("return " + SAID)
+
+
+def check_killed(b, made):
+    run, url = made.start_served()
+    b.open(url)
+    b.wait(STATE + " === 'on'")
+    assert b.complaints() == []
+    run.kill()
+    run.wait()
+    run.stderr.close()
+    b.wait(STATE + " === 'lost'", 15)
+    assert b.js("return " + SAID).startswith("Connection lost, last seen "), b.js("return " + SAID)
+    rows = b.table("#timeline > .table")
+    assert len(rows) == 3, "what was seen last is gone"
+    made.do("rbrun", "stop", "--state-dir", "state", made.run_id())
+
+
+def main(b):
+    with tempfile.TemporaryDirectory() as folder:
+        check_follows(b, run_made.Made(sys.argv[1], folder, pause=0.4))
+        assert b.complaints() == [], "the console has complaints"
+    with tempfile.TemporaryDirectory() as folder:
+        check_killed(b, run_made.Made(sys.argv[1], folder, pause=1))
+    print("a live page followed a run to its end, and outlived a killed one")
+
+
+browser.main(main)
