@@ -100,6 +100,9 @@ static const struct rb_err_entry entries[] = {
      "An option needs a provider, region or machine, and neither it nor the job names one.",
      "Give --infra or --instance-type, or the keys of resources in the job.",
      "which machine? give --instance-type, or resources.instance_types in the job"},
+    {RB_E_TERMINAL, RB_ERR_IO, "terminal",
+     "The terminal cannot be asked how it is set, so its keys cannot be read one by one.",
+     "Leave --watch out, or run the command in another terminal.", "the terminal cannot be asked how it is set"},
     // RB11xx Files and formats
     {RB_E_FILE_MISSING, RB_ERR_NOT_FOUND, "file-missing", "There is no file of this name.",
      "Check the path; a relative one starts at the current directory.",
@@ -126,6 +129,10 @@ static const struct rb_err_entry entries[] = {
      "Work in a directory with a shorter path.", "this path is too long"},
     {RB_E_MEMORY, RB_ERR_IO, "memory", "The system gave no memory, or a library that needs it does not start.",
      "End other programs, or take a larger machine.", "cannot start the YAML parser: out of memory"},
+    {RB_E_SYSTEM, RB_ERR_IO, "system",
+     "The operating system refuses what every program may have: random numbers, a thread.",
+     "Read the system's reason in the message; raise the limit on processes, or end other programs.",
+     "cannot start a thread that serves the page"},
     {RB_E_SYNTAX, RB_ERR_INVALID, "syntax",
      "The text is not well-formed YAML or JSON, or uses a feature that is refused (aliases, tags, several "
      "documents, great depth).",
@@ -718,6 +725,9 @@ static const struct rb_err_entry entries[] = {
      "Report it, with the file that was shown.", "the gantt chart cannot be drawn: TypeError"},
     {RB_E_REPORT_FORMAT, RB_ERR_INVALID, "report-format", "The file is no report of this program.",
      "Give report.json of a run: `rbrun report RUN --json`.", "expected a report of format rb-report/1"},
+    {RB_E_LIVE_SOCKET, RB_ERR_IO, "live-socket", "The live page of a run cannot be served on the port asked for.",
+     "Choose another port with --serve 127.0.0.1:PORT; 0 takes any that is free.",
+     "cannot listen on 127.0.0.1:8080: Address already in use; port 0 takes any that is free"},
 };
 
 const struct rb_err_entry *rb_err_entries(int *out_n)

@@ -48,6 +48,7 @@ enum rb_err_number {
     RB_E_STDIN_ONCE = 1031,
     RB_E_OVERRIDE_KEY = 1032,
     RB_E_WHERE_UNSAID = 1033,
+    RB_E_TERMINAL = 1034,
 
     // RB11xx files and formats
     RB_E_FILE_MISSING = 1101,
@@ -59,6 +60,7 @@ enum rb_err_number {
     RB_E_STDOUT = 1107,
     RB_E_PATH_TOO_LONG = 1108,
     RB_E_MEMORY = 1109,
+    RB_E_SYSTEM = 1110,
     RB_E_SYNTAX = 1111,
     RB_E_KEY_UNKNOWN = 1112,
     RB_E_KEY_MISSING = 1113,
@@ -271,6 +273,7 @@ enum rb_err_number {
     RB_E_PICTURE_BUILD = 7002,
     RB_E_PICTURE_DRAWING = 7003,
     RB_E_REPORT_FORMAT = 7004,
+    RB_E_LIVE_SOCKET = 7005,
 };
 
 struct rb_err_entry {

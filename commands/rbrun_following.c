@@ -17,7 +17,7 @@ bool rb_following_open(struct rb_following *f, const struct rb_args *args, const
         return false;
     f->standing.prediction = rb_prediction_create(&f->files.plan);
     return rb_prediction_engine(f->standing.prediction) ||
-           rb_err_set(err, RB_ERR_INVALID, "%s/plan.json: its policy or scheduler is unknown to this version",
+           rb_err_set(err, RB_E_NOT_SUPPORTED, "%s/plan.json: its policy or scheduler is unknown to this version",
                       f->files.dir);
 }
 
@@ -88,7 +88,8 @@ static bool take_node(struct rb_following *f, const struct rb_launch_row *row, c
 {
     struct rb_billing billing;
     if (row->offer < 0 || row->offer >= f->files.plan.n_offers)
-        return rb_err_set(err, RB_ERR_INVALID, "the journal names offer %d, which the plan does not have", row->offer);
+        return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal names offer %d, which the plan does not have",
+                          row->offer);
     if (!rb_spend_billing(&f->files.plan, row->offer, &billing, err))
         return false;
     *out = (struct rb_run_screen_node){

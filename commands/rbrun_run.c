@@ -313,7 +313,7 @@ static bool set_limits(const struct rb_args *args, struct rb_journal *journal, s
 static bool check_served(const struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
 {
     return !rb_args_string(args, "serve", NULL) || !rb_pool_is_one(f->dir) ||
-           rb_err_set(err, RB_ERR_INVALID, "not supported yet: --serve of a pool; look with: rbrun status %s",
+           rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: --serve of a pool; look with: rbrun status %s",
                       f->run_id);
 }
 

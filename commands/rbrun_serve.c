@@ -91,7 +91,7 @@ static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *er
 {
     unsigned char bytes[RB_LIVE_TOKEN_HEX / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return rb_err_set(err, RB_ERR_IO, "the operating system has no random numbers: %s", strerror(errno));
+        return rb_err_set(err, RB_E_SYSTEM, "the operating system has no random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
     explicit_bzero(bytes, sizeof bytes);

@@ -248,10 +248,12 @@ static void missed(struct rb_controller_node *n)
         if (over && !ask_by_name(n))
             believe_absence(n);
     } else if (absent_us >= (n->listing == 0 ? ABSENT_NEW_US : ABSENT_LISTED_US)) {
+        struct rb_err gone;
+        rb_err_set(&gone, RB_E_NODE_LOST, "it is listed no more");
         if (n->row.state == RB_LAUNCH_READY)
-            rb_controller_lose(n, "it is listed no more");
+            rb_controller_lose(n, gone.message);
         else
-            rb_controller_never_ready(n, &(struct rb_err){.code = RB_ERR_IO, .message = "it is listed no more"});
+            rb_controller_never_ready(n, &gone);
     }
 }
 

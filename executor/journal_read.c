@@ -38,7 +38,7 @@ static const char *text_of(sqlite3_stmt *st, int column)
 
 static bool damaged(const char *what, const char *text, struct rb_err *err)
 {
-    return rb_err_set(err, RB_ERR_INVALID, "the journal is damaged: %s \"%.60s\"", what, text);
+    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal is damaged: %s \"%.60s\"", what, text);
 }
 
 static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, struct rb_err *err)

@@ -66,7 +66,7 @@ bool rb_live_parse_address(const char *text, int *out_port, struct rb_err *err)
     int port;
     if (!rest || rest[0] != ':' || !parse_port(rest + 1, &port))
         return rb_err_set(
-            err, RB_ERR_INVALID,
+            err, RB_E_OPTION_VALUE,
             "expected 127.0.0.1:PORT (port 0: any that is free), got \"%.80s\": the page is for this machine "
             "only, as it shows the run to whoever reaches it; to look from another one, tunnel there: "
             "ssh -L 8000:127.0.0.1:PORT this-machine",
@@ -202,7 +202,7 @@ static int listen_on_loopback(int port, int *out_port, struct rb_err *err)
         *out_port = ntohs(at.sin_port);
         return fd;
     }
-    rb_err_set(err, RB_ERR_IO, "cannot listen on 127.0.0.1:%d: %s; port 0 takes any that is free", port,
+    rb_err_set(err, RB_E_LIVE_SOCKET, "cannot listen on 127.0.0.1:%d: %s; port 0 takes any that is free", port,
                strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -238,7 +238,7 @@ bool rb_live_server_start(const struct rb_live_config *config, struct rb_live_se
     if (!s->daemon) {
         close(fd);
         rb_live_server_stop(s);
-        return rb_err_set(err, RB_ERR_IO, "cannot start a thread that serves the page");
+        return rb_err_set(err, RB_E_SYSTEM, "cannot start a thread that serves the page");
     }
     *out = s;
     return true;
