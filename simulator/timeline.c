@@ -354,7 +354,7 @@ static void sum_up_instants(const struct run *runs, int64_t span_us, int64_t *no
             .nodes_p5 = q.p5,
             .nodes_p95 = q.p95,
             .gpus = gpus / (double)n,
-            .training_gpus = training / (double)n,
+            .training_gpus = training > 0 ? training / (double)n : 0, // parts of shared GPUs may not cancel out
         };
     }
 }

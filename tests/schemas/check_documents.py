@@ -70,6 +70,11 @@ class Programs:
         return json.loads(pathlib.Path(self.work, name).read_text(encoding="utf-8"))
 
 
+def page_document(p, name):
+    text = pathlib.Path(p.work, name).read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S).group(1))
+
+
 def planned(p):
     """(kind of schema, where from, document), without any node."""
     for name in EXAMPLES:
@@ -94,6 +99,10 @@ def planned(p):
     p.run("rbplan %s --pareto pareto.json" % bert)
     yield "pareto", "pareto.json", p.file("pareto.json")
     yield "pareto", "stdout", p.json("rbplan %s --deadline 10m --pareto pareto.json --json" % bert)
+    p.run("rbplan %s --html page.html" % bert)
+    yield "plan-page", "page.html", page_document(p, "page.html")
+    p.run("rbplan %s --set policy=static --what-if deadline=10m --html static.html" % bert)
+    yield "plan-page", "no frontier, an infeasible scenario", page_document(p, "static.html")
     scenarios = "--what-if price=-20% --what-if training=-5%,provisioning=+50% --what-if price.g4dn.xlarge=+5%,spot=allow --what-if deadline=10m"
     yield "what-if", "scenarios", p.json("rbplan %s %s --json" % (bert, scenarios))
     yield "sensitivity", "bert", p.json("rbplan %s --budget 60 --sensitivity --json" % bert)

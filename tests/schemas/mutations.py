@@ -8,6 +8,7 @@ OPEN = {"params", "parameters", "envs", "images", "image_id", "tags", "changes"}
 LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
 PLAN_OPTIONAL = {"deadline_at", "disks"}
+PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
 PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
                     ("provisioning",): {"preemption_per_hour"}}
@@ -39,14 +40,14 @@ def profile_shape(kind, shape):
     """The place within rb-profile/1, None outside of one."""
     if kind == "profile":
         return shape
-    inner = {"plan": "model", "fit": "profile"}.get(kind)
+    inner = "model" if kind in PLAN_AT else "profile" if kind == "fit" else None
     return shape[shape.index(inner) + 1:] if inner in shape else None
 
 
 def may_be_missing(kind, shape, key):
     within = profile_shape(kind, shape)
     if within is None:
-        return kind == "plan" and shape == () and key in PLAN_OPTIONAL
+        return kind in PLAN_AT and shape == PLAN_AT[kind] and key in PLAN_OPTIONAL
     return key in PROFILE_OPTIONAL.get(within[:1], ())
 
 
