@@ -308,7 +308,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         rb_info("what a little more time would save is not known: that takes a deadline, objective min_cost, planner "
                 "optimal and plans that are proved; rbplan --pareto shows cost against deadline all the same");
     rb_plan_sign(&plan, in, rb_args_string(args, "output", NULL));
-    return rb_plan_draw(args, &req, &plan, err) && rb_plan_report(args, &plan, &result.marginal, err);
+    return rb_plan_draw(args, &req, &plan, &result, err) && rb_plan_report(args, &plan, &result.marginal, err);
 }
 
 static bool run(const struct rb_args *args, struct rb_err *err)

@@ -25,12 +25,12 @@ bool rb_plan_check_prices(const struct rb_args *args, const struct rb_plan *plan
 bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, const struct rb_marginal *marginal,
                     struct rb_err *err);
 
-// --html FILE, --gantt FILE.svg: the plan as a page, with what other deadlines and changes would mean (planned as `req`, on
-// what is left of its time limit), and as a picture. Without either: nothing. check: the names of these files, and
+// --html FILE, --gantt FILE.svg: the plan as a page, with what other deadlines and changes would mean (planned as `req`, each
+// with its time limit), and as a picture. Without either: nothing. check: the names of these files, and
 // of --pareto's, before any planning.
 bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err);
 bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
-                  struct rb_err *err);
+                  const struct rb_plan_result *result, struct rb_err *err);
 
 // Simulates a plan `n` times, on replicates the estimate did not use, some of them through the engine as well, and
 // appends how far the estimate is from that in standard errors.

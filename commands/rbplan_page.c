@@ -7,7 +7,6 @@
 #include "engine/policy.h"
 #include "planner/async_runs.h"
 #include "planner/pareto.h"
-#include "planner/time_share.h"
 #include "planner/what_if.h"
 #include "simulator/distribution.h"
 #include "simulator/timeline.h"
@@ -17,17 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURVE_RUNS    4096
-#define MOST_WHAT_IFS 8
-#define WHAT_IF_UNTIL 0.4 // of what a time limit leaves after the plan; the frontier has the rest
+#define CURVE_RUNS     4096
+#define MOST_WHAT_IFS  8
+#define CUT            "searches were cut at a limit: cheaper plans may exist"
+#define FRONTIER_PLANS 20 // deadlines, about
 
-// What a page shows beside the plan. NULL: left out, and why.
+// What a page shows beside the plan. Notes: why one is left out (NULL), or what is to be known of it; NULL: nothing.
 struct extras {
     struct rb_timeline timeline;
     struct rb_distribution distribution;
     const struct rb_pareto *frontier;
     const struct rb_what_if_table *what_if;
-    const char *no_frontier, *no_what_if;
+    const char *frontier_note, *what_if_note;
     int64_t written_at_us;
 };
 
@@ -102,32 +102,57 @@ static bool makes_sense(const struct rb_plan_request *req, const char *text, str
            rb_planner_offers(changed.job, changed.catalog, arena, &offers, &n_offers, &why);
 }
 
-static bool ask_what_if(const struct rb_args *args, const struct rb_plan_request *req, const char *planner,
-                        struct rb_arena *arena, struct extras *out, struct rb_err *err)
+// What was asked on the command line, or else what people ask first and makes sense. Returns how many.
+static int questions(const struct rb_args *args, const struct rb_plan_request *req, struct rb_arena *arena,
+                     const char ***out)
 {
-    struct rb_what_if_table *table = rb_arena_array(arena, 1, sizeof *table);
     int n = 0, n_given = 0;
-    struct rb_err why;
     while (rb_args_nth(args, "what-if", n_given))
         n_given++;
-    const char **texts =
-        rb_arena_array(arena, (size_t)(n_given > MOST_WHAT_IFS ? n_given : MOST_WHAT_IFS), sizeof *texts);
-    if (n_given > 0) {
-        for (; n < n_given; n++)
-            texts[n] = rb_args_nth(args, "what-if", n);
-        out->what_if = table;
-        return rb_what_if_plan(req, planner, texts, n, arena, table, err);
-    }
+    const char **texts = rb_arena_array(arena, (size_t)(n_given + MOST_WHAT_IFS), sizeof *texts);
+    for (; n < n_given; n++)
+        texts[n] = rb_args_nth(args, "what-if", n);
+    *out = texts;
+    if (n_given > 0)
+        return n;
     const char *usual[MOST_WHAT_IFS];
     const int n_usual = usual_questions(req, arena, usual);
     for (int i = 0; i < n_usual; i++) {
         if (makes_sense(req, usual[i], arena))
             texts[n++] = usual[i];
     }
-    if (rb_what_if_plan(req, planner, texts, n, arena, table, &why))
-        out->what_if = table;
-    else
-        out->no_what_if = rb_arena_strdup(arena, why.message);
+    return n;
+}
+
+static bool any_was_cut(const struct rb_what_if_table *table)
+{
+    for (int i = 0; i < table->n; i++) {
+        if (table->rows[i].result.cut)
+            return true;
+    }
+    return false;
+}
+
+// The base is the plan itself.
+static bool ask_what_if(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
+                        const struct rb_plan_result *result, const char *const *texts, int n, struct rb_arena *arena,
+                        struct extras *out, struct rb_err *err)
+{
+    struct rb_what_if_table *table = rb_arena_array(arena, 1, sizeof *table);
+    struct rb_plan_request asked = *req;
+    asked.hints = &result->best;
+    asked.n_hints = 1;
+    if (!rb_what_if_plan(&asked, plan->planner, texts, n, arena, table, err)) {
+        if (rb_args_nth(args, "what-if", 0))
+            return false;
+        out->what_if_note = rb_arena_printf(arena, "left out: %s", err->message);
+        return true;
+    }
+    table->base.feasible = true;
+    table->base.estimate = plan->estimate;
+    table->base.result = *result;
+    out->what_if = table;
+    out->what_if_note = any_was_cut(table) ? CUT : NULL;
     return true;
 }
 
@@ -137,9 +162,9 @@ static const char *why_no_frontier(const struct rb_plan *plan)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     if (plan->job->on_average)
-        return "confidence: mean has a planner of its own, which plans once";
+        return "left out: confidence: mean has a planner of its own, which plans once";
     if (policy && policy->keeps_cluster)
-        return "the policy keeps the nodes of the first stage, so there is one planner only";
+        return "left out: the policy keeps the nodes of the first stage, so there is one planner only";
     return NULL;
 }
 
@@ -147,41 +172,77 @@ static void find_frontier(const struct rb_plan_request *req, struct rb_arena *ar
 {
     struct rb_pareto *frontier = rb_arena_array(arena, 1, sizeof *frontier);
     struct rb_err why;
-    if (rb_pareto_find(req, arena, frontier, &why))
-        out->frontier = frontier;
-    else
-        out->no_frontier = rb_arena_strdup(arena, why.message);
+    if (!rb_pareto_find(req, arena, frontier, &why)) {
+        out->frontier_note = rb_arena_printf(arena, "left out: %s", why.message);
+        return;
+    }
+    out->frontier = frontier;
+    out->frontier_note = frontier->cut ? CUT : NULL;
+}
+
+// --time-limit is for each plan: planning n more takes n times as long.
+struct longer {
+    const struct rb_plan_request *of; // has the clock
+    double from, times;
+};
+
+static double longer_used(void *ctx)
+{
+    const struct longer *l = ctx;
+    return (l->of->time_used(l->of->out_of_time_ctx) - l->from) / l->times;
+}
+
+static bool longer_is_over(void *ctx)
+{
+    return longer_used(ctx) >= 1;
+}
+
+// The same request again, silent, on a clock of its own from now on.
+static struct rb_plan_request ask_more(const struct rb_plan_request *req, int n_plans, struct longer *clock)
+{
+    struct rb_plan_request more = *req;
+    more.explain = NULL; // it is about one plan
+    if (!req->time_used)
+        return more;
+    *clock = (struct longer){.of = req, .from = req->time_used(req->out_of_time_ctx), .times = n_plans};
+    more.time_used = longer_used;
+    more.out_of_time = longer_is_over;
+    more.out_of_time_ctx = clock;
+    more.time_limit_us = n_plans * req->time_limit_us;
+    return more;
 }
 
 static bool plan_more(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
-                      struct rb_arena *arena, struct extras *out, struct rb_err *err)
+                      const struct rb_plan_result *result, struct rb_arena *arena, struct extras *out,
+                      struct rb_err *err)
 {
-    struct rb_time_share share;
-    struct rb_plan_request asked = *req;
-    asked.explain = NULL; // it is about one plan
-    const double used = req->time_used ? req->time_used(req->out_of_time_ctx) : 0;
-    rb_time_share_begin(&share, req, used + WHAT_IF_UNTIL * (1 - used), &asked);
-    if (plan->job->on_average)
-        out->no_what_if = why_no_frontier(plan);
-    else if (!ask_what_if(args, &asked, plan->planner, arena, out, err))
-        return false;
-    out->no_frontier = why_no_frontier(plan);
-    asked = *req;
-    asked.explain = NULL;
-    if (!out->no_frontier)
-        find_frontier(&asked, arena, out);
+    struct longer clock;
+    const char **texts;
+    out->frontier_note = why_no_frontier(plan);
+    if (plan->job->on_average) {
+        out->what_if_note = out->frontier_note;
+    } else {
+        const int n = questions(args, req, arena, &texts);
+        const struct rb_plan_request more = ask_more(req, n + 1, &clock);
+        if (!ask_what_if(args, &more, plan, result, texts, n, arena, out, err))
+            return false;
+    }
+    if (!out->frontier_note) {
+        const struct rb_plan_request more = ask_more(req, FRONTIER_PLANS, &clock);
+        find_frontier(&more, arena, out);
+    }
     return true;
 }
 
 // ---- the document
 
-static void write_left_out(const char *part, const char *why, struct rb_json *j)
+static void write_note(const char *part, const char *text, struct rb_json *j)
 {
-    if (!why)
+    if (!text)
         return;
     rb_json_begin_object(j);
     rb_json_kstring(j, "part", part);
-    rb_json_kstring(j, "why", why);
+    rb_json_kstring(j, "text", text);
     rb_json_end_object(j);
 }
 
@@ -199,10 +260,10 @@ static void write_extras(const struct extras *x, struct rb_json *j)
         rb_what_if_write(x->what_if, j);
     else
         rb_json_null(j);
-    rb_json_key(j, "left_out");
+    rb_json_key(j, "notes");
     rb_json_begin_array(j);
-    write_left_out("frontier", x->no_frontier, j);
-    write_left_out("what_if", x->no_what_if, j);
+    write_note("frontier", x->frontier_note, j);
+    write_note("what_if", x->what_if_note, j);
     rb_json_end_array(j);
 }
 
@@ -270,7 +331,7 @@ bool rb_plan_check_pictures(const struct rb_args *args, struct rb_err *err)
 }
 
 bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req, const struct rb_plan *plan,
-                  struct rb_err *err)
+                  const struct rb_plan_result *result, struct rb_err *err)
 {
     const char *gantt = rb_args_string(args, "gantt", NULL), *html = rb_args_string(args, "html", NULL);
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -285,5 +346,5 @@ bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req,
     if (!html)
         return true;
     rb_info("planning again for the page: other deadlines, and what if");
-    return plan_more(args, req, plan, &arena, &extras, err) && write_page(plan, &extras, html, err);
+    return plan_more(args, req, plan, result, &arena, &extras, err) && write_page(plan, &extras, html, err);
 }

@@ -74,6 +74,15 @@ static void capitalize(char *text)
         text[0] = (char)(text[0] - 'a' + 'A');
 }
 
+// Text of others, which may or may not end its sentence.
+static int without_full_stop(const char *text)
+{
+    size_t n = strlen(text);
+    while (n > 0 && (text[n - 1] == '.' || text[n - 1] == ' '))
+        n--;
+    return (int)n;
+}
+
 // ---- the plan
 
 static void plan_section(const struct rb_plan *plan, struct rb_page *page)
@@ -172,11 +181,11 @@ static void planners_table(const struct rb_plan *plan, struct rb_page *page)
               "This plan beside what other planners find for the same request; a dash: no plan of theirs keeps it", &t);
 }
 
-static void left_out(const struct rb_node *document, const char *part, struct rb_page *page)
+static void notes(const struct rb_node *document, const char *part, struct rb_page *page)
 {
-    for (const struct rb_node *l = member(document, "left_out")->first; l; l = l->next) {
-        if (strcmp(member(l, "part")->text, part) == 0)
-            rb_page_paragraph(page, "Left out: %s.", member(l, "why")->text);
+    for (const struct rb_node *n = member(document, "notes")->first; n; n = n->next) {
+        if (strcmp(member(n, "part")->text, part) == 0)
+            rb_page_paragraph(page, "Note: %.*s.", without_full_stop(member(n, "text")->text), member(n, "text")->text);
     }
 }
 
@@ -187,7 +196,7 @@ static void frontier_section(const struct rb_plan *plan, const struct rb_node *d
     if (!is_null(member(document, "frontier")))
         rb_page_chart(page, "frontier",
                       "Cost against deadline: what half of the runs cost, and 95 %; the diamond is this plan.");
-    left_out(document, "frontier", page);
+    notes(document, "frontier", page);
     planners_table(plan, page);
 }
 
@@ -290,7 +299,7 @@ static void what_if_section(const struct rb_node *document, struct rb_page *page
     const struct rb_node *what_if = member(document, "what_if");
     struct rb_text_table t;
     rb_page_section(page, "what-if", "What if", "The same job planned again with one thing changed.");
-    left_out(document, "what_if", page);
+    notes(document, "what_if", page);
     if (is_null(what_if))
         return;
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
@@ -325,14 +334,27 @@ static void price_row(struct rb_text_table *t, const struct rb_offer *offer, int
     money_cell(t, offer->rate.uusd_per_hour);
     rb_text_table_cell(t, "%s", offer->fetched_at_us < 0 ? "-" : rb_format_instant(offer->fetched_at_us, text));
     age_cell(t, offer, now_us);
-    rb_text_table_cell(t, "%s", offer->source ? offer->source : "-");
+}
+
+// Where prices are from, each source once, with the first machine that it is of.
+static void price_sources(const struct rb_plan *plan, struct rb_page *page)
+{
+    for (int i = 0; i < plan->n_offers; i++) {
+        const struct rb_offer *o = &plan->offers[i];
+        bool told = !o->source;
+        for (int k = 0; k < i && !told; k++)
+            told = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
+        if (!told)
+            rb_page_paragraph(page, "%s, %s: %.*s.", o->instance_type, rb_market_name(o->market),
+                              without_full_stop(o->source), o->source);
+    }
 }
 
 static void prices_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
-    static const struct rb_text_column columns[] = {
-        {"machine", false, 0},      {"where", false, 0},   {"market", false, 0}, {"GPUs", false, 0},
-        {"price an hour", true, 0}, {"fetched", false, 0}, {"age", true, 0},     {"from", false, 0}};
+    static const struct rb_text_column columns[] = {{"machine", false, 0}, {"where", false, 0},  {"market", false, 0},
+                                                    {"GPUs", false, 0},    {"an hour", true, 0}, {"fetched", false, 0},
+                                                    {"age", true, 0}};
     struct rb_text_table t;
     int64_t now_us;
     const bool known = rb_parse_instant(member(document, "written_at")->text, &now_us, NULL);
@@ -343,6 +365,7 @@ static void prices_section(const struct rb_plan *plan, const struct rb_node *doc
     for (int i = 0; i < plan->n_offers; i++)
         price_row(&t, &plan->offers[i], now_us);
     put_table(page, "Age when this page was written", &t);
+    price_sources(plan, page);
 }
 
 // ---- what it rests on
@@ -397,10 +420,11 @@ static void basis_section(const struct rb_plan *plan, const struct rb_node *docu
                       " behind the times of the stages; seed %" PRIu64 ".",
                       plan->estimate.samples, amount(member(document, "distribution"), "runs"),
                       amount(member(document, "timeline"), "runs"), plan->seed);
-    rb_page_paragraph(page, "Training times from the profile %s%s%s.", plan->profile->name,
-                      plan->profile->source ? ": " : "", plan->profile->source ? plan->profile->source : "");
+    const char *source = plan->profile->source ? plan->profile->source : "";
+    rb_page_paragraph(page, "Training times from the profile %s%s%.*s.", plan->profile->name, *source ? ": " : "",
+                      without_full_stop(source), source);
     for (int i = 0; i < plan->n_warnings; i++)
-        rb_page_paragraph(page, "Note: %s.", plan->warnings[i]);
+        rb_page_paragraph(page, "Note: %.*s.", without_full_stop(plan->warnings[i]), plan->warnings[i]);
     rb_page_paragraph(page, "Written by %s at %s.", plan->tool, member(document, "written_at")->text);
 }
 

@@ -145,6 +145,7 @@ def what_if_rows_are_those_of_the_document(b, pages):
     for page in (pages.deadline, pages.budget, pages.asynchronous):
         doc = document(b.open(page))
         wanted = []
+        expect(doc["what_if"]["base"], doc["plan"]["estimate"], "the base is the plan")
         for s in doc["what_if"]["scenarios"]:
             name = ", ".join("%s = %s" % change for change in s["changes"].items())
             of = s["estimate"]
@@ -205,7 +206,7 @@ def every_chart_has_its_numbers_as_a_table(b, pages):
 def what_is_left_out_is_said(b, pages):
     doc = document(b.open(pages.static))
     expect(doc["frontier"], None, "frontier")
-    assert "Left out: the policy keeps the nodes" in b.js("return document.getElementById('frontier').textContent")
+    assert "Note: left out: the policy keeps the nodes" in b.js("return document.getElementById('frontier').textContent")
     expect(b.js("return document.querySelectorAll('figure[data-chart=frontier]').length"), 0, "charts of nothing")
 
 

@@ -95,7 +95,7 @@
             xAxis: rb_charts.time_axis("deadline", 0, until, look),
             // Tight deadlines may cost a hundred times as much: doublings tell more than a flat line.
             yAxis: rb_charts.money_axis("cost", least, most, look,
-                                        {nameGap: 44, type: most > 6 * least ? "log" : "value", logBase: 2})
+                                        most > 6 * least ? {nameGap: 44, type: "log", logBase: 2, splitNumber: 6} : {nameGap: 44})
         });
         option.legend.selected = hidden;
         return {height: 400, option: option, numbers: numbers(planners)};
