@@ -5,7 +5,9 @@ Every page starts in an empty home with a folder `rubberband` in it, a clone tha
 examples/, tests' own files are not). What blocks mean: page.py; what counts as the same: said.py. Ports that pages name are
 replaced by free ones, in the pages and in the copied examples, so that pages run side by side.
 
-Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] PAGE.md...
+Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] [--sources] PAGE.md...
+    --slurm    on a Slurm cluster that is started for the pages
+    --sources  the clone has all sources, to be changed; relink.py stands for `ninja`
     --show   print what each command printed
     --write  put what is printed now into the page, where the page shows the whole output (no `...`); read the difference before you keep it
 """
@@ -51,25 +53,42 @@ def with_ports(text, ports):
     return text
 
 
-def clone(home, build, root, ports):
+def clone(home, args, ports):
     """What a reader has after `git clone` and a build, as far as pages use it."""
-    folder = os.path.join(home, "rubberband")
+    folder, build, root = os.path.join(home, "rubberband"), os.path.abspath(args.bin), os.path.abspath(args.root)
     os.mkdir(folder)
-    shutil.copytree(os.path.join(root, "examples"), os.path.join(folder, "examples"),
-                    ignore=shutil.ignore_patterns("__pycache__"))
+    for name in sorted(os.listdir(root)):
+        if name.startswith((".git", "build")):
+            continue
+        own = name == "examples" or args.sources
+        if own and os.path.isdir(os.path.join(root, name)):
+            shutil.copytree(os.path.join(root, name), os.path.join(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            os.symlink(os.path.join(root, name), os.path.join(folder, name))
     for path in pathlib.Path(folder, "examples").glob("*/*.yaml"):
         path.write_text(with_ports(path.read_text(encoding="utf-8"), ports), encoding="utf-8")
-    for name in sorted(os.listdir(root)):
-        if name != "examples" and not name.startswith((".git", "build")):
-            os.symlink(os.path.join(root, name), os.path.join(folder, name))
-    os.symlink(build, os.path.join(folder, "build"))
+    os.mkdir(os.path.join(folder, "build"))
+    for program in pages.PROGRAMS:
+        os.symlink(os.path.join(build, program), os.path.join(folder, "build", program))
     return folder
+
+
+def sources_environment(home, args):
+    """For pages that change the sources: another `ninja`."""
+    if not args.sources:
+        return {}
+    tools = os.path.join(home, "tools")
+    os.mkdir(tools)
+    os.symlink(os.path.join(os.path.dirname(os.path.abspath(__file__)), "relink.py"), os.path.join(tools, "ninja"))
+    path = os.environ.get("PATH", "/usr/bin:/bin")
+    return {"PATH": tools + ":/usr/bin:/bin", "RB_DOCS_PATH": path, "RB_DOCS_BUILD": os.path.abspath(args.bin),
+            "RB_DOCS_ROOT": os.path.abspath(args.root)}
 
 
 def environment(home, more):
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
-    env.update(HOME=home, PATH="/usr/bin:/bin:/usr/sbin", LC_ALL="C.UTF-8", TERM="dumb", LOGNAME="reader", **more)
-    return env
+    env.update(HOME=home, PATH="/usr/bin:/bin:/usr/sbin", LC_ALL="C.UTF-8", TERM="dumb", LOGNAME="reader")
+    return env | more
 
 
 class Reader:
@@ -119,7 +138,7 @@ class Reader:
         printed = self.as_named(printed)
         problems = []
         if code != 0 and not command.code_is_shown:
-            problems.append("exit code %d; the page does not show it with `echo $?`" % code)
+            problems += ["exit code %d; the page does not show it with `echo $?`. It printed:" % code] + printed[-12:]
         self.count.outputs += 1
         if not self.is_as_said(command, printed):
             if self.rewritten is not None and not any("..." in line for line in command.expected):
@@ -154,7 +173,8 @@ def read_page(path, args, count, more_env):
     count.pages += 1
     with tempfile.TemporaryDirectory(prefix="rb-docs-") as home:
         ports = dict(zip(PORTS, free_ports(len(PORTS))))
-        folder = clone(home, os.path.abspath(args.bin), os.path.abspath(args.root), ports)
+        folder = clone(home, args, ports)
+        more_env = more_env | sources_environment(home, args)
         name = os.path.relpath(path, args.root)
         try:
             text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -197,6 +217,7 @@ def main():
     options.add_argument("--bin", required=True, help="where the programs are")
     options.add_argument("--root", required=True, help="the source tree")
     options.add_argument("--slurm", action="store_true", help="on a Slurm cluster, started for the pages")
+    options.add_argument("--sources", action="store_true", help="pages that change the sources")
     options.add_argument("--show", action="store_true", help="print every command with its time and output")
     options.add_argument("--write", action="store_true", help="put outputs that changed into the page")
     options.add_argument("pages", nargs="+")
