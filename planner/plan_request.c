@@ -574,6 +574,8 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
     struct rb_question q;
     if (!rb_question_init(&q, req, arena, err))
         return false;
+    if (rb_question_is_free(&q) && chosen != &rb_planner_mean) // which speaks of means under a deadline only
+        q.req.objective = RB_OBJECTIVE_MIN_TIME;
     const bool ok = answer(&q, chosen, arena, out_plan, out_result, err);
     rb_question_finish(&q);
     return ok;

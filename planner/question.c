@@ -31,3 +31,12 @@ void rb_question_finish(struct rb_question *q)
         rb_stage_times_destroy(q->req.times);
     rb_scenario_finish(&q->scenario);
 }
+
+bool rb_question_is_free(const struct rb_question *q)
+{
+    const struct rb_job *job = q->scenario.job;
+    for (int i = 0; i < q->scenario.n_offers; i++)
+        if (q->scenario.offers[i].rate.uusd_per_hour > 0)
+            return false;
+    return job->resources.disk_bytes == 0 && job->data_uusd_per_gb == 0;
+}

@@ -17,4 +17,7 @@ bool rb_question_init(struct rb_question *q, const struct rb_plan_request *req, 
                       struct rb_err *err);
 void rb_question_finish(struct rb_question *q);
 
+// Does every plan cost nothing, as on this machine? Then cost decides nothing, and ties go to the faster plan.
+bool rb_question_is_free(const struct rb_question *q);
+
 #endif
