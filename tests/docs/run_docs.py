@@ -12,6 +12,7 @@ Usage: run_docs.py --bin BUILD --root SOURCE [--slurm] [--sources] PAGE.md...
     --write  put what is printed now into the page, where the page shows the whole output (no `...`); read the difference before you keep it
 """
 import argparse
+import glob
 import os
 import pathlib
 import shutil
@@ -198,6 +199,17 @@ def report(count):
           % (count.pages, count.files, count.commands, count.outputs, len(count.not_run), count.failed))
 
 
+def paths_of(args):
+    """Pages are named from the root of the sources, with wildcards."""
+    paths = []
+    for pattern in args.pages:
+        found = sorted(glob.glob(os.path.join(args.root, pattern)))
+        if not found:
+            sys.exit("there is no page %s" % pattern)
+        paths += found
+    return paths
+
+
 def read_with_slurm(args, count):
     """The pages that speak of a Slurm cluster, on one that is started for them."""
     sys.path.insert(0, os.path.join(os.path.abspath(args.root), "tests", "slurm"))
@@ -207,7 +219,7 @@ def read_with_slurm(args, count):
         shared = os.path.join(folder, "shared")
         os.mkdir(shared)
         with slurm.Cluster(folder) as site:
-            for path in args.pages:
+            for path in paths_of(args):
                 read_page(path, args, count, {"RB_SLURM_URL": site.url, "SLURM_JWT": site.token(), "SLURM_CONF": site.env["SLURM_CONF"],
                                               "SHARED": shared})
 
@@ -220,13 +232,13 @@ def main():
     options.add_argument("--sources", action="store_true", help="pages that change the sources")
     options.add_argument("--show", action="store_true", help="print every command with its time and output")
     options.add_argument("--write", action="store_true", help="put outputs that changed into the page")
-    options.add_argument("pages", nargs="+")
+    options.add_argument("pages", nargs="+", help="from the root of the sources; wildcards are ours to expand")
     args = options.parse_args()
     count = Count()
     if args.slurm:
         read_with_slurm(args, count)
     else:
-        for path in args.pages:
+        for path in paths_of(args):
             read_page(path, args, count, {})
     report(count)
     sys.exit(1 if count.failed or count.commands + len(count.not_run) == 0 else 0)

@@ -78,6 +78,7 @@ class Shell:
                 self.process.poll()
                 time.sleep(0.05)
         self.process.stdin.close()
+        self.process.stdout.close()
         self.process.wait(10)
 
 

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Every relative link of every Markdown file leads somewhere: to a file that is there, and where it names an anchor, to a heading
+of that name. Headings become anchors as on GitHub. Links to other machines are not asked for.
+
+Usage: check_links.py SOURCE_ROOT"""
+import os
+import pathlib
+import re
+import sys
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^ *```")
+HEADING = re.compile(r"^#{1,6} +(.*?) *#*$")
+EXPLICIT = re.compile(r'<a (?:id|name)="([^"]+)">')
+LEFT_OUT = ("build", ".git", "third_party", "node_modules", ".quickstart")
+
+
+def prose(path):
+    """Its lines outside fenced blocks, with their numbers."""
+    inside = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if FENCE.match(line):
+            inside = not inside
+        elif not inside:
+            yield number, line
+
+
+def anchors(path):
+    found, seen = set(), {}
+    for _, line in prose(path):
+        found.update(EXPLICIT.findall(line))
+        match = HEADING.match(line)
+        if not match:
+            continue
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match.group(1)).replace("`", "").replace("*", "")
+        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        n = seen.get(name, 0)
+        seen[name] = n + 1
+        found.add(name if n == 0 else "%s-%d" % (name, n))
+    return found
+
+
+def pages(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith(LEFT_OUT) and f != "corpus")
+        for name in sorted(names):
+            if name.endswith(".md"):
+                yield pathlib.Path(folder, name)
+
+
+def problem(page, target):
+    path, _, anchor = target.partition("#")
+    goal = (page.parent / path) if path else page
+    if not goal.exists():
+        return "there is no %s" % path
+    if anchor and goal.suffix == ".md" and anchor not in anchors(goal):
+        return "%s has no heading #%s" % (path or "this page", anchor)
+    return None
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    n_pages = n_links = 0
+    failed = []
+    for page in pages(root):
+        n_pages += 1
+        for number, line in prose(page):
+            for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                n_links += 1
+                why = problem(page, target)
+                if why:
+                    failed.append("%s:%d: %s: %s" % (page.relative_to(root), number, target, why))
+    print("\n".join(failed + ["%d pages, %d relative links, %d lead nowhere" % (n_pages, n_links, len(failed))]))
+    sys.exit(1 if failed or n_links == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()
