@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Stands for `ninja -C build PROGRAM...` where a page has changed a few files of a copied tree: building all of it again would
 take minutes. What differs from the built tree, and what includes a header that differs, is compiled with the flags that the
-build uses; the programs are linked as the build links them, with these objects before its libraries, so that they take the
-place of the members of the same names.
+build uses; the programs are linked as the build links them, from copies of its libraries with these objects in the place of the
+members of the same names.
 
 Environment: RB_DOCS_BUILD (the finished build), RB_DOCS_ROOT (its source tree). Run in the copied tree."""
 import filecmp
 import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
@@ -60,13 +59,27 @@ def flags_of(source, commands):
 
 
 def compile_one(source, commands):
+    """The object, named as the build names it in the library of its folder."""
     check_listed(source)
-    out = "build/" + re.sub(r"[/.]", "_", source) + ".o"
-    subprocess.run(flags_of(source, commands) + ["-Werror", "-I.", "-I" + BUILD, "-c", source, "-o", out], check=True)
+    folder = pathlib.Path(source).parts[0]
+    out = os.path.join("build", folder, os.path.relpath(source, folder).replace("/", "_") + ".o")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    if subprocess.run(flags_of(source, commands) + ["-Werror", "-I.", "-I" + BUILD, "-c", source, "-o", out], check=False).returncode:
+        sys.exit("%s does not compile" % source)
     return os.path.abspath(out)
 
 
-def link(program, objects):
+def make_library(folder, objects):
+    """A copy of the folder's library with these objects in it."""
+    own = os.path.abspath("build/%s/librb_%s.a" % (folder, folder))
+    old = subprocess.run(["ar", "t", "%s/librb_%s.a" % (folder, folder)], check=True, cwd=BUILD, stdout=subprocess.PIPE, text=True)
+    names = {os.path.basename(o) for o in objects}
+    members = [m for m in old.stdout.split() if os.path.basename(m) not in names]
+    subprocess.run(["ar", "csrD", own] + members + objects, check=True, cwd=BUILD)
+    return own
+
+
+def link(program, libraries):
     lines = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", program], check=True, stdout=subprocess.PIPE,
                            text=True, env=dict(os.environ, PATH=os.environ["RB_DOCS_PATH"])).stdout.splitlines()
     words = shlex.split(next(l for l in reversed(lines) if "-o %s " % program in l))
@@ -74,8 +87,8 @@ def link(program, objects):
     if os.path.lexists(own):
         os.remove(own)
     words[words.index("-o") + 1] = own
-    first = next(i for i, w in enumerate(words) if w.endswith(".o"))
-    subprocess.run(words[:first] + objects + words[first:], check=True, cwd=BUILD)
+    if subprocess.run([libraries.get(w, w) for w in words], check=False, cwd=BUILD).returncode:
+        sys.exit("%s cannot be linked" % program)
 
 
 def main():
@@ -86,8 +99,12 @@ def main():
     with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as f:
         commands = json.load(f)
     objects = [compile_one(source, commands) for source in sources]
+    libraries = {}
+    for folder in {os.path.basename(os.path.dirname(o)) for o in objects}:
+        mine = [o for o in objects if os.path.basename(os.path.dirname(o)) == folder]
+        libraries["%s/librb_%s.a" % (folder, folder)] = make_library(folder, mine)
     for program in programs:
-        link(program, objects)
+        link(program, libraries)
     print("%d files compiled, %d programs linked" % (len(objects), len(programs)))
 
 

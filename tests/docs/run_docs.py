@@ -139,7 +139,7 @@ class Reader:
         printed = self.as_named(printed)
         problems = []
         if code != 0 and not command.code_is_shown:
-            problems += ["exit code %d; the page does not show it with `echo $?`. It printed:" % code] + printed[-12:]
+            problems += ["exit code %d; the page does not show it with `echo $?`. It printed:" % code] + printed[-30:]
         self.count.outputs += 1
         if not self.is_as_said(command, printed):
             if self.rewritten is not None and not any("..." in line for line in command.expected):
