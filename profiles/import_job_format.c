@@ -1,7 +1,6 @@
 #include "profiles/import_job_format.h"
 
 #include "base/closest.h"
-#include "base/number.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -309,9 +308,10 @@ bool rb_import_choice(struct rb_importer *im, const char *name, const struct rb_
 
 void rb_import_put_float(double value, struct rb_buf *out)
 {
-    char text[32];
-    rb_format_double(value, text);
-    rb_buf_printf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    const struct rb_value v = {.kind = RB_VALUE_FLOAT, .number = value};
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_value_json(&v, &j);
 }
 
 static void put_number(const struct rb_law_number *number, struct rb_buf *out)
