@@ -64,6 +64,14 @@ static int by_time(const void *pa, const void *pb)
     return a->kind != b->kind ? (int)a->kind - (int)b->kind : a->index - b->index;
 }
 
+static bool is_lent(const struct rb_lent_change *lent, int n_lent, int node)
+{
+    for (int i = 0; i < n_lent; i++)
+        if (lent[i].node == node)
+            return true;
+    return false;
+}
+
 static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int n_lent)
 {
     for (int i = 0; i < s->r->n_nodes; i++) {
@@ -71,7 +79,7 @@ static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int
         if (n->running_us < 0)
             continue;
         const uint64_t all = ~UINT64_C(0) >> (RB_LIMIT_GPUS_PER_NODE - s->r->plan->offers[n->offer].gpus);
-        add(s, (struct change){n->running_us, NODE_RUNS, n->node, i, all});
+        add(s, (struct change){n->running_us, NODE_RUNS, n->node, i, is_lent(lent, n_lent, n->node) ? 0 : all});
         add(s, (struct change){end_of(n), NODE_ENDS, n->node, i, 0});
     }
     for (int i = 0; i < n_lent; i++)

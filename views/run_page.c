@@ -20,7 +20,7 @@ static bool is_free(const struct rb_node *document)
 
 static bool is_predicted(const struct rb_node *document)
 {
-    return rb_document_member(rb_document_member(rb_document_member(document, "report"), "time_us"), "predicted");
+    return rb_document_at(document, "report.time_us.predicted");
 }
 
 // --- the sentence at the top
@@ -35,6 +35,17 @@ static void expected(const struct rb_node *values, char *(*format)(int64_t, char
         rb_buf_printf(out, " (expected %s)", format(rb_document_int(predicted, "mean"), t));
 }
 
+// "stopped: budget" -> "Stopped (budget)"
+static void outcome_write(const char *outcome, struct rb_buf *out)
+{
+    const size_t n = strcspn(outcome, ":");
+    rb_buf_putc(out, n ? (char)(outcome[0] - 'a' + 'A') : '?');
+    if (n)
+        rb_buf_append(out, outcome + 1, n - 1);
+    if (outcome[n])
+        rb_buf_printf(out, " (%s)", outcome + n + 2);
+}
+
 void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
 {
     const struct rb_node *report = rb_document_member(document, "report"), *best = rb_document_member(report, "best");
@@ -42,8 +53,8 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
     const char *outcome = rb_document_text(report, "outcome");
     const bool running = strcmp(outcome, "running") == 0;
     char t[32];
-    rb_buf_printf(out, "%c%s %s %s", outcome[0] ? outcome[0] - 'a' + 'A' : '?', outcome[0] ? outcome + 1 : "",
-                  running ? "for" : "after", rb_format_duration(rb_document_int(time, "actual"), t));
+    outcome_write(outcome, out);
+    rb_buf_printf(out, " %s %s", running ? "for" : "after", rb_format_duration(rb_document_int(time, "actual"), t));
     expected(time, rb_format_duration, out);
     rb_buf_printf(out, ", %s%s", rb_format_money(rb_document_int(cost, "actual"), t), running ? " so far" : "");
     expected(cost, rb_format_money, out);
@@ -76,7 +87,7 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
         "Upright lines: ends of stages, dashed where the plan expected them.");
     rb_run_page_stages(p, document);
     rb_page_section(p, "gpus", "GPUs owned and used", NULL);
-    if (!live && !rb_document_items(rb_document_member(rb_document_member(document, "history"), "gpus"), "rows")) {
+    if (!live && !rb_document_items(rb_document_at(document, "history.gpus"), "rows")) {
         rb_page_paragraph(p, "No node ran.");
         return;
     }
@@ -88,21 +99,25 @@ static void learning(struct rb_page *p, const struct rb_node *document, bool liv
 {
     const struct rb_node *metric = rb_document_member(rb_run_page_job(document), "metric");
     rb_page_section(p, "learning", "Learning curves", NULL);
-    rb_page_paragraph(
-        p, "%s over what was trained, by the stage a trial came to; those stopped early are faint. Goal: %s.",
-        rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
-    if (!live && !rb_document_items(rb_document_member(rb_document_member(document, "history"), "reports"), "trials")) {
+    if (!live && !rb_document_items(rb_document_at(document, "history.reports"), "trials")) {
         rb_page_paragraph(p, "No trial has reported.");
         return;
     }
+    rb_page_paragraph(
+        p, "%s over what was trained, by the stage a trial came to; those stopped early are faint. Goal: %s.",
+        rb_document_text(metric, "name"), rb_document_text(metric, "goal"));
     rb_page_chart(p, "run-learning", "Learning curves of all trials that reported, by the stage they came to.");
 }
 
-static void money(struct rb_page *p, const struct rb_node *document)
+static void money(struct rb_page *p, const struct rb_node *document, bool live)
 {
     rb_page_section(p, "money", "Where the dollars went", NULL);
     if (is_free(document)) {
         rb_page_paragraph(p, "Nowhere: these machines have no price.");
+        return;
+    }
+    if (!live && rb_document_int(rb_document_at(document, "report.cost_uusd"), "actual") == 0) {
+        rb_page_paragraph(p, "Nothing was paid.");
         return;
     }
     rb_page_chart(p, "run-money", "The cost of the run and of each node, in parts.");
@@ -117,8 +132,10 @@ static void outcome(struct rb_page *p, const struct rb_node *document)
     rb_page_section(p, "outcome", "Predicted beside actual",
                     predicted ? "The range that most runs of this plan were expected in, and where this one came out."
                               : "Nobody predicted this run.");
-    rb_page_chart(p, "run-outcome", "Time and cost of this run in the predicted distribution.");
-    rb_run_page_beside(p, document);
+    if (predicted) {
+        rb_page_chart(p, "run-outcome", "Time and cost of this run in the predicted distribution.");
+        rb_run_page_beside(p, document);
+    }
     if (rb_document_flag(report, "ended_at_deadline"))
         rb_page_paragraph(p, "Its policy works until the deadline: the best trial by then is the result.");
     if (rb_document_flag(report, "paced_accelerator"))
@@ -148,9 +165,9 @@ static bool check(const struct rb_node *document, struct rb_err *err)
     const struct rb_node *report = rb_document_member(document, "report");
     if (strcmp(rb_document_text(document, "format"), "rb-run-page/1") != 0)
         return rb_err_set(err, RB_E_REPORT_FORMAT, "expected a document of format rb-run-page/1");
-    if (!rb_document_member(report, "time_us") || !rb_document_member(rb_document_member(report, "cost_uusd"), "by") ||
+    if (!rb_document_member(report, "time_us") || !rb_document_at(report, "cost_uusd.by") ||
         !rb_document_member(report, "stages") || !rb_run_page_job(document) ||
-        !rb_document_member(rb_document_member(document, "history"), "nodes"))
+        !rb_document_at(document, "history.nodes"))
         return rb_err_set(
             err, RB_E_REPORT_FORMAT,
             "the rb-run-page/1 lacks report.time_us, report.cost_uusd.by, report.stages, plan.job.config or "
@@ -164,7 +181,7 @@ static void sections(struct rb_page *p, const struct rb_node *document, bool liv
     rb_run_page_progress(p, document);
     timeline(p, document, live);
     learning(p, document, live);
-    money(p, document);
+    money(p, document, live);
     outcome(p, document);
     rb_run_page_trials(p, document);
     rb_run_page_nodes(p, document);

@@ -19,7 +19,7 @@ typedef char *format_fn(int64_t v, char out[static 32]);
 
 const struct rb_node *rb_run_page_job(const struct rb_node *document)
 {
-    return rb_document_member(rb_document_member(rb_document_member(document, "plan"), "job"), "config");
+    return rb_document_at(document, "plan.job.config");
 }
 
 // Cells.
@@ -108,8 +108,7 @@ void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
         {"minimum", "the 60 s minimum"},
     };
     static const struct rb_text_column columns[] = {{"part", false, 0}, {"dollars", true, 0}, {"share", true, 0}};
-    const struct rb_node *cost = rb_document_member(rb_document_member(document, "report"), "cost_uusd"),
-                         *by = rb_document_member(cost, "by");
+    const struct rb_node *cost = rb_document_at(document, "report.cost_uusd"), *by = rb_document_member(cost, "by");
     const int64_t total = rb_document_int(cost, "actual");
     struct rb_text_table t;
     char amount[32];
@@ -149,7 +148,7 @@ void rb_run_page_beside(struct rb_page *p, const struct rb_node *document)
         {"95 %", true, 0}, {"99 %", true, 0}, {"this run", true, 0}, {"limit", true, 0},
     };
     const struct rb_node *report = rb_document_member(document, "report"),
-                         *limits = rb_document_member(rb_document_member(document, "history"), "limits");
+                         *limits = rb_document_at(document, "history.limits");
     struct rb_text_table t;
     rb_text_table_init(&t, columns, N_OF(columns));
     beside_row(&t, "time", rb_document_member(report, "time_us"), rb_document_int(limits, "deadline_us"),
@@ -266,8 +265,7 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
             rb_page_paragraph(p, "And %d more: rbrun report --json has all of them.", n - n_shown);
         rb_buf_puts(p->out, "</details>\n");
     }
-    const char *checkpoint =
-        rb_document_text(rb_document_member(rb_document_member(document, "report"), "best"), "checkpoint");
+    const char *checkpoint = rb_document_text(rb_document_at(document, "report.best"), "checkpoint");
     if (checkpoint[0])
         rb_page_paragraph(p, "The best one's checkpoint: %s. Get it with: rbrun fetch %s --best DIR", checkpoint,
                           rb_document_text(rb_document_member(document, "report"), "run"));

@@ -37,23 +37,34 @@
 
     // ---- trials on their GPUs
 
-    // Trials that share a GPU lie beside each other on its part of the lane.
+    // Of one GPU, by start: those that overlap, one after another, share its part of the lane.
+    function spread_gpu(bars) {
+        var free_at = [], together = [], until = -1;
+        bars.concat([{start_us: Infinity}]).forEach(function (bar) {
+            if (bar.start_us >= until) {
+                together.forEach(function (b) { b.rows = free_at.length; });
+                free_at = [];
+                together = [];
+            }
+            var row = 0;
+            while (row < free_at.length && free_at[row] > bar.start_us)
+                row++;
+            free_at[row] = bar.end_us;
+            until = Math.max(until, bar.end_us);
+            bar.row = row;
+            together.push(bar);
+        });
+    }
+
     function spread(bars) {
         var by_gpu = {};
         bars.forEach(function (bar) {
             var key = bar.lane + ":" + bar.first;
-            (by_gpu[key] = by_gpu[key] || []).push(bar);
+            if (bar.first === bar.last)
+                (by_gpu[key] = by_gpu[key] || []).push(bar);
         });
         Object.keys(by_gpu).forEach(function (key) {
-            var free_at = [];
-            by_gpu[key].sort(function (a, b) { return a.start_us - b.start_us; }).forEach(function (bar) {
-                var row = 0;
-                while (row < free_at.length && free_at[row] > bar.start_us)
-                    row++;
-                free_at[row] = bar.end_us;
-                bar.row = row;
-            });
-            by_gpu[key].forEach(function (bar) { bar.rows = free_at.length; });
+            spread_gpu(by_gpu[key].sort(function (a, b) { return a.start_us - b.start_us; }));
         });
     }
 
@@ -142,7 +153,7 @@
         return [
             rectangles("provisioning", look.faint, kinds.provisioning, {fill: "rgba(128,128,128,0.08)", stroke: look.faint, dash: [3, 3]}),
             rectangles("set-up", look.colours[1], kinds["set-up"], {opacity: 0.75}),
-            rectangles("waiting at the barrier", look.rule, kinds["waiting at the barrier"], {}),
+            rectangles("waiting at the barrier", look.colours[7], kinds["waiting at the barrier"], {opacity: 0.28}),
             rectangles("releasing", look.faint, kinds.releasing, {opacity: 0.5}),
             rectangles("node lost", look.alarm, lost, {z: 4})
         ];
@@ -196,7 +207,7 @@
         ends = ends.filter(function (at_us) { return at_us !== null; });
         if (!rb_charts.run.overlaps(doc)) {
             if (planned.length)
-                series.push(lines("planned ends of stages", look.colours[3], "dashed", planned.map(function (s) { return s.end_us; })));
+                series.push(lines("planned", look.colours[3], "dashed", planned.map(function (s) { return s.end_us; })));
             if (ends.length)
                 series.push(lines("ends of stages", look.faint, "solid", ends));
         }
