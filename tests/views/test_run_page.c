@@ -1,0 +1,249 @@
+// The page of a run: names and parameters are text and never markup, what is not known is said to be, and whatever state a
+// run is in, there is a page of it and, without a browser, its pictures.
+#include "views/picture.h"
+#include "views/run_page.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EVIL "<script>alert(1)</script>"
+
+static const char report_head[] =
+    "{\"format\":\"rb-run-page/1\",\"report\":{\"format\":\"rb-report/1\",\"run\":\"r-1\",\"plan_sha256\":\"\",";
+static const char plan[] =
+    "\"plan\":{\"job\":{\"config\":{\"metric\":{\"name\":\"" EVIL "\",\"goal\":\"minimize\"},"
+    "\"scheduler\":{\"unit\":\"epoch\",\"eta\":3}}},\"prices\":[{\"uusd_per_hour\":1000000}],"
+    "\"stages\":[{\"stage\":0,\"resource_end\":1,\"nodes\":[{\"count\":1}],\"time_us\":{\"mean\":5000000}},"
+    "{\"stage\":1,\"resource_end\":9,\"nodes\":[{\"count\":1}],\"time_us\":{\"mean\":9000000}}]},\"progress\":null,";
+
+#define QUANTILES(a) "{\"mean\":" a ",\"p5\":" a ",\"p50\":" a ",\"p95\":" a ",\"p99\":" a "}"
+#define NO_PARTS     "{\"train\":0,\"boot\":0,\"idle_barrier\":0,\"minimum\":0,\"lost\":0,\"checkpoint\":0}"
+#define PARTS        "{\"train\":70000,\"boot\":10000,\"idle_barrier\":15000,\"minimum\":5000,\"lost\":0,\"checkpoint\":0}"
+
+// A run with one node that was lost, and trials of hostile names.
+static char *full(const char *outcome)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf b = RB_BUF_INIT;
+    rb_buf_puts(&b, report_head);
+    rb_buf_printf(
+        &b,
+        "\"outcome\":\"%s\",\"ended_at_deadline\":false,\"started_at_us\":1700000000000000,\"paced_accelerator\":false,"
+        "\"best\":{\"trial\":1,\"metric_name\":\"" EVIL "\",\"metric\":0.25,\"params\":{},\"checkpoint\":\"c&c\"},"
+        "\"time_us\":{\"predicted\":" QUANTILES(
+            "14000000") ",\"actual\":20000000},"
+                        "\"cost_uusd\":{\"predicted\":" QUANTILES(
+                            "90000") ",\"actual\":100000,\"by\":" PARTS "},"
+                                     "\"stages\":[{\"stage\":0,\"trials\":2,\"resource_end\":1,\"gpus_per_trial\":1,"
+                                     "\"nodes\":1,\"start_us\":10,"
+                                     "\"end_us\":9000000,\"predicted_time_us\":5000000,\"predicted_cost_uusd\":40000,"
+                                     "\"cost_uusd\":60000},"
+                                     "{\"stage\":1,\"trials\":1,\"resource_end\":9,\"gpus_per_trial\":1,\"nodes\":1,"
+                                     "\"start_us\":9000000,"
+                                     "\"end_us\":null,\"predicted_time_us\":9000000,\"predicted_cost_uusd\":50000,"
+                                     "\"cost_uusd\":40000}],"
+                                     "\"trials\":[{\"trial\":0,\"state\":\"stopped\",\"resource\":1,\"metric\":0.5,"
+                                     "\"params\":{\"" EVIL "\":\"a\\\"b\"},"
+                                     "\"restarts\":0},"
+                                     "{\"trial\":1,\"state\":\"completed\",\"resource\":9,\"metric\":0.25,\"params\":{"
+                                     "\"" EVIL "\":\"</td>\"},\"restarts\":1},"
+                                     "{\"trial\":2,\"state\":\"failed\",\"resource\":0,\"metric\":null,\"params\":{"
+                                     "\"" EVIL "\":1.5},\"restarts\":3}],"
+                                     "\"nodes\":[{\"id\":\"i-<b>1\",\"infra\":\"mock/"
+                                     "x\",\"instance_type\":\"g5<i>\",\"market\":\"spot\",\"state\":\"gone\"}],"
+                                     "\"leak_check\":{\"at_us\":21000000,\"instances_left\":null},\"replans\":[],"
+                                     "\"faults\":[{\"at_us\":15000000,\"text\":\"node 0: "
+                                     "<b>lost</b>\"}],\"warnings\":[]},",
+        outcome);
+    rb_buf_puts(&b, plan);
+    rb_buf_puts(
+        &b,
+        "\"history\":{\"now_us\":20000000,\"limits\":{\"deadline_us\":30000000,\"budget_uusd\":null},"
+        "\"nodes\":[{\"node\":0,\"attempt\":0,\"accelerator\":\"T4\",\"gpus\":4,\"requested_us\":10,\"running_us\":"
+        "1000000,"
+        "\"ready_us\":2000000,\"release_us\":null,\"ended_us\":15000000,\"lost\":true,\"cost_uusd\":100000,"
+        "\"by\":" PARTS "}],"
+        "\"starts\":[{\"trial\":0,\"stage\":0,\"slots\":[{\"node\":0,\"gpus\":[0]}],\"resource_start\":0,\"resource_"
+        "end\":1,"
+        "\"start_us\":2000000,\"exited_us\":3000000,\"end_us\":3100000,\"end\":\"reached\"},"
+        "{\"trial\":1,\"stage\":1,\"slots\":[{\"node\":0,\"gpus\":[0,1,3]}],\"resource_start\":1,\"resource_end\":9,"
+        "\"start_us\":9000000,\"exited_us\":null,\"end_us\":15000000,\"end\":\"lost\"},"
+        "{\"trial\":2,\"stage\":0,\"slots\":[],\"resource_start\":0,\"resource_end\":1,\"start_us\":9000000,"
+        "\"exited_us\":null,\"end_us\":null,\"end\":null}],"
+        "\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":["
+        "{\"trial\":0,\"n_reports\":1,\"rows\":[[3000000,1,0.5]]},"
+        "{\"trial\":1,\"n_reports\":3,\"rows\":[[3000000,1,null],[9500000,2,0.3],[14000000,9,0.25]]}]},"
+        "\"marks\":[{\"at_us\":15000001,\"kind\":\"replan\",\"reason\":null,\"stage\":1}],"
+        "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[[1000000,4,0,1000000],"
+        "[2000000,4,1,1000000],[15000000,0,0,0]]},"
+        "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[[0,0],[20000000,100000]]}}}");
+    return rb_xstrdup(rb_buf_str(&b));
+}
+
+// Stopped before anything began, and nobody had said what it would take.
+static char *empty(void)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf b = RB_BUF_INIT;
+    rb_buf_puts(&b, report_head);
+    rb_buf_puts(
+        &b,
+        "\"outcome\":\"stopped: budget\",\"ended_at_deadline\":false,\"started_at_us\":0,\"paced_accelerator\":false,"
+        "\"best\":null,\"time_us\":{\"predicted\":null,\"actual\":0},"
+        "\"cost_uusd\":{\"predicted\":null,\"actual\":0,\"by\":" NO_PARTS "},\"stages\":[],\"trials\":[],"
+        "\"nodes\":[],\"leak_check\":null,\"replans\":[],\"faults\":[],\"warnings\":[]},");
+    rb_buf_puts(&b, plan);
+    rb_buf_puts(
+        &b, "\"history\":{\"now_us\":0,\"limits\":{\"deadline_us\":null,\"budget_uusd\":null},\"nodes\":[],"
+            "\"starts\":[],\"reports\":{\"columns\":[\"at_us\",\"resource\",\"metric\"],\"trials\":[]},\"marks\":[],"
+            "\"gpus\":{\"columns\":[\"at_us\",\"owned\",\"used\",\"uusd_per_hour\"],\"rows\":[]},"
+            "\"spent\":{\"columns\":[\"at_us\",\"uusd\"],\"rows\":[]}}}");
+    return rb_xstrdup(rb_buf_str(&b));
+}
+
+static void page_of(const char *document, bool live, struct rb_buf *out)
+{
+    struct rb_err err = {0};
+    if (!rb_run_page_write(document, strlen(document), live, out, &err))
+        fail_msg("%s", err.message);
+}
+
+// Without the library and the charts, which hold such words themselves.
+static char *words_of(const struct rb_buf *page)
+{
+    const char *from = strstr(rb_buf_str(page), "<body>"), *to = strstr(rb_buf_str(page), "id=\"document\"");
+    assert_non_null(from);
+    assert_non_null(to);
+    return strndup(from, (size_t)(to - from));
+}
+
+static void names_and_parameters_are_never_markup(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    page_of(document, false, &page);
+    RB_AUTO(rb_auto_free) char *words = words_of(&page);
+    assert_null(strstr(words, EVIL));
+    assert_null(strstr(words, "<b>"));
+    assert_null(strstr(words, "<i>"));
+    assert_non_null(strstr(words, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert_non_null(strstr(words, "a&quot;b"));
+    assert_non_null(strstr(words, "&lt;/td&gt;"));
+    assert_non_null(strstr(words, "i-&lt;b&gt;1"));
+    assert_non_null(strstr(words, "node 0: &lt;b&gt;lost&lt;/b&gt;"));
+    assert_non_null(strstr(words, "c&amp;c"));
+    const char *text = strstr(rb_buf_str(&page), "id=\"document\""), *end = strstr(text, "</script>");
+    assert_non_null(memmem(text, (size_t)(end - text), "\\u003cscript>", 13));
+    assert_int_equal(end[-1], '}'); // the document's own end, not a name inside it
+}
+
+static void the_words_say_what_the_report_says(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("complete");
+    page_of(document, false, &page);
+    const char *p = rb_buf_str(&page);
+    assert_non_null(strstr(p, "Complete after 20.0 s (expected 14.0 s), $0.1000 (expected $0.0900); best: trial 1,"));
+    assert_non_null(strstr(p, ">training<"));
+    assert_non_null(strstr(p, "70.0 %"));
+    assert_non_null(strstr(p, "gone, lost"));
+    assert_non_null(strstr(p, "a new plan from stage 1 on"));
+    assert_non_null(strstr(p, "Not known: the listing at"));
+    const char *best = strstr(p, ">completed<"), *other = strstr(p, ">stopped<"), *failed = strstr(p, ">failed<");
+    assert_true(best && best < other && other < failed); // by rank, the one that never reported last
+}
+
+static void what_is_not_known_is_not_zero(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = empty();
+    page_of(document, false, &page);
+    const char *p = rb_buf_str(&page);
+    assert_non_null(strstr(
+        p, "Stopped (budget) after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has reported."));
+    assert_non_null(strstr(p, "No trial was begun."));
+    assert_non_null(strstr(p, "No node was ever rented."));
+    assert_non_null(strstr(p, "Nothing was paid."));
+    assert_non_null(strstr(p, "Not checked yet"));
+    assert_null(strstr(p, "<figure class=\"chart\" data-chart=\"run-outcome\""));
+}
+
+static void a_live_page_has_all_its_figures_and_its_words_apart(void **state)
+{
+    (void)state;
+    static const char *const charts[] = {"run-gantt", "run-usage", "run-learning", "run-money", "run-spent"};
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, data = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = empty();
+    struct rb_err err = {0};
+    page_of(document, true, &page);
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        char figure[64];
+        snprintf(figure, sizeof figure, "data-chart=\"%s\"", charts[i]);
+        assert_non_null(strstr(rb_buf_str(&page), figure));
+    }
+    assert_true(rb_run_page_live(document, strlen(document), true, &data, &err));
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    assert_true(rb_doc_parse_json(&doc, "live", rb_buf_str(&data), data.len, &err));
+    assert_string_equal(rb_node_member(doc.root, "format")->text, "rb-live/1");
+    assert_true(rb_node_member(doc.root, "ended")->boolean);
+    const char *main_part = rb_node_member(doc.root, "main")->text;
+    assert_int_equal(strncmp(main_part, "<section id=", 12), 0);
+    assert_non_null(strstr(main_part, "No node was ever rented."));
+    assert_null(strstr(main_part, "<script"));
+}
+
+static void every_chart_is_drawn_in_every_state(void **state)
+{
+    (void)state;
+    static const char *const charts[] = {"run-gantt", "run-usage", "run-learning",
+                                         "run-money", "run-spent", "run-outcome"};
+    char *documents[] = {full("complete"), full("running"), full("stopped: capacity"), empty()};
+    for (size_t d = 0; d < sizeof documents / sizeof *documents; d++) {
+        // One is enough of what takes a while to start; all of the first and of the last.
+        for (size_t i = 0; i < sizeof charts / sizeof *charts && (d % 3 == 0 || i < 1); i++) {
+            RB_AUTO(rb_buf_finish) struct rb_buf svg = RB_BUF_INIT;
+            struct rb_err err = {0};
+            if (!rb_picture_write(charts[i], documents[d], &svg, &err))
+                fail_msg("document %zu: %s", d, err.message);
+            assert_memory_equal(svg.data, "<svg ", 5);
+            assert_null(strstr(svg.data, "NaN"));
+            assert_null(strstr(svg.data, "<script"));
+        }
+        free(documents[d]);
+    }
+}
+
+static void other_documents_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"{", "{}", "{\"format\":\"rb-report/1\"}", "{\"format\":\"rb-run-page/1\"}",
+                                        "{\"format\":\"rb-run-page/1\",\"report\":{},\"plan\":{},\"history\":{}}"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rb_buf out = RB_BUF_INIT;
+        struct rb_err err = {0};
+        assert_false(rb_run_page_write(cases[i], strlen(cases[i]), false, &out, &err));
+        assert_false(rb_run_page_live(cases[i], strlen(cases[i]), false, &out, &err));
+        assert_true(err.message[0] != '\0');
+        assert_int_equal(out.len, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_parameters_are_never_markup),
+        cmocka_unit_test(the_words_say_what_the_report_says),
+        cmocka_unit_test(what_is_not_known_is_not_zero),
+        cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),
+        cmocka_unit_test(every_chart_is_drawn_in_every_state),
+        cmocka_unit_test(other_documents_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
