@@ -30,6 +30,7 @@ struct history {
     int n_events;
     struct curve *curves; // by trial, [n_trials]
     const char **ends;    // by task, [n_tasks]: how the start ended, NULL: no event says so
+    int *first_task;      // by trial, [n_trials + 1]: tasks are in their order
     bool *lost;           // by node of the report, [n_nodes]
     struct mark *marks;
     int n_marks, cap_marks;
@@ -57,13 +58,15 @@ static void take_report(struct history *h, const struct rb_event *e)
         c->points[c->n++] = c->last;
 }
 
-// The start an event is about: of several with this attempt's number, each in a stage of its own, the last begun by then.
+// The journal has no stage of it: of the trial's starts with this attempt's number, one in each stage, it is the last that
+// began before. What the event itself begins, the trial's next stage, begins no earlier.
 static void take_trial_end(struct history *h, const struct rb_event *e)
 {
-    const struct rb_task_row *tasks = h->r->tasks;
     int found = -1;
-    for (int i = 0; i < h->r->n_tasks; i++)
-        if (tasks[i].trial == e->trial && tasks[i].attempt == e->attempt && tasks[i].started_us <= e->time_us)
+    if (e->trial < 0 || e->trial >= h->r->n_trials)
+        return;
+    for (int i = h->first_task[e->trial]; i < h->first_task[e->trial + 1]; i++) // in order of starts
+        if (h->r->tasks[i].attempt == e->attempt && h->r->tasks[i].started_us < e->time_us)
             found = i;
     if (found >= 0)
         h->ends[found] = rb_outcome_name(e->outcome);
@@ -140,6 +143,12 @@ static void history_init(struct history *h, const struct rb_report *r)
     h->curves = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->curves);
     h->ends = rb_xcalloc((size_t)r->n_tasks + 1, sizeof *h->ends);
     h->lost = rb_xcalloc((size_t)r->n_nodes + 1, sizeof *h->lost);
+    h->first_task = rb_xcalloc((size_t)r->n_trials + 1, sizeof *h->first_task);
+    for (int trial = 0, i = 0; trial <= r->n_trials; trial++) {
+        while (i < r->n_tasks && r->tasks[i].trial < trial)
+            i++;
+        h->first_task[trial] = i;
+    }
 }
 
 static void history_finish(struct history *h)
@@ -148,6 +157,7 @@ static void history_finish(struct history *h)
         free(h->curves[i].points);
     free(h->curves);
     free(h->ends);
+    free(h->first_task);
     free(h->lost);
     free(h->marks);
     free(h->lent);
