@@ -110,12 +110,12 @@ class PoolRuns(unittest.TestCase):
     def rbrun(self, *args, expect=0, **env):
         return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
 
-    def started_until(self, words):
-        """A pool at work that has said so."""
+    def started_until(self, *words):
+        """A pool at work that has said all of them."""
         process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
         seen = ""
-        while words not in seen:
+        while not all(word in seen for word in words):
             line = process.stderr.readline()
             self.assertTrue(line, "ended early: " + seen)
             seen += line
@@ -310,10 +310,11 @@ class PoolRuns(unittest.TestCase):
 
     def test_one_journal_that_may_not_grow_ends_the_pool(self):
         """What that job trains is heard by nobody, so its GPUs are not lent on; nor does anybody wait for who is to arrive."""
-        self.make(first=(2, 40), arrives="3s") # the second journal has room for what is said at the end
+        self.make(first=(2, 60), arrives="1s")
+        self.write("second.yaml", (JOB % ("second", 1, 8)).replace("sh train.sh", "sleep 60")) # its journal hardly grows
         with open(os.path.join(self.work, "pool.yaml"), "a", encoding="utf-8") as f:
-            f.write("  - {job: second.yaml, arrives: 1h}\n")
-        process = self.started_until("second: trial 0")
+            f.write("  - {job: first.yaml, arrives: 1h}\n")
+        process = self.started_until("second: node ", "first: trial 0: epoch 12")
         first = next(job for job in self.runs()[1] if job.startswith("first-"))
         size = max(os.path.getsize(os.path.join(self.state, first, f))
                    for f in os.listdir(os.path.join(self.state, first)) if f.startswith("journal.db"))
