@@ -3,6 +3,7 @@
 #include "engine/policy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct rb_text_column stage_columns[] = {
@@ -10,13 +11,39 @@ static const struct rb_text_column stage_columns[] = {
     {"waves", true, 1}, {"time p50", true, 0}, {"(p95)", true, 2},      {"cost p50", true, 0},   {"(p95)", true, 2},
 };
 
+// Where all stages run; NULL: in several places.
+static const char *one_infra(const struct rb_plan *plan)
+{
+    const char *infra = NULL;
+    for (int i = 0; i < plan->n_stages; i++) {
+        for (int k = 0; k < plan->stages[i].n_nodes; k++) {
+            const char *other = plan->offers[plan->stages[i].nodes[k].offer].infra;
+            if (infra && strcmp(infra, other) != 0)
+                return NULL;
+            infra = other;
+        }
+    }
+    return infra;
+}
+
 static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *stage, struct rb_buf *out)
 {
+    const bool here = one_infra(plan) != NULL; // the heading says where
     for (int i = 0; i < stage->n_nodes; i++) {
         const struct rb_offer *offer = &plan->offers[stage->nodes[i].offer];
-        rb_buf_printf(out, "%s%d x %s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
-                      offer->market == RB_MARKET_SPOT ? " (spot)" : "");
+        rb_buf_printf(out, "%s%d x %s%s%s%s", i > 0 ? " + " : "", stage->nodes[i].count, offer->instance_type,
+                      offer->market == RB_MARKET_SPOT ? " (spot)" : "", here ? "" : " in ", here ? "" : offer->infra);
     }
+}
+
+// Cents where the whole plan costs dollars: a column whose points stand below each other.
+static const char *stage_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
+{
+    const int64_t cents = (uusd + RB_UUSD / 200) / (RB_UUSD / 100);
+    if (plan->estimate.cost_uusd.mean < RB_UUSD || (cents == 0 && uusd > 0))
+        return rb_format_money(uusd, out);
+    snprintf(out, 32, "$%lld.%02lld", (long long)(cents / 100), (long long)(cents % 100));
+    return out;
 }
 
 static void stage_row(const struct rb_plan *plan, int index, struct rb_text_table *t)
@@ -34,15 +61,17 @@ static void stage_row(const struct rb_plan *plan, int index, struct rb_text_tabl
     rb_text_table_cell(t, "%d", stage->waves);
     rb_text_table_cell(t, "%s", rb_format_duration(stage->time_us.p50, text));
     rb_text_table_cell(t, "(%s)", rb_format_duration(stage->time_us.p95, text));
-    rb_text_table_cell(t, "%s", rb_format_money(stage->cost_uusd.p50, text));
-    rb_text_table_cell(t, "(%s)", rb_format_money(stage->cost_uusd.p95, text));
+    rb_text_table_cell(t, "%s", stage_money(plan, stage->cost_uusd.p50, text));
+    rb_text_table_cell(t, "(%s)", stage_money(plan, stage->cost_uusd.p95, text));
     rb_buf_finish(&nodes);
 }
 
 static void heading(const struct rb_plan *plan, struct rb_buf *out)
 {
     char text[32];
-    rb_buf_printf(out, "%s, planned by %s", plan->job->name, plan->planner);
+    const char *infra = one_infra(plan);
+    rb_buf_printf(out, "%s%s%s, planned by %s", plan->job->name, infra ? " on " : "", infra ? infra : "",
+                  plan->planner);
     if (plan->deadline_us >= 0)
         rb_buf_printf(out, ", deadline %s", rb_format_duration(plan->deadline_us, text));
     if (plan->budget_uusd >= 0)
