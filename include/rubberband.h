@@ -16,7 +16,8 @@
  *            used by one thread at a time; it makes threads of its own where rubberband_request_set_threads allows it.
  * Same bytes The same inputs and seed give the same answer, whatever the number of threads, unless a time limit cut the
  *            search.
- * Talk       Nothing is printed, no file is looked for that was not named, no environment variable is read.
+ * Talk       Nothing is printed and no environment variable is read, but for RB_TRACE=planner, which has the planner tell its
+ *            turns on stderr. No file is looked for that was not named.
  *
  * What is declared here stays source and binary compatible until the library's major version changes (soname). */
 #ifndef RUBBERBAND_H

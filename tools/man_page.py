@@ -32,8 +32,7 @@ def option_lines(options, is_program):
         term = ("\\fB\\-%s\\fR, " % letter if letter else "") + "\\fB\\-\\-%s\\fR" % roff.escape(name)
         if metavar:
             term += " \\fI%s\\fR" % roff.escape(metavar)
-        text = text[:1].upper() + text[1:]
-        out += [".TP", term, *roff.text_lines(text + ("" if text.endswith(".") else "."))]
+        out += [".TP", term, *roff.text_lines(text)]
     return out
 
 

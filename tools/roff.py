@@ -47,7 +47,7 @@ def inline(text):
 def text_lines(text):
     """Filled text, a sentence a line, none of which troff takes for a request."""
     text = inline(" ".join(text.split()))
-    lines = re.split(r"(?<=[a-z0-9)R][.:;?!]) (?=[A-Z\\`(])", text)
+    lines = re.split(r"(?<=[a-z0-9)R][.:;?!])(?<!e\.g\.)(?<!i\.e\.) (?=[A-Z\\`(])", text)
     out = []
     for line in lines:
         while len(line) > 110 and " " in line[60:110]:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Installs the build below a scratch root, and builds and runs examples/library against what was installed, and only that:
 as C99 and as C++, with the shared and with the static library. Its numbers are those of the installed rbplan.
-Usage: installed.py BUILD SOURCE_ROOT [SANITIZER]"""
+Usage: installed.py BUILD SANITIZER. Exit 77, a skip, where the build has a sanitizer: programs that know nothing of it cannot
+use such a library."""
 import glob
 import json
 import os
@@ -11,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-build, root = sys.argv[1:3]
-sanitize = ["-fsanitize=" + sys.argv[3]] if len(sys.argv) > 3 and sys.argv[3] != "none" else []
+build, sanitizer = sys.argv[1:3]
+if sanitizer != "none":
+    print("built with -fsanitize=%s: not tried" % sanitizer)
+    sys.exit(77)
 
 
 def run(*argv, **more):
@@ -42,25 +45,22 @@ try:
     inputs = [os.path.join(prefix, "share/rubberband/examples", f)
               for f in ("bert/job.yaml", "bert/profile.yaml", "prices/aws-us-east-1.csv")]
     source = os.path.join(example, "estimate.c")
-    static = flags[("--static",)]
-    static = [f for f in static if f != "-lrubberband"]
-    at = [f for f in static if f.startswith("-L")]
+    static = [f for f in flags[("--static",)] if f != "-lrubberband"]
     ways = {
         "C99": ["gcc", "-std=c99", "-pedantic", source, *flags[()]],
         "C++98": ["g++", "-x", "c++", "-std=c++98", "-pedantic", "-Wno-long-long", "-Wno-variadic-macros", source,
                   "-x", "none", *flags[()]],
-        "C99, static": ["gcc", "-std=c99", "-pedantic", source, *at, os.path.join(libdir, "librubberband.a"), *static],
+        "C99, static": ["gcc", "-std=c99", "-pedantic", source, os.path.join(libdir, "librubberband.a"), *static],
     }
     outputs = set()
     for name, argv in ways.items():
         program = os.path.join(scratch, "estimate")
-        run(argv[0], "-Wall", "-Wextra", "-Werror", *sanitize, *argv[1:], "-o", program, env=env)
+        run(argv[0], "-Wall", "-Wextra", "-Werror", *argv[1:], "-o", program, env=env)
         needs = run("readelf", "-d", program)
         assert ("librubberband.so.0" in needs) == (name != "C99, static"), name + "\n" + needs
         outputs.add(run(program, *inputs, "deadline=2h", "budget=100", env=env))
-    if not sanitize:
-        run("make", "-C", example, env=env)
-        outputs.add(run(os.path.join(example, "estimate"), *inputs, "deadline=2h", "budget=100", env=env))
+    run("make", "-C", example, env=env)
+    outputs.add(run(os.path.join(example, "estimate"), *inputs, "deadline=2h", "budget=100", env=env))
     assert len(outputs) == 1, outputs
     text = outputs.pop()
     plan = json.loads(run("rbplan", "--json", "--deadline", "2h", "--budget", "100", "--threads", "1", "--profile-file",

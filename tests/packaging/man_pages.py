@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The man pages: mandoc finds nothing to warn of, every option of every command is in its page with its help, so is every exit
-status, and every page that SEE ALSO names is there. Usage: man_pages.py FOLDER SOURCE_ROOT (folder: of the
-built pages and *.help.json).
+status, every page that another names is there, and every page of docs/formats has become one.
+Usage: man_pages.py FOLDER SOURCE_ROOT (folder: of the built pages and *.help.json).
 Exit 77, a skip, where mandoc is missing: then what needs it has not been looked at."""
 import glob
 import json
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-folder = sys.argv[1]
+folder, root = sys.argv[1:3]
 pages = sorted(p for p in glob.glob(folder + "/*.[135]"))
 names = {os.path.basename(p) for p in pages}
 problems = []
@@ -41,7 +41,7 @@ for tree_file in sorted(glob.glob(folder + "/*.help.json")):
         for o in command["options"]:
             n_options += 1
             term = "--%s%s" % (o["name"], " " + o["metavar"] if o["metavar"] else "")
-            said = (o["help"][:1].upper() + o["help"][1:]).replace("`", "")  # what is typed is bold there
+            said = o["help"].replace("`", "")  # what is typed is bold there
             if term + " " not in text or plain(said) not in text:
                 problems.append("%s(1): no %s with its help under %s" % (tree["name"], term, command["name"]))
     for status in ("0", "1", "2", "3", "4", "5", "6", "7", "130"):
@@ -61,7 +61,6 @@ if mandoc:
         shown = subprocess.run([mandoc, "-T", "utf8", page], capture_output=True, text=True).stdout
         if re.search(r"\\[(&f]|^\.(SH|PP|TP|nf)", re.sub(".\b", "", shown), re.M):
             problems.append("%s: roff shows through" % page)
-root = sys.argv[2]
 for path in glob.glob(root + "/docs/formats/*.md"):
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem != "README" and "rb-%s.5" % stem not in names:
