@@ -218,18 +218,10 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct rb_plan_result result;
-    const struct rb_plan_request request = {
-        .job = job,
-        .profile = &sim->in.profile,
-        .catalog = &sim->in.catalog,
-        .deadline_us = job->deadline_us,
-        .budget_uusd = job->budget_uusd,
-        .confidence = job->confidence,
-        .objective = job->objective,
-        .seed = job->seed,
-        .samples = PLAN_SAMPLES,
-        .threads = cores > 0 ? (int)cores : 1,
-    };
+    struct rb_plan_request request = rb_plan_request_of(job, &sim->in.profile, &sim->in.catalog);
+    request.samples = PLAN_SAMPLES;
+    request.threads = cores > 0 ? (int)cores : 1;
+    request.early = false;
     if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
         return true;
     struct rb_err io;
