@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Completion of one program's command line for bash, zsh and fish, from its own option tables.
 Usage: completions.py TREE.json BASH ZSH FISH (tree: tools/help_tree.py). What an argument is, is read off its placeholder:
-RUN is a run's id (asked of `rbrun list`), NAME of rbprofile a profile, FILE and names with an ending a file, DIR a folder."""
+RUN is a run's id (asked of `rbrun list`), NAME of rbprofile a profile, FILE and names with an ending a file, DIR a folder. An option
+whose help begins with words to choose from ("greedy, static or naive") offers those."""
 import json
 import re
 import sys
@@ -25,6 +26,15 @@ def kind_of(word):
     if word in ("FILE", "SCRIPT") or re.search(r"\.(yaml|json|csv|svg|html)", word):
         return "file"
     return {"RUN": "run", "NAME": "profile" if program == "rbprofile" else None}.get(word)
+
+
+def choices(option):
+    """What its help lists at the beginning, behind the option that it goes with: "a (default), b or c"."""
+    if option["metavar"] not in ("NAME", "KIND", "RULE"):
+        return []
+    text = re.sub(r"^with --[a-z-]+: ", "", option["help"]).replace(" (default)", "")
+    listed = re.match(r"[a-z0-9-]+(?:, [a-z0-9-]+)*,? or [a-z0-9-]+", text)
+    return re.split(r",? or |, ", listed.group()) if listed else []
 
 
 def operands(node):
@@ -67,7 +77,7 @@ def quoted(text):
 def bash():
     out = ["# bash completion for %s. Made by tools/completions.py from the program's own option tables." % program,
            "_%s()" % program, "{", "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at=%s" % program,
-           "    local options= subcommands= kinds= value= n=0 i",
+           "    local options= subcommands= kinds= value= words= n=0 i",
            "    COMPREPLY=()",
            "    # bash splits --option=value at the =",
            "    [[ $cur == = ]] && cur=",
@@ -88,7 +98,8 @@ def bash():
         for o in options(node):
             if o["metavar"]:
                 names = "|".join((["-" + o["letter"]] if o["letter"] else []) + ["--" + o["name"]])
-                out.append("            [[ $prev == @(%s) ]] && value=%s" % (names, kind_of(o["metavar"]) or "text"))
+                value = "words words='%s'" % " ".join(choices(o)) if choices(o) else kind_of(o["metavar"]) or "text"
+                out.append("            [[ $prev == @(%s) ]] && value=%s" % (names, value))
         for i, kinds in enumerate(operands(node)):
             out.append("            ((n == %d)) && kinds='%s'" % (i, " ".join(sorted(kinds))))
         out.append("            ;;")
@@ -98,6 +109,7 @@ def bash():
             "    fi",
             "    COMPREPLY=($(compgen -W \"$subcommands\" -- \"$cur\"))",
             "    local kind", "    for kind in $kinds; do", "        case $kind in",
+            "            words) COMPREPLY+=($(compgen -W \"$words\" -- \"$cur\")) ;;",
             "            run) COMPREPLY+=($(compgen -W \"$(%s)\" -- \"$cur\")) ;;" % RUNS,
             "            profile) COMPREPLY+=($(compgen -W \"$(%s)\" -- \"$cur\")) ;;" % PROFILES,
             "            file) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- \"$cur\")) ;;",
@@ -119,7 +131,8 @@ def zsh_option(o):
     value = ""
     if o["metavar"]:
         kind = kind_of(o["metavar"])
-        value = ":%s:%s" % (zsh_text(o["metavar"]), ZSH_KINDS[kind] if kind else "")
+        ways = "(%s)" % " ".join(choices(o)) if choices(o) else ZSH_KINDS[kind] if kind else ""
+        value = ":%s:%s" % (zsh_text(o["metavar"]), ways)
     help_ = "[%s]" % zsh_text(o["help"])
     if o["repeatable"]:
         return quoted("*--%s%s%s" % (o["name"], help_, value))
@@ -201,7 +214,7 @@ def fish():
                 line += " -s " + o["letter"]
             if o["metavar"]:
                 kind = kind_of(o["metavar"])
-                line += " -r" + (" " + fill[kind] if kind else " -f")
+                line += " -r " + ("-f -a '%s'" % " ".join(choices(o)) if choices(o) else fill[kind] if kind else "-f")
             out.append(line + " -d " + quoted(o["help"]))
         for i, kinds in enumerate(operands(node)):
             for kind in sorted(kinds):
