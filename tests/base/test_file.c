@@ -35,6 +35,16 @@ static int remove_dir(void **state)
     return system(command);
 }
 
+static void a_name_tells_its_kind(void **state)
+{
+    (void)state;
+    assert_true(rb_has_ending("plans/a.json", ".json"));
+    assert_true(rb_has_ending(".json", ".json"));
+    assert_false(rb_has_ending("json", ".json"));
+    assert_false(rb_has_ending("a.json.gz", ".json"));
+    assert_true(rb_has_ending("", ""));
+}
+
 static void what_is_written_is_read(void **state)
 {
     (void)state;
@@ -161,6 +171,7 @@ int main(void)
         cmocka_unit_test(files_that_lie_about_their_size_are_bounded_too),
         cmocka_unit_test(failures_say_what_the_system_said),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(a_name_tells_its_kind),
         cmocka_unit_test(the_name_chooses_the_format),
         cmocka_unit_test(a_closed_standard_stream_is_nobody_elses_number),
     };

@@ -322,6 +322,7 @@ def on_paper_it_is_light_and_fits(b, pages):
     drawn, width = b.js("return on_paper")
     assert "#1b1f24" in drawn or "rgb(27,31,36)" in drawn, "axes are in the ink of the light look"
     assert width <= 720, width
+    assert "GPUs paid for" in drawn, "on paper the legend is drawn"
     assert "#1b1f24" not in b.js("return rb_page.charts[0].place.innerHTML"), "dark again afterwards"
     b.emulate(prefers_color_scheme="light")
 

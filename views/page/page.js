@@ -32,7 +32,7 @@
 
     function draw(mount) {
         var look = rb_charts.look(is_dark()), width = printing ? rb_charts.paper_width - 40 : mount.place.clientWidth;
-        look.legend = false;
+        look.legend = printing; // on paper there are no buttons
         var made = rb_charts.make(mount.name, doc, look, width), option = made.option;
         option.animation = false;
         mount.selected = rb_charts.merge(rb_charts.merge({}, option.legend.selected), mount.switched);
