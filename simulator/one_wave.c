@@ -90,7 +90,9 @@ static void lay_nodes(struct chain *c, double step)
 {
     const struct rb_one_wave *w = c->w;
     const int left = w->new_nodes - c->needed;
-    const double ways = lgamma(w->new_nodes + 1.0) - lgamma(c->needed) - lgamma(left + 1.0);
+    int sign; // lgamma() keeps it in a global, which threads that plan at once would share
+    const double ways =
+        lgamma_r(w->new_nodes + 1.0, &sign) - lgamma_r(c->needed, &sign) - lgamma_r(left + 1.0, &sign);
     c->step = step;
     c->n = 2 * (int)ceil(REACH / step) + 1;
     const size_t n = (size_t)c->n;
