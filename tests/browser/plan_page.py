@@ -27,6 +27,14 @@ def money(uusd):
     return "%s$0.%04d" % (sign, (whole + 50) // 100) if whole >= 50 else "%s$0.%06d" % (sign, whole)
 
 
+def stage_money(uusd, plan):
+    """Cents where the whole plan costs dollars."""
+    cents = (uusd + 5000) // 10000
+    if plan["estimate"]["cost_uusd"]["mean"] < 1000000 or (cents == 0 and uusd > 0):
+        return money(uusd)
+    return "$%d.%02d" % (cents // 100, cents % 100)
+
+
 def duration(us):
     s = (us + 500000) // 1000000
     if us == 0:
@@ -114,7 +122,8 @@ def tables_say_what_the_document_says(b, pages):
         stages = b.table("#plan > .table table")
         expect([[r[0], r[1], r[3], r[6], r[7], r[8], r[9]] for r in stages],
                [[str(s["stage"]), str(s["trials"]), str(s["gpus_per_trial"]), duration(s["time_us"]["p50"]),
-                 "(%s)" % duration(s["time_us"]["p95"]), money(s["cost_uusd"]["p50"]), "(%s)" % money(s["cost_uusd"]["p95"])]
+                 "(%s)" % duration(s["time_us"]["p95"]), stage_money(s["cost_uusd"]["p50"], plan),
+                 "(%s)" % stage_money(s["cost_uusd"]["p95"], plan)]
                 for s in plan["stages"]], "stages")
         quantiles = ["mean", "p5", "p50", "p95", "p99"]
         expect(b.table("#certainty > .table table"),
