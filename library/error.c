@@ -5,12 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-RB_EXPORT const char *rubberband_version(void)
+const char *rubberband_version(void)
 {
     return RB_VERSION;
 }
 
-RB_EXPORT struct rubberband_error *rubberband_error_new(void)
+struct rubberband_error *rubberband_error_new(void)
 {
     struct rubberband_error *error = rb_xcalloc(1, sizeof *error);
     error->nearest_deadline_us = error->nearest_budget_uusd = -1;
@@ -18,7 +18,7 @@ RB_EXPORT struct rubberband_error *rubberband_error_new(void)
     return error;
 }
 
-RB_EXPORT void rubberband_error_free(struct rubberband_error *error)
+void rubberband_error_free(struct rubberband_error *error)
 {
     free(error);
 }
@@ -41,57 +41,57 @@ int rb_library_fail(struct rubberband_error *error, const struct rb_err *err)
     return rb_library_infeasible(error, err, NULL);
 }
 
-RB_EXPORT int rubberband_error_status(const struct rubberband_error *error)
+int rubberband_error_status(const struct rubberband_error *error)
 {
     return error->err.code == RB_ERR_NONE ? RUBBERBAND_OK : rb_err_exit_code(&error->err);
 }
 
-RB_EXPORT const char *rubberband_error_message(const struct rubberband_error *error)
+const char *rubberband_error_message(const struct rubberband_error *error)
 {
     return error->err.message;
 }
 
-RB_EXPORT const char *rubberband_error_name(const struct rubberband_error *error)
+const char *rubberband_error_name(const struct rubberband_error *error)
 {
     return error->err.code == RB_ERR_NONE ? "" : rb_err_code_name(error->err.code);
 }
 
-RB_EXPORT int rubberband_error_number(const struct rubberband_error *error)
+int rubberband_error_number(const struct rubberband_error *error)
 {
     return error->err.code == RB_ERR_NONE ? 0 : rb_err_number(&error->err);
 }
 
-RB_EXPORT const char *rubberband_error_file(const struct rubberband_error *error)
+const char *rubberband_error_file(const struct rubberband_error *error)
 {
     return error->err.file;
 }
 
-RB_EXPORT int rubberband_error_line(const struct rubberband_error *error)
+int rubberband_error_line(const struct rubberband_error *error)
 {
     return error->err.line;
 }
 
-RB_EXPORT int rubberband_error_column(const struct rubberband_error *error)
+int rubberband_error_column(const struct rubberband_error *error)
 {
     return error->err.column;
 }
 
-RB_EXPORT const char *rubberband_error_key(const struct rubberband_error *error)
+const char *rubberband_error_key(const struct rubberband_error *error)
 {
     return error->err.key;
 }
 
-RB_EXPORT int64_t rubberband_error_nearest_deadline_us(const struct rubberband_error *error)
+int64_t rubberband_error_nearest_deadline_us(const struct rubberband_error *error)
 {
     return error->nearest_deadline_us;
 }
 
-RB_EXPORT int64_t rubberband_error_nearest_budget_uusd(const struct rubberband_error *error)
+int64_t rubberband_error_nearest_budget_uusd(const struct rubberband_error *error)
 {
     return error->nearest_budget_uusd;
 }
 
-RB_EXPORT double rubberband_error_nearest_confidence(const struct rubberband_error *error)
+double rubberband_error_nearest_confidence(const struct rubberband_error *error)
 {
     return error->nearest_confidence;
 }

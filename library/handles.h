@@ -7,8 +7,6 @@
 #include "planner/given.h"
 #include "planner/planner.h"
 
-#define RB_EXPORT __attribute__((visibility("default")))
-
 struct rubberband_error {
     struct rb_err err;
     int64_t nearest_deadline_us, nearest_budget_uusd; // -1: none

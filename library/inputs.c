@@ -48,8 +48,8 @@ static int make_job(const struct rb_doc *doc, const char *path, const char *cons
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_job_load(const char *path, const char *const *overrides, int n_overrides,
-                                  struct rubberband_job **out_job, struct rubberband_error *error)
+int rubberband_job_load(const char *path, const char *const *overrides, int n_overrides,
+                        struct rubberband_job **out_job, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_doc doc;
@@ -61,8 +61,8 @@ RB_EXPORT int rubberband_job_load(const char *path, const char *const *overrides
     return status;
 }
 
-RB_EXPORT int rubberband_job_parse(const char *name, const char *bytes, size_t n_bytes, const char *const *overrides,
-                                   int n_overrides, struct rubberband_job **out_job, struct rubberband_error *error)
+int rubberband_job_parse(const char *name, const char *bytes, size_t n_bytes, const char *const *overrides,
+                         int n_overrides, struct rubberband_job **out_job, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_doc doc;
@@ -74,7 +74,7 @@ RB_EXPORT int rubberband_job_parse(const char *name, const char *bytes, size_t n
     return status;
 }
 
-RB_EXPORT void rubberband_job_free(struct rubberband_job *job)
+void rubberband_job_free(struct rubberband_job *job)
 {
     if (!job)
         return;
@@ -83,12 +83,12 @@ RB_EXPORT void rubberband_job_free(struct rubberband_job *job)
     free(job);
 }
 
-RB_EXPORT const char *rubberband_job_name(const struct rubberband_job *job)
+const char *rubberband_job_name(const struct rubberband_job *job)
 {
     return job->job.name;
 }
 
-RB_EXPORT const char *rubberband_job_json(const struct rubberband_job *job)
+const char *rubberband_job_json(const struct rubberband_job *job)
 {
     return rb_buf_str(&job->json);
 }
@@ -109,8 +109,7 @@ static int make_profile(const struct rb_doc *doc, const char *name, struct rubbe
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_profile_load(const char *path, struct rubberband_profile **out_profile,
-                                      struct rubberband_error *error)
+int rubberband_profile_load(const char *path, struct rubberband_profile **out_profile, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_doc doc;
@@ -122,8 +121,8 @@ RB_EXPORT int rubberband_profile_load(const char *path, struct rubberband_profil
     return status;
 }
 
-RB_EXPORT int rubberband_profile_parse(const char *name, const char *bytes, size_t n_bytes,
-                                       struct rubberband_profile **out_profile, struct rubberband_error *error)
+int rubberband_profile_parse(const char *name, const char *bytes, size_t n_bytes,
+                             struct rubberband_profile **out_profile, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_doc doc;
@@ -135,7 +134,7 @@ RB_EXPORT int rubberband_profile_parse(const char *name, const char *bytes, size
     return status;
 }
 
-RB_EXPORT void rubberband_profile_free(struct rubberband_profile *profile)
+void rubberband_profile_free(struct rubberband_profile *profile)
 {
     if (!profile)
         return;
@@ -143,21 +142,21 @@ RB_EXPORT void rubberband_profile_free(struct rubberband_profile *profile)
     free(profile);
 }
 
-RB_EXPORT const char *rubberband_profile_name(const struct rubberband_profile *profile)
+const char *rubberband_profile_name(const struct rubberband_profile *profile)
 {
     return profile->profile.name;
 }
 
 // ---- prices
 
-RB_EXPORT struct rubberband_prices *rubberband_prices_new(void)
+struct rubberband_prices *rubberband_prices_new(void)
 {
     struct rubberband_prices *p = rb_xcalloc(1, sizeof *p);
     rb_arena_init(&p->arena);
     return p;
 }
 
-RB_EXPORT void rubberband_prices_free(struct rubberband_prices *prices)
+void rubberband_prices_free(struct rubberband_prices *prices)
 {
     if (!prices)
         return;
@@ -165,7 +164,7 @@ RB_EXPORT void rubberband_prices_free(struct rubberband_prices *prices)
     free(prices);
 }
 
-RB_EXPORT int rubberband_prices_add_local(struct rubberband_prices *prices, const char *accelerator, int gpus)
+int rubberband_prices_add_local(struct rubberband_prices *prices, const char *accelerator, int gpus)
 {
     assert(prices && accelerator);
     if (gpus < 1 || gpus > RB_LIMIT_GPUS_PER_NODE)
@@ -175,7 +174,7 @@ RB_EXPORT int rubberband_prices_add_local(struct rubberband_prices *prices, cons
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_prices_count(const struct rubberband_prices *prices)
+int rubberband_prices_count(const struct rubberband_prices *prices)
 {
     return prices->catalog.n_offers;
 }
@@ -191,7 +190,7 @@ static int add_rows(struct rubberband_prices *prices, const struct rb_csv *csv, 
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_prices_load(struct rubberband_prices *prices, const char *path, struct rubberband_error *error)
+int rubberband_prices_load(struct rubberband_prices *prices, const char *path, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_csv csv;
@@ -203,8 +202,8 @@ RB_EXPORT int rubberband_prices_load(struct rubberband_prices *prices, const cha
     return status;
 }
 
-RB_EXPORT int rubberband_prices_parse(struct rubberband_prices *prices, const char *name, const char *bytes,
-                                      size_t n_bytes, struct rubberband_error *error)
+int rubberband_prices_parse(struct rubberband_prices *prices, const char *name, const char *bytes, size_t n_bytes,
+                            struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_csv csv;

@@ -12,9 +12,9 @@
 #define MOST_SAMPLES   1000000
 #define MOST_THREADS   256
 
-RB_EXPORT struct rubberband_request *rubberband_request_new(const struct rubberband_job *job,
-                                                            const struct rubberband_profile *profile,
-                                                            const struct rubberband_prices *prices)
+struct rubberband_request *rubberband_request_new(const struct rubberband_job *job,
+                                                  const struct rubberband_profile *profile,
+                                                  const struct rubberband_prices *prices)
 {
     assert(job && profile && prices);
     struct rubberband_request *r = rb_xcalloc(1, sizeof *r);
@@ -24,14 +24,14 @@ RB_EXPORT struct rubberband_request *rubberband_request_new(const struct rubberb
     return r;
 }
 
-RB_EXPORT void rubberband_request_free(struct rubberband_request *request)
+void rubberband_request_free(struct rubberband_request *request)
 {
     free(request);
 }
 
 // ---- settings
 
-RB_EXPORT int rubberband_request_set_samples(struct rubberband_request *request, int samples)
+int rubberband_request_set_samples(struct rubberband_request *request, int samples)
 {
     if (samples < FEWEST_SAMPLES || samples > MOST_SAMPLES)
         return RUBBERBAND_INVALID;
@@ -39,7 +39,7 @@ RB_EXPORT int rubberband_request_set_samples(struct rubberband_request *request,
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_request_set_threads(struct rubberband_request *request, int threads)
+int rubberband_request_set_threads(struct rubberband_request *request, int threads)
 {
     if (threads < 1 || threads > MOST_THREADS)
         return RUBBERBAND_INVALID;
@@ -47,7 +47,7 @@ RB_EXPORT int rubberband_request_set_threads(struct rubberband_request *request,
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_request_set_planner(struct rubberband_request *request, const char *planner)
+int rubberband_request_set_planner(struct rubberband_request *request, const char *planner)
 {
     const struct rb_planner *found = rb_planner_find(planner ? planner : rb_planner_default(request->asked.job));
     if (!found)
@@ -56,7 +56,7 @@ RB_EXPORT int rubberband_request_set_planner(struct rubberband_request *request,
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_request_set_time_limit_us(struct rubberband_request *request, int64_t time_limit_us)
+int rubberband_request_set_time_limit_us(struct rubberband_request *request, int64_t time_limit_us)
 {
     if (time_limit_us < 0)
         return RUBBERBAND_INVALID;
@@ -64,7 +64,7 @@ RB_EXPORT int rubberband_request_set_time_limit_us(struct rubberband_request *re
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_request_set_node_limit(struct rubberband_request *request, int64_t node_limit)
+int rubberband_request_set_node_limit(struct rubberband_request *request, int64_t node_limit)
 {
     if (node_limit < 0)
         return RUBBERBAND_INVALID;
@@ -88,9 +88,8 @@ static bool check(const struct rubberband_request *r, struct rb_err *err)
 
 // ---- a given plan
 
-RB_EXPORT int rubberband_estimate_plan(const struct rubberband_request *request,
-                                       const struct rubberband_allocation *allocation,
-                                       struct rubberband_estimate **out_estimate, struct rubberband_error *error)
+int rubberband_estimate_plan(const struct rubberband_request *request, const struct rubberband_allocation *allocation,
+                             struct rubberband_estimate **out_estimate, struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_time_limit limit;
@@ -142,8 +141,8 @@ static struct rubberband_plan *plan_of(const struct rb_plan *plan)
     return p;
 }
 
-RB_EXPORT int rubberband_find_plan(const struct rubberband_request *request, struct rubberband_plan **out_plan,
-                                   struct rubberband_error *error)
+int rubberband_find_plan(const struct rubberband_request *request, struct rubberband_plan **out_plan,
+                         struct rubberband_error *error)
 {
     struct rb_err err = {0};
     struct rb_time_limit limit;

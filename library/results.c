@@ -6,14 +6,14 @@
 
 // ---- allocations
 
-RB_EXPORT struct rubberband_allocation *rubberband_allocation_new(void)
+struct rubberband_allocation *rubberband_allocation_new(void)
 {
     struct rubberband_allocation *a = rb_xcalloc(1, sizeof *a);
     rb_arena_init(&a->arena);
     return a;
 }
 
-RB_EXPORT void rubberband_allocation_free(struct rubberband_allocation *allocation)
+void rubberband_allocation_free(struct rubberband_allocation *allocation)
 {
     if (!allocation)
         return;
@@ -21,8 +21,8 @@ RB_EXPORT void rubberband_allocation_free(struct rubberband_allocation *allocati
     free(allocation);
 }
 
-RB_EXPORT int rubberband_allocation_add(struct rubberband_allocation *allocation, const char *infra,
-                                        const char *instance_type, const char *market, int nodes, int gpus_per_trial)
+int rubberband_allocation_add(struct rubberband_allocation *allocation, const char *infra, const char *instance_type,
+                              const char *market, int nodes, int gpus_per_trial)
 {
     enum rb_market which;
     assert(allocation && infra && instance_type && market);
@@ -39,7 +39,7 @@ RB_EXPORT int rubberband_allocation_add(struct rubberband_allocation *allocation
     return RUBBERBAND_OK;
 }
 
-RB_EXPORT int rubberband_allocation_n_stages(const struct rubberband_allocation *allocation)
+int rubberband_allocation_n_stages(const struct rubberband_allocation *allocation)
 {
     return allocation->n_stages;
 }
@@ -50,27 +50,27 @@ static const struct rb_given_stage *given(const struct rubberband_allocation *a,
     return &a->stages[stage];
 }
 
-RB_EXPORT const char *rubberband_allocation_infra(const struct rubberband_allocation *allocation, int stage)
+const char *rubberband_allocation_infra(const struct rubberband_allocation *allocation, int stage)
 {
     return given(allocation, stage)->infra;
 }
 
-RB_EXPORT const char *rubberband_allocation_instance_type(const struct rubberband_allocation *allocation, int stage)
+const char *rubberband_allocation_instance_type(const struct rubberband_allocation *allocation, int stage)
 {
     return given(allocation, stage)->instance_type;
 }
 
-RB_EXPORT const char *rubberband_allocation_market(const struct rubberband_allocation *allocation, int stage)
+const char *rubberband_allocation_market(const struct rubberband_allocation *allocation, int stage)
 {
     return rb_market_name(given(allocation, stage)->market);
 }
 
-RB_EXPORT int rubberband_allocation_nodes(const struct rubberband_allocation *allocation, int stage)
+int rubberband_allocation_nodes(const struct rubberband_allocation *allocation, int stage)
 {
     return given(allocation, stage)->nodes;
 }
 
-RB_EXPORT int rubberband_allocation_gpus_per_trial(const struct rubberband_allocation *allocation, int stage)
+int rubberband_allocation_gpus_per_trial(const struct rubberband_allocation *allocation, int stage)
 {
     return given(allocation, stage)->gpus_per_trial;
 }
@@ -94,7 +94,7 @@ struct rubberband_estimate *rb_library_estimate(const struct rb_estimate *estima
     return e;
 }
 
-RB_EXPORT void rubberband_estimate_free(struct rubberband_estimate *estimate)
+void rubberband_estimate_free(struct rubberband_estimate *estimate)
 {
     if (!estimate)
         return;
@@ -119,38 +119,37 @@ static int64_t figure_of(const struct rb_quantiles *q, enum rubberband_figure fi
     abort(); // no such figure
 }
 
-RB_EXPORT int64_t rubberband_estimate_time_us(const struct rubberband_estimate *estimate, enum rubberband_figure figure)
+int64_t rubberband_estimate_time_us(const struct rubberband_estimate *estimate, enum rubberband_figure figure)
 {
     return figure_of(&estimate->estimate.time_us, figure);
 }
 
-RB_EXPORT int64_t rubberband_estimate_cost_uusd(const struct rubberband_estimate *estimate,
-                                                enum rubberband_figure figure)
+int64_t rubberband_estimate_cost_uusd(const struct rubberband_estimate *estimate, enum rubberband_figure figure)
 {
     return figure_of(&estimate->estimate.cost_uusd, figure);
 }
 
-RB_EXPORT double rubberband_estimate_p_deadline(const struct rubberband_estimate *estimate)
+double rubberband_estimate_p_deadline(const struct rubberband_estimate *estimate)
 {
     return estimate->estimate.p_deadline;
 }
 
-RB_EXPORT double rubberband_estimate_p_budget(const struct rubberband_estimate *estimate)
+double rubberband_estimate_p_budget(const struct rubberband_estimate *estimate)
 {
     return estimate->estimate.p_budget;
 }
 
-RB_EXPORT double rubberband_estimate_p_both(const struct rubberband_estimate *estimate)
+double rubberband_estimate_p_both(const struct rubberband_estimate *estimate)
 {
     return estimate->estimate.p_both;
 }
 
-RB_EXPORT const char *rubberband_estimate_json(const struct rubberband_estimate *estimate)
+const char *rubberband_estimate_json(const struct rubberband_estimate *estimate)
 {
     return rb_buf_str(&estimate->json);
 }
 
-RB_EXPORT int rubberband_estimate_n_stages(const struct rubberband_estimate *estimate)
+int rubberband_estimate_n_stages(const struct rubberband_estimate *estimate)
 {
     return estimate->n_stages;
 }
@@ -161,36 +160,36 @@ static const struct rb_plan_stage *stage_of(const struct rubberband_estimate *e,
     return &e->stages[stage];
 }
 
-RB_EXPORT int rubberband_estimate_stage_trials(const struct rubberband_estimate *estimate, int stage)
+int rubberband_estimate_stage_trials(const struct rubberband_estimate *estimate, int stage)
 {
     return stage_of(estimate, stage)->trials;
 }
 
-RB_EXPORT int64_t rubberband_estimate_stage_resource_start(const struct rubberband_estimate *estimate, int stage)
+int64_t rubberband_estimate_stage_resource_start(const struct rubberband_estimate *estimate, int stage)
 {
     return stage_of(estimate, stage)->resource_start;
 }
 
-RB_EXPORT int64_t rubberband_estimate_stage_resource_end(const struct rubberband_estimate *estimate, int stage)
+int64_t rubberband_estimate_stage_resource_end(const struct rubberband_estimate *estimate, int stage)
 {
     return stage_of(estimate, stage)->resource_end;
 }
 
-RB_EXPORT int64_t rubberband_estimate_stage_time_us(const struct rubberband_estimate *estimate, int stage,
-                                                    enum rubberband_figure figure)
+int64_t rubberband_estimate_stage_time_us(const struct rubberband_estimate *estimate, int stage,
+                                          enum rubberband_figure figure)
 {
     return figure_of(&stage_of(estimate, stage)->time_us, figure);
 }
 
-RB_EXPORT int64_t rubberband_estimate_stage_cost_uusd(const struct rubberband_estimate *estimate, int stage,
-                                                      enum rubberband_figure figure)
+int64_t rubberband_estimate_stage_cost_uusd(const struct rubberband_estimate *estimate, int stage,
+                                            enum rubberband_figure figure)
 {
     return figure_of(&stage_of(estimate, stage)->cost_uusd, figure);
 }
 
 // ---- plans
 
-RB_EXPORT void rubberband_plan_free(struct rubberband_plan *plan)
+void rubberband_plan_free(struct rubberband_plan *plan)
 {
     if (!plan)
         return;
@@ -201,33 +200,33 @@ RB_EXPORT void rubberband_plan_free(struct rubberband_plan *plan)
     free(plan);
 }
 
-RB_EXPORT const struct rubberband_estimate *rubberband_plan_estimate(const struct rubberband_plan *plan)
+const struct rubberband_estimate *rubberband_plan_estimate(const struct rubberband_plan *plan)
 {
     return plan->estimate;
 }
 
-RB_EXPORT const struct rubberband_allocation *rubberband_plan_allocation(const struct rubberband_plan *plan)
+const struct rubberband_allocation *rubberband_plan_allocation(const struct rubberband_plan *plan)
 {
     return plan->allocation;
 }
 
-RB_EXPORT int64_t rubberband_plan_bound_uusd(const struct rubberband_plan *plan)
+int64_t rubberband_plan_bound_uusd(const struct rubberband_plan *plan)
 {
     return plan->bound_uusd;
 }
 
-RB_EXPORT int rubberband_plan_n_warnings(const struct rubberband_plan *plan)
+int rubberband_plan_n_warnings(const struct rubberband_plan *plan)
 {
     return plan->n_warnings;
 }
 
-RB_EXPORT const char *rubberband_plan_warning(const struct rubberband_plan *plan, int i)
+const char *rubberband_plan_warning(const struct rubberband_plan *plan, int i)
 {
     assert(i >= 0 && i < plan->n_warnings);
     return plan->warnings[i];
 }
 
-RB_EXPORT const char *rubberband_plan_json(const struct rubberband_plan *plan)
+const char *rubberband_plan_json(const struct rubberband_plan *plan)
 {
     return rb_buf_str(&plan->json);
 }
