@@ -19,7 +19,7 @@ def escape(text):
 
 def link_target(label, target):
     """A page of this project's formats is a man page; other documents are named by their path, once."""
-    page = re.fullmatch(r"(?:docs/formats/|formats/)?([a-z]+)\.md(?:#.*)?", target)
+    page = re.fullmatch(r"(?:docs/formats/|formats/)?([a-z-]+)\.md(?:#.*)?", target)
     if page and page.group(1) != "README":
         man = "rb-%s(5)" % page.group(1)
         return man if label in (page.group(1), page.group(1) + ".md") else "%s (%s)" % (label, man)
