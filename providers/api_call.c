@@ -175,7 +175,10 @@ static enum rb_api_reaction judge(struct rb_api_try *t, const struct rb_http_res
         return RB_API_RETRY;
     }
     if (r->status >= 200 && r->status < 300) { // 2xx, but decode could not read it
-        rb_err_renumber(&t->err, RB_E_OUTCOME_UNKNOWN);
+        if (t->call.mutating)
+            rb_err_renumber(&t->err, RB_E_OUTCOME_UNKNOWN);
+        else if (t->err.code != RB_ERR_IO)
+            rb_err_renumber(&t->err, RB_E_ANSWER);
         return RB_API_RETRY;
     }
     return t->api->config.judge(r->status, r->body, r->body_len, &t->err);
@@ -202,7 +205,7 @@ static void on_response(void *arg, const struct rb_http_response *r)
     }
     enum rb_api_reaction reaction = judge(t, r);
     if (t->err.code == RB_ERR_UNKNOWN_OUTCOME && !t->call.mutating)
-        rb_err_renumber(&t->err, r->status == 0 ? RB_E_UNREACHABLE : r->status < 300 ? RB_E_ANSWER : RB_E_CLOUD_STATE);
+        rb_err_renumber(&t->err, r->status == 0 ? RB_E_UNREACHABLE : RB_E_CLOUD_STATE);
     t->outcome_unknown = t->outcome_unknown || t->err.code == RB_ERR_UNKNOWN_OUTCOME;
     if (reaction == RB_API_REFRESH) {
         if (t->renewed || !config->renew || !config->renew(config->authority, r, &t->err))

@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include "tests/base/says.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +16,10 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-// Fails with both texts in sight unless `words` occur in the message.
+// Fails with both texts in sight unless `words` occur in the message, or its number begins them (tests/base/says.h).
 static inline void assert_says(const struct rb_err *err, const char *words) {
-    if (!strstr(err->message, words))
-        fail_msg("expected \"%s\" in \"%s\"", words, err->message);
+    if (!error_says(err, words))
+        fail_msg("expected \"%s\" in \"RB%d %s\"", words, rb_err_number(err), err->message);
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include "tests/base/says.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +19,8 @@
 // Fails with both texts in sight unless `words` occur in the place, the key or the message.
 static inline void assert_says(const struct rb_err *err, const char *words)
 {
-    if (!strstr(err->message, words) && !strstr(err->key, words))
-        fail_msg("expected \"%s\" in \"%s: %s\"", words, err->key, err->message);
+    if (!error_says(err, words) && !strstr(err->key, words))
+        fail_msg("expected \"%s\" in \"RB%d %s: %s\"", words, rb_err_number(err), err->key, err->message);
 }
 
 #endif

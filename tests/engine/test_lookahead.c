@@ -196,7 +196,7 @@ static void it_needs_a_deadline(void **state)
     make_job(&p, 4);
     p.plan.deadline_us = -1;
     assert_false(rb_engine_create(&p.plan, &e, &err));
-    assert_says(&err, "lookahead works towards a deadline");
+    assert_says(&err, "RB1215 lookahead works towards a deadline");
 }
 
 int main(void)

@@ -321,7 +321,7 @@ static void a_false_packing_is_found_out(void **state)
     struct rb_packed *longest = &ours.packing.trials[3];
     longest->end_us -= 1;
     assert_false(rb_packing_check(&toy, &ours.packing, &err));
-    assert_says(&err, "as long as it takes");
+    assert_says(&err, "RB2009 as long as it takes");
     longest->end_us += 1;
     for (int i = 0; i < 3; i++) { // everybody on the GPUs of the longest
         ours.packing.slots[ours.packing.trials[i].first_slot] = (struct rb_slot){.node = 0, .gpus = 1};

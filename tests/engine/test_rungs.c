@@ -226,7 +226,7 @@ static void too_many_are_refused(void **state)
     struct rb_err err;
     struct rb_job job = brackets_job("hyperband", 1, 1 << 10, 2, 11);
     assert_false(rb_rungs_of_job(&job, &t, &err));
-    assert_says(&err, "more than 64 rungs");
+    assert_says(&err, "RB1207 more than 64 rungs");
     assert_says(&err, "use brackets: 9, or brackets_run: side_by_side");
     job.scheduler.brackets = 9;
     assert_true(rb_rungs_of_job(&job, &t, &err));

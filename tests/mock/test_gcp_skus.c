@@ -97,7 +97,7 @@ static void what_is_no_sum_is_refused(void **state)
         assert_false(take_apart(lists[i], &arena, &s, &err));
         assert_int_equal(err.code, RB_ERR_PRICE);
         assert_says(&err, "gcp/us-central1 ");
-        assert_says(&err, "is not the sum");
+        assert_says(&err, "RB6012 is not the sum");
     }
 }
 

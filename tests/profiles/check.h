@@ -6,6 +6,8 @@
 #include "base/doc.h"
 #include "base/stream.h"
 
+#include "tests/base/says.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +24,8 @@
 // Fails with both texts in sight unless `words` occur in the message.
 static inline void assert_says(const struct rb_err *err, const char *words)
 {
-    if (!strstr(err->message, words))
-        fail_msg("expected \"%s\" in \"%s\"", words, err->message);
+    if (!error_says(err, words))
+        fail_msg("expected \"%s\" in \"RB%d %s\"", words, rb_err_number(err), err->message);
 }
 
 static inline void assert_near(double got, double expected, double relative)

@@ -283,7 +283,7 @@ static void test_bad_identity(void **state)
         {2, "metric: {name: val acc, goal: maximize}", 2, "metric.name", "name=value"},
         {2, "metric: {name: val_acc, goal: maximize, target: .nan}", 2, "metric.target", "NaN and infinity"},
         {2, "metric: {name: val_acc, goal: maximize, targte: 1}", 2, "metric.targte", "did you mean \"target\""},
-        {3, "parameters: {lr: {min: 1}}", 3, "parameters.lr", "expected `values`"},
+        {3, "parameters: {lr: {min: 1}}", 3, "parameters.lr", "RB1203 expected `values`"},
         {3, "parameters: 3", 3, "parameters", "expected a map"},
     };
     check_bad(cases, N_OF(cases));
@@ -310,7 +310,7 @@ static void test_bad_scheduler(void **state)
         {4, "scheduler: {num_trials: 8, max_resource: 1e3}", 4, "scheduler.max_resource", "whole number"},
         {4, "scheduler: {type: hyperband, num_trials: 143, max_resource: 81}", 4, "scheduler.num_trials",
          "follows from min_resource, max_resource, eta"},
-        {4, "scheduler: {type: hyperband, max_resource: 81, brackets: 6}", 4, "scheduler.brackets", "at most 5, got 6"},
+        {4, "scheduler: {type: hyperband, max_resource: 81, brackets: 6}", 4, "scheduler.brackets", "RB1206 at most 5, got 6"},
         {4, "scheduler: {type: asha, num_trials: 9, max_resource: 80, brackets: 5}", 4, "scheduler.brackets",
          "at most 4, got 5"},
         {4, "scheduler: {num_trials: 8, max_resource: 5, rule: stop}", 4, "scheduler.rule",
@@ -339,12 +339,12 @@ static void test_bad_trial(void **state)
         {0, "trial: {gpus: 0}", 7, "trial.gpus", "in 1..4096"},
         {0, "trial: {gpus: 2.0}", 7, "trial.gpus", "a map {min, max, sizes, share}"},
         {0, "trial: {gpus: [1, 2]}", 7, "trial.gpus", "a map {min, max, sizes, share}"},
-        {0, "trial: {gpus: {min: 1}}", 7, "trial.gpus", "expected `max` or `sizes`"},
+        {0, "trial: {gpus: {min: 1}}", 7, "trial.gpus", "RB1208 expected `max` or `sizes`"},
         {0, "trial: {gpus: {min: 4, max: 2}}", 7, "trial.gpus.max", "in 4..4096"},
         {0, "trial: {gpus: {max: 4, sizes: [2, 8]}}", 7, "trial.gpus.sizes", "within min..max, which is 2..4"},
         {0, "trial: {gpus: {min: 4, sizes: [2, 8]}}", 7, "trial.gpus.min", "in 1..2"},
         {0, "trial: {gpus: {sizes: []}}", 7, "trial.gpus.sizes", "1..64 entries"},
-        {0, "trial: {gpus: {sizes: [2, 2]}}", 7, "trial.gpus.sizes[1]", "listed twice"},
+        {0, "trial: {gpus: {sizes: [2, 2]}}", 7, "trial.gpus.sizes[1]", "RB1124 listed twice"},
         {0, "trial: {gpus: {sizes: [2, x]}}", 7, "trial.gpus.sizes[1]", "whole number"},
         {0, "trial: {gpus: {sizes: 2}}", 7, "trial.gpus.sizes", "expected a list"},
         {0, "trial: {gpus: {max: 2, share: [0]}}", 7, "trial.gpus.share[0]", "in 1..10"},
@@ -373,7 +373,7 @@ static void test_bad_command_and_files(void **state)
         {5, "setup: pip", 1, "run", "required and missing"},
         {5, "run: ''", 5, "run", "expected text"},
         {5, "run: [python]", 5, "run", "expected text"},
-        {0, "envs: {1X: a}", 7, "envs.1X", "variable name"},
+        {0, "envs: {1X: a}", 7, "envs.1X", "RB1201 variable name"},
         {0, "envs: {\"A B\": a}", 7, "envs.A B", "variable name"},
         {0, "envs: {RB_ARGS: a}", 7, "envs.RB_ARGS", "begin with RB_"},
         {0, "envs: {A: [1]}", 7, "envs.A", "expected text"},
@@ -395,7 +395,7 @@ static void test_bad_command_and_files(void **state)
         {0, "checkpoint: {size: 0GB}", 7, "checkpoint.size", "above 0"},
         {0, "data: {price_per_gb: 1}", 7, "data.size", "required and missing"},
         {0, "data: {size: 1GB, price_per_gb: -1}", 7, "data.price_per_gb", "negative"},
-        {0, "data: {size: 1GX}", 7, "data.size", "expected a size"},
+        {0, "data: {size: 1GX}", 7, "data.size", "RB1120 expected a size"},
     };
     check_bad(cases, N_OF(cases));
 }

@@ -132,7 +132,7 @@ static void too_little_or_nonsense_is_refused(void **state)
     struct rb_noise_fit fit = {.n_runs = 42};
     struct rb_err err;
     assert_false(rb_noise_fit(single, 3, &fit, &err));
-    assert_says(&err, "no run has two units");
+    assert_says(&err, "RB1313 no run has two units");
     assert_false(rb_noise_fit(single, 0, &fit, &err));
     for (int i = 0; i < N_OF(bad); i++) {
         const struct rb_unit_sample samples[] = {{0, 0, 1}, {0, 0, bad[i]}};

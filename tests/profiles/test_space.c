@@ -267,7 +267,7 @@ static void test_grid_needs_countable_parameters(void **state)
     struct rb_err err = {0};
     struct fixture f = loaded("a: {values: [x, y]}\nlr: {min: 0.0, max: 1.0}\n");
     assert_false(rb_space_grid_size(&f.space, &n, &err));
-    assert_says(&err, "parameters.lr is continuous");
+    assert_says(&err, "RB1205 parameters.lr is continuous");
     assert_int_equal(n, 42);
     unload(&f);
     f = loaded("a: {min: 0, max: 1000000000000}\nb: {min: 0, max: 1000000000000}\n");

@@ -70,7 +70,7 @@ static void ends_are_told(void **state)
     assert_string_equal(rb_buf_str(&out), "none\n");
     assert_true(run("echo nobody listens", NULL, 0, &err));
     assert_false(run("exit 3", NULL, 0, &err));
-    assert_says(&err, "sh failed with exit code 3");
+    assert_says(&err, "RB3029 sh failed with exit code 3");
     assert_false(run("kill -9 $$", NULL, 0, &err));
     assert_says(&err, "sh was ended by signal 9");
     rb_buf_clear(&out);

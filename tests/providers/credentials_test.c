@@ -62,7 +62,7 @@ static void environment_comes_first(void **state)
     (void)state;
     home_write("credentials", "[default]\naws_access_key_id=F\naws_secret_access_key=f\n", 0600);
     setenv("AWS_ACCESS_KEY_ID", "E", 1);
-    expect_denied("AWS_ACCESS_KEY_ID is set without AWS_SECRET_ACCESS_KEY");
+    expect_denied("RB3002 AWS_ACCESS_KEY_ID is set without AWS_SECRET_ACCESS_KEY");
     setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
     expect("E", "e", "", "environment");
     setenv("AWS_SECURITY_TOKEN", "old", 1);
@@ -126,7 +126,7 @@ static void open_files_are_refused(void **state)
     static const int modes[] = {0644, 0640, 0604, 0660, 0602};
     for (size_t i = 0; i < N_OF(modes); i++) {
         home_write("credentials", "[default]\naws_access_key_id=D\naws_secret_access_key=d\n", modes[i]);
-        expect_denied("chmod 600");
+        expect_denied("RB3004 chmod 600");
     }
     home_write("credentials", "", 0644);
     home_write("config", "[default]\nregion = us-east-1\n", 0644); // no secret in it: nobody minds
@@ -281,7 +281,7 @@ static void single_sign_on(void **state)
     (void)state;
     write_config("[default]\nsso_session = corp\nsso_account_id = 123456789012\nsso_role_name = admin\n"
                  "[sso-session corp]\nsso_region = eu-west-1\nsso_start_url = https://corp.awsapps.com/start\n");
-    expect_denied("run: aws sso login");
+    expect_denied("RB3001 run: aws sso login");
     home_write(SSO_CACHE, "{\"accessToken\": \"bearer\", \"expiresAt\": \"2026-01-01T00:00:01Z\"}", 0600);
     const struct rb_aws_identity i = found();
     assert_int_equal(i.origin, RB_AWS_SSO);
@@ -291,7 +291,7 @@ static void single_sign_on(void **state)
     assert_string_equal(i.sso_region, "eu-west-1");
     home_write(SSO_CACHE, "{\"accessToken\": \"bearer\", \"expiresAt\": \"2026-01-01T00:00:00Z\"}", 0600);
     const struct rb_err err = expect_denied("expired");
-    assert_says(&err, "run: aws sso login");
+    assert_says(&err, "RB3003 run: aws sso login");
     home_write(SSO_CACHE, "{\"accessToken\": \"bearer\", \"expiresAt\": \"2026-01-01T00:00:01Z\"}", 0644);
     expect_denied("chmod 600");
 }
@@ -308,7 +308,7 @@ static void containers(void **state)
         {"http://169.254.170.23/x", NULL},
         {"http://[fd00:ec2::23]/x", NULL},
         {"https://agent.example.com/x", NULL},
-        {"http://agent.example.com/x", "refused"},
+        {"http://agent.example.com/x", "RB3022 refused"},
         {"http://169.254.170.3/x", "refused"},
         {"http://169.254.170.2.example.com/x", "refused"},
         {"file:///etc/passwd", "refused"},
@@ -362,7 +362,7 @@ static void order_within_a_profile(void **state)
 {
     (void)state;
     write_config("[default]\naws_access_key_id=C\naws_secret_access_key=c\ncredential_process = /nonexistent\n");
-    expect_denied("cannot run");
+    expect_denied("RB3005 cannot run");
     home_write("credentials", "[default]\naws_access_key_id=F\naws_secret_access_key=f\n", 0600);
     expect("F", "f", "", "profile");
 }
@@ -421,7 +421,7 @@ static void malformed_files_name_the_line(void **state)
         int line;
     } cases[] = {
         {"key = value\n", "before the first key", 1},
-        {"[default\n", "expected [section]", 1},
+        {"[default\n", "RB3007 expected [section]", 1},
         {"[default]\n\nnonsense\n", "key = value", 3},
         {"[default]\na=1\na=2\n", "already set", 3},
         {"[]\n", "a name inside []", 1},

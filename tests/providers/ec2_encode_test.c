@@ -124,7 +124,7 @@ static void impossible_launches(void **state)
     bad[3].user_data = long_data;
     bad[4].disk_gb = -1;
     bad[5].instance_type = "";
-    static const char *const says[] = {"token", "1..64 ASCII", "ASCII", "RB_LIMIT_USER_DATA", "disk", "instance type"};
+    static const char *const says[] = {"token", "RB3026 1..64 ASCII", "ASCII", "RB_LIMIT_USER_DATA", "disk", "instance type"};
     for (size_t i = 0; i < N_OF(bad); i++) {
         struct rb_err err = {0};
         assert_false(rb_ec2_check_launch(&bad[i], &err));

@@ -20,46 +20,46 @@ static void codes_decide(void **state)
     (void)state;
     static const struct {
         const char *code;
-        enum rb_err_code err;
+        enum rb_err_number number;
         enum rb_api_reaction reaction;
     } cases[] = {
-        {"InsufficientInstanceCapacity", RB_ERR_CAPACITY, RB_API_FAIL},
-        {"Unsupported", RB_ERR_CAPACITY, RB_API_FAIL},
-        {"SpotMaxPriceTooLow", RB_ERR_CAPACITY, RB_API_FAIL},
-        {"InsufficientFreeAddressesInSubnet", RB_ERR_CAPACITY, RB_API_FAIL},
-        {"VcpuLimitExceeded", RB_ERR_DENIED, RB_API_FAIL},
-        {"MaxSpotInstanceCountExceeded", RB_ERR_DENIED, RB_API_FAIL},
-        {"RequestLimitExceeded", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
-        {"Throttling", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
-        {"InternalError", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-        {"Unavailable", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-        {"IdempotentParameterMismatch", RB_ERR_UNKNOWN_OUTCOME, RB_API_FAIL},
-        {"UnauthorizedOperation", RB_ERR_DENIED, RB_API_FAIL},
-        {"AuthFailure", RB_ERR_DENIED, RB_API_FAIL},
-        {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", RB_ERR_DENIED, RB_API_FAIL},
-        {"RequestExpired", RB_ERR_DENIED, RB_API_REFRESH},
-        {"InvalidInstanceID.NotFound", RB_ERR_NOT_FOUND, RB_API_FAIL},
-        {"InvalidInstanceID.Malformed", RB_ERR_INVALID, RB_API_FAIL},
-        {"InvalidAMIID.NotFound", RB_ERR_INVALID, RB_API_FAIL},
-        {"InvalidParameterCombination", RB_ERR_INVALID, RB_API_FAIL},
-        {"MissingParameter", RB_ERR_INVALID, RB_API_FAIL},
-        {"UnsupportedOperation", RB_ERR_INVALID, RB_API_FAIL},
-        {"IncorrectInstanceState", RB_ERR_IO, RB_API_RETRY},
-        {"InvalidPlacementGroup.Duplicate", RB_ERR_NONE, RB_API_FAIL},
-        {"InvalidPlacementGroup.InUse", RB_ERR_IO, RB_API_RETRY},
-        {"InvalidPlacementGroup.Unknown", RB_ERR_NOT_FOUND, RB_API_FAIL},
-        {"PlacementGroupLimitExceeded", RB_ERR_DENIED, RB_API_FAIL},
-        {"OperationNotPermitted", RB_ERR_DENIED, RB_API_FAIL},
-        {"ConcurrentTagAccess", RB_ERR_THROTTLED, RB_API_SLOW_DOWN},
+        {"InsufficientInstanceCapacity", RB_E_CAPACITY, RB_API_FAIL},
+        {"Unsupported", RB_E_CAPACITY, RB_API_FAIL},
+        {"SpotMaxPriceTooLow", RB_E_CAPACITY, RB_API_FAIL},
+        {"InsufficientFreeAddressesInSubnet", RB_E_CAPACITY, RB_API_FAIL},
+        {"VcpuLimitExceeded", RB_E_QUOTA, RB_API_FAIL},
+        {"MaxSpotInstanceCountExceeded", RB_E_QUOTA, RB_API_FAIL},
+        {"RequestLimitExceeded", RB_E_THROTTLED, RB_API_SLOW_DOWN},
+        {"Throttling", RB_E_THROTTLED, RB_API_SLOW_DOWN},
+        {"InternalError", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+        {"Unavailable", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+        {"IdempotentParameterMismatch", RB_E_OUTCOME_UNKNOWN, RB_API_FAIL},
+        {"UnauthorizedOperation", RB_E_PERMISSION, RB_API_FAIL},
+        {"AuthFailure", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+        {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", RB_E_CREDENTIALS_UNUSABLE, RB_API_FAIL},
+        {"RequestExpired", RB_E_CREDENTIALS_EXPIRED, RB_API_REFRESH},
+        {"InvalidInstanceID.NotFound", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+        {"InvalidInstanceID.Malformed", RB_E_REFUSED, RB_API_FAIL},
+        {"InvalidAMIID.NotFound", RB_E_REFUSED, RB_API_FAIL},
+        {"InvalidParameterCombination", RB_E_REFUSED, RB_API_FAIL},
+        {"MissingParameter", RB_E_REFUSED, RB_API_FAIL},
+        {"UnsupportedOperation", RB_E_REFUSED, RB_API_FAIL},
+        {"IncorrectInstanceState", RB_E_CLOUD_STATE, RB_API_RETRY},
+        {"InvalidPlacementGroup.Duplicate", RB_E_NONE, RB_API_FAIL},
+        {"InvalidPlacementGroup.InUse", RB_E_CLOUD_STATE, RB_API_RETRY},
+        {"InvalidPlacementGroup.Unknown", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+        {"PlacementGroupLimitExceeded", RB_E_QUOTA, RB_API_FAIL},
+        {"OperationNotPermitted", RB_E_PERMISSION, RB_API_FAIL},
+        {"ConcurrentTagAccess", RB_E_THROTTLED, RB_API_SLOW_DOWN},
     };
     static const long statuses[] = {400, 500, 503};
     for (size_t c = 0; c < N_OF(cases); c++)
         for (size_t s = 0; s < N_OF(statuses); s++) {
             struct rb_err err = {0};
             const enum rb_api_reaction reaction = judge(statuses[s], cases[c].code, "why", &err);
-            if (reaction != cases[c].reaction || err.code != cases[c].err)
-                fail_msg("%s with %ld: reaction %d, %s", cases[c].code, statuses[s], reaction,
-                         rb_err_code_name(err.code));
+            if (reaction != cases[c].reaction || err.number != (int)cases[c].number)
+                fail_msg("%s with %ld: reaction %d, RB%d", cases[c].code, statuses[s], reaction,
+                         rb_err_number(&err));
             assert_says(&err, cases[c].code);
             assert_says(&err, "why");
         }

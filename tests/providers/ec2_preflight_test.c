@@ -101,7 +101,7 @@ static void a_dry_run_that_was_none(void **state)
     const struct step steps[] = {done, done, done};
     ask(&w, "ami-2", steps, 3);
     assert_int_equal(w.s.err.code, RB_ERR_IO);
-    assert_says(&w.s.err, "a dry run was answered like a real one");
+    assert_says(&w.s.err, "RB3101 a dry run was answered like a real one");
     scripted_cloud_end(&w);
 }
 

@@ -429,7 +429,7 @@ static void images_are_needed_on_real_clouds(void **state)
     real.ops->launch(&real, &no_image, on_launch, &w.told);
     wait_for_answer(&w);
     assert_int_equal(w.told.err.code, RB_ERR_INVALID);
-    assert_says(&w.told.err, "resources.image_id");
+    assert_says(&w.told.err, "RB3025 resources.image_id");
     real.ops->destroy(&real);
     finish(&w);
 }

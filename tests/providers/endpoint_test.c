@@ -114,7 +114,7 @@ static void mock_clouds_stay_on_loopback(void **state)
     (void)state;
     expect_refused("us-east-1", true, "start rbmock and set AWS_ENDPOINT_URL");
     setenv("AWS_ENDPOINT_URL", "https://ec2.us-east-1.amazonaws.com", 1);
-    expect_refused("us-east-1", true, "not on loopback");
+    expect_refused("us-east-1", true, "RB3023 not on loopback");
     setenv("AWS_ENDPOINT_URL", "http://[::1]:8080", 1);
     expect("ec2", "us-east-1", true, "http://[::1]:8080");
 }

@@ -139,7 +139,7 @@ static void what_has_no_label_is_refused(void **state)
     assert_false(rb_gcp_labels(&other, 1, labels, &n, &err));
     assert_says(&err, "tag team");
     assert_false(rb_gcp_labels(&too_long, 1, labels, &n, &err));
-    assert_says(&err, "more than 4 labels");
+    assert_says(&err, "RB3205 more than 4 labels");
     long_value[252] = '\0';
     assert_true(rb_gcp_labels(&too_long, 1, labels, &n, &err));
     assert_int_equal(n, 4);

@@ -709,7 +709,7 @@ static void a_zone_that_does_not_answer_may_hold_it(void **state)
     struct rb_launch anywhere = in_zone;
     anywhere.zone = NULL;
     launch(&w, steps, 3, &anywhere);
-    expect_refused(&w, RB_ERR_IO, "a zone does not answer");
+    expect_refused(&w, RB_ERR_IO, "RB3207 a zone does not answer");
     expect_requests(&w, 3);
     finish(&w);
 }
@@ -723,7 +723,7 @@ static void a_type_that_is_sold_nowhere(void **state)
     struct rb_launch anywhere = in_zone;
     anywhere.zone = NULL;
     launch(&w, steps, 2, &anywhere);
-    expect_refused(&w, RB_ERR_INVALID, "no zone sells this machine type");
+    expect_refused(&w, RB_ERR_INVALID, "RB3208 no zone sells this machine type");
     finish(&w);
 }
 
@@ -759,7 +759,7 @@ static void a_token_that_is_refused_is_renewed_once(void **state)
     finish(&w);
     const struct step twice[] = {TOKEN, ERROR(401, "authError"), TOKEN_2, ERROR(401, "authError")};
     launch(&w, twice, 4, &in_zone);
-    expect_refused(&w, RB_ERR_DENIED, "permission missing (authError)");
+    expect_refused(&w, RB_ERR_DENIED, "RB3002 permission missing (authError)");
     expect_requests(&w, 4);
     finish(&w);
 }
@@ -949,7 +949,7 @@ static void an_id_that_is_none_is_refused_here(void **state)
     for (size_t i = 0; i < N_OF(ids); i++) {
         struct world w;
         terminate(&w, NULL, 0, ids[i]);
-        expect_refused(&w, RB_ERR_INVALID, "expected the id of an instance");
+        expect_refused(&w, RB_ERR_INVALID, "RB3206 expected the id of an instance");
         expect_requests(&w, 0);
         finish(&w);
     }
@@ -1085,7 +1085,7 @@ static void a_project_is_needed(void **state)
     } cases[] = {
         {"GOOGLE_CLOUD_PROJECT", "other-project", NULL},
         {"GCLOUD_PROJECT", "example.com:old", NULL},
-        {"GOOGLE_CLOUD_PROJECT", "../x", "expected its id"},
+        {"GOOGLE_CLOUD_PROJECT", "../x", "RB3201 expected its id"},
         {"GOOGLE_CLOUD_PROJECT", "a/b", "expected its id"},
     };
     struct test_loop loop;

@@ -93,7 +93,7 @@ static void folders_that_make_no_sense_are_refused(void **state)
         {"reference_vectors.json", "{\"apps\": {\"toy\": {\"init_batch_size\": 10}}}", "expected the key"},
         {"traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n1x,1,1,0\n", "1 to 9 digits"},
         {"traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n1,1,1,1\n", "less than step_time"},
-        {"traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n1,1,1,0\n1,1,2,0\n", "measured twice"},
+        {"traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n1,1,1,0\n1,1,2,0\n", "RB5003 measured twice"},
         {"traces/toy/placements.csv", "placement,local_bsz,step_time\n1,1,1\n", "sync_time"},
         {"traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n", "at least one row"},
         {"derived-throughput-grid/toy-grid.csv.gz", "num_nodes,num_replicas,local_bsz,step_time,sync_time\n2,1,1,1,0\n",

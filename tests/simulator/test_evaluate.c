@@ -190,7 +190,7 @@ static void a_plan_without_end_is_infeasible(void **state)
     small_scenario_one_stage(&s, 100, 100000, 1);
     small_scenario_compile(&s, 1);
     assert_false(rb_evaluate(&s.scenario, s.p.stages, 1, &opt, &e, NULL, &err));
-    assert_says(&err, "100 years");
+    assert_says(&err, "RB5001 100 years");
     small_scenario_finish(&s);
 }
 

@@ -5,6 +5,8 @@
 #include "simulator/sampler.h"
 #include "simulator/sampler_sort.h"
 
+#include "tests/base/says.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -432,7 +434,7 @@ static void expect_refusal(struct small_scenario *s, const struct rb_sampler_opt
     struct rb_err err;
     small_scenario_compile(s, 1);
     assert_null(rb_sampler_create(&s->scenario, s->p.stages, s->p.plan.n_stages, opt, &err));
-    if (!strstr(err.message, said))
+    if (!error_says(&err, said))
         fail_msg("\"%s\" does not say \"%s\"", err.message, said);
     small_scenario_finish(s);
 }
@@ -444,7 +446,7 @@ static void what_tables_cannot_do_is_refused(void **state)
     const struct rb_sampler_options opt = rb_sampler_defaults();
     small_scenario_make(&s);
     s.provisioning.preemption_per_hour = 1;
-    expect_refusal(&s, &opt, "taken back");
+    expect_refusal(&s, &opt, "RB2011 taken back");
     small_scenario_make(&s);
     s.p.training.relative_error = 0.1;
     expect_refusal(&s, &opt, "stages[0]: its profile has training.relative_error");

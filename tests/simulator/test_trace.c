@@ -59,7 +59,7 @@ static void what_cannot_be_run_is_refused_with_its_line(void **state)
         {"a,0,toy,1,41", "batch_size"},
         {"a,0,toy,20,10", "at least 20, num_replicas times the 1"},
         {"a,0,toy,1", "expected 5 cells"},
-        {"a,0,toy,1,10\na,1,toy,1,10", "two jobs are called \"a\""},
+        {"a,0,toy,1,10\na,1,toy,1,10", "RB5004 two jobs are called \"a\""},
     };
     struct small_apps s;
     small_apps_write(&s);

@@ -399,7 +399,7 @@ static void a_job_that_can_never_run_is_an_error(void **state)
     small_apps_load(&s, "a,0,toy,3,30\n");
     options_for(&o, RB_TRACE_EVENTS, "tiresias", 1);
     assert_false(rb_trace_run_init(&r, &s.trace, &o, &err));
-    assert_says(&err, "job a was submitted with 3 GPUs");
+    assert_says(&err, "RB5005 job a was submitted with 3 GPUs");
     rb_trace_run_finish(&r);
     small_apps_finish(&s);
 }
