@@ -1,11 +1,14 @@
 // Command lines: forms, checks, mistakes and what is said about them, help.
 #include "base/options.h"
 
+#include "base/doc.h"
+
 #include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct rb_option options[] = {
@@ -20,6 +23,19 @@ static const struct rb_option options[] = {
     {0},
 };
 
+static int not_run(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return 1;
+}
+
+static const struct rb_subcommand subcommands[] = {
+    {"diff", "compares \"two\"", not_run},
+    {"--many", "several at once", not_run},
+    {0},
+};
+
 static const struct rb_command command = {
     .name = "rbplan",
     .usage = "[options] JOB.yaml",
@@ -28,6 +44,7 @@ static const struct rb_command command = {
     .options = options,
     .min_args = 1,
     .max_args = 2,
+    .subcommands = subcommands,
 };
 
 // Splits at spaces; argv[0] is the command. The words live in a static buffer.
@@ -128,7 +145,8 @@ static void mistakes_are_named(void **state)
 static void help_needs_no_arguments(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"--help", "-h", "--seed 7 --help", "a b c --help"};
+    static const char *const lines[] = {
+        "--help", "-h", "--seed 7 --help", "a b c --help", "--seed --help", "--sede 7 --help", "--help=json"};
     for (size_t i = 0; i < N_OF(lines); i++) {
         struct rb_args a;
         assert_true(parse(&a, lines[i], NULL));
@@ -141,22 +159,31 @@ static void help_needs_no_arguments(void **state)
     rb_args_finish(&a);
 }
 
-static void help_shows_examples_first_and_every_option(void **state)
+// What is printed to stdout for `line`; [size].
+static void help_of(const char *line, char *text, size_t size)
 {
-    (void)state;
+    struct rb_args a;
     FILE *file = tmpfile();
     assert_non_null(file);
+    assert_true(parse(&a, line, NULL));
     fflush(stdout);
     const int saved = dup(STDOUT_FILENO);
     dup2(fileno(file), STDOUT_FILENO);
-    rb_args_help(&(struct rb_args){.command = &command});
+    rb_args_help(&a);
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
-    char text[4096];
     rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    text[fread(text, 1, size - 1, file)] = '\0';
     fclose(file);
+    rb_args_finish(&a);
+}
+
+static void help_shows_examples_first_and_every_option(void **state)
+{
+    (void)state;
+    char text[4096];
+    help_of("--help", text, sizeof text);
     const char *examples = strstr(text, "Examples:"), *usage = strstr(text, "Usage: rbplan [options] JOB.yaml");
     assert_ptr_equal(examples, text);
     assert_non_null(usage);
@@ -168,6 +195,38 @@ static void help_shows_examples_first_and_every_option(void **state)
     }
     assert_non_null(strstr(text, "  -o, --out FILE"));
     assert_non_null(strstr(text, "  -h, --help"));
+    assert_non_null(strstr(text, "      --version"));
+    assert_non_null(strstr(text, "  diff        compares \"two\"\n"));
+}
+
+static void help_as_json_has_the_whole_table(void **state)
+{
+    (void)state;
+    char text[4096];
+    struct rb_doc doc;
+    help_of("--help=json", text, sizeof text);
+    assert_true(rb_doc_parse_json(&doc, "help", text, strlen(text), NULL));
+    const struct rb_node *list = rb_node_member(doc.root, "options"), *o = list->first;
+    for (size_t i = 0; options[i].name; i++, o = o->next) {
+        const struct rb_node *metavar = rb_node_member(o, "metavar");
+        assert_string_equal(rb_node_member(o, "name")->text, options[i].name);
+        assert_string_equal(rb_node_member(o, "help")->text, options[i].help);
+        assert_int_equal(metavar->kind == RB_NODE_NULL, options[i].type == RB_OPT_FLAG);
+        assert_int_equal(rb_node_member(o, "repeatable")->boolean, options[i].repeatable);
+    }
+    assert_null(o);
+    list = rb_node_member(doc.root, "subcommands");
+    assert_int_equal(list->n_children, 2);
+    assert_string_equal(rb_node_member(list->first, "summary")->text, "compares \"two\"");
+    rb_doc_finish(&doc);
+}
+
+static void subcommands_are_found_by_name(void **state)
+{
+    (void)state;
+    assert_ptr_equal(rb_subcommand_find(&command, "diff"), &subcommands[0]);
+    assert_null(rb_subcommand_find(&command, "dif"));
+    assert_null(rb_subcommand_find(&(struct rb_command){.name = "none"}, "diff"));
 }
 
 int main(void)
@@ -178,6 +237,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(help_needs_no_arguments),
         cmocka_unit_test(help_shows_examples_first_and_every_option),
+        cmocka_unit_test(help_as_json_has_the_whole_table),
+        cmocka_unit_test(subcommands_are_found_by_name),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }
