@@ -46,7 +46,7 @@ static const char *cannot_foresee(const struct rb_plan *plan)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     if (plan->unpredicted)
-        return "nobody has said how long this run will go on";
+        return "it owns the nodes of a pool, and ends when their jobs have ended";
     if (!policy || policy->on_lent_gpus)
         return "its nodes are shared with other jobs";
     if (policy->on_advice)
@@ -65,8 +65,10 @@ struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
     p->aimless_plan.job = &p->aimless_job;
     p->why_unknown = cannot_foresee(plan);
     p->n_made = RB_PREDICTION_SAMPLES; // nothing was begun
-    if (!rb_engine_create(plan, &p->engine, &err))
+    if (!rb_engine_create(plan, &p->engine, &err)) {
         p->engine = NULL;
+        p->why_unknown = p->why_unknown ? p->why_unknown : "the plan's policy or scheduler is unknown to this version";
+    }
     if (!rb_scenario_init(&p->scenario, &p->aimless_job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
                           plan->seed, &err)) {
         p->scenario.sim_offers = NULL;

@@ -220,6 +220,35 @@ static void it_keeps_the_pace_it_has_seen(void **state)
     small_scenario_finish(&real);
 }
 
+// A stopped run ends now; resumed, it takes about as long as one that begins, its nodes being new ones.
+static void a_resumed_run_is_foreseen_anew(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    struct lived l;
+    noisy(&s);
+    assert_true(live(&s.scenario, &s.p.plan, 5, &l));
+    const int n = l.n / 4;
+    const int64_t stopped_us = l.events[n - 1].time_us, resumed_us = stopped_us + 3600 * RB_US_PER_S;
+    l.events[n] = (struct rb_event){.kind = RB_EVENT_STOP, .time_us = stopped_us, .reason = RB_STOP_USER};
+    l.events[n + 1] = (struct rb_event){.kind = RB_EVENT_RESUME, .time_us = resumed_us};
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    struct rb_prediction_now now = {.now_us = stopped_us, .spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1};
+    assert_int_equal(predict(p, &l, n + 1, &now)->time_us.p95, stopped_us);
+    now.now_us = resumed_us;
+    rb_prediction_event(p, &l.events[n + 1]);
+    rb_prediction_begin(p, &now);
+    while (!rb_prediction_make(p, 100))
+        ;
+    const char *why;
+    const struct rb_estimate *e = rb_prediction_estimate(p, &why);
+    assert_non_null(e);
+    assert_true(e->time_us.p5 > resumed_us + 40 * RB_US_PER_S && e->time_us.p95 < resumed_us + 100 * RB_US_PER_S);
+    rb_prediction_destroy(p);
+    free(l.events);
+    small_scenario_finish(&s);
+}
+
 static void what_cannot_be_foreseen_says_why(void **state)
 {
     (void)state;
@@ -249,6 +278,7 @@ int main(void)
         cmocka_unit_test(before_anything_has_happened_it_is_the_estimate_of_the_plan),
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
+        cmocka_unit_test(a_resumed_run_is_foreseen_anew),
         cmocka_unit_test(what_cannot_be_foreseen_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
