@@ -88,6 +88,18 @@ static void stop(void *arg)
     rb_loop_uv_stop(w->uv);
 }
 
+// ^Z: the shell gets its terminal as it was; `fg` brings the screen back.
+static void suspend(void *arg)
+{
+    struct watch *w = arg;
+    leave();
+    raise(SIGSTOP);
+    if (take_over(&w->err))
+        draw(w);
+    else
+        stop(w);
+}
+
 static void refresh(void *arg)
 {
     struct watch *w = arg;
@@ -116,6 +128,7 @@ static void run(struct watch *w)
     w->loop = rb_loop_uv_loop(w->uv);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         rb_loop_uv_on_signal(w->uv, ends[i], stop, w);
+    rb_loop_uv_on_signal(w->uv, SIGTSTP, suspend, w);
     rb_loop_uv_on_signal(w->uv, SIGWINCH, draw, w);
     w->loop->watch(w->loop->ctx, STDIN_FILENO, RB_LOOP_READ, key, w);
     draw(w);

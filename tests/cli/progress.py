@@ -245,6 +245,19 @@ class Progress(unittest.TestCase):
         self.assertIsNone(run.poll())  # the run goes on
         self.assertEqual(run.wait(60), 0)
 
+    def test_suspended_and_brought_back(self):
+        run, w = self.begin(), self.watch(24, 80)
+        w.wait_for(lambda screen: screen.alternate)
+        w.kill(signal.SIGTSTP)
+        w.wait_for(lambda screen: not screen.alternate and screen.cursor)
+        self.assertEqual(termios.tcgetattr(w.fd), w.settings["before"])
+        w.kill(signal.SIGCONT)
+        w.wait_for(lambda screen: screen.alternate and not screen.cursor and any("q leaves" in x for x in screen.lines))
+        w.type("q")
+        self.assertEqual(self.end_watch(w), 0)
+        self.check_left(w, w.settings)
+        self.assertEqual(run.wait(60), 0)
+
     # --- status, once
 
     def test_text_and_json_tell_the_same(self):
