@@ -218,19 +218,26 @@ static void sum_parts(const struct rb_node *stages, int64_t totals[N_PARTS])
     }
 }
 
-static void money_row(struct rb_text_table *t, const char *name, const int64_t *amounts, const int64_t *totals)
+static void part_cell(struct rb_text_table *t, const struct rb_plan *plan, int64_t uusd)
+{
+    char text[32];
+    rb_text_table_cell(t, "%s", rb_plan_money(plan, uusd, text));
+}
+
+static void money_row(struct rb_text_table *t, const struct rb_plan *plan, const char *name, const int64_t *amounts,
+                      const int64_t *totals)
 {
     int64_t sum = 0;
     rb_text_table_cell(t, "%s", name);
     for (int i = 0; i < N_PARTS; i++) {
         if (totals[i] > 0)
-            money_cell(t, amounts[i]);
+            part_cell(t, plan, amounts[i]);
         sum += amounts[i];
     }
-    money_cell(t, sum);
+    part_cell(t, plan, sum);
 }
 
-static void money_table(const struct rb_node *timeline, struct rb_page *page)
+static void money_table(const struct rb_plan *plan, const struct rb_node *timeline, struct rb_page *page)
 {
     struct rb_text_column columns[N_PARTS + 2] = {{"stage", false, 0}};
     int64_t totals[N_PARTS] = {0};
@@ -247,20 +254,20 @@ static void money_table(const struct rb_node *timeline, struct rb_page *page)
         int64_t amounts[N_PARTS];
         for (int i = 0; i < N_PARTS; i++)
             amounts[i] = amount(member(s, "cost_uusd"), parts[i].key);
-        money_row(&t, member(s, "stage")->text, amounts, totals);
+        money_row(&t, plan, member(s, "stage")->text, amounts, totals);
     }
-    money_row(&t, "all", totals, totals);
+    money_row(&t, plan, "all", totals, totals);
     put_table(page, "Expected cost by what is paid for", &t);
 }
 
-static void money_section(const struct rb_node *document, struct rb_page *page)
+static void money_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
     const struct rb_node *timeline = member(document, "timeline");
     rb_page_section(
         page, "money", "Where the money goes",
         "GPUs are paid for from the moment their node runs until it is released, whether they train or not.");
     rb_page_chart(page, "breakdown", "Expected cost of each stage by what is paid for.");
-    money_table(timeline, page);
+    money_table(plan, timeline, page);
     rb_page_paragraph(page, "In the proportions of %" PRId64 " simulated runs; together the expected cost.",
                       amount(timeline, "runs"));
 }
@@ -444,7 +451,7 @@ void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *docume
     plan_section(plan, &page);
     certainty_section(plan, &page);
     frontier_section(plan, document, &page);
-    money_section(document, &page);
+    money_section(plan, document, &page);
     what_if_section(document, &page);
     prices_section(plan, document, &page);
     basis_section(plan, document, &page);

@@ -36,8 +36,7 @@ static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *s
     }
 }
 
-// Cents where the whole plan costs dollars: a column whose points stand below each other.
-static const char *stage_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
+const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
 {
     const int64_t cents = (uusd + RB_UUSD / 200) / (RB_UUSD / 100);
     if (plan->estimate.cost_uusd.mean < RB_UUSD || (cents == 0 && uusd > 0))
@@ -61,8 +60,8 @@ static void stage_row(const struct rb_plan *plan, int index, struct rb_text_tabl
     rb_text_table_cell(t, "%d", stage->waves);
     rb_text_table_cell(t, "%s", rb_format_duration(stage->time_us.p50, text));
     rb_text_table_cell(t, "(%s)", rb_format_duration(stage->time_us.p95, text));
-    rb_text_table_cell(t, "%s", stage_money(plan, stage->cost_uusd.p50, text));
-    rb_text_table_cell(t, "(%s)", stage_money(plan, stage->cost_uusd.p95, text));
+    rb_text_table_cell(t, "%s", rb_plan_money(plan, stage->cost_uusd.p50, text));
+    rb_text_table_cell(t, "(%s)", rb_plan_money(plan, stage->cost_uusd.p95, text));
     rb_buf_finish(&nodes);
 }
 

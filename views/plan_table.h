@@ -12,6 +12,9 @@ struct rb_plan_slack {
     int64_t saved_uusd;  // 0: nothing
 };
 
+// A part of the plan's cost: cents where the whole costs dollars, so that the points of a column stand below each other.
+const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32]);
+
 // The stages alone. Owns: finish *out with rb_text_table_finish.
 void rb_plan_stages_table(const struct rb_plan *plan, struct rb_text_table *out);
 

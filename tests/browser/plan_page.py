@@ -27,8 +27,8 @@ def money(uusd):
     return "%s$0.%04d" % (sign, (whole + 50) // 100) if whole >= 50 else "%s$0.%06d" % (sign, whole)
 
 
-def stage_money(uusd, plan):
-    """Cents where the whole plan costs dollars."""
+def part(plan, uusd):
+    """Of a plan that costs dollars: cents."""
     cents = (uusd + 5000) // 10000
     if plan["estimate"]["cost_uusd"]["mean"] < 1000000 or (cents == 0 and uusd > 0):
         return money(uusd)
@@ -122,8 +122,8 @@ def tables_say_what_the_document_says(b, pages):
         stages = b.table("#plan > .table table")
         expect([[r[0], r[1], r[3], r[6], r[7], r[8], r[9]] for r in stages],
                [[str(s["stage"]), str(s["trials"]), str(s["gpus_per_trial"]), duration(s["time_us"]["p50"]),
-                 "(%s)" % duration(s["time_us"]["p95"]), stage_money(s["cost_uusd"]["p50"], plan),
-                 "(%s)" % stage_money(s["cost_uusd"]["p95"], plan)]
+                 "(%s)" % duration(s["time_us"]["p95"]), part(plan, s["cost_uusd"]["p50"]),
+                 "(%s)" % part(plan, s["cost_uusd"]["p95"])]
                 for s in plan["stages"]], "stages")
         quantiles = ["mean", "p5", "p50", "p95", "p99"]
         expect(b.table("#certainty > .table table"),
@@ -143,11 +143,12 @@ def the_money_adds_up_to_the_expected_cost(b, pages):
         stages = doc["timeline"]["stages"]
         expect(sum(sum(s["cost_uusd"].values()) for s in stages), doc["plan"]["estimate"]["cost_uusd"]["mean"], page)
         used = [key for key, _ in PARTS if sum(s["cost_uusd"][key] for s in stages) > 0]
-        rows = [[str(s["stage"])] + [money(s["cost_uusd"][key]) for key in used] + [money(sum(s["cost_uusd"].values()))]
+        rows = [[str(s["stage"])] + [part(doc["plan"], uusd) for uusd in [s["cost_uusd"][key] for key in used] +
+                                    [sum(s["cost_uusd"].values())]]
                 for s in stages]
         table = b.table("#money > .table table")
         expect(table[:-1], rows, "parts")
-        expect(table[-1][-1], money(doc["plan"]["estimate"]["cost_uusd"]["mean"]), "together")
+        expect(table[-1][-1], part(doc["plan"], doc["plan"]["estimate"]["cost_uusd"]["mean"]), "together")
 
 
 def what_if_rows_are_those_of_the_document(b, pages):
