@@ -12,6 +12,7 @@
 #include "simulator/timeline.h"
 #include "views/picture.h"
 #include "views/plan_page.h"
+#include "views/plan_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,8 @@ static const char *why_no_frontier(const struct rb_plan *plan)
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     if (plan->job->on_average)
         return "left out: confidence: mean has a planner of its own, which plans once";
+    if (rb_plan_is_free(plan))
+        return "left out: nothing costs anything here";
     if (policy && policy->keeps_cluster)
         return "left out: the policy keeps the nodes of the first stage, so there is one planner only";
     return NULL;

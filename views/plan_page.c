@@ -141,7 +141,8 @@ static void certainty_section(const struct rb_plan *plan, struct rb_page *page)
                     "The share of runs that are done by a time, and that cost no more than an amount.");
     limits_sentence(plan, page);
     rb_page_chart(page, "time_distribution", "Share of runs that are done by a time.");
-    rb_page_chart(page, "cost_distribution", "Share of runs that cost no more than an amount.");
+    if (!rb_plan_is_free(plan))
+        rb_page_chart(page, "cost_distribution", "Share of runs that cost no more than an amount.");
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
     quantile_row(&t, "time", &plan->estimate.time_us, time_cell);
     quantile_row(&t, "cost", &plan->estimate.cost_uusd, money_cell);
@@ -263,9 +264,12 @@ static void money_table(const struct rb_plan *plan, const struct rb_node *timeli
 static void money_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
     const struct rb_node *timeline = member(document, "timeline");
-    rb_page_section(
-        page, "money", "Where the money goes",
-        "GPUs are paid for from the moment their node runs until it is released, whether they train or not.");
+    rb_page_section(page, "money", "Where the money goes",
+                    rb_plan_is_free(plan) ? "Nothing costs anything here."
+                                          : "GPUs are paid for from the moment their node runs until it is released, "
+                                            "whether they train or not.");
+    if (rb_plan_is_free(plan))
+        return;
     rb_page_chart(page, "breakdown", "Expected cost of each stage by what is paid for.");
     money_table(plan, timeline, page);
     rb_page_paragraph(page, "In the proportions of %" PRId64 " simulated runs; together the expected cost.",

@@ -36,6 +36,11 @@ static void nodes_text(const struct rb_plan *plan, const struct rb_plan_stage *s
     }
 }
 
+bool rb_plan_is_free(const struct rb_plan *plan)
+{
+    return plan->estimate.cost_uusd.mean == 0 && plan->estimate.cost_uusd.p99 == 0;
+}
+
 const char *rb_plan_money(const struct rb_plan *plan, int64_t uusd, char out[static 32])
 {
     const int64_t cents = (uusd + RB_UUSD / 200) / (RB_UUSD / 100);

@@ -57,7 +57,8 @@ def change(difference, words):
 # --- pages
 
 class Pages:
-    """Written once: a deadline, a budget, an asynchronous job, one without a frontier, one with hostile words."""
+    """Written once: a deadline, a budget, an asynchronous job, one without a frontier, one that is free, one with hostile
+    words."""
 
     def __init__(self, args, folder):
         self.folder = folder
@@ -70,6 +71,7 @@ class Pages:
         self.asynchronous = self.write("asynchronous", asha, "--samples", "32", "--set", "scheduler.num_trials=9",
                                        "--set", "scheduler.max_resource=9", "--what-if", "price=-20%")
         self.static = self.write("static", bert, "--set", "policy=static", "--what-if", "price=-20%")
+        self.free = self.write("free", os.path.join(args.root, "examples", "pool", "wide.yaml"))
         self.hostile = self.write("hostile", bert, "--profile-file", self.hostile_profile(), "--what-if", "price=-20%")
 
     def write(self, name, job, *options):
@@ -88,7 +90,7 @@ class Pages:
         return path
 
     def all(self):
-        return [self.deadline, self.budget, self.asynchronous, self.static, self.hostile]
+        return [self.deadline, self.budget, self.asynchronous, self.static, self.free, self.hostile]
 
 
 def document(b):
@@ -134,6 +136,9 @@ def tables_say_what_the_document_says(b, page, doc):
 def the_money_adds_up_to_the_expected_cost(b, page, doc):
     stages = doc["timeline"]["stages"]
     expect(sum(sum(s["cost_uusd"].values()) for s in stages), doc["plan"]["estimate"]["cost_uusd"]["mean"], page)
+    if doc["plan"]["estimate"]["cost_uusd"]["mean"] == 0:
+        expect(b.js("return document.querySelectorAll('#money table, #money figure').length"), 0, "tables of nothing")
+        return
     used = [key for key, _ in PARTS if sum(s["cost_uusd"][key] for s in stages) > 0]
     rows = [[str(s["stage"])] + [part(doc["plan"], uusd) for uusd in [s["cost_uusd"][key] for key in used] +
                                 [sum(s["cost_uusd"].values())]]
@@ -223,7 +228,10 @@ def words_of_others_stay_words(b, pages):
 def nothing_is_asked_for_and_nothing_complained_of(b, page, doc):
     expect(b.requests(), ["file://" + page], "requests")
     expect(b.complaints(), [], "console")
-    expect(b.js("return rb_page.charts.length"), 5 if doc["frontier"] else 4, "charts")
+    charts = ["gantt", "time_distribution"]
+    if doc["plan"]["estimate"]["cost_uusd"]["mean"] > 0:
+        charts += ["cost_distribution"] + (["frontier"] if doc["frontier"] else []) + ["breakdown"]
+    expect(b.js("return rb_page.charts.map(function (c) { return c.name; })"), charts, "charts")
 
 
 # --- looks
