@@ -188,8 +188,9 @@ int rubberband_find_plan(const struct rubberband_request *request, struct rubber
 void rubberband_plan_free(struct rubberband_plan *plan);
 
 const struct rubberband_estimate *rubberband_plan_estimate(const struct rubberband_plan *plan);
-/* rubberband_estimate_plan of it says what the plan's own estimate says, within the `error` that its JSON states; but for a
- * plan that requests nodes before a stage needs them, which no allocation does: that one takes less. */
+/* rubberband_estimate_plan of it says what the plan's own estimate says, within the `error` that its JSON states; but for
+ * what no allocation does: to request nodes before a stage needs them, and to start no more configurations of an asynchronous
+ * job after a while. */
 const struct rubberband_allocation *rubberband_plan_allocation(const struct rubberband_plan *plan);
 /* A proven lower bound of the mean cost over all plans; -1: none is claimed. */
 int64_t rubberband_plan_bound_uusd(const struct rubberband_plan *plan);
