@@ -25,7 +25,7 @@ import page as pages
 import said
 from shell import Shell, TooLong
 
-COMMAND_S = 60
+COMMAND_S = 120
 BACKGROUND_S = 20
 PORTS = ("8900", "8901", "2222", "8080")  # those that pages name
 KEPT = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR")
