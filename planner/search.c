@@ -80,9 +80,10 @@ static bool set_up_laws(struct rb_search *s, struct rb_err *err)
     if (s->asynchronous)
         s->why_not_by_laws = RB_ASYNC_WHY;
     else if (s->req->objective != RB_OBJECTIVE_MIN_COST)
-        s->why_not_by_laws = s->scenario->job->objective == RB_OBJECTIVE_MIN_COST
-                                 ? "nothing costs anything here, so the fastest is looked for: no bound is computed for time"
-                                 : "the objective is min_time: no bound is computed for it";
+        s->why_not_by_laws =
+            s->scenario->job->objective == RB_OBJECTIVE_MIN_COST
+                ? "nothing costs anything here, so the fastest is looked for: no bound is computed for time"
+                : "the objective is min_time: no bound is computed for it";
     if (!s->by_laws)
         return true;
     s->owns_times = s->req->times == NULL;
