@@ -392,6 +392,32 @@ def values_are_spoken_for_arrow_keys(b, pages):
     expect(b.complaints(), [], "console")
 
 
+def values_are_shown_under_the_mouse(b, pages):
+    b.open(pages.deadline)
+    doc = document(b)
+    stage = doc["timeline"]["stages"][-1]
+    b.js("document.querySelector('figure[data-chart=gantt]').scrollIntoView()")
+    x, y = b.js("var c = rb_page.charts[0], r = c.canvas.getBoundingClientRect();"
+                "var p = c.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [arguments[0], arguments[1]]);"
+                "return [r.left + p[0], r.top + p[1]]", (stage["provisioned_us"]["p50"] + stage["begin_us"]["p50"]) / 2000 + 60000,
+                stage["stage"])
+    for dx in (0, 1):
+        b.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x + dx, "y": y})
+    name = b.wait("(Array.from(document.querySelectorAll('figure[data-chart=gantt] .place div')).filter(function (d) {"
+                  " return /^stage/.test(d.textContent) && getComputedStyle(d).visibility !== 'hidden'; })[0] || {}).textContent")
+    expect(name, b.js("return rb_page.charts[0].option.series[1].data[%d].name" % stage["stage"]), "tip")
+
+
+def a_value_out_of_sight_is_brought_into_it(b, pages):
+    b.open(pages.deadline)
+    b.focus("figure[data-chart=frontier] .place")
+    b.keys("+", "+", "+")
+    before = b.js("return [rb_page.charts[3].from, rb_page.charts[3].to]")
+    b.keys(Keys.END)
+    after = b.js("return [rb_page.charts[3].from, rb_page.charts[3].to]")
+    assert before[1] < 90 < after[1] and abs((after[1] - after[0]) - (before[1] - before[0])) < 0.01, (before, after)
+
+
 def zoom_by_keys_and_buttons(b, pages):
     b.open(pages.deadline)
     seen = "return [rb_page.charts[0].from, rb_page.charts[0].to]"
@@ -465,7 +491,7 @@ CHECKS = [
     what_is_left_out_is_said, words_of_others_stay_words,
     text_can_be_read_in_both_themes, the_button_changes_the_colours, nothing_is_cut_or_covered, charts_follow_the_window,
     on_paper_it_is_light_and_fits, every_toggle_changes_its_chart, all_can_be_reached_by_the_keyboard,
-    values_are_spoken_for_arrow_keys, zoom_by_keys_and_buttons, a_screen_reader_finds_its_way, words_need_no_script,
+    values_are_spoken_for_arrow_keys, values_are_shown_under_the_mouse, a_value_out_of_sight_is_brought_into_it, zoom_by_keys_and_buttons, a_screen_reader_finds_its_way, words_need_no_script,
 ]
 
 parser = argparse.ArgumentParser()

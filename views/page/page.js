@@ -98,11 +98,26 @@
         mount.chart.dispatchAction({type: "dataZoom", start: Math.max(0, from), end: Math.min(100, to)});
     }
 
-    // by > 1: closer. Around the middle of what is seen.
-    function zoom_by(mount, by) {
-        var half = Math.max((mount.to - mount.from) / by, MOST_ZOOM) / 2, middle = (mount.from + mount.to) / 2;
+    // Where the value that is pointed at lies, in percent of the axis; null: nothing is, or the axis has no ends of its own.
+    function place_of_value(mount) {
+        var series = mount.at && mount.option.series[mount.at.series];
+        var axis = series && [].concat(mount.option.xAxis)[series.xAxisIndex || 0];
+        if (!axis || typeof axis.min !== "number" || typeof axis.max !== "number")
+            return null;
+        var datum = series.data[mount.at.index];
+        return 100 * ([].concat(datum.value || datum)[0] - axis.min) / (axis.max - axis.min);
+    }
+
+    function look_at(mount, middle, share) {
+        var half = Math.min(Math.max(share, MOST_ZOOM), 100) / 2;
         middle = Math.min(Math.max(middle, half), 100 - half);
-        zoom_to(mount, by < 1 && half >= 50 ? 0 : middle - half, by < 1 && half >= 50 ? 100 : middle + half);
+        zoom_to(mount, middle - half, middle + half);
+    }
+
+    // by > 1: closer. Around the value that is pointed at, or the middle of what is seen.
+    function zoom_by(mount, by) {
+        var place = place_of_value(mount);
+        look_at(mount, place === null ? (mount.from + mount.to) / 2 : place, (mount.to - mount.from) / by);
     }
 
     // Times are marked at round steps, shorter ones where less is seen.
@@ -143,6 +158,9 @@
     }
 
     function show_value(mount) {
+        var place = place_of_value(mount);
+        if (place !== null && (place < mount.from || place > mount.to))
+            look_at(mount, place, mount.to - mount.from);
         var series = mount.option.series[mount.at.series], datum = series.data[mount.at.index];
         mount.chart.dispatchAction({type: "showTip", seriesIndex: mount.at.series, dataIndex: mount.at.index});
         live.textContent = datum.name || series.name + ": " + [].concat(datum.value || datum).join(", ");
@@ -166,7 +184,8 @@
         var place = mount.at ? places.indexOf(mount.at.series) : 0;
         place = (Math.max(place, 0) + across + places.length) % places.length;
         var last = mount.option.series[places[place]].data.length - 1;
-        var index = mount.at ? Math.min(Math.max(mount.at.index + along, 0), last) : along === -Infinity ? last : 0;
+        var index = mount.at && isFinite(along) ? mount.at.index + along : along === Infinity ? last : 0;
+        index = Math.min(Math.max(index, 0), last);
         mount.at = {series: places[place], index: index};
         show_value(mount);
     }
@@ -176,8 +195,8 @@
         ArrowLeft: function (m, far) { walk(m, far ? -10 : -1, 0); },
         ArrowDown: function (m) { walk(m, 0, 1); },
         ArrowUp: function (m) { walk(m, 0, -1); },
-        Home: function (m) { walk(m, -1e9, 0); },
-        End: function (m) { walk(m, 1e9, 0); },
+        Home: function (m) { walk(m, -Infinity, 0); },
+        End: function (m) { walk(m, Infinity, 0); },
         Escape: hide_value,
         "+": function (m) { zoom_by(m, ZOOM); },
         "=": function (m) { zoom_by(m, ZOOM); },
