@@ -396,7 +396,7 @@ def values_are_shown_under_the_mouse(b, pages):
     b.open(pages.deadline)
     doc = document(b)
     stage = doc["timeline"]["stages"][-1]
-    b.js("document.querySelector('figure[data-chart=gantt]').scrollIntoView()")
+    b.js("document.querySelector('figure[data-chart=gantt]').scrollIntoView({behavior: 'instant'})")
     x, y = b.js("var c = rb_page.charts[0], r = c.canvas.getBoundingClientRect();"
                 "var p = c.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, [arguments[0], arguments[1]]);"
                 "return [r.left + p[0], r.top + p[1]]", (stage["provisioned_us"]["p50"] + stage["begin_us"]["p50"]) / 2000 + 60000,
