@@ -2,6 +2,7 @@
 """What a run looks like on a terminal: the line that is redrawn, plain lines elsewhere, the watched screen; on real ptys, of
 real runs on this machine. Usage: progress.py --bin BUILD_DIR [TEST]..."""
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -130,7 +131,7 @@ class Progress(unittest.TestCase):
         self.assertGreater(len(etas), len(said) // 2, said)
         self.assertGreater(etas[0], 2)
         self.assertLessEqual(etas[-1], 2)
-        self.assertTrue(all(later <= sooner + 1 for sooner, later in zip(etas, etas[1:])), etas)
+        self.assertTrue(all(later <= sooner + 2 for sooner, later in zip(etas, etas[1:])), etas)
         self.assertTrue(any("P(on time) > 0.99" in line for line in said), said)
         self.assertTrue(any(re.match(r"stage 3/3  0/1 trials  val_acc 0\.\d+  1/1 nodes  free  ETA", line) for line in said), said)
         self.assertEqual({len(line) < 120 for line in said}, {True})
@@ -149,7 +150,7 @@ class Progress(unittest.TestCase):
         self.assertGreater(len(said), 3)
         for line in said[1:]:  # the first may have been on its way
             self.assertLess(len(line), 40)
-            self.assertRegex(line, r"^stage \d/3  \d/\d trials  free  ETA (\d+ s|\?)$")
+            self.assertRegex(line, r"^stage \d/3  \d/\d trials  free(  ETA (\d+ s|\?))?$")  # without: it is over
 
     def test_no_colour_and_dumb_terminals(self):
         plain, dumb = self.on_terminal("rbrun", "plan.json", NO_COLOR="1"), self.on_terminal("rbrun", "plan.json", TERM="dumb")
@@ -187,13 +188,9 @@ class Progress(unittest.TestCase):
 
     def end_watch(self, program):
         """As Program.finish, which closes the terminal: its settings are asked for before."""
-        def pump():
-            while program.read(0.2):
-                try:
-                    program.settings["after"] = termios.tcgetattr(program.fd)
-                except termios.error:
-                    pass
-        pump()
+        while program.read(0.2):
+            pass
+        program.settings["after"] = termios.tcgetattr(program.fd)
         return program.finish()
 
     def test_watched_to_its_end_at_any_size(self):
@@ -250,7 +247,7 @@ class Progress(unittest.TestCase):
         w.wait_for(lambda screen: screen.alternate)
         w.kill(signal.SIGTSTP)
         w.wait_for(lambda screen: not screen.alternate and screen.cursor)
-        self.assertEqual(termios.tcgetattr(w.fd), w.settings["before"])
+        self.until(lambda: termios.tcgetattr(w.fd) == w.settings["before"])
         w.kill(signal.SIGCONT)
         w.wait_for(lambda screen: screen.alternate and not screen.cursor and any("q leaves" in x for x in screen.lines))
         w.type("q")
@@ -303,9 +300,23 @@ class Progress(unittest.TestCase):
         self.assertEqual(small.finish(), 0)
 
 
+def beside_each_other(bin_dir):
+    """Most of a test is waiting for its run: three at a time, each in a process of its own."""
+    def run(name):
+        command = [sys.executable, os.path.abspath(__file__), "--bin", bin_dir, "Progress." + name]
+        return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(run, unittest.defaultTestLoader.getTestCaseNames(Progress)))
+    for p in done:
+        print(p.stdout if p.returncode else p.stdout.strip().splitlines()[-3])
+    sys.exit(any(p.returncode for p in done))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     options, rest = parser.parse_known_args()
     BIN = options.bin
+    if not rest:
+        beside_each_other(BIN)
     unittest.main(argv=[sys.argv[0]] + rest)
