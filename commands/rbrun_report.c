@@ -1,12 +1,13 @@
 // rbrun report: what a run did and cost, as text, JSON, CSV, a page or a picture.
 #include "commands/rbrun_page.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "views/report_csv.h"
 
 static const struct rb_option report_options[] = {
     {"csv", 0, RB_OPT_STRING, false, "TABLE", "print " RB_REPORT_CSV_TABLES " as CSV", 0, 0},
-    {"html", 0, RB_OPT_STRING, false, "FILE", "write the whole report as one page for a browser", 0, 0},
+    {"html", 0, RB_OPT_STRING, false, "FILE.html", "write the whole report as one page for a browser", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "write who ran where and when as a picture", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -46,6 +47,14 @@ static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, const ch
            rb_report_csv_write(doc.root, table, &csv, err) && rb_run_print(&csv, err);
 }
 
+// Before anything is read: a name that says something else than what would be in it is a mistake.
+static bool check_name(const struct rb_args *args, const char *option, const char *ending, struct rb_err *err)
+{
+    const char *path = rb_args_string(args, option, NULL);
+    return !path || rb_has_ending(path, ending) ||
+           rb_err_set(err, RB_E_PICTURE_NAME, "--%s %s: expected a name that ends with %s", option, path, ending);
+}
+
 static bool report_of(struct rb_journal *j, const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
 {
     const char *table = rb_args_string(args, "csv", NULL);
@@ -62,7 +71,8 @@ static bool report(const struct rb_args *args, int *out_code, struct rb_err *err
     struct rb_journal *journal;
     (void)out_code;
     rb_arena_init(&f.arena);
-    if (!rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
+    if (!check_name(args, "html", ".html", err) || !check_name(args, "gantt", ".svg", err) ||
+        !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open_reader(f.journal, &journal, err))
         return false;
     const bool ok = report_of(journal, &f.plan, args, err);

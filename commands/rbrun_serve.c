@@ -1,5 +1,6 @@
 // The document and the page of a run that goes on, made anew when somebody asks, but never so often that it takes more than
-// a small part of a core.
+// a small part of a core. The server's thread has its own journal, plan and engine; with the main thread it shares two flags
+// (and inside libraries cJSON's last error, which nobody reads).
 #include "commands/rbrun_serve.h"
 
 #include "base/clock.h"
