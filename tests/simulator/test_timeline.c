@@ -5,6 +5,7 @@
 
 #include "simulator/distribution.h"
 #include "simulator/timeline.h"
+#include "simulator/world_evaluate.h"
 
 #include <stdlib.h>
 
@@ -117,6 +118,35 @@ static void random_plans_begin_and_end_as_the_evaluator_says(void **state)
     assert_true(n_checked >= 20);
 }
 
+// Asynchronous: phases, as an estimate of the same runs tells them.
+static void phases_last_as_long_as_the_estimate_says(void **state)
+{
+    (void)state;
+    int n_compared = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        static struct random_plan p;
+        struct rb_plan_stage told[RB_LIMIT_STAGES];
+        struct rb_estimate estimate;
+        struct rb_scenario s;
+        struct rb_timeline t;
+        struct rb_err err;
+        random_plan_make_of(&p, seed, "asha");
+        if (!rb_scenario_init(&s, &p.job, &p.profile, p.offers, p.plan.n_offers, &p.catalog, seed, &err))
+            fail_msg("%s", err.message);
+        if (rb_timeline_make(&s, &p.plan, 0, 2, &t, &err)) {
+            const struct rb_world_runs runs = {.samples = t.n_runs, .threads = 2, .deadline_us = -1, .budget_uusd = -1};
+            assert_true(rb_world_evaluate(&s, &p.plan, &runs, &estimate, told, &err));
+            for (int i = 0; i < t.n_stages && t.stages[i].n_runs == t.n_runs; i++) {
+                const int64_t mean_us = t.stages[i].end_us.mean - t.stages[i].begin_us.mean;
+                assert_true(llabs(mean_us - told[i].time_us.mean) <= 1); // each mean is rounded
+                n_compared++;
+            }
+        }
+        rb_scenario_finish(&s);
+    }
+    assert_true(n_compared >= 20);
+}
+
 // Every share is of as many runs as it says: none below the first, all at or below the last.
 static void shares_of_runs(void **state)
 {
@@ -148,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_by_hand),
         cmocka_unit_test(random_plans_begin_and_end_as_the_evaluator_says),
+        cmocka_unit_test(phases_last_as_long_as_the_estimate_says),
         cmocka_unit_test(shares_of_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
