@@ -3,6 +3,7 @@
 #ifndef RB_ENGINE_BILL_SPLIT_H
 #define RB_ENGINE_BILL_SPLIT_H
 
+#include "base/json.h"
 #include "profiles/billing.h"
 
 // They add up to the bill, exactly. From running to ready is boot (with the data the node read); the share of GPUs that
@@ -11,6 +12,8 @@
 struct rb_bill_parts {
     int64_t train_uusd, boot_uusd, idle_barrier_uusd, minimum_uusd, lost_uusd, checkpoint_uusd;
 };
+
+void rb_bill_parts_write(const struct rb_bill_parts *p, struct rb_json *j); // {"train", "boot", ...}
 
 struct rb_node_life {
     int gpus;

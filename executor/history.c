@@ -191,7 +191,7 @@ static void write_node(const struct history *h, int i, struct rb_json *j)
     rb_json_kbool(j, "lost", h->lost[i]);
     rb_json_kint(j, "cost_uusd", n->cost_uusd);
     rb_json_key(j, "by");
-    rb_report_cost_write(&n->by, j);
+    rb_bill_parts_write(&n->by, j);
     rb_json_end_object(j);
 }
 

@@ -264,18 +264,6 @@ static void write_predicted(const struct rb_plan *plan, const struct rb_quantile
         rb_quantiles_write(q, j);
 }
 
-void rb_report_cost_write(const struct rb_bill_parts *by, struct rb_json *j)
-{
-    rb_json_begin_object(j);
-    rb_json_kint(j, "train", by->train_uusd);
-    rb_json_kint(j, "boot", by->boot_uusd);
-    rb_json_kint(j, "idle_barrier", by->idle_barrier_uusd);
-    rb_json_kint(j, "minimum", by->minimum_uusd);
-    rb_json_kint(j, "lost", by->lost_uusd);
-    rb_json_kint(j, "checkpoint", by->checkpoint_uusd);
-    rb_json_end_object(j);
-}
-
 static void write_cost(const struct rb_report *r, struct rb_json *j)
 {
     rb_json_key(j, "cost_uusd");
@@ -284,7 +272,7 @@ static void write_cost(const struct rb_report *r, struct rb_json *j)
     write_predicted(r->plan, &r->plan->estimate.cost_uusd, j);
     rb_json_kint(j, "actual", r->cost_uusd);
     rb_json_key(j, "by");
-    rb_report_cost_write(&r->by, j);
+    rb_bill_parts_write(&r->by, j);
     rb_json_end_object(j);
 }
 

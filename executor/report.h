@@ -65,7 +65,6 @@ struct rb_report {
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
-void rb_report_cost_write(const struct rb_bill_parts *by, struct rb_json *j); // the parts as one object
 
 // "complete", "target", "stopped: deadline", "running".
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64]);

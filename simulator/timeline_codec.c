@@ -1,19 +1,6 @@
 // A part of rb-plan-page/1, docs/formats/page.md.
 #include "simulator/timeline.h"
 
-static void write_parts(const struct rb_bill_parts *p, struct rb_json *j)
-{
-    rb_json_key(j, "cost_uusd");
-    rb_json_begin_object(j);
-    rb_json_kint(j, "train", p->train_uusd);
-    rb_json_kint(j, "boot", p->boot_uusd);
-    rb_json_kint(j, "idle_barrier", p->idle_barrier_uusd);
-    rb_json_kint(j, "minimum", p->minimum_uusd);
-    rb_json_kint(j, "lost", p->lost_uusd);
-    rb_json_kint(j, "checkpoint", p->checkpoint_uusd);
-    rb_json_end_object(j);
-}
-
 static void write_quantiles(const char *key, const struct rb_timeline_stage *t, const struct rb_quantiles *q,
                             struct rb_json *j)
 {
@@ -32,7 +19,8 @@ static void write_stage(const struct rb_timeline_stage *t, int stage, struct rb_
     write_quantiles("begin_us", t, &t->begin_us, j);
     write_quantiles("provisioned_us", t, &t->provisioned_us, j);
     write_quantiles("end_us", t, &t->end_us, j);
-    write_parts(&t->cost, j);
+    rb_json_key(j, "cost_uusd");
+    rb_bill_parts_write(&t->cost, j);
     rb_json_end_object(j);
 }
 

@@ -6,6 +6,7 @@
 #include "views/page_script.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -90,6 +91,19 @@ void rb_page_paragraph(struct rb_page *p, const char *fmt, ...)
     va_end(ap);
     element(p, "p", rb_buf_str(&text));
     rb_buf_finish(&text);
+}
+
+void rb_page_sentence(struct rb_page *p, const char *before, const char *text)
+{
+    struct rb_buf said = RB_BUF_INIT;
+    rb_buf_printf(&said, "%s%s", before, text);
+    while (said.len > 0 && strchr(". \n", said.data[said.len - 1]))
+        said.data[--said.len] = '\0';
+    if (said.len > 0 && !*before)
+        said.data[0] = (char)toupper((unsigned char)said.data[0]);
+    rb_buf_putc(&said, '.');
+    element(p, "p", rb_buf_str(&said));
+    rb_buf_finish(&said);
 }
 
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption)

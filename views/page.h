@@ -19,6 +19,9 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
 void rb_page_section(struct rb_page *p, const char *id, const char *heading, const char *lead);
 void rb_page_end_section(struct rb_page *p); // the next one does so too, and the page's end
 void rb_page_paragraph(struct rb_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// A paragraph of text of others, which may or may not begin and end as sentences do: after `before`, or with a capital where
+// that is "", and with one full stop.
+void rb_page_sentence(struct rb_page *p, const char *before, const char *text);
 // A chart of views/charts/ by its name. caption: says in words what is to be seen; read aloud in its place.
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption);
 // The same table that a terminal gets, with all its columns.

@@ -1,9 +1,11 @@
 #include "views/plan_page.h"
 
 #include "views/page.h"
+#include "views/plan_page_basis.h"
 #include "views/plan_table.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,22 +67,6 @@ static void put_table(struct rb_page *page, const char *caption, struct rb_text_
 {
     rb_page_table(page, caption, t);
     rb_text_table_finish(t);
-}
-
-// A sentence that other places begin in the middle of a line.
-static void capitalize(char *text)
-{
-    if (text[0] >= 'a' && text[0] <= 'z')
-        text[0] = (char)(text[0] - 'a' + 'A');
-}
-
-// Text of others, which may or may not end its sentence.
-static int without_full_stop(const char *text)
-{
-    size_t n = strlen(text);
-    while (n > 0 && (text[n - 1] == '.' || text[n - 1] == ' '))
-        n--;
-    return (int)n;
 }
 
 // ---- the plan
@@ -186,7 +172,7 @@ static void notes(const struct rb_node *document, const char *part, struct rb_pa
 {
     for (const struct rb_node *n = member(document, "notes")->first; n; n = n->next) {
         if (strcmp(member(n, "part")->text, part) == 0)
-            rb_page_paragraph(page, "Note: %.*s.", without_full_stop(member(n, "text")->text), member(n, "text")->text);
+            rb_page_sentence(page, "Note: ", member(n, "text")->text);
     }
 }
 
@@ -319,145 +305,37 @@ static void what_if_section(const struct rb_node *document, struct rb_page *page
     put_table(page, "Each planned anew; changes are against this plan", &t);
 }
 
-// ---- prices
+// ---- the page
 
-// "12 days", "5 hours", "of unknown age"
-static void age_cell(struct rb_text_table *t, const struct rb_offer *offer, int64_t now_us)
+static struct rb_plan_page_made made_of(const struct rb_node *document)
 {
-    const int64_t hours = (now_us - offer->fetched_at_us) / (3600 * RB_US_PER_S);
-    if (offer->declared_free)
-        rb_text_table_cell(t, "declared");
-    else if (offer->fetched_at_us < 0)
-        rb_text_table_cell(t, "not known");
-    else if (hours < 48)
-        rb_text_table_cell(t, "%" PRId64 " h", hours > 0 ? hours : 0);
-    else
-        rb_text_table_cell(t, "%" PRId64 " days%s", hours / 24, rb_offer_is_old(offer, now_us) ? ", old" : "");
-}
-
-static void price_row(struct rb_text_table *t, const struct rb_offer *offer, int64_t now_us)
-{
-    char text[32];
-    rb_text_table_cell(t, "%s", offer->instance_type);
-    rb_text_table_cell(t, "%s", offer->infra);
-    rb_text_table_cell(t, "%s", rb_market_name(offer->market));
-    rb_text_table_cell(t, "%d x %s", offer->gpus, offer->accelerator);
-    money_cell(t, offer->rate.uusd_per_hour);
-    rb_text_table_cell(t, "%s", offer->fetched_at_us < 0 ? "-" : rb_format_instant(offer->fetched_at_us, text));
-    age_cell(t, offer, now_us);
-}
-
-// Where prices are from, each source once, with the first machine that it is of.
-static void price_sources(const struct rb_plan *plan, struct rb_page *page)
-{
-    for (int i = 0; i < plan->n_offers; i++) {
-        const struct rb_offer *o = &plan->offers[i];
-        bool told = !o->source;
-        for (int k = 0; k < i && !told; k++)
-            told = plan->offers[k].source && strcmp(plan->offers[k].source, o->source) == 0;
-        if (!told)
-            rb_page_paragraph(page, "%s, %s: %.*s.", o->instance_type, rb_market_name(o->market),
-                              without_full_stop(o->source), o->source);
-    }
-}
-
-static void prices_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
-{
-    static const struct rb_text_column columns[] = {{"machine", false, 0}, {"where", false, 0},  {"market", false, 0},
-                                                    {"GPUs", false, 0},    {"an hour", true, 0}, {"fetched", false, 0},
-                                                    {"age", true, 0}};
-    struct rb_text_table t;
-    int64_t now_us;
-    const bool known = rb_parse_instant(member(document, "written_at")->text, &now_us, NULL);
+    struct rb_plan_page_made made = {.written_at = member(document, "written_at")->text,
+                                     .curve_runs = amount(member(document, "distribution"), "runs"),
+                                     .timeline_runs = amount(member(document, "timeline"), "runs")};
+    const bool known = rb_parse_instant(made.written_at, &made.written_at_us, NULL);
     assert(known);
     (void)known;
-    rb_page_section(page, "prices", "Prices behind it", NULL);
-    rb_text_table_init(&t, columns, N_COLUMNS(columns));
-    for (int i = 0; i < plan->n_offers; i++)
-        price_row(&t, &plan->offers[i], now_us);
-    put_table(page, "Age when this page was written", &t);
-    price_sources(plan, page);
+    return made;
 }
-
-// ---- what it rests on
-
-static const char *method_text(enum rb_estimate_method method)
-{
-    switch (method) {
-    case RB_ESTIMATE_REPLICATES:
-        return "simulated runs of the whole plan";
-    case RB_ESTIMATE_LAWS:
-        return "computed from the laws of its stages, nothing drawn";
-    case RB_ESTIMATE_TABLES:
-        return "simulated runs, one draw a trial from the table of its law";
-    }
-    return "";
-}
-
-static void error_row(struct rb_text_table *t, const char *what, const char *method, const char *error)
-{
-    rb_text_table_cell(t, "%s", what);
-    rb_text_table_cell(t, "%s", method);
-    rb_text_table_cell(t, "%s", error);
-}
-
-static void basis_table(const struct rb_estimate *e, struct rb_page *page)
-{
-    static const struct rb_text_column columns[] = {
-        {"figure", false, 0}, {"from", false, 0}, {"no further off than", true, 0}};
-    char text[32];
-    struct rb_text_table t;
-    rb_text_table_init(&t, columns, N_COLUMNS(columns));
-    error_row(&t, "mean time", method_text(e->time_method), rb_format_duration(e->error.time_mean_us, text));
-    error_row(&t, "mean cost", method_text(e->cost_method), rb_format_money(e->error.cost_mean_uusd, text));
-    rb_text_table_cell(&t, "P(deadline and budget kept)");
-    rb_text_table_cell(&t, "%s", method_text(e->cost_method));
-    rb_text_table_cell(&t, "%.2g", e->error.p_both);
-    put_table(page, "How each figure was made, and its error at 99.9 %", &t);
-}
-
-static void basis_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf certificate = RB_BUF_INIT;
-    rb_page_section(page, "basis", "What the estimate rests on", NULL);
-    rb_plan_certificate_write(plan, &certificate);
-    if (certificate.len > 0) {
-        capitalize(certificate.data);
-        rb_page_paragraph(page, "%.*s.", (int)strcspn(certificate.data, "\n"), certificate.data);
-    }
-    basis_table(&plan->estimate, page);
-    rb_page_paragraph(page,
-                      "%" PRId64 " simulated runs behind the estimate, %" PRId64 " behind the curves, %" PRId64
-                      " behind the times of the stages; seed %" PRIu64 ".",
-                      plan->estimate.samples, amount(member(document, "distribution"), "runs"),
-                      amount(member(document, "timeline"), "runs"), plan->seed);
-    const char *source = plan->profile->source ? plan->profile->source : "";
-    rb_page_paragraph(page, "Training times from the profile %s%s%.*s.", plan->profile->name, *source ? ": " : "",
-                      without_full_stop(source), source);
-    for (int i = 0; i < plan->n_warnings; i++)
-        rb_page_paragraph(page, "Note: %.*s.", without_full_stop(plan->warnings[i]), plan->warnings[i]);
-    rb_page_paragraph(page, "Written by %s at %s.", plan->tool, member(document, "written_at")->text);
-}
-
-// ---- the page
 
 void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *document, const char *text,
                         struct rb_buf *out)
 {
     struct rb_page page;
+    const struct rb_plan_page_made made = made_of(document);
     RB_AUTO(rb_buf_finish) struct rb_buf title = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf verdict = RB_BUF_INIT;
     rb_buf_printf(&title, "Plan of %s", plan->job->name);
     rb_plan_verdict_write(plan, NULL, &verdict);
     verdict.data[strcspn(verdict.data, "\n")] = '\0';
-    capitalize(verdict.data);
+    verdict.data[0] = (char)toupper((unsigned char)verdict.data[0]);
     rb_page_begin(&page, rb_buf_str(&title), verdict.data, false, out);
     plan_section(plan, &page);
     certainty_section(plan, &page);
     frontier_section(plan, document, &page);
     money_section(plan, document, &page);
     what_if_section(document, &page);
-    prices_section(plan, document, &page);
-    basis_section(plan, document, &page);
+    rb_plan_page_prices(plan, &made, &page);
+    rb_plan_page_basis(plan, &made, &page);
     rb_page_end(&page, text);
 }
