@@ -7,8 +7,8 @@
     ```text, ```mermaid     for the eye
 
 `<!-- not run: REASON -->` on the line above a console block keeps it from being run; it is counted and listed. A block of
-any other kind is a mistake: what can be run is run. Blocks without a language are allowed only if no line of theirs begins
-with the name of one of our programs."""
+any other kind is a mistake: what can be run is run. Blocks without a language, and indented ones, are allowed only if no line of
+theirs begins with the name of one of our programs."""
 import re
 
 PROGRAMS = ("rbplan", "rbrun", "rbprofile", "rbsim", "rbmock")
@@ -103,8 +103,19 @@ def saved_file(block):
     return File(name, "\n".join(block.lines) + "\n", block.line)
 
 
+def check_indented(text):
+    """Lines that Markdown shows as a block because of their blanks."""
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if FENCE.match(line):
+            inside = not inside
+        elif not inside and line.startswith("    ") and line.strip().startswith(PROGRAMS + ("$ ",)):
+            raise Mistake("line %d: commands belong into a ```console block, where they are run" % number)
+
+
 def steps(text):
     """What the page tells its reader to do, in order."""
+    check_indented(text)
     found = []
     for block in blocks(text):
         if block.language == "console":

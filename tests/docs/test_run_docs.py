@@ -88,6 +88,7 @@ class Pages(unittest.TestCase):
     def test_commands_elsewhere_are_a_mistake(self):
         self.refuse("```\nrbplan job.yaml\n```\n", "console")
         self.refuse("```sh\ntrue\n```\n", "console")
+        self.refuse("Then\n\n    rbplan job.yaml\n", "line 3")
 
     def test_the_background(self):
         self.accept(console("$ (sleep 0.2; echo ready; sleep 60) &", "ready", "$ echo on", "on"), 2)
