@@ -2,7 +2,7 @@
 // those that came furthest and the best one are not.
 "use strict";
 (function () {
-    var SINGLES = 24, SYMBOLS = 1500; // curves drawn at full strength; points that can be pointed at
+    var SINGLES = 24, SYMBOLS = 1200; // curves drawn at full strength; reports in all that are dots, to be pointed at
 
     // ---- curves
 
@@ -39,17 +39,19 @@
     }
 
     // All curves of a stage as one line that is broken between two trials: quick with a thousand of them.
-    function group(doc, look, stage, curves, of) {
-        var data = [], colour = rb_charts.run.stage_colour(look, stage, of), last = stage === of - 1, few = curves.length <= SINGLES;
+    function group(doc, look, stage, curves, dots) {
+        var data = [], of = doc.plan.stages.length, colour = rb_charts.run.stage_colour(look, stage, of);
+        var last = stage === of - 1, few = curves.length <= SINGLES;
+        var no_lines = curves.every(function (c) { return c.points.length === 1; }); // nothing else would be seen of them
         curves.forEach(function (c, i) {
             if (i)
                 data.push({value: [null, null], name: "the next trial"});
-            data = data.concat(data_of(doc, c));
+            data_of(doc, c).forEach(function (d) { data.push(d); });
         });
         return {
             name: rb_charts.run.stage_name(doc, stage) + ": " + curves.length + " trial" + (curves.length === 1 ? "" : "s"),
             type: "line", connectNulls: false, data: data, z: 2 + stage, itemStyle: {color: colour}, symbol: "circle",
-            showSymbol: data.length <= SYMBOLS, symbolSize: few || last ? 4 : 3,
+            showSymbol: dots || no_lines, symbolSize: few || last ? 4 : 3,
             lineStyle: {color: colour, width: last ? 2 : 1, opacity: last ? 1 : few ? 0.75 : 0.45}
         };
     }
@@ -63,14 +65,15 @@
     }
 
     function series_of(doc, look, curves) {
-        var of = doc.plan.stages.length, by_stage = {}, best = null;
+        var by_stage = {}, best = null, n_reports = 0;
         curves.forEach(function (c) {
+            n_reports += c.points.length;
             if (c.best)
                 best = c;
             else
                 (by_stage[c.stage] = by_stage[c.stage] || []).push(c);
         });
-        var series = Object.keys(by_stage).map(function (s) { return group(doc, look, +s, by_stage[s], of); });
+        var series = Object.keys(by_stage).map(function (s) { return group(doc, look, +s, by_stage[s], n_reports <= SYMBOLS); });
         return best ? series.concat([best_series(doc, look, best)]) : series;
     }
 

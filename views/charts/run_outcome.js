@@ -22,11 +22,17 @@
     function series_of(of, look) {
         var q = of.values.predicted, series = [];
         if (q)
-            series = [band(of, "95 to 99 % of runs", q.p95, q.p99, 5, look.colours[7]), band(of, "5 to 95 % of runs", q.p5, q.p95, 14, look.colours[0]),
-                      points(of, "half of the runs", q.p50, of.name + ", half of the runs: at most " + of.format(q.p50), look.colours[0], "rect", [3, 24])];
-        series.push(points(of, "this run", of.values.actual, of.name + ", this run: " + of.format(of.values.actual), look.colours[1], "diamond", 16));
+            series = [
+                band(of, "95 to 99 % of runs", q.p95, q.p99, 5, look.colours[7]),
+                band(of, "5 to 95 % of runs", q.p5, q.p95, 14, look.colours[0]),
+                points(of, "half of the runs", q.p50, of.name + ", half of the runs: at most " + of.format(q.p50),
+                       look.colours[0], "rect", [3, 24])
+            ];
+        series.push(points(of, "this run", of.values.actual, of.name + ", this run: " + of.format(of.values.actual),
+                           look.colours[1], "diamond", 16));
         if (of.limit !== null && of.limit <= of.high)
-            series.push(points(of, "limit", of.limit, of.limit_name + ": " + of.format(of.limit), look.alarm, "rect", [3, 38]));
+            series.push(points(of, "limit", of.limit, of.limit_name + ": " + of.format(of.limit), look.alarm, "rect",
+                               [3, 38]));
         return series;
     }
 
