@@ -157,7 +157,11 @@ static bool make_factor(double cv, struct rb_dist *out, struct rb_err *err)
 {
     struct rb_dist d = {.kind = RB_DIST_LOGNORMAL, .mean = 1, .cv = cv};
     if (!rb_dist_prepare(&d, err)) {
-        return rb_err_prefix(err, "unit times vary too much to plan with (coefficient of variation %.3g)", cv);
+        return rb_err_set(
+            err, RB_E_FIT_SAMPLES,
+            "unit times vary too much to plan with (coefficient of variation %.3g, at most 10): were they "
+            "too short to be timed one by one? Report every second or so, or more seldom, and measure again",
+            cv);
     }
     *out = cv > 0 ? d : rb_dist_constant(1);
     return true;
