@@ -77,27 +77,26 @@ static void beside(const struct rb_node *r, const struct rb_text_style *style, s
     rb_text_table_finish(&t);
 }
 
+const struct rb_report_part rb_report_parts[RB_REPORT_N_PARTS] = {
+    {"train", "training"},
+    {"boot", "booting and setting up"},
+    {"idle_barrier", "idle, waiting at barriers"},
+    {"checkpoint", "saving checkpoints"},
+    {"lost", "work that was lost"},
+    {"minimum", "the 60 s minimum"},
+};
+
 static void money(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
-    static const struct {
-        const char *key, *name;
-    } kinds[] = {
-        {"train", "training"},
-        {"boot", "booting and setting up"},
-        {"idle_barrier", "idle, waiting at barriers"},
-        {"checkpoint", "saving checkpoints"},
-        {"lost", "work that was lost"},
-        {"minimum", "the 60 s minimum"},
-    };
     static const struct rb_text_column columns[] = {{"where the money went", false, 0}, {"", true, 0}, {"", true, 0}};
     const struct rb_node *cost = rb_document_member(r, "cost_uusd"), *by = rb_document_member(cost, "by");
     const int64_t total = rb_document_int(cost, "actual");
     struct rb_text_table t;
     char amount[32];
     rb_text_table_init(&t, columns, 3);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const int64_t part = rb_document_int(by, kinds[i].key);
-        rb_text_table_cell(&t, "  %s", kinds[i].name);
+    for (size_t i = 0; i < RB_REPORT_N_PARTS; i++) {
+        const int64_t part = rb_document_int(by, rb_report_parts[i].key);
+        rb_text_table_cell(&t, "  %s", rb_report_parts[i].name);
         rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
         rb_text_table_cell(&t, "%.0f %%", total > 0 ? 100.0 * (double)part / (double)total : 0.0);
     }

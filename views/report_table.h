@@ -6,6 +6,12 @@
 #include "base/doc.h"
 #include "views/text_table.h"
 
+// What is paid for, in the order in which it is told: the members of cost_uusd.by, and what people call them.
+enum { RB_REPORT_N_PARTS = 6 };
+extern const struct rb_report_part {
+    const char *key, *name;
+} rb_report_parts[RB_REPORT_N_PARTS];
+
 // Fails on a document that is not rb-report/1 or lacks what is shown here.
 bool rb_report_table_write(const struct rb_node *report, const struct rb_text_style *style,
                            struct rb_buf *out, struct rb_err *err);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "views/document.h"
 #include "views/progress.h"
+#include "views/report_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -97,25 +98,15 @@ void rb_run_page_stages(struct rb_page *p, const struct rb_node *document)
 
 void rb_run_page_parts(struct rb_page *p, const struct rb_node *document)
 {
-    static const struct {
-        const char *key, *name;
-    } parts[] = {
-        {"train", "training"},
-        {"boot", "booting and setting up"},
-        {"idle_barrier", "idle, waiting at barriers"},
-        {"checkpoint", "saving checkpoints"},
-        {"lost", "work that was lost"},
-        {"minimum", "the 60 s minimum"},
-    };
     static const struct rb_text_column columns[] = {{"part", false, 0}, {"dollars", true, 0}, {"share", true, 0}};
     const struct rb_node *cost = rb_document_at(document, "report.cost_uusd"), *by = rb_document_member(cost, "by");
     const int64_t total = rb_document_int(cost, "actual");
     struct rb_text_table t;
     char amount[32];
     rb_text_table_init(&t, columns, N_OF(columns));
-    for (int i = 0; i < N_OF(parts); i++) {
-        const int64_t part = rb_document_int(by, parts[i].key);
-        rb_text_table_cell(&t, "%s", parts[i].name);
+    for (int i = 0; i < RB_REPORT_N_PARTS; i++) {
+        const int64_t part = rb_document_int(by, rb_report_parts[i].key);
+        rb_text_table_cell(&t, "%s", rb_report_parts[i].name);
         rb_text_table_cell(&t, "%s", rb_format_money(part, amount));
         if (total > 0)
             rb_text_table_cell(&t, "%.1f %%", 100.0 * (double)part / (double)total);
