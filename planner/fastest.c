@@ -191,7 +191,7 @@ static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, s
             *surest = x->seen[i];
         rb_needs_merge(nearest, &needs);
     }
-    return needs_of_cheapest(x, nearest, err) && (x->search->req->deadline_us <= 0 || halve_deadlines(x, nearest, err));
+    return needs_of_cheapest(x, nearest, err) && (x->search->req->deadline_us < 0 || halve_deadlines(x, nearest, err));
 }
 
 // Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.

@@ -168,6 +168,23 @@ static void a_deadline_that_no_plan_keeps(void **state)
     stop(&c);
 }
 
+// A budget that is no constraint changes nothing: the frontier begins where it does without one, to the steps of its search.
+static void a_budget_that_everything_keeps_leaves_the_tightest(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        start(&c, i);
+        c.req.budget_uusd = -1;
+        const struct rb_pareto without = find(&c);
+        c.req.budget_uusd = 1000000000000;
+        const struct rb_pareto with = find(&c);
+        const int64_t step_us = with.points[with.n_points - 1].deadline_us / 100 + 1000000;
+        assert_true(llabs(with.tightest_us - without.tightest_us) <= step_us);
+        stop(&c);
+    }
+}
+
 static void a_budget_that_nothing_keeps_is_infeasible(void **state)
 {
     struct rb_case c;
@@ -246,6 +263,7 @@ int main(void)
         cmocka_unit_test(beside_a_plan_it_is_that_of_the_frontier),
         cmocka_unit_test(per_minute_is_over_the_step),
         cmocka_unit_test(a_deadline_that_no_plan_keeps),
+        cmocka_unit_test(a_budget_that_everything_keeps_leaves_the_tightest),
         cmocka_unit_test(a_budget_that_nothing_keeps_is_infeasible),
         cmocka_unit_test(cut_searches_do_not_rise),
         cmocka_unit_test(document),
