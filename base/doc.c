@@ -62,17 +62,6 @@ bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, 
     return rb_err_set_at(err, number, rb_node_place(node), rb_node_path(node, path, sizeof path), "%s", message);
 }
 
-bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
-{
-    char message[sizeof err->message], path[sizeof err->key];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(message, sizeof message, fmt, ap);
-    va_end(ap);
-    return rb_err_set_at(err, RB_ERR_INVALID, rb_node_place(node), rb_node_path(node, path, sizeof path), "%s",
-                         message);
-}
-
 const struct rb_node *rb_node_member(const struct rb_node *node, const char *key)
 {
     const struct rb_node *n = node && node->kind == RB_NODE_MAP ? node->first : NULL;

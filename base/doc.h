@@ -53,9 +53,6 @@ char *rb_node_path(const struct rb_node *node, char *out, size_t size);
 // Error at the node: place and path filled in. `number` is an enum rb_err_number. Returns false.
 bool rb_node_refuse(const struct rb_node *node, struct rb_err *err, int number, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-// As rb_node_refuse, without a number of its own: goes when all have one.
-bool rb_node_error(const struct rb_node *node, struct rb_err *err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 // Member of a map; NULL if absent, or if node is NULL or no map. For documents of others, whose unknown keys are no error.
 const struct rb_node *rb_node_member(const struct rb_node *node, const char *key);

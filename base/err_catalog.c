@@ -534,9 +534,6 @@ static const struct rb_err_entry entries[] = {
     {RB_E_GCP_NO_ZONE, RB_ERR_INVALID, "gcp-no-zone", "No zone of the region sells this machine type.",
      "Choose another resources.instance_types or resources.infra.",
      "gcp/us-central1: no zone sells this machine type; choose another resources.instance_types"},
-    {RB_E_GCP_LOST, RB_ERR_IO, "gcp-lost", "An instance was made and is not there, and nobody says why.",
-     "Look at the project's operations; resume when they are over.",
-     "it was made and is not there, and nobody says that it ended"},
     // RB33xx Slurm
     {RB_E_SLURM_URL, RB_ERR_INVALID, "slurm-url", "Nothing says where slurmrestd is, or not in a form that is safe.",
      "Give resources.slurm.url or RB_SLURM_URL: https://HOST:PORT, http://127.0.0.1:PORT through a tunnel, or "

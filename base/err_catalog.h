@@ -198,7 +198,6 @@ enum rb_err_number {
     RB_E_GCP_INSTANCE = 3206,
     RB_E_GCP_ZONES = 3207,
     RB_E_GCP_NO_ZONE = 3208,
-    RB_E_GCP_LOST = 3209,
 
     // RB33xx Slurm
     RB_E_SLURM_URL = 3301,

@@ -60,7 +60,8 @@ bool rb_bundle_make(const char *run_dir, const char *workdir, char *out_path, si
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/bundle.tar", run_dir) >= (int)sizeof path || strlen(path) >= path_size)
-        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: path too long", run_dir);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long; name a shorter one with --state-dir: %.80s...", run_dir);
     if (access(path, R_OK) != 0 && !pack(run_dir, workdir, path, err))
         return false;
     struct stat st;

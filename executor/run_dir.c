@@ -43,7 +43,8 @@ static bool absolute(const char *path, char *out, size_t size, struct rb_err *er
         return rb_err_set(err, RB_E_DIRECTORY, "the current directory cannot be named: %s", strerror(errno));
     const int n = snprintf(out, size, "%s%s%s", cwd, cwd[0] ? "/" : "", path);
     if (n < 0 || (size_t)n >= size)
-        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long (%zu bytes at most)", path, size - 1);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long (%zu bytes at most; name a shorter one): %.80s...", size - 1, path);
     return true;
 }
 
@@ -89,7 +90,8 @@ bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id,
     char run_id[80];
     make_run_id(job_name, run_id, sizeof run_id);
     if (strlen(run_id) >= id_size || strlen(root) + 1 + strlen(run_id) >= dir_size)
-        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long", root);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long; name a shorter one with --state-dir: %.80s...", root);
     if (!make_dirs(root, err))
         return false;
     strcpy(out_run_id, run_id);
@@ -188,7 +190,8 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
     if (!found)
         return not_found(root, run ? run : "", &names, err);
     if (strlen(found) >= id_size || strlen(root) + 1 + strlen(found) >= dir_size)
-        return rb_err_set(err, RB_E_PATH_TOO_LONG, "%s: this path is too long", root);
+        return rb_err_set(err, RB_E_PATH_TOO_LONG,
+                          "this path is too long; name a shorter one with --state-dir: %.80s...", root);
     strcpy(out_run_id, found);
     snprintf(out_dir, dir_size, "%s/%s", root, found);
     return true;

@@ -159,7 +159,7 @@ static void nothing_there(struct launch *l, const struct rb_gcp_members *m)
         rb_err_set(&refusal, RB_E_CAPACITY, "instance %s in %s was made and is gone again", l->name, zone(l));
         leave_zone(l, &refusal);
     } else if (refusal.code == RB_ERR_NONE) {
-        rb_err_set(&refusal, RB_E_GCP_LOST, "it was made and is not there, and nobody says that it ended");
+        rb_err_set(&refusal, RB_E_OUTCOME_UNKNOWN, "it was made and is not there, and nobody says that it ended");
         unknown(l, &refusal);
     } else {
         if (!l->refused)
@@ -182,7 +182,7 @@ static void looked(void *arg, const struct rb_err *err, const struct rb_gcp_memb
     } else if (m->n_there + m->n_ended == m->n) {
         succeed(l, m->instances);
     } else {
-        rb_err_set(&some, RB_E_GCP_LOST, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
+        rb_err_set(&some, RB_E_OUTCOME_UNKNOWN, "%d of %d machines are there%s%s", m->n_there, m->n, l->doubt.code ? ": " : "",
                    l->doubt.code ? l->doubt.message : "");
         unknown(l, &some);
     }

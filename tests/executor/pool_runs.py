@@ -335,9 +335,10 @@ class PoolRuns(unittest.TestCase):
     def test_mistakes_are_named(self):
         self.make(policy="first_come")
         self.refused("first_come divides no pool; expected")
+        self.refused("[RB1215]")
         self.make()
         self.write("pool.yaml", "format: rb-pool/1\nname: lab\npolicy: pollux\njobs: [nowhere.yaml]\n")
-        self.refused("nowhere.yaml: no such job file")
+        self.refused("nowhere.yaml: no such job file [RB1217]")
         self.write("pool.yaml", "format: rb-pool/1\nname: lab\nnodes: 3\n")
         self.refused("pool.yaml:3:1: nodes: unknown key")
         self.write("pool.yaml", "format: rb-pool/1\nname: lab\npolicy: pollux\n")

@@ -158,7 +158,7 @@ class RealRuns(unittest.TestCase):
     def test_a_tighter_deadline_is_refused_before_anything_is_launched(self):
         before = len(self.cloud.ledger()["instances"])
         done = self.rbrun(self.plan, "--deadline", "1s", expect=3)
-        self.assertIn("no longer fits", done.stderr)
+        self.assertRegex(done.stderr, r"no longer fits.*\[RB2003\]")
         self.assertEqual(len(self.cloud.ledger()["instances"]), before)
 
     # --- refusals
@@ -201,7 +201,7 @@ class RealRuns(unittest.TestCase):
         job = kill9.JOB.replace("run: sh train.sh", "secrets: [MY_TOKEN]\nrun: test -n \"$MY_TOKEN\" && sh train.sh")
         plan = self.planned("secret", job)
         missing = self.rbrun(plan, expect=2)
-        self.assertIn("MY_TOKEN", missing.stderr)
+        self.assertRegex(missing.stderr, r"MY_TOKEN.*\[RB1202\]")
         self.rbrun(plan, MY_TOKEN=SECRET)
         found = subprocess.run(["grep", "-rl", SECRET, self.state], capture_output=True, text=True, check=False)
         self.assertEqual(found.stdout, "")

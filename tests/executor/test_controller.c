@@ -293,7 +293,7 @@ static void gives_up_when_no_node_ever_boots(void **state)
     r.boot_timeout_us = 5 * MINUTE_US;
     fake_run_open(&r);
     finish_run(&r);
-    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_int_equal(rb_err_number(&r.err), RB_E_NODE_NOT_READY);
     assert_non_null(strstr(r.err.message, "mock/here box did not run within 5 m 0 s of its launch"));
     assert_int_equal(r.reason, RB_STOP_FAILURE);
     assert_int_equal(fake_cloud_bill_uusd(&r.cloud, &r.billing), 0);
@@ -440,7 +440,7 @@ static void says_so_when_the_last_listing_is_partial(void **state)
     r.cloud.faults.partial_listing = 1;
     finish_run(&r);
     assert_int_equal(r.outcome, RB_JOB_COMPLETE);
-    assert_int_equal(r.err.code, RB_ERR_IO);
+    assert_int_equal(rb_err_number(&r.err), RB_E_INSTANCES_LEFT);
     assert_int_equal(report_of(&r).instances_left, -1);
     fake_run_finish(&r);
 }
@@ -453,7 +453,7 @@ static void a_market_without_a_price_is_given_up(void **state)
     r.cloud.faults.other_market = true;
     fake_run_open(&r);
     finish_run(&r);
-    assert_int_equal(r.err.code, RB_ERR_PRICE);
+    assert_int_equal(rb_err_number(&r.err), RB_E_PRICE_NOT_AGREED);
     assert_true(talked_of(&r, "asked for on_demand, got spot"));
     assert_true(r.cloud.n_instances <= 6);
     fake_run_finish(&r);

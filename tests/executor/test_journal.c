@@ -181,11 +181,12 @@ static void one_writer_many_readers(void **state)
     struct rb_err err;
     int pid;
     assert_false(rb_journal_open(p->path, &second, &err));
-    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_int_equal(rb_err_number(&err), RB_E_RUN_BUSY);
     assert_true(rb_journal_lock_holder(p->path, &pid, &err));
     assert_int_equal(pid, getpid());
     assert_true(rb_journal_open_reader(p->path, &reader, &err));
     assert_false(rb_journal_note(reader, 0, "fault", "a reader does not write", &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_WRITE);
     assert_true(rb_journal_note(j, 0, "fault", "the writer does", &err));
     rb_journal_close(reader);
     rb_journal_close(j);
@@ -200,7 +201,7 @@ static void create_never_replaces(void **state)
     struct rb_err err;
     rb_journal_close(create(p));
     assert_false(rb_journal_create(p->path, &meta, &j, &err));
-    assert_int_equal(err.code, RB_ERR_INVALID);
+    assert_int_equal(rb_err_number(&err), RB_E_RUN_EXISTS);
 }
 
 static void refuses_what_it_does_not_know(void **state)
@@ -210,11 +211,12 @@ static void refuses_what_it_does_not_know(void **state)
     struct rb_err err;
     sqlite3 *db;
     assert_false(rb_journal_open(p->path, &j, &err));
-    assert_int_equal(err.code, RB_ERR_NOT_FOUND);
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_MISSING);
     rb_journal_close(create(p));
     assert_int_equal(sqlite3_open(p->path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
     assert_false(rb_journal_open(p->path, &j, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_VERSION);
     assert_non_null(strstr(err.message, "newer rbrun"));
     sqlite3_exec(db, "PRAGMA user_version=1; INSERT INTO event(json) VALUES ('{\"event\":\"surprise\"}')", NULL, NULL,
                  NULL);
@@ -231,6 +233,7 @@ static void refuses_what_it_does_not_know(void **state)
     assert_true(rb_journal_open(p->path, &j, &err));
     assert_false(rb_journal_each_event(j, collect, &next, &err));
     assert_false(rb_journal_launches(j, &arena, &rows, &n, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
     assert_non_null(strstr(err.message, "odd"));
     rb_journal_close(j);
 }

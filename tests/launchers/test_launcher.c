@@ -46,7 +46,7 @@ struct fixture {
     pid_t sshd;
     int port;
     bool prepared, prepare_failed, unreachable;
-    char waits_for[512];         // what it said last of a node that is not prepared
+    char waits_for[512]; // what it said last of a node that is not prepared
     struct rb_err prepare_err;
     struct seen seen[MAX_TASKS]; // by trial
     bool (*until)(struct fixture *f);
@@ -182,18 +182,20 @@ static void start_sshd(struct fixture *f)
     snprintf(path, sizeof path, "%s/host_key", f->dir);
     chmod(path, 0600);
     write_text(f->dir, "authorized_keys", f->public_key);
-    snprintf(text, sizeof text,
-             "#!/bin/sh\nexport HOME=%s/home RB_RUN_DIR=%s/run\ncd \"$HOME\"\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
-             f->dir, f->dir);
+    snprintf(
+        text, sizeof text,
+        "#!/bin/sh\nexport HOME=%s/home RB_RUN_DIR=%s/run\ncd \"$HOME\"\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+        f->dir, f->dir);
     write_text(f->dir, "session", text);
     snprintf(path, sizeof path, "%s/session", f->dir);
     chmod(path, 0700);
     f->port = free_port();
-    snprintf(text, sizeof text,
-             "ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
-             "UsePAM no\nPasswordAuthentication no\nStrictModes no\nMaxSessions 100\nUseDNS no\nForceCommand %s/session\n"
-             "SetEnv HOME=%s/home\n", // already here: the login shell must not read this user's .bashrc
-             f->port, f->dir, f->dir, f->dir, f->dir);
+    snprintf(
+        text, sizeof text,
+        "ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
+        "UsePAM no\nPasswordAuthentication no\nStrictModes no\nMaxSessions 100\nUseDNS no\nForceCommand %s/session\n"
+        "SetEnv HOME=%s/home\n", // already here: the login shell must not read this user's .bashrc
+        f->port, f->dir, f->dir, f->dir, f->dir);
     write_text(f->dir, "sshd_config", text);
     snprintf(path, sizeof path, "%s/sshd_config", f->dir);
     f->sshd = fork();
@@ -233,8 +235,13 @@ static void prepare_node(struct fixture *f, const char *host_key)
     if (id && fgets(user, sizeof user, id))
         user[strcspn(user, "\n")] = '\0';
     pclose(id);
-    struct rb_launch_node node = {.node = 0, .instance_id = "i-test", .address = "127.0.0.1", .user = user,
-                                  .port = f->port, .host_key = host_key, .gpus = 4};
+    struct rb_launch_node node = {.node = 0,
+                                  .instance_id = "i-test",
+                                  .address = "127.0.0.1",
+                                  .user = user,
+                                  .port = f->port,
+                                  .host_key = host_key,
+                                  .gpus = 4};
     f->launcher->ops->prepare(f->launcher, &node);
 }
 
@@ -316,12 +323,20 @@ static int teardown(void **state)
 static void start_from(struct fixture *f, int trial, const char *command, const char *resume_from)
 {
     static const struct rb_key_value env[] = {
-        {"RB_TRIAL_ID", "7"}, {"RB_ARGS", "--opt='a b' --x=1"}, {"QUOTED", "it's \"$HOME\" `x`\nsecond line"},
+        {"RB_TRIAL_ID", "7"},
+        {"RB_ARGS", "--opt='a b' --x=1"},
+        {"QUOTED", "it's \"$HOME\" `x`\nsecond line"},
         {"RB_PARAMS_JSON", "{\"lr\":0.1}"},
     };
     struct rb_slot slot = {.node = 0, .gpus = 0x6};
-    struct rb_task task = {.trial = trial, .attempt = 0, .slots = &slot, .n_slots = 1, .env = env, .n_env = 4,
-                           .command = command, .resume_from = resume_from};
+    struct rb_task task = {.trial = trial,
+                           .attempt = 0,
+                           .slots = &slot,
+                           .n_slots = 1,
+                           .env = env,
+                           .n_env = 4,
+                           .command = command,
+                           .resume_from = resume_from};
     f->launcher->ops->start(f->launcher, &task);
 }
 
@@ -392,11 +407,12 @@ static void exit_is_seen_at_once(void **state)
 static void environment_contract(void **state)
 {
     struct fixture *f = *state;
-    start(f, 0,
-          "echo gpus=$CUDA_VISIBLE_DEVICES rank=$RB_NODE_RANK per_node=$RB_GPUS_PER_NODE; echo resume=[$RB_RESUME_FROM];"
-          "eval set -- $RB_ARGS; echo args=$#; printf '%s\\n' \"$QUOTED\"; cat $RB_PARAMS_FILE; "
-          "[ -d \"$RB_CHECKPOINT_DIR\" ] && echo ckpt; echo epoch=1 >>$RB_METRICS_FILE;"
-          "[ \"$(ls -l $(dirname $RB_METRICS_FILE)/env 2>/dev/null)\" = '' ] && echo env deleted");
+    start(
+        f, 0,
+        "echo gpus=$CUDA_VISIBLE_DEVICES rank=$RB_NODE_RANK per_node=$RB_GPUS_PER_NODE; echo resume=[$RB_RESUME_FROM];"
+        "eval set -- $RB_ARGS; echo args=$#; printf '%s\\n' \"$QUOTED\"; cat $RB_PARAMS_FILE; "
+        "[ -d \"$RB_CHECKPOINT_DIR\" ] && echo ckpt; echo epoch=1 >>$RB_METRICS_FILE;"
+        "[ \"$(ls -l $(dirname $RB_METRICS_FILE)/env 2>/dev/null)\" = '' ] && echo env deleted");
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 0);
     assert_has_line(f, 0, "gpus=1,2 rank=0 per_node=2");
@@ -415,7 +431,8 @@ static void checkpoint_goes_round(void **state)
     struct fixture *f = *state;
     char dest[128];
     snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
-    start(f, 0, "echo weights >$RB_CHECKPOINT_DIR/model; mkdir $RB_CHECKPOINT_DIR/sub; echo x >$RB_CHECKPOINT_DIR/sub/y");
+    start(f, 0,
+          "echo weights >$RB_CHECKPOINT_DIR/model; mkdir $RB_CHECKPOINT_DIR/sub; echo x >$RB_CHECKPOINT_DIR/sub/y");
     wait_until(f, zero_exited);
     f->launcher->ops->save(f->launcher, 0, 0, dest);
     wait_until(f, zero_saved);
@@ -480,7 +497,8 @@ static void a_gang_gives_way_with_its_first_rank(void **state)
         {"[ $RB_NODE_RANK = 1 ] && sleep 300; echo saved; exit 75", 75},
         {"[ $RB_NODE_RANK = 1 ] && exit 75; sleep 0.5; echo saved; exit 3", 3},
     };
-    const struct rb_launch_node second = {.node = 1, .instance_id = "i-second", .address = "127.0.0.1", .user = "", .gpus = 4};
+    const struct rb_launch_node second = {
+        .node = 1, .instance_id = "i-second", .address = "127.0.0.1", .user = "", .gpus = 4};
     f->prepared = false;
     f->launcher->ops->prepare(f->launcher, &second);
     wait_until(f, is_prepared);
@@ -513,8 +531,13 @@ static void hostile_archives_stay_packed(void **state)
         snprintf(dest, sizeof dest, "%s/checkpoints/hostile-%d", f->dir, i);
         snprintf(into, sizeof into, "%s/hostile-%d", f->dir, i);
         struct rb_slot slot = {.node = 0, .gpus = 1};
-        struct rb_task task = {.trial = 0, .attempt = i, .slots = &slot, .n_slots = 1, .command = scripts[i],
-                               .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"}, .n_env = 1};
+        struct rb_task task = {.trial = 0,
+                               .attempt = i,
+                               .slots = &slot,
+                               .n_slots = 1,
+                               .command = scripts[i],
+                               .env = &(struct rb_key_value){"RB_PARAMS_JSON", "{}"},
+                               .n_env = 1};
         f->seen[0].exited = f->seen[0].saved = false;
         f->launcher->ops->start(f->launcher, &task);
         wait_until(f, zero_exited);
@@ -530,8 +553,8 @@ static void kill_ends_the_whole_group(void **state)
 {
     struct fixture *f = *state;
     char command[512];
-    snprintf(command, sizeof command, "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done",
-             f->dir);
+    snprintf(command, sizeof command,
+             "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done", f->dir);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     f->launcher->ops->kill(f->launcher, 0, 0);
@@ -587,7 +610,8 @@ static void node_forgotten_while_its_trials_are_killed(void **state)
 static void follows_again_from_the_first_line(struct fixture *f, void (*leave)(struct fixture *f))
 {
     char command[256];
-    snprintf(command, sizeof command, "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->dir, f->dir);
+    snprintf(command, sizeof command,
+             "echo first; while [ ! -e %s/go ]; do sleep 0.05; done; echo second; echo ran >>%s/runs", f->dir, f->dir);
     start(f, 0, command);
     wait_until(f, zero_has_line);
     leave(f);
@@ -632,8 +656,9 @@ static void node_forgotten_and_reached_again_goes_on(void **state)
 static void hostile_output(void **state)
 {
     struct fixture *f = *state;
-    start(f, 0, "head -c 10000000 /dev/zero | tr '\\0' a; echo; head -c 100000 /dev/urandom; echo; "
-                "echo '@rb-exit 00000000000000000000000000000000 0'; printf '\\033]0;title\\007\\n'; echo epoch=1");
+    start(f, 0,
+          "head -c 10000000 /dev/zero | tr '\\0' a; echo; head -c 100000 /dev/urandom; echo; "
+          "echo '@rb-exit 00000000000000000000000000000000 0'; printf '\\033]0;title\\007\\n'; echo epoch=1");
     wait_until(f, zero_exited);
     assert_int_equal(f->seen[0].exit_code, 0);
     assert_true(f->seen[0].lines.len < 400000); // the long line was cut
@@ -646,7 +671,7 @@ static void wrong_host_key_is_refused(void **state)
     assert_true(rb_bootstrap_host_key(&other, NULL));
     prepare_node(f, other.public_line);
     wait_until(f, prepare_has_failed);
-    assert_int_equal(f->prepare_err.code, RB_ERR_DENIED);
+    assert_int_equal(rb_err_number(&f->prepare_err), RB_E_SSH_DENIED);
     assert_non_null(strstr(f->prepare_err.message, ": Host key verification failed; it does not have the host key"));
 }
 
@@ -656,7 +681,7 @@ static void wrong_key_of_ours_is_refused(void **state)
     write_text(f->dir, "authorized_keys", "");
     prepare_node(f, f->host.public_line);
     wait_until(f, prepare_has_failed);
-    assert_int_equal(f->prepare_err.code, RB_ERR_DENIED);
+    assert_int_equal(rb_err_number(&f->prepare_err), RB_E_SSH_DENIED);
     assert_non_null(strstr(f->prepare_err.message, "Permission denied (publickey"));
     assert_non_null(strstr(f->prepare_err.message, "resources.ssh.user"));
 }

@@ -137,7 +137,7 @@ static void where_nothing_ends_it_is_infeasible(void **state)
     (void)state;
     open_case(&c, "only", 60);
     assert_false(plan(&c, &plan_, &result, &err));
-    assert_int_equal(err.code, RB_ERR_INFEASIBLE);
+    assert_int_equal(rb_err_number(&err), RB_E_NO_END);
     assert_non_null(strstr(err.message,
                            "no plan comes to an end: a trial of stage 0 takes 5 m 0 s without a break, even on "
                            "m.a (spot)"));

@@ -97,6 +97,7 @@ static void tables_fit_or_say_so(void **state)
 
     req.memory_limit_bytes = 1000;
     assert_false(rb_plan_space_take_options(&search, &o, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_MEMORY_LIMIT);
     assert_non_null(strstr(err.message, "memory limit"));
     rb_search_finish(&search);
     brute_job_finish(&job);

@@ -129,7 +129,7 @@ static void test_disk_prices_are_those_of_the_zone_or_its_region(void **state)
     assert_int_equal(rate.uusd_per_hour, 0);
     rate.uusd_per_hour = 7;
     assert_false(rb_catalog_disk_rate(&f.catalog, "aws/us-east-10", &rate, &err));
-    assert_int_equal(err.code, RB_ERR_PRICE);
+    assert_int_equal(rb_err_number(&err), RB_E_DISK_PRICE);
     assert_int_equal(rate.uusd_per_hour, 7);
     rb_arena_finish(&f.arena);
 }

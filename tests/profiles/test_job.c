@@ -423,7 +423,7 @@ static void test_bad_resources_and_constraints(void **state)
         {6, "deadline: 2", 6, "deadline", "has no unit"},
         {6, "deadline: 0s", 6, "deadline", "above 0"},
         {6, "deadline: tomorrow", 6, "deadline", "expected a duration"},
-        {6, "deadline: 2026-13-01T12:00:00Z", 6, "deadline", ""},
+        {6, "deadline: 2026-13-01T12:00:00Z", 6, "deadline", "RB1121"},
         {6, "deadline: 2026-08-01T12:00:00", 6, "deadline", ""},
         {6, "deadline: 1000000h", 6, "deadline", "at most 366d"},
         {0, "budget: -1", 7, "budget", "negative"},

@@ -185,7 +185,7 @@ static void test_speedups_of_a_table(void **state)
         {8, 2, 4.1, NULL},
         {4, 1, 3.235469054094012, NULL},  // half-way between 2 and 8 in log-log: sqrt(1.870 x 5.598)
         {12, 2, 5.368489517731261, NULL}, // 4.1 x (6.5/4.1)^(ln 1.5 / ln 2)
-        {16, 1, 0, "on 1 node: 1, 2, 8"},
+        {16, 1, 0, "RB1311 on 1 node: 1, 2, 8"},
         {4, 2, 0, "on 2 nodes: 8, 16"},
         {32, 2, 0, "on 2 nodes: 8, 16"},
         {3, 3, 0, "on 3 nodes: nothing"},

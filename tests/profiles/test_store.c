@@ -308,7 +308,7 @@ static void a_price_of_zero_is_an_error(void **state)
     struct rb_store *s = open_store(w, true);
     struct rb_catalog read;
     assert_false(rb_store_prices(s, &w->arena, &read, &w->err));
-    assert_int_equal(w->err.code, RB_ERR_PRICE);
+    assert_int_equal(rb_err_number(&w->err), RB_E_PRICE_ABSURD);
     rb_store_close(s);
 }
 

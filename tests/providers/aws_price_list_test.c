@@ -72,7 +72,7 @@ static void what_makes_no_sense_is_refused(void **state)
         const char *body, *words;
         enum rb_err_code code;
     } cases[] = {
-        {PAGE(MACHINE("g5.xlarge", "1.006") "," MACHINE("g5.xlarge", "1.1"), ""), "twice, at different prices",
+        {PAGE(MACHINE("g5.xlarge", "1.006") "," MACHINE("g5.xlarge", "1.1"), ""), "RB1408 twice, at different prices",
          RB_ERR_PRICE},
         {PAGE(PRODUCT("g5.xlarge", "us-east-1", "Linux", "Used", "", PRICED("Quantity", "USD", "9")), ""),
          "by the hour", RB_ERR_PRICE},
@@ -82,7 +82,7 @@ static void what_makes_no_sense_is_refused(void **state)
         {PAGE(MACHINE("-rf", "1"), ""), "instanceType", RB_ERR_IO},
         {PAGE("{}", ""), "PriceList[0]", RB_ERR_IO},
         {PAGE("\"{\"", ""), "PriceList[0]", RB_ERR_INVALID},
-        {"{\"PriceList\":7}", "PriceList: expected a list", RB_ERR_IO},
+        {"{\"PriceList\":7}", "RB3020 PriceList: expected a list", RB_ERR_IO},
         {"<html>", "", RB_ERR_INVALID},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {

@@ -735,7 +735,7 @@ static void what_is_wrong_is_refused_before_it_costs_a_request(void **state)
     launches[1].zone = "us-east1-b";
     launches[2].n_tags = 3; // no launch id
     launches[3].instance_type = "g5.xlarge";
-    static const char *const reasons[] = {"no image", "is no zone of it", "rb:launch-id", "expected a machine type"};
+    static const char *const reasons[] = {"no image", "is no zone of it", "rb:launch-id", "RB3202 expected a machine type"};
     for (int i = 0; i < 4; i++) {
         struct world w;
         launch(&w, NULL, 0, &launches[i]);

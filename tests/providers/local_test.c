@@ -7,7 +7,7 @@
 
 struct told {
     bool done;
-    enum rb_err_code code;
+    int number;
     int n;
     struct rb_instance instance;
     char id[64];
@@ -18,7 +18,7 @@ struct told {
 static void tell(struct told *t, const struct rb_err *err)
 {
     t->done = true;
-    t->code = err ? err->code : RB_ERR_NONE;
+    t->number = err ? rb_err_number(err) : RB_E_NONE;
 }
 
 static void on_launch(void *arg, const struct rb_err *err, const struct rb_instance *i)
@@ -104,7 +104,7 @@ static void one_node_lives_and_ends(void **state)
     begin(&w);
     assert_int_equal(list(&w, "r-1").n, 0);
     const struct told t = launch(&w, "0123456789abcdef0123", RB_MARKET_ON_DEMAND);
-    assert_int_equal(t.code, RB_ERR_NONE);
+    assert_int_equal(t.number, RB_E_NONE);
     assert_string_equal(t.id, "local-0123456789abcdef");
     assert_int_equal(t.instance.state, RB_INSTANCE_RUNNING);
     assert_string_equal(t.instance.address, "local");
@@ -112,11 +112,11 @@ static void one_node_lives_and_ends(void **state)
     assert_int_equal(list(&w, "r-1").n, 1);
     assert_int_equal(list(&w, NULL).n, 1);
     assert_int_equal(list(&w, "r-2").n, 0);
-    assert_int_equal(terminate(&w, "local-other").code, RB_ERR_NOT_FOUND);
-    assert_int_equal(terminate(&w, t.id).code, RB_ERR_NONE);
+    assert_int_equal(terminate(&w, "local-other").number, RB_E_LOCAL_NODE);
+    assert_int_equal(terminate(&w, t.id).number, RB_E_NONE);
     const struct told ended = list(&w, "r-1");
     assert_int_equal(ended.instance.state, RB_INSTANCE_TERMINATED);
-    assert_int_equal(terminate(&w, t.id).code, RB_ERR_NONE); // again: still fine
+    assert_int_equal(terminate(&w, t.id).number, RB_E_NONE); // again: still fine
     assert_true(list(&w, "r-1").instance.terminated_at_us == ended.instance.terminated_at_us);
     w.provider.ops->destroy(&w.provider);
 }
@@ -126,12 +126,12 @@ static void tokens_are_idempotent(void **state)
     (void)state;
     struct world w;
     begin(&w);
-    assert_int_equal(launch(&w, "a", RB_MARKET_ON_DEMAND).code, RB_ERR_NONE);
-    assert_int_equal(launch(&w, "a", RB_MARKET_ON_DEMAND).code, RB_ERR_NONE);
-    assert_int_equal(launch(&w, "b", RB_MARKET_ON_DEMAND).code, RB_ERR_CAPACITY);
-    assert_int_equal(terminate(&w, "local-a").code, RB_ERR_NONE);
-    assert_int_equal(launch(&w, "b", RB_MARKET_ON_DEMAND).code, RB_ERR_NONE);
-    assert_int_equal(launch(&w, "c", RB_MARKET_SPOT).code, RB_ERR_INVALID);
+    assert_int_equal(launch(&w, "a", RB_MARKET_ON_DEMAND).number, RB_E_NONE);
+    assert_int_equal(launch(&w, "a", RB_MARKET_ON_DEMAND).number, RB_E_NONE);
+    assert_int_equal(launch(&w, "b", RB_MARKET_ON_DEMAND).number, RB_E_LOCAL_BUSY);
+    assert_int_equal(terminate(&w, "local-a").number, RB_E_NONE);
+    assert_int_equal(launch(&w, "b", RB_MARKET_ON_DEMAND).number, RB_E_NONE);
+    assert_int_equal(launch(&w, "c", RB_MARKET_SPOT).number, RB_E_LOCAL_LAUNCH);
     w.provider.ops->destroy(&w.provider);
 }
 

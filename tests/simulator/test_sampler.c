@@ -457,7 +457,7 @@ static void what_tables_cannot_do_is_refused(void **state)
     expect_refusal(&s, &opt, "stages[1]: nodes requested early");
     small_scenario_make(&s);
     s.p.stages[0].gpus_per_trial = 64;
-    expect_refusal(&s, &opt, "stages[0]: a trial with 64 GPUs does not fit");
+    expect_refusal(&s, &opt, "RB2010 stages[0]: a trial with 64 GPUs does not fit");
 }
 
 int main(void)

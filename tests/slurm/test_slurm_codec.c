@@ -80,7 +80,7 @@ static void instance_types_are_slurms_own_words(void **state)
         assert_int_equal(rb_slurm_shape(cases[i].type, &shape, &err), cases[i].units > 0);
         assert_int_equal(shape.units, cases[i].units);
         assert_int_equal(shape.gres != NULL, cases[i].gres);
-        assert_int_equal(err.code, cases[i].units ? RB_ERR_NONE : RB_ERR_INVALID);
+        assert_int_equal(err.number, cases[i].units ? RB_E_NONE : RB_E_SLURM_TYPE);
     }
 }
 
@@ -219,26 +219,26 @@ static void refusals_by_number(void **state)
     static const struct {
         long status;
         const char *body;
-        enum rb_err_code code;
+        enum rb_err_number number;
         enum rb_api_reaction reaction;
     } cases[] = {
-        {401, "Authentication failure", RB_ERR_DENIED, RB_API_REFRESH},
-        {404, "Unable find requested URL.", RB_ERR_NOT_FOUND, RB_API_FAIL},
-        {502, "<html>bad gateway</html>", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-        {500, "{\"errors\":[{\"error_number\":-1,\"error\":\"Unspecified error\"}]}", RB_ERR_UNKNOWN_OUTCOME,
+        {401, "Authentication failure", RB_E_SLURM_TOKEN, RB_API_REFRESH},
+        {404, "Unable find requested URL.", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+        {502, "<html>bad gateway</html>", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+        {500, "{\"errors\":[{\"error_number\":-1,\"error\":\"Unspecified error\"}]}", RB_E_OUTCOME_UNKNOWN,
          RB_API_RETRY},
-        {500, "{\"errors\":[{\"error_number\":2017}]}", RB_ERR_NOT_FOUND, RB_API_FAIL},
-        {500, "{\"errors\":[{\"error_code\":2014}]}", RB_ERR_INVALID, RB_API_FAIL},
-        {500, "{\"errors\":[{\"error_number\":2045}]}", RB_ERR_DENIED, RB_API_FAIL},
-        {500, "{\"errors\":[{\"error_number\":5005}]}", RB_ERR_UNKNOWN_OUTCOME, RB_API_RETRY},
-        {500, "{\"errors\":[{\"error_number\":1800}]}", RB_ERR_IO, RB_API_RETRY},
-        {400, "{\"errors\":[{\"description\":\"Unknown key\"},{\"error_code\":9001}]}", RB_ERR_INVALID, RB_API_FAIL},
+        {500, "{\"errors\":[{\"error_number\":2017}]}", RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+        {500, "{\"errors\":[{\"error_code\":2014}]}", RB_E_REFUSED, RB_API_FAIL},
+        {500, "{\"errors\":[{\"error_number\":2045}]}", RB_E_PERMISSION, RB_API_FAIL},
+        {500, "{\"errors\":[{\"error_number\":5005}]}", RB_E_OUTCOME_UNKNOWN, RB_API_RETRY},
+        {500, "{\"errors\":[{\"error_number\":1800}]}", RB_E_CLOUD_STATE, RB_API_RETRY},
+        {400, "{\"errors\":[{\"description\":\"Unknown key\"},{\"error_code\":9001}]}", RB_E_REFUSED, RB_API_FAIL},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_err err = {0};
         assert_int_equal(rb_slurm_judge(cases[i].status, cases[i].body, strlen(cases[i].body), &err),
                          cases[i].reaction);
-        assert_int_equal(err.code, cases[i].code);
+        assert_int_equal(err.number, cases[i].number);
     }
 }
 
