@@ -267,7 +267,8 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
 {
     struct rb_session *s = ctx;
     write_event(s, event);
-    rb_prediction_event(s->standing.prediction, event);
+    if (!s->host.uv) // of a pool's jobs nobody can say how they will end
+        rb_prediction_event(s->standing.prediction, event);
     if (s->host.observe)
         s->host.observe(s->host.ctx, event);
     if (s->terminal || s->options->json)
