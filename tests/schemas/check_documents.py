@@ -183,6 +183,10 @@ def ran(p, bin_dir):
         report = p.json("rbrun report --json")
         yield "report", "rbrun report", report
         print("%d fields of CSV are those of the report" % report_csv.check(report, p.csv))
+        p.run("rbrun report --html run.html")
+        document = page_document(p, "run.html")
+        assert document["report"] == report, "the page tells of another report"
+        yield "run-page", "rbrun report --html", document
         yield "runs", "rbrun list", p.json("rbrun list --json")
         yield "status", "rbrun status", p.json("rbrun status --json")
         yield "doctor", "rbrun doctor", p.json("rbrun doctor --json")
