@@ -13,6 +13,8 @@
 #define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
 #define FINEST          40   // steps to a trial's deviation
 #define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
+#define HOPELESS        5    // times the accuracy: what the last but one level of narrow openings may err by, ...
+#define GAINED          3    // ... and thrice as much every level before
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
 #define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
@@ -30,6 +32,7 @@ struct problem {
 struct level { // one resolution
     struct rb_trial_lattice trial;
     struct rb_schedule_tail tail;
+    double margin_s; // of its oldest age beyond when all trials have started in the mean
 };
 
 int rb_schedule_n_late(const struct rb_list_schedule *s)
@@ -130,17 +133,17 @@ static double work_of(const struct problem *p, const struct level *l, double lar
     return p->s->new_nodes > 0 && !l->tail.linear ? ages * times * l->tail.stride * starts * larger : 0;
 }
 
+// Into *l, whose margin is the least to begin with.
 static bool make_level(const struct problem *p, double step_s, double larger_circle, struct rb_arena *arena,
                        struct level *l, const char **out_why)
 {
     const double tail = p->s->new_nodes > 0 ? p->accuracy * 1e-3 / p->s->n_trials : 1e-10 / p->s->n_trials;
     const double span = p->s->trial->low_s + p->s->trial->n * p->s->trial->step_s;
     const bool averaged = p->s->new_nodes > 0 && p->s->slots_per_node > 1; // over openings: all ages are of interest
-    double margin = 3 * p->sd + 5 * p->edge_s;
     if (!rb_trial_lattice_make(p->s->trial, step_s, tail, arena, &l->trial, out_why))
         return false;
-    for (int tries = 0; tries < 10; tries++, margin *= 1.6) {
-        const int max_age = (int)ceil((p->last_start_s + margin) / step_s);
+    for (int tries = 0; tries < 10; tries++, l->margin_s *= 1.6) {
+        const int max_age = (int)ceil((p->last_start_s + l->margin_s) / step_s);
         const double youngest = p->last_start_s - span - 8 * p->edge_s;
         const int min_age = averaged || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * 3e-4, arena, &l->tail, out_why))
@@ -360,16 +363,24 @@ static bool is_narrow(const struct level *l)
     return narrow;
 }
 
+// Where trials begin abruptly as well, errors fall slowly: of random jobs one in thirty got there from more than this.
+static bool is_hopeless(const struct problem *p, const struct level *l, double error, int levels_left)
+{
+    return is_narrow(l) && error > HOPELESS * p->accuracy * pow(GAINED, levels_left - 1);
+}
+
 // Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
 static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *levels,
                   struct middle *out, struct rb_schedule_times *times, double *out_error, int *out_at,
                   const char **out_why)
 {
     double circle = 1;
+    levels[0].margin_s = 3 * p->sd + 5 * p->edge_s;
     if (!make_level(p, step_s * 1.5, 1.5, scratch, &levels[0], out_why))
         return false;
     *out = find_middle(p, &levels[0]);
     for (int i = 1; i <= MAX_REFINEMENTS; i++, step_s /= 1.5, circle *= 1.4) {
+        levels[i].margin_s = levels[i - 1].margin_s;
         if (!make_level(p, step_s, circle, scratch, &levels[i], out_why))
             return false;
         out->at = 3 * ((out->at + 1) / 2);
@@ -380,6 +391,8 @@ static bool solve(const struct problem *p, double step_s, struct rb_arena *scrat
             *out_error *= is_narrow(&levels[i]) ? NARROW : 1;
             return true;
         }
+        if (is_hopeless(p, &levels[i], *out_error, MAX_REFINEMENTS - i))
+            break;
     }
     *out_why = "the accuracy was not reached";
     return false;

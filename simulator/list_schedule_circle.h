@@ -48,6 +48,7 @@ struct rb_schedule_kernel {
     double (*coefficient)(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
                           const struct rb_schedule_terms *terms); // all but the root 1
     void (*inverse)(const struct rb_schedule_circle *c, double f, double *out); // for rb_schedule_window
+    struct rb_schedule_convolver convolver;
 };
 extern const struct rb_schedule_kernel rb_schedule_kernel_plain;
 extern const struct rb_schedule_kernel rb_schedule_kernel_avx2; // only where it is built: RB_SAMPLER_HAS_AVX2

@@ -6,6 +6,8 @@
 #include "simulator/list_schedule_circle.h"
 #include "simulator/list_schedule_lanes.h"
 
+#include <stddef.h>
+
 _Static_assert(LANES == RB_CIRCLE_LANES, "a block is one set of lanes");
 
 // The generating function of starts.
@@ -76,6 +78,32 @@ static double coefficient_kernel(const struct rb_schedule_circle *c, const struc
         sum = quad_add(sum, quad_sub(quad_mul(v.re, weight.re), quad_mul(v.im, weight.im)));
     }
     return quad_sum(sum);
+}
+
+_Static_assert(RB_CONVOLVE_TILE == 4 * LANES, "four sets of lanes are summed up at once");
+
+static void convolve_kernel(const double *a, int n_a, double factor, const double *b, int n_b, double *out,
+                            int n)
+{
+    for (int m = 0; m < n; m += RB_CONVOLVE_TILE) {
+        const int end = m + RB_CONVOLVE_TILE < n_a ? m + RB_CONVOLVE_TILE : n_a;
+        struct quad sum[4] = {quad_all(0), quad_all(0), quad_all(0), quad_all(0)};
+        for (int i = m < n_b ? 0 : m - n_b + 1; i < end; i++) {
+            const struct quad x = quad_all(factor * a[i]);
+            const double *from = b + (m - i);
+            for (int k = 0; k < 4; k++)
+                sum[k] = quad_add(sum[k], quad_mul(x, quad_load(from + (ptrdiff_t)k * LANES)));
+        }
+        for (int k = 0; k < 4; k++)
+            quad_store(out + m + (ptrdiff_t)k * LANES, sum[k]);
+    }
+}
+
+static void add_kernel(double weight, const double *p, int n, double *sum)
+{
+    const struct quad w = quad_all(weight);
+    for (int j = 0; j < n; j += LANES)
+        quad_store(sum + j, quad_add(quad_load(sum + j), quad_mul(w, quad_load(p + j))));
 }
 
 static void inverse_kernel(const struct rb_schedule_circle *c, double f, double *out)

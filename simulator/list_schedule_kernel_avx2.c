@@ -5,4 +5,5 @@
 
 #include "simulator/list_schedule_kernel.h"
 
-const struct rb_schedule_kernel rb_schedule_kernel_avx2 = {coefficient_kernel, inverse_kernel};
+const struct rb_schedule_kernel rb_schedule_kernel_avx2 = {
+    coefficient_kernel, inverse_kernel, {convolve_kernel, add_kernel}};

@@ -1,4 +1,5 @@
 // The kernels on plain arrays of four.
 #include "simulator/list_schedule_kernel.h"
 
-const struct rb_schedule_kernel rb_schedule_kernel_plain = {coefficient_kernel, inverse_kernel};
+const struct rb_schedule_kernel rb_schedule_kernel_plain = {
+    coefficient_kernel, inverse_kernel, {convolve_kernel, add_kernel}};

@@ -8,21 +8,19 @@
 
 // ---- a law at any point
 
+// Newton's polynomial on points 0..5; slope per point.
 static double interpolate(const double *v, double u, double *out_slope)
 {
-    // Lagrange on points 0..5; slope per point.
-    static const double scale[6] = {-1 / 120.0, 1 / 24.0, -1 / 12.0, 1 / 12.0, -1 / 24.0, 1 / 120.0};
-    double value = 0, slope = 0;
-    for (int i = 0; i < 6; i++) {
-        double product = 1, derivative = 0;
-        for (int j = 0; j < 6; j++) {
-            if (j != i) {
-                derivative = derivative * (u - j) + product;
-                product *= u - j;
-            }
-        }
-        value += scale[i] * v[i] * product;
-        slope += scale[i] * v[i] * derivative;
+    static const double share[5] = {1, 1 / 2.0, 1 / 3.0, 1 / 4.0, 1 / 5.0};
+    double d[6] = {v[0], v[1], v[2], v[3], v[4], v[5]}; // differences of order 0, 1, ..
+    for (int order = 1; order < 6; order++) {
+        for (int i = 5; i >= order; i--)
+            d[i] -= d[i - 1];
+    }
+    double value = d[5], slope = 0;
+    for (int i = 4; i >= 0; i--) {
+        slope = slope * ((u - i) * share[i]) + value * share[i];
+        value = value * ((u - i) * share[i]) + d[i];
     }
     *out_slope = slope;
     return value;
@@ -61,14 +59,16 @@ static bool is_narrow(const struct rb_law *law, double step_s)
     return sqrt(law->variance_s2) < 1.2 * step_s;
 }
 
-// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell, and the law's own cells inside.
+// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell where the law has mass, and the law's
+// own cells inside.
 static void integrate(const struct rb_law *law, double step_s, int from, int n, double *out)
 {
+    const double high_s = law->low_s + law->step_s * (law->n - 1);
     double sum = 0, x = from * step_s, below = sample(law, x).below;
     for (int i = 0; i < n; i++) {
         out[i] = sum;
         const double end = (from + i + 1) * step_s;
-        const int parts = 1 + (int)(step_s / law->step_s);
+        const int parts = end <= law->low_s || x >= high_s ? 1 : 1 + (int)(step_s / law->step_s);
         const double begin = x, h = (end - begin) / parts;
         for (int j = 1; j <= parts; j++) {
             const double next = sample(law, begin + j * h).below;

@@ -12,8 +12,8 @@ struct rb_schedule_starts { // P(so many starts, and all that run then end in th
 };
 
 struct rb_schedule_age { // of a node at one age and time left: w(z; a, y)^slots
-    int from, n;         // starts; n = 0: not made yet
-    double *p;           // [n], filled up to fours with zeros
+    int from, n;         // starts, in whole fours from the fewest a node may have; n = 0: not made yet
+    double *p;           // [n]
 };
 
 struct rb_schedule_diagonal { // of one age + time left
@@ -24,6 +24,7 @@ struct rb_schedule_diagonal { // of one age + time left
 struct rb_schedule_node {
     const struct rb_renewal *slot; // from its opening on
     const struct rb_opening_lattice *opening;
+    const struct rb_schedule_convolver *convolver;
     struct rb_arena *arena;
     int slots;
     double dust;         // chances below it are left out
@@ -31,7 +32,7 @@ struct rb_schedule_node {
     int stride;          // completions a slot may have
     struct rb_schedule_diagonal *diagonals; // [max_age + last_y + 1]
     struct rb_schedule_age **ages;          // [last_y + 1][max_age + 1]; NULL: none of this time left
-    double *scratch, *more, *sum, *base;    // [most starts of a node, and some]
+    double *scratch, *more, *sum, *padded;  // [most starts of a node, and some]
 };
 
 // Fields down to last_y are given.

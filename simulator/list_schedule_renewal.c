@@ -12,18 +12,6 @@
 
 // ---- sums
 
-// out[i + j] += factor * a[i] * b[j]; the inner loop runs in fours so that any compiler puts it into vectors.
-static void convolve(const double *a, int n_a, const double *b, int n_b, double factor, double *out)
-{
-    for (int i = 0; i < n_a; i++) {
-        const double x = factor * a[i];
-        for (int j = 0; j < n_b; j += PAD) {
-            for (int k = 0; k < PAD; k++)
-                out[i + j + k] += x * b[j + k];
-        }
-    }
-}
-
 static bool is_empty(const struct rb_renewal_sum *s)
 {
     return s->last < s->first;
@@ -45,37 +33,46 @@ static void trim(struct rb_renewal_sum *s, double step_s, int limit)
     }
 }
 
-static struct rb_renewal_sum sum_of(const struct rb_renewal_sum *a, const struct rb_renewal_sum *b, double step_s,
-                                    int limit, struct rb_arena *arena)
+// A copy with a tile of zeros on either side.
+static double *padded(const struct rb_renewal_sum *s, struct rb_arena *arena)
+{
+    const int n = s->last - s->first + 1;
+    double *copy = rb_arena_array(arena, (size_t)(n + 2 * RB_CONVOLVE_TILE), sizeof *copy);
+    return memcpy(copy + RB_CONVOLVE_TILE, s->density, (size_t)n * sizeof *copy);
+}
+
+static struct rb_renewal_sum sum_of(const struct rb_renewal *r, const struct rb_renewal_sum *a,
+                                    const struct rb_renewal_sum *b, int limit, struct rb_arena *arena)
 {
     struct rb_renewal_sum s = {.first = a->first + b->first, .last = a->last + b->last};
     if (is_empty(a) || is_empty(b) || s.first > limit)
         return (struct rb_renewal_sum){.first = 0, .last = -1};
-    const int n_a = a->last - a->first + 1, n_b = b->last - b->first + 1;
-    s.density = rb_arena_array(arena, (size_t)(n_a + n_b + 2 * PAD), sizeof *s.density);
-    convolve(a->density, n_a, b->density, n_b, step_s, s.density);
-    trim(&s, step_s, limit);
+    const int n_a = a->last - a->first + 1, n_b = b->last - b->first + 1, all = n_a + n_b - 1;
+    const int within = limit - s.first + 1, n = all < within ? all : within;
+    const double *factors = b->padded ? b->density : padded(b, arena);
+    s.density = rb_arena_array(arena, (size_t)(n + RB_CONVOLVE_TILE + PAD), sizeof *s.density);
+    r->convolver->convolve(a->density, n_a, r->trial->step_s, factors, n_b, s.density, n);
+    trim(&s, r->trial->step_s, limit);
     return s;
 }
 
-static struct rb_renewal_sum power_of(const struct rb_renewal_sum *one, int k, double step_s, int limit,
+static struct rb_renewal_sum power_of(const struct rb_renewal *r, const struct rb_renewal_sum *one, int k, int limit,
                                       struct rb_arena *arena)
 {
     if (k == 1)
         return *one;
-    const struct rb_renewal_sum half = power_of(one, k / 2, step_s, limit, arena);
-    const struct rb_renewal_sum even = sum_of(&half, &half, step_s, limit, arena);
-    return k % 2 ? sum_of(&even, one, step_s, limit, arena) : even;
+    const struct rb_renewal_sum half = power_of(r, one, k / 2, limit, arena);
+    const struct rb_renewal_sum even = sum_of(r, &half, &half, limit, arena);
+    return k % 2 ? sum_of(r, &even, one, limit, arena) : even;
 }
 
 static struct rb_renewal_sum one_trial(const struct rb_trial_lattice *l, int limit, struct rb_arena *arena)
 {
-    struct rb_renewal_sum one = {.first = l->first, .last = l->last < limit ? l->last : limit};
+    struct rb_renewal_sum one = {.first = l->first, .last = l->last < limit ? l->last : limit, .padded = true};
     if (is_empty(&one))
         return one;
-    const int n = one.last - one.first + 1;
-    one.density = rb_arena_array(arena, (size_t)(n + 2 * PAD), sizeof *one.density);
-    memcpy(one.density, l->density + l->first, (size_t)n * sizeof *one.density);
+    one.density = l->density + l->first;
+    one.density = padded(&one, arena);
     return one;
 }
 
@@ -86,7 +83,7 @@ static struct rb_renewal_sum one_opening(const struct rb_opening_lattice *l, dou
     if (is_empty(&one))
         return one;
     const int n = one.last - one.first + 1;
-    one.density = rb_arena_array(arena, (size_t)(n + 2 * PAD), sizeof *one.density);
+    one.density = rb_arena_array(arena, (size_t)n, sizeof *one.density);
     for (int i = 0; i < n; i++)
         one.density[i] = l->weight[one.first + i] / step_s;
     return one;
@@ -95,8 +92,7 @@ static struct rb_renewal_sum one_opening(const struct rb_opening_lattice *l, dou
 // Integral up to point i of what h tabulates, the plain sum up to and with i being given.
 static double integral_to(const double *h, double sum, double step)
 {
-    const double d1 = (h[1] - h[-1]) / 2, d3 = (h[2] - 2 * h[1] + 2 * h[-1] - h[-2]) / 2;
-    return step * (sum - h[0] / 2 - d1 / 12 + 11 * d3 / 720);
+    return step * (sum - h[0] / 2 - 82 / 1440.0 * (h[1] - h[-1]) + 11 / 1440.0 * (h[2] - h[-2]));
 }
 
 static void accumulate(struct rb_renewal *r, struct rb_renewal_sum *s, struct rb_arena *arena)
@@ -150,11 +146,11 @@ static bool make_sums(struct rb_renewal *r, const struct rb_opening_lattice *ope
         if (k == 0)
             top = start;
         else if (n == 0 || (k == 1 && !opening))
-            top = power_of(&one, k, step_s, limit, arena);
+            top = power_of(r, &one, k, limit, arena);
         else
-            top = sum_of(&top, &one, step_s, limit, arena);
+            top = sum_of(r, &top, &one, limit, arena);
         if (k > 0 && n == 0 && opening)
-            top = sum_of(&top, &start, step_s, limit, arena);
+            top = sum_of(r, &top, &start, limit, arena);
         r->sums[n++] = top;
     } while (!is_empty(&top) || n == 1);
     r->max_k = r->min_k + n - 2;
@@ -162,9 +158,11 @@ static bool make_sums(struct rb_renewal *r, const struct rb_opening_lattice *ope
 }
 
 bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_opening_lattice *opening, int min_age,
-                     int max_age, struct rb_arena *arena, struct rb_renewal *out, const char **out_why)
+                     int max_age, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
+                     struct rb_renewal *out, const char **out_why)
 {
-    struct rb_renewal r = {.trial = trial, .delayed = opening != NULL, .min_age = min_age, .max_age = max_age};
+    struct rb_renewal r = {
+        .trial = trial, .convolver = convolver, .delayed = opening != NULL, .min_age = min_age, .max_age = max_age};
     const double sd = sqrt(trial->law->variance_s2) / trial->step_s, mean = trial->law->mean_s / trial->step_s;
     if (trial->last - trial->first + 16 * sd * sqrt(max_age / mean + 1) > MAX_POINTS) {
         *out_why = "too many waves for so fine a lattice";
@@ -228,18 +226,21 @@ static void some_completed(const struct rb_renewal *r, const struct rb_renewal_s
     if (used == n && n >= 0)
         memset(h + n, 0, PAD * sizeof *h);
     double sum = 0;
-    int i = 0, a = from;
-    for (; a <= to && a < s->first; a++)
-        out[(size_t)(a - from) * stride] = 0;
-    for (; a <= to; a++) {
+    int a = from;
+    for (; a <= to && a < s->first; a++, out += stride)
+        *out = 0;
+    for (int i = 0; i < a - s->first && i < used; i++)
+        sum += h[i];
+    for (; a <= to && a - s->first < n; a++, out += stride) {
         const int at = a - s->first;
-        for (; i <= at && i < n; i++)
-            sum += h[i];
-        const double both = at >= n     ? step_s * sum
-                            : s->narrow ? step_s * (sum - h[at] / 2)
-                                        : integral_to(h + at, sum, step_s);
+        sum += h[at];
+        const double both = s->narrow ? step_s * (sum - h[at] / 2) : integral_to(h + at, sum, step_s);
         const double p = both - sum_below(next, a);
-        out[(size_t)(a - from) * stride] = p > 0 ? p : 0;
+        *out = p > 0 ? p : 0;
+    }
+    for (; a <= to; a++, out += stride) {
+        const double p = step_s * sum - sum_below(next, a);
+        *out = p > 0 ? p : 0;
     }
 }
 

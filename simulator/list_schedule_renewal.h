@@ -3,17 +3,20 @@
 #ifndef RB_SIMULATOR_LIST_SCHEDULE_RENEWAL_H
 #define RB_SIMULATOR_LIST_SCHEDULE_RENEWAL_H
 
+#include "simulator/list_schedule_convolve.h"
 #include "simulator/list_schedule_lattice.h"
 
 struct rb_renewal_sum { // the opening if delayed, and k durations; outside first..last the density is next to nothing
     int first, last;    // lattice points; last < first: no mass at ages of interest
     bool narrow;        // only its moments are kept
+    bool padded;        // a tile of zeros lies on either side of the density
     double *density;    // [last - first + 1]
     double *below;      // the same points; 0 before, and 1 after unless the ages of interest end there
 };
 
 struct rb_renewal {
     const struct rb_trial_lattice *trial;
+    const struct rb_schedule_convolver *convolver;
     bool delayed;
     int min_age, max_age;        // points
     int min_k, max_k;            // completions a slot may have between the ages of interest
@@ -21,10 +24,11 @@ struct rb_renewal {
     double *products;            // scratch
 };
 
-// opening NULL: open at age 0. The lattice must outlive *out, whose arrays are in `arena`.
+// opening NULL: open at age 0. The lattice and the convolver must outlive *out, whose arrays are in `arena`.
 // false: too many points (the reason in *out_why, a constant string).
 bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_opening_lattice *opening, int min_age,
-                     int max_age, struct rb_arena *arena, struct rb_renewal *out, const char **out_why);
+                     int max_age, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
+                     struct rb_renewal *out, const char **out_why);
 
 // P(open, k completions by age a and the trial running then ends within t - a), for a = from..to <= t, into
 // out[(a - from) * stride + k - min_k].

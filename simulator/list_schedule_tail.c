@@ -216,7 +216,8 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
                                 &l->opening);
         if (!e->linear)
             continue;
-        if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, e->arena, &l->delayed, out_why))
+        if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, &e->kernel->convolver, e->arena,
+                             &l->delayed, out_why))
             return false;
         l->stride = l->delayed.max_k - l->delayed.min_k + 1;
         l->chances = rb_arena_array(e->arena, ages * (size_t)l->stride, sizeof *l->chances);
@@ -243,7 +244,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     if (!make_late(&e, ages, out_why))
         return false;
     if (s->open_slots > 0 || !e.linear) {
-        if (!rb_renewal_make(trial, NULL, min_age, max_age, arena, &e.open, out_why))
+        if (!rb_renewal_make(trial, NULL, min_age, max_age, &e.kernel->convolver, arena, &e.open, out_why))
             return false;
         e.stride = e.open.max_k - e.open.min_k + 1;
         e.chances = rb_arena_array(arena, ages * (size_t)e.stride, sizeof *e.chances);
@@ -256,6 +257,7 @@ static void make_node(struct rb_schedule_tail *e)
 {
     e->node = (struct rb_schedule_node){.slot = &e->open,
                                         .opening = &e->late[0].opening,
+                                        .convolver = &e->kernel->convolver,
                                         .arena = e->arena,
                                         .slots = e->s->slots_per_node,
                                         .dust = e->dust,
