@@ -67,7 +67,8 @@ void rb_arena_finish(struct rb_arena *a)
     *a = (struct rb_arena){0};
 }
 
-// One block as large as all of them takes their place, so that after a few rounds nothing is allocated any more.
+// One block twice as large as all of them takes their place, so that after a few rounds nothing is allocated any more,
+// even where every round needs a little more than the one before. What is never used of it takes no memory.
 void rb_arena_reset(struct rb_arena *a)
 {
     struct rb_arena_block *only = a->blocks;
@@ -83,7 +84,7 @@ void rb_arena_reset(struct rb_arena *a)
     for (const struct rb_arena_block *block = a->blocks; block; block = block->older)
         total += block->size;
     rb_arena_finish(a);
-    a->blocks = block_create(total);
+    a->blocks = block_create(total <= SIZE_MAX / 4 ? 2 * total : total);
 }
 
 static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size)
