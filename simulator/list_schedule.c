@@ -13,7 +13,7 @@
 #define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
 #define FINEST          40   // steps to a trial's deviation
 #define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
-#define HOPELESS        5    // times the accuracy: what the last but one level of narrow openings may err by, ...
+#define HOPELESS        5e-3 // of narrow openings: the last level seldom helps if the one before errs by more, ...
 #define GAINED          3    // ... and thrice as much every level before
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
@@ -125,6 +125,22 @@ static void choose_circle(const struct problem *p, struct level *l, double large
     rb_schedule_tail_set_circle(&l->tail, points, kept);
 }
 
+// Does this one open while the last trials start, and by how much does it spread? Else INFINITY.
+static double shown_spread_s(const struct problem *p, const struct rb_law *opening)
+{
+    const double sd = sqrt(opening->variance_s2), latest_s = opening->mean_s + OPENING_REACH * sd;
+    return latest_s > p->last_start_s - OPENING_REACH * p->edge_s ? sd : INFINITY;
+}
+
+// A sum over times left needs fewer points than the sums of durations do: its error falls off as that of a smooth bump.
+static int times_apart(const struct problem *p, double step_s)
+{
+    double apart_s = fmin(p->sd / 2, p->edge_s * 1.2);
+    for (int i = 0; i < rb_schedule_n_late(p->s); i++)
+        apart_s = fmin(apart_s, shown_spread_s(p, rb_schedule_opening(p->s, i)) / RESOLVED);
+    return p->rough || apart_s < step_s ? 1 : (int)(apart_s / step_s);
+}
+
 // Roughly, the numbers that make up the factors of a new node.
 static double work_of(const struct problem *p, const struct level *l, double larger)
 {
@@ -158,6 +174,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
                 return false;
             }
             choose_circle(p, l, larger_circle);
+            l->tail.apart = times_apart(p, step_s);
             return true;
         }
     }
@@ -364,9 +381,9 @@ static bool is_narrow(const struct level *l)
 }
 
 // Where trials begin abruptly as well, errors fall slowly: of random jobs one in thirty got there from more than this.
-static bool is_hopeless(const struct problem *p, const struct level *l, double error, int levels_left)
+static bool is_hopeless(const struct level *l, double error, int levels_left)
 {
-    return is_narrow(l) && error > HOPELESS * p->accuracy * pow(GAINED, levels_left - 1);
+    return is_narrow(l) && error > HOPELESS * pow(GAINED, levels_left - 1);
 }
 
 // Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
@@ -391,7 +408,7 @@ static bool solve(const struct problem *p, double step_s, struct rb_arena *scrat
             *out_error *= is_narrow(&levels[i]) ? NARROW : 1;
             return true;
         }
-        if (is_hopeless(p, &levels[i], *out_error, MAX_REFINEMENTS - i))
+        if (is_hopeless(&levels[i], *out_error, MAX_REFINEMENTS - i))
             break;
     }
     *out_why = "the accuracy was not reached";
@@ -439,10 +456,9 @@ static double first_step_s(const struct problem *p)
 {
     double step_s = fmin(p->sd / 3, p->edge_s * 1.2);
     for (int i = 0; i < rb_schedule_n_late(p->s); i++) {
-        const struct rb_law *opening = rb_schedule_opening(p->s, i);
-        const double sd = sqrt(opening->variance_s2), latest_s = opening->mean_s + OPENING_REACH * sd;
-        if (latest_s > p->last_start_s - OPENING_REACH * p->edge_s && sd / RESOLVED > p->sd / FINEST)
-            step_s = fmin(step_s, sd / RESOLVED);
+        const double shown_s = shown_spread_s(p, rb_schedule_opening(p->s, i)) / RESOLVED;
+        if (shown_s > p->sd / FINEST)
+            step_s = fmin(step_s, shown_s);
     }
     return step_s;
 }

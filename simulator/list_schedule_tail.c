@@ -178,7 +178,8 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
         rb_renewal_chances(&e->open, t, from, to, e->chances, e->stride);
     for (int i = 0; i < e->n_late && e->linear; i++)
         rb_renewal_chances(&e->late[i].delayed, t, from, to, e->late[i].chances, e->late[i].stride);
-    for (int x = from; x <= to; x++) {
+    const int apart = from >= RB_LATTICE_ENDS ? e->apart : 1; // the same times left for every t: new nodes keep theirs
+    for (int x = from + (t - from - e->first_y) % apart; x <= to; x += apart) {
         struct place at;
         at.x = x;
         at.y = t - x;
@@ -188,7 +189,7 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
             const struct rb_schedule_late *l = &e->late[i];
             at.late[i].node = starts_of(&l->delayed, l->chances + (size_t)(x - from) * l->stride, e->dust);
         }
-        p += rb_lattice_end_weight(x) * integrand(e, &at);
+        p += apart * rb_lattice_end_weight(x) * integrand(e, &at);
     }
     return p;
 }
@@ -241,6 +242,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
     e.first_y = trial->first > 0 ? trial->first : 1;
     e.last_y = trial->last;
+    e.apart = 1;
     if (!make_late(&e, ages, out_why))
         return false;
     if (s->open_slots > 0 || !e.linear) {

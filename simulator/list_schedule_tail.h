@@ -29,6 +29,7 @@ struct rb_schedule_tail {
     double dust;           // and chances below this
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
+    int apart;             // every so-many-th of them is summed up where the integrand vanishes at both ends: 1 unless set
     double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
     double *chances; // scratch: [max_age + 1][stride]
     int stride;
