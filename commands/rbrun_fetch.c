@@ -56,7 +56,7 @@ static bool find_logs(struct logs *l, struct rb_err *err)
 {
     DIR *dir = opendir(l->dir);
     if (!dir)
-        return rb_err_set(err, RB_E_DIRECTORY, "%s: %s", l->dir, strerror(errno));
+        return rb_err_set(err, RB_E_DIRECTORY, "cannot list the outputs in %s: %s", l->dir, strerror(errno));
     const int before = l->n;
     for (const struct dirent *e; (e = readdir(dir)) && l->n < MAX_LOGS;) {
         bool known = strncmp(e->d_name, l->prefix, strlen(l->prefix)) != 0;
@@ -99,7 +99,7 @@ static bool print_more(struct logs *l, struct log_file *f, struct rb_err *err)
     rb_buf_printf(&path, "%s/%s", l->dir, f->name);
     const int fd = open(rb_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return rb_err_set(err, RB_E_FILE_READ, "%s: %s", rb_buf_str(&path), strerror(errno));
+        return rb_err_set(err, RB_E_FILE_READ, "cannot read %s: %s", rb_buf_str(&path), strerror(errno));
     while ((n = pread(fd, bytes, sizeof bytes, f->printed)) > 0) {
         if (f->printed == 0)
             printf("== %s\n", f->name);

@@ -344,7 +344,8 @@ static bool open_events(struct rb_session *s, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/events.jsonl", s->files->dir);
     s->events_fd = open(rb_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return s->events_fd >= 0 || rb_err_set(err, RB_E_DIRECTORY, "%s: %s", rb_buf_str(&path), strerror(errno));
+    return s->events_fd >= 0 ||
+           rb_err_set(err, RB_E_FILE_WRITE, "cannot write %s: %s", rb_buf_str(&path), strerror(errno));
 }
 
 static bool open_forecaster(struct rb_session *s, struct rb_err *err)

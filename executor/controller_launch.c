@@ -75,7 +75,8 @@ static bool keep_user_data(const struct rb_controller_gang *g, const struct rb_b
     const bool ok =
         fd >= 0 && write(fd, rb_buf_str(user_data), user_data->len) == (ssize_t)user_data->len && fsync(fd) == 0;
     if (!ok)
-        rb_err_set(err, RB_E_FILE_WRITE, "%s: %s", rb_buf_str(&path), strerror(errno));
+        rb_err_set(err, RB_E_FILE_WRITE, "cannot keep %s, which a node is launched with: %s", rb_buf_str(&path),
+                   strerror(errno));
     if (fd >= 0)
         close(fd);
     return ok;

@@ -83,7 +83,8 @@ static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
     lock_path(path, &name);
     const int fd = open(rb_buf_str(&name), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot make the lock %s: %s; make room, or allow writing there",
+                          rb_buf_str(&name), strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         const int pid = read_pid(fd);
         close(fd);
@@ -95,7 +96,8 @@ static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
     char text[32];
     const int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {
-        rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
+        rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot write the lock %s: %s; make room", rb_buf_str(&name),
+                   strerror(errno));
         close(fd);
         return false;
     }
@@ -113,7 +115,8 @@ bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err)
         return true;
     }
     if (fd < 0)
-        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", rb_buf_str(&name), strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot read the lock %s: %s; allow reading it", rb_buf_str(&name),
+                          strerror(errno));
     const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
     *out_pid = held ? read_pid(fd) : 0;
     close(fd); // and with it the shared lock
@@ -184,11 +187,11 @@ static bool put_in_place(const char *from, const char *to, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) char *copy = rb_xstrdup(to);
     if (rename(from, to) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", to, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot put the journal in its place, %s: %s", to, strerror(errno));
     const int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool ok = dir >= 0 && fsync(dir) == 0;
     if (!ok)
-        rb_err_set(err, RB_E_JOURNAL_WRITE, "%s: %s", to, strerror(errno));
+        rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot bring the directory of %s to the disk: %s", to, strerror(errno));
     if (dir >= 0)
         close(dir);
     return ok;
@@ -215,7 +218,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "%s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(errno));
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
     if (!take_lock(path, &j->lock_fd, err) || !open_to_write(path, j, err) || !check_schema(j, path, err)) {
@@ -229,7 +232,7 @@ bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *e
 bool rb_journal_open_reader(const char *path, struct rb_journal **out, struct rb_err *err)
 {
     if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "%s: %s", path, strerror(errno));
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(errno));
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
     // Read-write all the same: what a killed writer left in the log must be taken up before it can be read.

@@ -144,7 +144,8 @@ static bool list_runs(const char *root, struct names *out, struct rb_err *err)
 {
     DIR *dir = opendir(root);
     if (!dir)
-        return errno == ENOENT || rb_err_set(err, RB_E_DIRECTORY, "%s: %s", root, strerror(errno));
+        return errno == ENOENT ||
+               rb_err_set(err, RB_E_DIRECTORY, "cannot list the runs under %s: %s", root, strerror(errno));
     for (const struct dirent *entry; (entry = readdir(dir));) {
         if (!stamp_of(entry->d_name))
             continue;

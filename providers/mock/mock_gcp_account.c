@@ -139,7 +139,7 @@ bool rb_mock_gcp_account_write(const struct rb_mock_gcp_account *a, const char *
     int saved = errno;
     if (fd >= 0)
         close(fd);
-    return ok || rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", path, strerror(saved));
+    return ok || rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot write %s: %s", path, strerror(saved));
 }
 
 // --- what the front asks ---

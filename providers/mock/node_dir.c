@@ -42,7 +42,7 @@ static bool make_dir(const char *path, struct rb_err *err)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return true;
-    return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", path, strerror(errno));
+    return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make the directory %s: %s", path, strerror(errno));
 }
 
 static bool write_text(const char *path, mode_t mode, const char *text, struct rb_err *err)
@@ -53,7 +53,7 @@ static bool write_text(const char *path, mode_t mode, const char *text, struct r
     int saved = errno;
     if (fd >= 0)
         close(fd);
-    return ok || rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", path, strerror(saved));
+    return ok || rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot write %s: %s", path, strerror(saved));
 }
 
 static bool write_in(const char *dir, const char *name, mode_t mode, const char *text, struct rb_err *err)
@@ -81,7 +81,7 @@ static bool make_tools(const struct rb_node_dir *d, struct rb_err *err)
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", d->bin, rb_user_data_tools[i]);
         if (symlink("../node-tool", path) != 0)
-            return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", path, strerror(errno));
+            return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot link %s: %s", path, strerror(errno));
     }
     return true;
 }
@@ -166,7 +166,7 @@ bool rb_node_dir_make(struct rb_node_dir *d, const struct rb_user_data *u, struc
         !make_script(d->run_script, u->run_script, &d->has_run_script, err))
         return false;
     if (mkfifo(d->control, 0600) != 0)
-        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", d->control, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make the pipe %s: %s", d->control, strerror(errno));
     return true;
 }
 

@@ -185,7 +185,7 @@ static bool bring_up(struct rb_nodes *n, struct node *node, uint32_t address, co
     // Open for writing too, so that the FIFO never ends when a writer goes.
     node->control = open(node->dir.control, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (node->control < 0)
-        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", node->dir.control, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot open the pipe %s: %s", node->dir.control, strerror(errno));
     if (n->config.netns && !rb_node_cable_add(address, &node->cable, err))
         return false;
     node->has_cable = n->config.netns;

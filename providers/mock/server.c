@@ -322,18 +322,20 @@ static bool make_dirs(struct server *s, struct rb_err *err)
         char *dir = rb_arena_printf(&s->arena, "%s/rbmock-XXXXXX", tmp && *tmp ? tmp : "/tmp");
         s->nodes_dir = mkdtemp(dir);
         s->owns_dir = s->nodes_dir != NULL;
-        return s->nodes_dir || rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", dir, strerror(errno));
+        return s->nodes_dir || rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s; set TMPDIR, or give --state", dir,
+                                          strerror(errno));
     }
     if (mkdir(state, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", state, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make --state %s: %s", state, strerror(errno));
     char *whole = realpath(state, NULL); // nodes change their directory
     if (!whole)
-        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", state, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot enter --state %s: %s", state, strerror(errno));
     s->nodes_dir = rb_arena_printf(&s->arena, "%s/nodes", whole);
     s->ledger_path = rb_arena_printf(&s->arena, "%s/ledger.json", whole);
     free(whole);
     if (mkdir(s->nodes_dir, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_E_MOCK_SYSTEM, "%s: %s", s->nodes_dir, strerror(errno));
+        return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s; give another --state", s->nodes_dir,
+                          strerror(errno));
     return true;
 }
 
