@@ -383,6 +383,18 @@ static void quantity(struct rb_text_table *t, const char *name, const struct rb_
     known_cell(t, map, key, format);
 }
 
+// An instant that has passed was foreseen before the run fell behind: the next prediction is on its way.
+static void end_row(struct rb_text_table *t, const char *name, const struct rb_node *progress, const char *key)
+{
+    const int64_t end_us = rb_document_int(progress, key);
+    if (end_us >= 0 && end_us < rb_document_int(progress, "elapsed_us")) {
+        rb_text_table_cell(t, "%s", name);
+        rb_text_table_cell(t, "later than was foreseen");
+    } else {
+        quantity(t, name, progress, key, rb_format_duration);
+    }
+}
+
 static void probability(struct rb_text_table *t, const char *name, const struct rb_node *map, const char *key,
                         const char *limit_key)
 {
@@ -416,15 +428,18 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     rb_page_section(p, "progress", "Where it stands", NULL);
     rb_text_table_init(&t, columns, N_OF(columns));
     rb_text_table_cell(&t, "stage");
-    rb_text_table_cell(&t, "%" PRId64 " of 0 to %" PRId64, rb_document_int(now, "stage"),
-                       rb_document_int(now, "n_stages") - 1);
+    if (rb_document_member(now, "stage"))
+        rb_text_table_cell(&t, "%" PRId64 ", the last is %" PRId64, rb_document_int(now, "stage"),
+                           rb_document_int(now, "n_stages") - 1);
+    else
+        rb_text_table_cell(&t, "not begun");
     trials_by_state(&t, now);
     rb_text_table_cell(&t, "nodes ready");
     rb_text_table_cell(&t, "%" PRId64 " of %" PRId64, rb_document_int(now, "nodes_ready"),
                        rb_document_int(now, "nodes"));
     quantity(&t, "time so far", now, "elapsed_us", rb_format_duration);
-    quantity(&t, "ends, as likely before as after", now, "end_p50_us", rb_format_duration);
-    quantity(&t, "ends by, 95 %", now, "end_p95_us", rb_format_duration);
+    end_row(&t, "ends, as likely before as after", now, "end_p50_us");
+    end_row(&t, "ends by, 95 %", now, "end_p95_us");
     probability(&t, "P(on time)", now, "p_on_time", "deadline_us");
     quantity(&t, "dollars so far", now, "spent_uusd", rb_format_money);
     quantity(&t, "expected in all", now, "cost_mean_uusd", rb_format_money);
