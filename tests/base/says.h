@@ -12,7 +12,7 @@
 // that number.
 static inline bool error_says(const struct rb_err *err, const char *words)
 {
-    const bool numbered = strncmp(words, "RB", 2) == 0 && strspn(words + 2, "0123456789") == 4;
+    const bool numbered = strlen(words) >= 6 && memcmp(words, "RB", 2) == 0 && strspn(words + 2, "0123456789") == 4;
     if (numbered && rb_err_number(err) != atoi(words + 2))
         return false;
     const char *rest = numbered ? words + 6 : words;
