@@ -139,7 +139,7 @@ static bool ask_planner(struct rb_search *search, int planner, const struct answ
     return p != &rb_planner_optimal || keep_neighbour(search, tighter ? &tighter->of[planner] : NULL, out, err);
 }
 
-static const struct rb_plan_result *optimal_of(const struct answers *a)
+static struct rb_plan_result *optimal_of(struct answers *a)
 {
     int i = 0;
     while (rb_planners[i] != &rb_planner_optimal)
@@ -148,8 +148,7 @@ static const struct rb_plan_result *optimal_of(const struct answers *a)
 }
 
 // All planners at deadline i, between neighbours that are answered. NULL: there is none.
-static bool ask_all(struct sweep *sweep, int i, const struct answers *tighter, const struct answers *looser,
-                    struct rb_err *err)
+static bool ask_all(struct sweep *sweep, int i, struct answers *tighter, struct answers *looser, struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *left = optimal_of(tighter);
@@ -179,6 +178,23 @@ static bool ask_everywhere(struct sweep *sweep, struct rb_err *err)
     const int last = sweep->n - 1;
     return ask_all(sweep, last, NULL, NULL, err) &&
            (last == 0 || (ask_all(sweep, 0, NULL, &sweep->answers[last], err) && ask_between(sweep, 0, last, err)));
+}
+
+// Where nothing is proved a tighter deadline that was answered later may have found a cheaper plan.
+static bool never_rises(struct sweep *sweep, struct rb_err *err)
+{
+    for (int i = 1; i < sweep->n; i++) {
+        const struct rb_plan_result *tighter = optimal_of(&sweep->answers[i - 1]);
+        struct rb_plan_result *here = optimal_of(&sweep->answers[i]);
+        struct question q;
+        if (!tighter->feasible ||
+            (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
+            continue;
+        if (!begin(sweep, sweep->deadlines_us[i], 1, NULL, &q, err) ||
+            !keep_neighbour(&sweep->search, tighter, here, err))
+            return false;
+    }
+    return true;
 }
 
 // --- which deadlines
@@ -307,7 +323,7 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
         return false;
     sweep->n = list_deadlines(sweep->req, tight_us, loose_us, sweep->deadlines_us);
     sweep->answers = rb_arena_array(arena, (size_t)sweep->n, sizeof *sweep->answers);
-    if (!ask_everywhere(sweep, err))
+    if (!ask_everywhere(sweep, err) || !never_rises(sweep, err))
         return false;
     struct rb_pareto pareto = {.confidence = sweep->req->confidence, .tightest_us = tight_us};
     list_points(sweep, rb_arena_array(arena, (size_t)sweep->n * (size_t)n_planners, sizeof *pareto.points), &pareto);
