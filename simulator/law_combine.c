@@ -263,7 +263,8 @@ struct rb_law rb_law_ranked(const struct rb_law *a, int rank, int k, struct rb_a
     struct rb_law_grid grid = rb_law_grid_make(low_s, high_s, step_s, arena);
     for (int i = 0; i < grid.n; i++) {
         const double x = grid.low_s + i * grid.step_s;
-        ranked_at(rb_law_below(a, x), rb_law_above(a, x), ln_choose, rank, k, &grid.below[i], &grid.above[i]);
+        const double below = rb_law_below(a, x), above = below < 0.5 ? 1 - below : rb_law_above(a, x);
+        ranked_at(below, above, ln_choose, rank, k, &grid.below[i], &grid.above[i]);
     }
     // P moves with F by the density of the rank-th of k uniform numbers, which is highest near their mean.
     const double steepest = fmax(1, 0.4 / spread);

@@ -59,17 +59,18 @@ static bool is_narrow(const struct rb_law *law, double step_s)
     return sqrt(law->variance_s2) < 1.2 * step_s;
 }
 
-// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell where the law has mass, and the law's
-// own cells inside.
+// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell, from where the law begins, in parts
+// that are the law's own cells or a quarter of its deviation, whichever is longer.
 static void integrate(const struct rb_law *law, double step_s, int from, int n, double *out)
 {
+    const double part_s = fmax(law->step_s, sqrt(law->variance_s2) / 4);
     const double high_s = law->low_s + law->step_s * (law->n - 1);
-    double sum = 0, x = from * step_s, below = sample(law, x).below;
+    double sum = 0, x = fmax(from * step_s, law->low_s), below = sample(law, x).below;
     for (int i = 0; i < n; i++) {
         out[i] = sum;
-        const double end = (from + i + 1) * step_s;
-        const int parts = end <= law->low_s || x >= high_s ? 1 : 1 + (int)(step_s / law->step_s);
-        const double begin = x, h = (end - begin) / parts;
+        const double begin = x, end = fmax((from + i + 1) * step_s, law->low_s);
+        const int parts = !(end > begin) ? 0 : begin >= high_s ? 1 : 1 + (int)((end - begin) / part_s);
+        const double h = (end - begin) / fmax(parts, 1);
         for (int j = 1; j <= parts; j++) {
             const double next = sample(law, begin + j * h).below;
             sum += h / 6 * (below + 4 * sample(law, begin + (j - 0.5) * h).below + next);
