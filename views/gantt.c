@@ -1,6 +1,7 @@
 #include "views/gantt.h"
 
 #include "base/units.h"
+#include "views/markup.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,33 +59,11 @@ static double width_of(const struct picture *p, int64_t from_us, int64_t to_us)
 
 // ---- text
 
-static void put_escaped(struct rb_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            rb_buf_puts(out, "&lt;");
-            break;
-        case '>':
-            rb_buf_puts(out, "&gt;");
-            break;
-        case '&':
-            rb_buf_puts(out, "&amp;");
-            break;
-        case '"':
-            rb_buf_puts(out, "&quot;");
-            break;
-        default:
-            rb_buf_putc(out, *text);
-        }
-    }
-}
-
 static void put_text(const struct picture *p, double x, double y, const char *class, const char *anchor,
                      const char *text)
 {
     rb_buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
-    put_escaped(p->out, text);
+    rb_markup_escape(text, p->out);
     rb_buf_puts(p->out, "</text>\n");
 }
 
@@ -294,7 +273,7 @@ void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
 void rb_gantt_write_html(const struct rb_gantt *g, int n, struct rb_buf *out)
 {
     rb_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    put_escaped(out, g->title);
+    rb_markup_escape(g->title, out);
     rb_buf_puts(out, "</title><style>body{margin:1rem}svg{max-width:100%;height:auto}.bar:hover{stroke:#000;"
                      "stroke-width:1.5}</style></head><body>\n");
     for (int i = 0; i < n; i++)

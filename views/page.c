@@ -1,44 +1,20 @@
 #include "views/page.h"
 
-#include "views/page_style.h"
+#include "views/markup.h"
 #include "views/page_charts.h"
 #include "views/page_library.h"
 #include "views/page_script.h"
+#include "views/page_style.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
-void rb_page_escape(const char *text, struct rb_buf *out)
-{
-    for (const char *c = text; *c; c++) {
-        switch (*c) {
-        case '&':
-            rb_buf_puts(out, "&amp;");
-            break;
-        case '<':
-            rb_buf_puts(out, "&lt;");
-            break;
-        case '>':
-            rb_buf_puts(out, "&gt;");
-            break;
-        case '"':
-            rb_buf_puts(out, "&quot;");
-            break;
-        case '\'':
-            rb_buf_puts(out, "&#39;");
-            break;
-        default:
-            rb_buf_putc(out, *c);
-        }
-    }
-}
-
 static void element(struct rb_page *p, const char *tag, const char *text)
 {
     rb_buf_printf(p->out, "<%s>", tag);
-    rb_page_escape(text, p->out);
+    rb_markup_escape(text, p->out);
     rb_buf_printf(p->out, "</%s>\n", tag);
 }
 
@@ -60,7 +36,7 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
     rb_buf_puts(out, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n");
     element(p, "h1", title);
     rb_buf_puts(out, "<p class=\"summary\" id=\"summary\">");
-    rb_page_escape(summary, out);
+    rb_markup_escape(summary, out);
     rb_buf_puts(out, "</p>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
 }
 
@@ -76,7 +52,7 @@ void rb_page_section(struct rb_page *p, const char *id, const char *heading, con
     rb_page_end_section(p);
     p->in_section = true;
     rb_buf_printf(p->out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", id, id, id);
-    rb_page_escape(heading, p->out);
+    rb_markup_escape(heading, p->out);
     rb_buf_puts(p->out, "</h2>\n");
     if (lead)
         element(p, "p", lead);
@@ -109,14 +85,14 @@ void rb_page_sentence(struct rb_page *p, const char *before, const char *text)
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption)
 {
     rb_buf_printf(p->out, "<figure class=\"chart\" data-chart=\"%s\">\n<figcaption>", chart);
-    rb_page_escape(caption, p->out);
+    rb_markup_escape(caption, p->out);
     rb_buf_puts(p->out, "</figcaption>\n</figure>\n");
 }
 
 static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, const char *text)
 {
     rb_buf_printf(p->out, "<%s%s%s>", tag, scope, right ? " class=\"number\"" : "");
-    rb_page_escape(text, p->out);
+    rb_markup_escape(text, p->out);
     rb_buf_printf(p->out, "</%s>", tag);
 }
 
@@ -124,9 +100,9 @@ void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_
 {
     assert(table->n_cells % table->n_columns == 0);
     rb_buf_puts(p->out, "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"");
-    rb_page_escape(caption, p->out);
+    rb_markup_escape(caption, p->out);
     rb_buf_puts(p->out, "\">\n<table>\n<caption>");
-    rb_page_escape(caption, p->out);
+    rb_markup_escape(caption, p->out);
     rb_buf_puts(p->out, "</caption>\n<thead><tr>");
     for (int c = 0; c < table->n_columns; c++)
         cell(p, "th", " scope=\"col\"", table->columns[c].right, table->columns[c].title);

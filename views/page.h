@@ -29,7 +29,4 @@ void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_
 // document: JSON text, written into the page byte for byte except that `<` becomes \u003c.
 void rb_page_end(struct rb_page *p, const char *document);
 
-// Appends text with &, <, > and both quotes escaped.
-void rb_page_escape(const char *text, struct rb_buf *out);
-
 #endif
