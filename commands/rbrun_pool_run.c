@@ -186,7 +186,7 @@ static void check_end(struct rb_pool_run *p)
     if (p->owner_over)
         rb_loop_uv_stop(p->uv);
     else if (!p->ending)
-        rb_controller_stop(rb_session_controller(p->session), RB_STOP_USER); // its nodes are not needed any more
+        rb_controller_stop(rb_session_controller(p->session), p->interrupts ? RB_STOP_USER : RB_STOP_RELEASED);
     p->ending = true;
 }
 

@@ -476,6 +476,7 @@ static int exit_code(const struct rb_session *s)
     case RB_STOP_CAPACITY:
     case RB_STOP_DRIFT:
     case RB_STOP_FAILURE:
+    case RB_STOP_RELEASED:
         break;
     }
     rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);

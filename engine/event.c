@@ -66,6 +66,8 @@ const char *rb_stop_reason_name(enum rb_stop_reason r)
         return "drift";
     case RB_STOP_FAILURE:
         return "failure";
+    case RB_STOP_RELEASED:
+        return "released";
     }
     return "unknown";
 }

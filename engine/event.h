@@ -42,7 +42,7 @@ enum rb_outcome {
                               // lost, but not held against it
 };
 
-enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT, RB_STOP_FAILURE };
+enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT, RB_STOP_FAILURE, RB_STOP_RELEASED };
 
 struct rb_event {
     enum rb_event_kind kind;

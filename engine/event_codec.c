@@ -171,9 +171,9 @@ static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *er
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    static const char *const names[] = {"user", "deadline", "budget", "capacity", "drift", "failure"};
+    static const char *const names[] = {"user", "deadline", "budget", "capacity", "drift", "failure", "released"};
     int which;
-    if (!read_choice(m, "reason", names, 6, &which, err))
+    if (!read_choice(m, "reason", names, sizeof names / sizeof *names, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;
     return true;

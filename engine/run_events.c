@@ -73,6 +73,8 @@ static const char *stop_text(enum rb_stop_reason reason)
         return "the run drifted from its prediction";
     case RB_STOP_FAILURE:
         return "the run could not go on";
+    case RB_STOP_RELEASED:
+        return "its pool needs the nodes no more";
     }
     return "stopped";
 }

@@ -80,7 +80,7 @@ static void names_go_both_ways(void **state)
         assert_true(read_event(rb_buf_str(&text), &back, NULL));
         assert_int_equal(back.outcome, outcome);
     }
-    for (int reason = RB_STOP_USER; reason <= RB_STOP_FAILURE; reason++) {
+    for (int reason = RB_STOP_USER; reason <= RB_STOP_RELEASED; reason++) {
         write_event(&(struct rb_event){.kind = RB_EVENT_STOP, .reason = (enum rb_stop_reason)reason}, &text);
         assert_true(read_event(rb_buf_str(&text), &back, NULL));
         assert_int_equal(back.reason, reason);

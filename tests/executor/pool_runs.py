@@ -163,6 +163,8 @@ class PoolRuns(unittest.TestCase):
         self.check_no_gpu_is_in_two_hands(report)
         nodes = {i["id"] for i in self.mine(report["run"])}
         self.assertEqual(len(nodes), 2, "the pool's nodes, and no others")
+        owner = json.loads(self.rbrun("report", report["run"], "--json").stdout)
+        self.assertEqual(owner["outcome"], "stopped: released", "nobody has stopped it")
 
     def check_no_gpu_is_in_two_hands(self, report):
         begun = {job["run"]: self.started_unix_us(job["run"]) for job in report["jobs"]}
