@@ -126,7 +126,7 @@ class Run(unittest.TestCase):
 
     def test_one_of_two_nodes_is_lost(self):
         plan = self.run_command("rbplan", "job/job.yaml", "--deadline", "10m", "--set", "objective=min_time", "--set",
-                                "resources.max_nodes=2", "--json", "-o", "plan.json")
+                                "resources.max_nodes=2", "--set", "scheduler.num_trials=2", "--json", "-o", "plan.json")
         self.assertEqual([s["gpus_per_trial"] for s in json.loads(plan)["stages"]], [1, 2])
         with open(os.path.join(self.folder, "rbrun.log"), "w", encoding="utf-8") as said:
             run = subprocess.Popen(self.command("rbrun", "plan.json", "--yes", "--json", "--state-dir", "state"), env=self.env,
