@@ -10,6 +10,7 @@
 
 #define ACCURACY       1e-4 // of P, for what is told
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
+#define SHOWS          2e-3 // of a mean cost: what the billing minimum adds to it is told
 #define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
 
 // ---- parts
@@ -184,13 +185,24 @@ bool rb_estimate_draws(struct rb_search *search, const struct rb_candidate *cand
     return table_runs(search, candidate, stages, samples, out, err);
 }
 
-// The mean is computed; of p_both, what the budget does not decide is the deadline's, and that is not sampled either.
+bool rb_minimum_shows(const struct rb_score *score, int64_t mean_uusd)
+{
+    return score->minimum_uusd > SHOWS * score->cost_mean_uusd &&
+           (double)mean_uusd > (1 + SHOWS) * score->cost_mean_uusd;
+}
+
+// The mean is computed, unless runs are billed more because nodes live less than the minimum: no sum over stages knows that.
+// Of p_both, what the budget does not decide is the deadline's, and that is not sampled either.
 static void tell_cost(const struct rb_plan_request *req, const struct rb_score *score, struct rb_estimate *e)
 {
     e->cost_method = RB_ESTIMATE_TABLES;
-    e->cost_uusd.mean = rounded(score->cost_mean_uusd);
-    e->stderr_.cost_mean_uusd = 0;
-    e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd);
+    if (rb_minimum_shows(score, e->cost_uusd.mean)) {
+        e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd - score->minimum_uusd);
+    } else {
+        e->cost_uusd.mean = rounded(score->cost_mean_uusd);
+        e->stderr_.cost_mean_uusd = 0;
+        e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd);
+    }
     if (req->budget_uusd < 0) {
         e->p_both = e->p_deadline;
         e->stderr_.p_both = 0;

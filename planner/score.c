@@ -94,10 +94,16 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
                                 const struct rb_stage_time *time)
 {
     int requested = choice->nodes - kept;
-    double minimum_s = 60 * time->short_lived + rounding_error_s(time);
     double late_s = time->unready * time->law.mean_s; // billed in the next stage instead, or not at all
-    return rate_uusd(&s->sim_offers[choice->offer].billing) *
-           (choice->nodes * rb_stage_mean_error_s(time) + requested * (minimum_s + late_s));
+    return rb_stage_minimum_uusd(s, choice, kept, time) +
+           rate_uusd(&s->sim_offers[choice->offer].billing) *
+               (choice->nodes * rb_stage_mean_error_s(time) + requested * (rounding_error_s(time) + late_s));
+}
+
+double rb_stage_minimum_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
+                             const struct rb_stage_time *time)
+{
+    return rate_uusd(&s->sim_offers[choice->offer].billing) * (choice->nodes - kept) * 60 * time->short_lived;
 }
 
 // The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
@@ -205,6 +211,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
         score.time_mean_us += t->law.mean_s * 1e6;
         score.cost_mean_uusd += rb_stage_cost_mean_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.cost_error_uusd += rb_stage_cost_error_uusd(search->scenario, &candidate->stages[i], kept, t);
+        score.minimum_uusd += rb_stage_minimum_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.unready += i + 1 < candidate->n_stages ? t->unready : 0;
         too_short |= rb_stage_is_too_short(&candidate->stages[i], kept, t);
     }

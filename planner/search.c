@@ -166,14 +166,19 @@ static void forget_deadline(struct rb_search *search)
     search->floors = NULL;
 }
 
-bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
+static void forget_results(struct rb_search *search)
 {
-    forget_deadline(search);
-    search->req = req;
     for (int i = 0; rb_planners[i]; i++)
         search->has_result[i] = false;
     for (int i = 0; i < search->scenario->n_offers; i++)
         search->static_best[i].known = false;
+}
+
+bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
+{
+    forget_deadline(search);
+    search->req = req;
+    forget_results(search);
     return set_up_deadline(search, err);
 }
 
@@ -222,6 +227,34 @@ static bool plan_asynchronous(struct rb_search *search, const struct rb_planner 
     return ok;
 }
 
+static void compare_by_replicates(struct rb_search *search, const char *why)
+{
+    forget_deadline(search);
+    search->by_laws = false;
+    search->why_not_by_laws = why;
+    forget_results(search);
+}
+
+// What is billed for a node at least is in no sum over stages. It only adds: a plan that it leaves alone is the cheapest all the
+// same. Where it does not, plans are compared by replicates, which are billed as the cloud bills.
+static bool heed_minimum(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
+                         struct rb_err *err)
+{
+    static const char why[] = "nodes may live for less than the 60 s that are billed at least";
+    struct rb_score score;
+    if (!rb_score_candidate(search, &result->best, RB_SCORE_SEARCH_ACCURACY, &score, err))
+        return false;
+    if (!rb_minimum_shows(&score, result->best.estimate.cost_uusd.mean))
+        return true;
+    if (planner == &rb_planner_optimal) {
+        compare_by_replicates(search, why);
+        return planner->plan(search, result, err);
+    }
+    result->bound.proved = false;
+    result->bound.why_not = why;
+    return true;
+}
+
 static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                 struct rb_err *err)
 {
@@ -231,8 +264,12 @@ static bool ask(struct rb_search *search, const struct rb_planner *planner, stru
         return plan_asynchronous(search, planner, result, err);
     if (!planner->plan(search, result, err))
         return false;
+    if (!search->by_laws || result->best.n_stages == 0)
+        return true;
     // What was compared by means and probabilities is told with its quantiles.
-    return !search->by_laws || result->best.n_stages == 0 || rb_estimate_candidate(search, &result->best, NULL, err);
+    return rb_estimate_candidate(search, &result->best, NULL, err) &&
+           (!result->feasible || result->best.estimate.time_method != RB_ESTIMATE_LAWS ||
+            heed_minimum(search, planner, result, err));
 }
 
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
