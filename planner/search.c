@@ -236,7 +236,8 @@ static void compare_by_replicates(struct rb_search *search, const char *why)
 }
 
 // What is billed for a node at least is in no sum over stages. It only adds: a plan that it leaves alone is the cheapest all the
-// same. Where it does not, plans are compared by replicates, which are billed as the cloud bills.
+// same, and no plan costs less than was found to be the least. Where it does not leave the cheapest alone, plans are compared by
+// replicates, which are billed as the cloud bills.
 static bool heed_minimum(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
                          struct rb_err *err)
 {
@@ -246,12 +247,19 @@ static bool heed_minimum(struct rb_search *search, const struct rb_planner *plan
         return false;
     if (!rb_minimum_shows(&score, result->best.estimate.cost_uusd.mean))
         return true;
+    struct rb_plan_bound bound = result->bound;
     if (planner == &rb_planner_optimal) {
         compare_by_replicates(search, why);
-        return planner->plan(search, result, err);
+        if (!planner->plan(search, result, err))
+            return false;
+        if (!result->feasible)
+            return true;
     }
-    result->bound.proved = false;
-    result->bound.why_not = why;
+    bound.proved = false;
+    bound.why_not = why;
+    bound.gap =
+        bound.cost_uusd > 0 ? fmax(0, (double)result->best.estimate.cost_uusd.mean / (double)bound.cost_uusd - 1) : 0;
+    result->bound = bound;
     return true;
 }
 

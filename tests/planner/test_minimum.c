@@ -67,6 +67,7 @@ static void what_is_billed_is_told(void **state)
         assert_true(llabs(e->cost_uusd.mean - fresh_mean_uusd(&c, &plan)) <= 10);
         assert_true(e->cost_uusd.p5 <= e->cost_uusd.mean && e->cost_uusd.mean <= e->cost_uusd.p99);
         assert_false(plan.bound.proved);
+        assert_true(plan.bound.present && plan.bound.cost_uusd < cases[i].mean_uusd && plan.bound.gap > 0);
         assert_non_null(strstr(plan.bound.why_not, "60 s"));
         for (int b = 0; b < plan.n_baselines; b++)
             assert_true(plan.baselines[b].estimate.cost_uusd.mean + 10 >= cases[i].mean_uusd);
