@@ -197,11 +197,6 @@ const struct rb_owned_node *rb_engine_node(const struct rb_engine *e, int node)
     return &e->nodes[node].pub;
 }
 
-const struct rb_batching *rb_engine_batching(const struct rb_engine *e)
-{
-    return e->batching;
-}
-
 int rb_engine_stage(const struct rb_engine *e)
 {
     return e->stage;

@@ -69,7 +69,6 @@ int rb_engine_n_standing(const struct rb_engine *e);
 int rb_engine_standing(const struct rb_engine *e, int place);   // the trial there
 int rb_engine_place(const struct rb_engine *e, int trial);      // -1: it does not run, or is to pause
 int rb_engine_claimed_gpus(const struct rb_engine *e);          // that trials have or wait for, the larger of both
-const struct rb_batching *rb_engine_batching(const struct rb_engine *e); // NULL: the job's batch is not tuned
 // What the policy keeps of the run, for the adviser it asks; NULL: the engine follows another one.
 const void *rb_engine_policy_state(const struct rb_engine *e, const struct rb_policy *policy);
 int rb_engine_n_gpus(const struct rb_engine *e);                // that trials may be placed on now, busy or free

@@ -42,7 +42,15 @@ enum rb_outcome {
                               // lost, but not held against it
 };
 
-enum rb_stop_reason { RB_STOP_USER, RB_STOP_DEADLINE, RB_STOP_BUDGET, RB_STOP_CAPACITY, RB_STOP_DRIFT, RB_STOP_FAILURE, RB_STOP_RELEASED };
+enum rb_stop_reason {
+    RB_STOP_USER,
+    RB_STOP_DEADLINE,
+    RB_STOP_BUDGET,
+    RB_STOP_CAPACITY,
+    RB_STOP_DRIFT,
+    RB_STOP_FAILURE,  // the run could not go on
+    RB_STOP_RELEASED, // it owns the nodes of a pool whose jobs are over
+};
 
 struct rb_event {
     enum rb_event_kind kind;

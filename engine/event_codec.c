@@ -171,9 +171,11 @@ static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *er
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    static const char *const names[] = {"user", "deadline", "budget", "capacity", "drift", "failure", "released"};
+    const char *names[RB_STOP_RELEASED + 1];
     int which;
-    if (!read_choice(m, "reason", names, sizeof names / sizeof *names, &which, err))
+    for (int reason = 0; reason <= RB_STOP_RELEASED; reason++)
+        names[reason] = rb_stop_reason_name((enum rb_stop_reason)reason);
+    if (!read_choice(m, "reason", names, RB_STOP_RELEASED + 1, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;
     return true;

@@ -228,25 +228,6 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     return true;
 }
 
-bool rb_score_floor_uusd(struct rb_search *search, const struct rb_candidate *candidate, double *out_uusd,
-                         struct rb_err *err)
-{
-    double sum = 0;
-    for (int i = 0; i < candidate->n_stages; i++) {
-        const struct rb_choice *c = &candidate->stages[i];
-        int kept = rb_choice_kept(i > 0 ? &candidate->stages[i - 1] : NULL, c);
-        struct rb_stage_work work = {i, c->offer, c->gpus, c->nodes, kept};
-        const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
-        if (!law)
-            return false;
-        const struct rb_provisioning *p = search->scenario->sim_offers[c->offer].provisioning;
-        const struct rb_stage_time bound = {.law = *law, .queue_mean_s = rb_queue_mean_s(p)};
-        sum += rb_stage_cost_mean_uusd(search->scenario, c, kept, &bound);
-    }
-    *out_uusd = sum;
-    return true;
-}
-
 bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
                          struct rb_err *err)
 {

@@ -53,10 +53,6 @@ struct rb_score {
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);
 
-// A lower bound of its mean cost, in microseconds of computing.
-bool rb_score_floor_uusd(struct rb_search *search, const struct rb_candidate *candidate, double *out_uusd,
-                         struct rb_err *err);
-
 // Smallest time that it keeps with probability `p`, at the accuracy that is told. Seconds.
 bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
                          struct rb_err *err);

@@ -24,12 +24,12 @@ static int nodes_in(const int *row, int n_nodes)
     return n;
 }
 
-static void add(struct rb_gaps *g, const int *row, int sign)
+static void add(struct rb_gaps *g, const int *row)
 {
     const bool spans = nodes_in(row, g->n_nodes) > 1;
     for (int n = 0; n < g->n_nodes; n++) {
-        g->free[n] -= sign * row[n];
-        g->n_spanning[n] += sign * (spans && row[n] > 0);
+        g->free[n] -= row[n];
+        g->n_spanning[n] += spans && row[n] > 0;
     }
 }
 
@@ -45,13 +45,8 @@ bool rb_gaps_take(struct rb_gaps *g, const int *row)
         if (row[n] > g->free[n] || (row[n] > 0 && spans && !open_to_spanning(g, n)))
             return false;
     }
-    add(g, row, 1);
+    add(g, row);
     return true;
-}
-
-void rb_gaps_give_back(struct rb_gaps *g, const int *row)
-{
-    add(g, row, -1);
 }
 
 // < 0: node a is cheaper.
@@ -112,7 +107,7 @@ static int span(struct rb_gaps *g, int gpus, int *row)
         gpus -= row[node];
         n_nodes++;
     }
-    add(g, row, 1);
+    add(g, row);
     return n_nodes;
 }
 

@@ -19,7 +19,6 @@ void rb_gaps_init(struct rb_gaps *g, struct rb_arena *arena, const struct rb_sha
 
 // Whether the row fits; if it does it is taken.
 bool rb_gaps_take(struct rb_gaps *g, const int *row);
-void rb_gaps_give_back(struct rb_gaps *g, const int *row);
 
 // Finds `gpus` GPUs and takes them; row: zeroed by the caller. Returns on how many nodes; 0: there are none, row untouched.
 int rb_gaps_find(struct rb_gaps *g, int gpus, int *row);
