@@ -1,4 +1,4 @@
-#include "planner/on_time.h"
+#include "planner/on_time_kernel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #define SMALL       1e-9 // a transform below this changes no probability that is told
 #define DECAY       6.0  // frequencies up to 6 standard deviations: a normal law has died out to 1e-8 there
-#define LANES       8    // sums run side by side, in an order that no compiler may change
+#define LANES       RB_ON_TIME_LANES
 #define FIRST_SLOTS 256
 
 struct slot {
@@ -134,39 +134,18 @@ void rb_product_begin(struct rb_product *p, int n_terms)
     }
 }
 
-// Some frequencies of a product, by value: compilers need not fear that results overlap factors.
-struct block {
-    double re[LANES], im[LANES];
-};
-
-static inline struct block block_of(const double *re, const double *im)
+static const struct rb_on_time_kernel *kernel(void)
 {
-    struct block b;
-    for (int i = 0; i < LANES; i++) {
-        b.re[i] = re[i];
-        b.im[i] = im[i];
-    }
-    return b;
-}
-
-static inline struct block block_times(struct block a, const double *re, const double *im)
-{
-    struct block out;
-    for (int i = 0; i < LANES; i++) {
-        out.re[i] = a.re[i] * re[i] - a.im[i] * im[i];
-        out.im[i] = a.re[i] * im[i] + a.im[i] * re[i];
-    }
-    return out;
+#ifdef RB_ON_TIME_HAS_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        return &rb_on_time_kernel_avx2;
+#endif
+    return &rb_on_time_kernel_plain;
 }
 
 void rb_product_multiply(struct rb_product *out, const struct rb_product *a, const struct rb_transform *b)
 {
-    out->n = a->n < b->n ? a->n : b->n;
-    for (int k = 0; k < out->n; k += LANES) {
-        const struct block block = block_times(block_of(a->re + k, a->im + k), b->re + k, b->im + k);
-        memcpy(out->re + k, block.re, sizeof block.re);
-        memcpy(out->im + k, block.im, sizeof block.im);
-    }
+    kernel()->multiply(out, a, b);
 }
 
 struct rb_limit_weights rb_on_time_weights(struct rb_on_time *o, double limit_s)
@@ -181,50 +160,19 @@ struct rb_limit_weights rb_on_time_weights(struct rb_on_time *o, double limit_s)
     return (struct rb_limit_weights){re, im};
 }
 
-static inline void weigh(double *lanes, struct block b, const struct rb_limit_weights *w, int k)
-{
-    for (int i = 0; i < LANES; i++)
-        lanes[i] += w->re[k + i] * b.re[i] + w->im[k + i] * b.im[i];
-}
-
-static double total(const double *lanes)
-{
-    double sum = 0.5;
-    for (int i = 0; i < LANES; i++)
-        sum += lanes[i];
-    return sum < 0 ? 0 : sum > 1 ? 1 : sum;
-}
-
 double rb_product_below(const struct rb_product *p, const struct rb_limit_weights *w)
 {
-    double lanes[LANES] = {0};
-    for (int k = 0; k < p->n; k += LANES)
-        weigh(lanes, block_of(p->re + k, p->im + k), w, k);
-    return total(lanes);
+    return kernel()->below(p, w);
 }
 
 double rb_product_below_with(const struct rb_product *a, const struct rb_transform *b, const struct rb_limit_weights *w)
 {
-    double lanes[LANES] = {0};
-    int n = a->n < b->n ? a->n : b->n;
-    for (int k = 0; k < n; k += LANES)
-        weigh(lanes, block_times(block_of(a->re + k, a->im + k), b->re + k, b->im + k), w, k);
-    return total(lanes);
+    return kernel()->below_with(a, b, w);
 }
 
 double rb_transforms_below(const struct rb_transform *const *factors, int n_factors, const struct rb_limit_weights *w)
 {
-    double lanes[LANES] = {0};
-    int n = factors[0]->n;
-    for (int i = 1; i < n_factors; i++)
-        n = factors[i]->n < n ? factors[i]->n : n;
-    for (int k = 0; k < n; k += LANES) {
-        struct block block = block_of(factors[0]->re + k, factors[0]->im + k);
-        for (int i = 1; i < n_factors; i++)
-            block = block_times(block, factors[i]->re + k, factors[i]->im + k);
-        weigh(lanes, block, w, k);
-    }
-    return total(lanes);
+    return kernel()->transforms_below(factors, n_factors, w);
 }
 
 double rb_product_leftover(const struct rb_product *p, const struct rb_on_time *o)
