@@ -28,9 +28,10 @@ struct rb_progress {
     const char *why_unknown;               // NULL: known
 };
 
-// "stage 2/4  5/9 trials  val_acc 0.9722  3/3 nodes  $0.21 of $0.60 (max $1.00)  ETA 12 m (95 % <= 15 m)  P(on time) 0.97".
-// On demand: "level 2/4  4 running, 3 paused ...": the level is the lowest that may still get trials. No wider than
-// `width` columns, 0: no limit: the least important parts are left out, then the line is cut. What is unknown is "?".
+// "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/3 nodes  $0.21 of $0.60 (max $1.00)  ETA 12 m (95 % <= 15 m)  P(on time) 0.97".
+// Stages count from 0 wherever anybody reads of them, as in plan.json and as a trial's RB_RUNG does. On demand: "level 1 of
+// 0-3  4 running, 3 paused ...": the level is the lowest that may still get trials. No wider than `width` columns, 0: no
+// limit: the least important parts are left out, then the line is cut. What is unknown is "?".
 void rb_progress_write(const struct rb_progress *p, int width, struct rb_buf *out);
 
 // The members of an object that is open: of rb-status/1 and of pages. Unknown is null.

@@ -77,6 +77,18 @@ static void fit(struct line *l, int width, struct rb_buf *out)
 
 // ---- the parts
 
+// By its number in plan.json, so not as "n of m": those count from 1.
+static void stage_parts(const struct rb_progress *p, struct line *l)
+{
+    if (p->stage < 0) {
+        rb_buf_puts(add_part(l, ALWAYS, false), "beginning");
+        return;
+    }
+    rb_buf_printf(add_part(l, ALWAYS, false), "%s %d", p->on_demand ? "level" : "stage", p->stage);
+    if (p->n_stages > 1)
+        rb_buf_printf(add_part(l, 7, true), "of 0-%d", p->n_stages - 1);
+}
+
 static void trials_text(const struct rb_progress *p, struct rb_buf *out)
 {
     if (!p->on_demand) {
@@ -122,11 +134,7 @@ static void time_parts(const struct rb_progress *p, struct line *l)
 void rb_progress_write(const struct rb_progress *p, int width, struct rb_buf *out)
 {
     RB_AUTO(line_finish) struct line l = {.n = 0};
-    if (p->stage < 0)
-        rb_buf_puts(add_part(&l, ALWAYS, false), "beginning");
-    else
-        rb_buf_printf(add_part(&l, ALWAYS, false), "%s %d/%d", p->on_demand ? "level" : "stage", p->stage + 1,
-                      p->n_stages);
+    stage_parts(p, &l);
     if (p->stage >= 0)
         trials_text(p, add_part(&l, 7, false));
     if (p->best_trial >= 0)

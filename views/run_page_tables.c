@@ -429,7 +429,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     rb_text_table_init(&t, columns, N_OF(columns));
     rb_text_table_cell(&t, "stage");
     if (rb_document_member(now, "stage"))
-        rb_text_table_cell(&t, "%" PRId64 ", the last is %" PRId64, rb_document_int(now, "stage"),
+        rb_text_table_cell(&t, "%" PRId64 " of 0-%" PRId64, rb_document_int(now, "stage"),
                            rb_document_int(now, "n_stages") - 1);
     else
         rb_text_table_cell(&t, "not begun");

@@ -100,7 +100,7 @@ static void stage_row(const struct rb_run_screen *r, int stage, struct rb_text_t
     const struct rb_plan_stage *s = &r->plan->stages[stage];
     const int64_t time_us = stage_time_us(r, stage);
     char text[32];
-    rb_text_table_cell(t, "%d", stage + 1);
+    rb_text_table_cell(t, "%d", stage);
     if (r->progress.on_demand) {
         rb_text_table_cell(t, "%d", trained_to(r, s->resource_end));
         rb_text_table_cell(t, "%s", "");

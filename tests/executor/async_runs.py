@@ -157,7 +157,7 @@ class AsyncRuns(unittest.TestCase):
         levels = [s["trials"] for s in report["stages"]]
         self.assertEqual(levels, [8, sum(t["stage"] == 1 for t in tasks), sum(t["stage"] == 2 for t in tasks)])
         status = self.crash.run(["rbrun", "status", "--state-dir", self.state]).stdout
-        self.assertIn("level 3/3  %d stopped, %d completed  val_acc " % (8 - levels[2], levels[2]), status)
+        self.assertIn("level 2 of 0-2  %d stopped, %d completed  val_acc " % (8 - levels[2], levels[2]), status)
 
     def test_asha_stops_for_good(self):
         report, tasks = self.carry_out(self.plan(ASHA % ("stop", 4)))

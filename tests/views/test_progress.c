@@ -50,17 +50,16 @@ static void it_says_what_counts(void **state)
     (void)state;
     struct rb_progress p = going_on();
     check(&p, 0,
-          "stage 2/4  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (max $1.00)  ETA 12 m 0 s (95 % <= 15 "
-          "m 0 s)"
-          "  P(on time) 0.97");
+          "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (max $1.00)  "
+          "ETA 12 m 0 s (95 % <= 15 m 0 s)  P(on time) 0.97");
     p.budget_uusd = -1;
     p.deadline_us = -1;
     check(&p, 0,
-          "stage 2/4  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (95 % <= $0.7300)  ETA 12 m 0 s "
+          "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (95 % <= $0.7300)  ETA 12 m 0 s "
           "(95 % <= 15 m 0 s)");
     p.spent_uusd = p.cost_mean_uusd = p.cost_p95_uusd = 0;
     p.best_trial = -1;
-    check(&p, 0, "stage 2/4  5/9 trials  3/4 nodes  free  ETA 12 m 0 s (95 % <= 15 m 0 s)");
+    check(&p, 0, "stage 1 of 0-3  5/9 trials  3/4 nodes  free  ETA 12 m 0 s (95 % <= 15 m 0 s)");
 }
 
 static void what_is_unknown_is_a_question_mark(void **state)
@@ -68,7 +67,7 @@ static void what_is_unknown_is_a_question_mark(void **state)
     (void)state;
     struct rb_progress p = going_on();
     rb_progress_set_unknown(&p, "nobody knows");
-    check(&p, 0, "stage 2/4  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of ? (max $1.00)  ETA ?  P(on time) ?");
+    check(&p, 0, "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of ? (max $1.00)  ETA ?  P(on time) ?");
     p.spent_uusd = -1;
     p.stage = -1;
     p.best_trial = -1;
@@ -82,21 +81,22 @@ static void what_is_over_has_no_end_to_come(void **state)
     rb_progress_set_unknown(&p, "the run is over");
     p.over = true;
     p.nodes = p.nodes_ready = 0;
-    check(&p, 0, "stage 2/4  5/9 trials  val_acc 0.9722  $0.2100");
+    check(&p, 0, "stage 1 of 0-3  5/9 trials  val_acc 0.9722  $0.2100");
     p.nodes = 1; // one is still to be ended
-    check(&p, 0, "stage 2/4  5/9 trials  val_acc 0.9722  0/1 nodes  $0.2100");
+    check(&p, 0, "stage 1 of 0-3  5/9 trials  val_acc 0.9722  0/1 nodes  $0.2100");
 }
 
 static void the_least_important_parts_give_way(void **state)
 {
     (void)state;
     struct rb_progress p = going_on();
-    check(&p, 115,
-          "stage 2/4  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (max $1.00)  ETA 12 m 0 s"
+    check(&p, 120,
+          "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of $0.6000 (max $1.00)  ETA 12 m 0 s"
           "  P(on time) 0.97");
-    check(&p, 80, "stage 2/4  5/9 trials  $0.2100 of $0.6000  ETA 12 m 0 s  P(on time) 0.97");
-    check(&p, 40, "stage 2/4  ETA 12 m 0 s");
-    check(&p, 12, "stage 2/4");
+    check(&p, 80, "stage 1 of 0-3  5/9 trials  $0.2100 of $0.6000  ETA 12 m 0 s  P(on time) 0.97");
+    check(&p, 48, "stage 1  $0.2100 of $0.6000  ETA 12 m 0 s");
+    check(&p, 40, "stage 1  ETA 12 m 0 s");
+    check(&p, 12, "stage 1");
     check(&p, 4, "stag");
 }
 

@@ -77,13 +77,13 @@ static void a_screen_of_24_by_80(void **state)
     make(&s);
     rb_run_screen_write(&s.screen, &(struct rb_text_style){.width = 80}, 24, FOOTER, &out);
     assert_string_equal(rb_buf_str(&out), "small-20260101-000000-abcdef: running, 30 s (process 42 is at work)\n"
-                                          "stage 1/3  0/4 trials  accuracy 0.5  1/2 nodes  $0.0220 of ?  ETA ?\n"
+                                          "stage 0 of 0-2  0/4 trials  accuracy 0.5  1/2 nodes  $0.0220 of ?  ETA ?\n"
                                           "how it will end is not known: nobody asked\n"
                                           "\n"
                                           "stage  trials                          trained to    time  planned\n"
-                                          "    1     0/4  [#####...............]           1  30.0 s      0 s\n"
-                                          "    2     0/2  [....................]           2       -      0 s\n"
-                                          "    3     0/1  [....................]           4       -      0 s\n"
+                                          "    0     0/4  [#####...............]           1  30.0 s      0 s\n"
+                                          "    1     0/2  [....................]           2       -      0 s\n"
+                                          "    2     0/1  [....................]           4       -      0 s\n"
                                           "\n"
                                           "trial  state    trained  accuracy        node  restarts\n"
                                           "    0  running        1       0.5  best     0         0\n"
