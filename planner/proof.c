@@ -7,6 +7,7 @@
 
 #define RENEWAL  64   // stage times made, and a quarter of all, that are worth making the adaptive bound anew
 #define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
+#define AHEAD    64   // beginnings of plans looked at to do without a stage time: as dear as one
 
 // A beginning of a plan: sums over the stages before.
 struct prefix {
@@ -157,13 +158,14 @@ static double bound_of(const struct proof *p, int stage, const struct prefix *at
     return settled < errors.all ? bound_with(p, stage, at, e, kept, settled) : bound;
 }
 
-static struct prefix step(const struct proof *p, const struct prefix *at, const struct rb_lattice_entry *e, int kept)
+// error: of the law that stands for the stage's time.
+static struct prefix step(const struct prefix *at, const struct rb_lattice_entry *e, int kept, struct rb_errors error)
 {
     struct prefix next = *at;
     next.cost_uusd += e->cost_uusd[kept];
     for (int i = 0; i < RB_N_DELAYS; i++)
         next.delay_s[i] += e->delay_s[i][kept];
-    next.error = plus(next.error, errors_of(p, e->time[kept]));
+    next.error = plus(next.error, error);
     next.last = e;
     return next;
 }
@@ -246,6 +248,14 @@ static int compare_children(const void *pa, const void *pb)
     return a->entry - b->entry;
 }
 
+static double child_bound(struct proof *p, int stage, const struct prefix *at, int entry, int kept)
+{
+    const double bound = bound_of(p, stage, at, &p->l->stages[stage].entries[entry], kept);
+    if (!p->adaptive || bound >= rb_exact_to_beat(p->x))
+        return bound;
+    return fmax(bound, adaptive_bound(p, stage, at, entry, kept));
+}
+
 static int list_children(struct proof *p, int stage, const struct prefix *at, struct child *out)
 {
     const struct rb_lattice_stage *list = &p->l->stages[stage];
@@ -253,9 +263,7 @@ static int list_children(struct proof *p, int stage, const struct prefix *at, st
     int n = 0;
     for (int i = 0; i < list->n; i++) {
         int kept = rb_lattice_kept(at->last, &list->entries[i]);
-        double bound = bound_of(p, stage, at, &list->entries[i], kept);
-        if (bound < to_beat && p->adaptive)
-            bound = fmax(bound, adaptive_bound(p, stage, at, i, kept));
+        double bound = child_bound(p, stage, at, i, kept);
         if (bound < to_beat)
             out[n++] = (struct child){bound, i, kept};
     }
@@ -276,7 +284,7 @@ static bool stands(struct proof *p, int stage, const struct prefix *at, const st
 {
     const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
     const double bound = bound_of(p, stage, at, e, c->kept);
-    *next = step(p, at, e, c->kept);
+    *next = step(at, e, c->kept, errors_of(p, e->time[c->kept]));
     if (bound >= rb_exact_to_beat(p->x))
         return false;
     if (p->on_time && !may_be_in_time(p, stage, error_at(p, &next->error, bound), &e->time[c->kept]->law))
@@ -297,6 +305,46 @@ static bool excluded_by_samples(struct proof *p, int stage, const struct prefix 
         return false;
     *out_excluded = tighter && bound_of(p, stage, at, e, c->kept) >= rb_exact_to_beat(p->x);
     return true;
+}
+
+// All plans that go on from a choice, excluded whatever its stage time is? That time is nowhere below a law which is there
+// already, and what may follow such a beginning tells more than a bound on all that follows. Ends at the first that stands.
+static bool excluded_ahead(struct proof *p, int stage, const struct prefix *at, int entry, int kept, int *budget,
+                           bool *out_excluded, struct rb_err *err)
+{
+    const struct rb_lattice_entry *e = &p->l->stages[stage].entries[entry];
+    const struct rb_stage_time *time = e->time[kept];
+    *out_excluded = false;
+    if (!p->adaptive || stage + 1 == p->l->n_stages || --*budget < 0)
+        return true;
+    const struct rb_law *law = time ? &time->law : rb_lattice_floor(p->l, stage, e, kept, err);
+    if (!law)
+        return false;
+    const struct prefix next =
+        step(at, e, kept, time ? errors_of(p, time) : (struct rb_errors){law->error, 2 * law->error});
+    const struct rb_lattice_stage *list = &p->l->stages[stage + 1];
+    rb_adaptive_add(p->adaptive, p->ends[stage], law, p->ends[stage + 1]);
+    bool gone = true;
+    for (int i = 0; i < list->n && gone; i++) {
+        const int then_kept = rb_lattice_kept(e, &list->entries[i]);
+        gone = child_bound(p, stage + 1, &next, i, then_kept) >= rb_exact_to_beat(p->x);
+        if (!gone && !excluded_ahead(p, stage + 1, &next, i, then_kept, budget, &gone, err))
+            return false;
+    }
+    *out_excluded = gone;
+    return true;
+}
+
+// Is a child excluded by what is cheaper than its stage time?
+static bool spares_its_time(struct proof *p, int stage, const struct prefix *at, const struct child *c,
+                            bool *out_excluded, struct rb_err *err)
+{
+    int budget = AHEAD;
+    if (!excluded_by_samples(p, stage, at, c, out_excluded, err))
+        return false;
+    if (*out_excluded || p->l->stages[stage].entries[c->entry].time[c->kept])
+        return true;
+    return excluded_ahead(p, stage, at, c->entry, c->kept, &budget, out_excluded, err);
 }
 
 // A plan that only samples keep from being excluded needs no finer look. With a budget its estimate has a say.
@@ -337,9 +385,7 @@ static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb
         }
         x->n_nodes++;
         bool excluded;
-        if (!renew_adaptive(p, stage, err))
-            return false;
-        if (!excluded_by_samples(p, stage, at, &children[i], &excluded, err))
+        if (!renew_adaptive(p, stage, err) || !spares_its_time(p, stage, at, &children[i], &excluded, err))
             return false;
         if (excluded) {
             x->n_ruled_out++;
