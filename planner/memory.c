@@ -1,6 +1,6 @@
 #include "planner/memory.h"
 
-#include "planner/on_time.h"
+#include "planner/plan_space.h"
 
 double rb_search_memory_limit(const struct rb_search *search)
 {
@@ -9,11 +9,9 @@ double rb_search_memory_limit(const struct rb_search *search)
 
 bool rb_search_out_of_memory(const struct rb_search *search, double more_bytes)
 {
-    double bytes = more_bytes + (double)rb_run_store_bytes(search->runs);
+    double bytes = more_bytes + (double)rb_run_store_bytes(search->runs) + (double)rb_plan_space_bytes(search->space);
     if (search->times)
         bytes += (double)rb_stage_times_bytes(search->times);
-    if (search->on_time)
-        bytes += (double)rb_on_time_bytes(search->on_time);
     return bytes > rb_search_memory_limit(search);
 }
 

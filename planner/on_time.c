@@ -17,7 +17,7 @@ struct slot {
 struct rb_on_time {
     double window_s;
     double omega; // of the first frequency; the k-th is (2 k + 1) omega
-    struct rb_limit_weights deadline;
+    double *deadline_re, *deadline_im; // weights [n]
     int n;
     struct slot *slots;
     size_t n_slots, n_used;
@@ -25,21 +25,37 @@ struct rb_on_time {
     double *re, *im; // scratch [n]
 };
 
-struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s)
+static void fill_weights(const struct rb_on_time *o, double limit_s, double *re, double *im)
+{
+    for (int k = 0; k < o->n; k++) {
+        double angle = (2 * k + 1) * o->omega * limit_s, scale = 2 / (acos(-1) * (2 * k + 1));
+        re[k] = scale * sin(angle);
+        im[k] = -scale * cos(angle);
+    }
+}
+
+struct rb_on_time *rb_on_time_create(double window_s, double deviation_s)
 {
     struct rb_on_time *o = rb_xcalloc(1, sizeof *o);
-    double terms = deviation_s > 0 ? ceil(DECAY * deadline_s / (2 * acos(-1) * deviation_s)) : RB_ON_TIME_TERMS;
+    double terms = deviation_s > 0 ? ceil(DECAY * window_s / (2 * acos(-1) * deviation_s)) : RB_ON_TIME_TERMS;
     o->n = terms < RB_ON_TIME_TERMS ? (int)terms : RB_ON_TIME_TERMS;
     o->n = (o->n + LANES) / LANES * LANES;
-    o->window_s = deadline_s;
-    o->omega = acos(-1) / deadline_s;
+    o->window_s = window_s;
+    o->omega = acos(-1) / window_s;
     o->n_slots = FIRST_SLOTS;
     o->slots = rb_xcalloc(o->n_slots, sizeof *o->slots);
     o->re = rb_xcalloc((size_t)o->n, sizeof *o->re);
     o->im = rb_xcalloc((size_t)o->n, sizeof *o->im);
     rb_arena_init(&o->arena);
-    o->deadline = rb_on_time_weights(o, deadline_s);
+    o->deadline_re = rb_arena_array(&o->arena, (size_t)o->n, sizeof *o->deadline_re);
+    o->deadline_im = rb_arena_array(&o->arena, (size_t)o->n, sizeof *o->deadline_im);
+    rb_on_time_set_deadline(o, window_s);
     return o;
+}
+
+void rb_on_time_set_deadline(struct rb_on_time *o, double deadline_s)
+{
+    fill_weights(o, deadline_s, o->deadline_re, o->deadline_im);
 }
 
 void rb_on_time_destroy(struct rb_on_time *o)
@@ -70,7 +86,7 @@ double rb_on_time_window_s(const struct rb_on_time *o)
 
 struct rb_limit_weights rb_on_time_deadline(const struct rb_on_time *o)
 {
-    return o->deadline;
+    return (struct rb_limit_weights){o->deadline_re, o->deadline_im};
 }
 
 // --- transforms, by the address of their law
@@ -95,15 +111,15 @@ static void grow(struct rb_on_time *o)
     o->n_slots *= 2;
 }
 
-static struct rb_transform transform(struct rb_on_time *o, const struct rb_law *law)
+struct rb_transform rb_on_time_transform_once(struct rb_on_time *o, const struct rb_law *law, struct rb_arena *arena)
 {
     rb_law_transform_odd(law, o->omega, o->n, o->re, o->im);
     int n = o->n;
     while (n > LANES && fabs(o->re[n - 1]) < SMALL && fabs(o->im[n - 1]) < SMALL)
         n--;
     n = (n + LANES - 1) / LANES * LANES;
-    double *re = rb_arena_array(&o->arena, (size_t)n, sizeof *re);
-    double *im = rb_arena_array(&o->arena, (size_t)n, sizeof *im);
+    double *re = rb_arena_array(arena, (size_t)n, sizeof *re);
+    double *im = rb_arena_array(arena, (size_t)n, sizeof *im);
     memcpy(re, o->re, (size_t)n * sizeof *re);
     memcpy(im, o->im, (size_t)n * sizeof *im);
     return (struct rb_transform){n, re, im};
@@ -117,7 +133,7 @@ const struct rb_transform *rb_on_time_transform(struct rb_on_time *o, const stru
             grow(o);
             s = find(o->slots, o->n_slots, law);
         }
-        *s = (struct slot){law, transform(o, law)};
+        *s = (struct slot){law, rb_on_time_transform_once(o, law, &o->arena)};
         o->n_used++;
     }
     return &s->transform;
@@ -148,15 +164,11 @@ void rb_product_multiply(struct rb_product *out, const struct rb_product *a, con
     kernel()->multiply(out, a, b);
 }
 
-struct rb_limit_weights rb_on_time_weights(struct rb_on_time *o, double limit_s)
+struct rb_limit_weights rb_on_time_weights(const struct rb_on_time *o, double limit_s, struct rb_arena *arena)
 {
-    double *re = rb_arena_array(&o->arena, (size_t)o->n, sizeof *re);
-    double *im = rb_arena_array(&o->arena, (size_t)o->n, sizeof *im);
-    for (int k = 0; k < o->n; k++) {
-        double angle = (2 * k + 1) * o->omega * limit_s, scale = 2 / (acos(-1) * (2 * k + 1));
-        re[k] = scale * sin(angle);
-        im[k] = -scale * cos(angle);
-    }
+    double *re = rb_arena_array(arena, (size_t)o->n, sizeof *re);
+    double *im = rb_arena_array(arena, (size_t)o->n, sizeof *im);
+    fill_weights(o, limit_s, re, im);
     return (struct rb_limit_weights){re, im};
 }
 

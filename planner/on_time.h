@@ -18,16 +18,19 @@ struct rb_transform {
 
 struct rb_on_time;
 
-// For sums whose standard deviation is about `deviation_s` or more, and a deadline > 0. The window is the deadline itself:
-// times are not negative, and what takes twice the deadline is late whatever is made of it.
-struct rb_on_time *rb_on_time_create(double deadline_s, double deviation_s);
+// For sums whose standard deviation is about `deviation_s` or more, and deadlines > 0 up to the window: times are not negative,
+// and what ends a window after its deadline is late whatever is made of it. The first deadline is the window itself.
+struct rb_on_time *rb_on_time_create(double window_s, double deviation_s);
+void rb_on_time_set_deadline(struct rb_on_time *on_time, double deadline_s);
 void rb_on_time_destroy(struct rb_on_time *on_time); // NULL is fine
 int rb_on_time_terms(const struct rb_on_time *on_time);
 double rb_on_time_window_s(const struct rb_on_time *on_time);
 size_t rb_on_time_bytes(const struct rb_on_time *on_time); // of the transforms so far
 
-// Of one law, made at the first request and found again by the law's address. Borrowed.
+// Of one law, made at the first request and found again by the law's address: it must outlive `on_time`. Borrowed.
 const struct rb_transform *rb_on_time_transform(struct rb_on_time *on_time, const struct rb_law *law);
+// Of a law that is gone sooner, into `arena`.
+struct rb_transform rb_on_time_transform_once(struct rb_on_time *on_time, const struct rb_law *law, struct rb_arena *arena);
 
 // A product of transforms: the caller's arrays [rb_on_time_terms].
 struct rb_product {
@@ -37,12 +40,12 @@ struct rb_product {
 void rb_product_begin(struct rb_product *p, int n_terms);                              // 1: the constant 0
 void rb_product_multiply(struct rb_product *out, const struct rb_product *a, const struct rb_transform *b);
 
-// Weights of the dot product for one limit: arrays [rb_on_time_terms]. Borrowed.
+// Weights of the dot product for one limit: arrays [rb_on_time_terms].
 struct rb_limit_weights {
     const double *re, *im;
 };
-struct rb_limit_weights rb_on_time_weights(struct rb_on_time *on_time, double limit_s); // made anew
-struct rb_limit_weights rb_on_time_deadline(const struct rb_on_time *on_time);
+struct rb_limit_weights rb_on_time_weights(const struct rb_on_time *on_time, double limit_s, struct rb_arena *arena);
+struct rb_limit_weights rb_on_time_deadline(const struct rb_on_time *on_time); // borrowed until the next deadline
 
 double rb_product_below(const struct rb_product *p, const struct rb_limit_weights *limit);
 // The same of a times b, without storing the product.

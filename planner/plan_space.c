@@ -1,12 +1,21 @@
 #include "planner/plan_space.h"
 
+#include "planner/on_time.h"
+
 #include <stdlib.h>
+
+// Transforms on one set of frequencies.
+struct window {
+    struct rb_on_time *on_time;
+    struct window *next;
+};
 
 struct rb_plan_space {
     bool has_lattice, has_options;
     double confidence; // of both
     struct rb_lattice lattice;
     struct rb_options options;
+    struct window *windows;
 };
 
 struct rb_plan_space *rb_plan_space_create(void)
@@ -22,6 +31,11 @@ void rb_plan_space_destroy(struct rb_plan_space *space)
         rb_lattice_finish(&space->lattice);
     if (space->has_options)
         rb_options_finish(&space->options);
+    for (struct window *w = space->windows, *next; w; w = next) {
+        next = w->next;
+        rb_on_time_destroy(w->on_time);
+        free(w);
+    }
     free(space);
 }
 
@@ -81,4 +95,42 @@ void rb_plan_space_give_options(struct rb_search *search, struct rb_options *opt
     space->options = *options;
     space->confidence = search->req->confidence;
     space->has_options = true;
+}
+
+// --- windows
+
+// The narrowest that a deadline fits in and that is less than twice as wide: the frequencies of a wider one are too many.
+static struct rb_on_time *find_window(const struct rb_plan_space *space, double deadline_s)
+{
+    struct rb_on_time *narrowest = NULL;
+    double least_s = 2 * deadline_s;
+    for (const struct window *w = space->windows; w; w = w->next) {
+        const double window_s = rb_on_time_window_s(w->on_time);
+        if (window_s >= deadline_s && window_s < least_s) {
+            narrowest = w->on_time;
+            least_s = window_s;
+        }
+    }
+    return narrowest;
+}
+
+struct rb_on_time *rb_plan_space_on_time(struct rb_plan_space *space, double deadline_s, double deviation_s)
+{
+    struct rb_on_time *on_time = find_window(space, deadline_s);
+    if (!on_time) {
+        struct window *w = rb_xcalloc(1, sizeof *w);
+        w->on_time = on_time = rb_on_time_create(deadline_s, deviation_s);
+        w->next = space->windows;
+        space->windows = w;
+    }
+    rb_on_time_set_deadline(on_time, deadline_s);
+    return on_time;
+}
+
+size_t rb_plan_space_bytes(const struct rb_plan_space *space)
+{
+    size_t bytes = 0;
+    for (const struct window *w = space->windows; w; w = w->next)
+        bytes += rb_on_time_bytes(w->on_time);
+    return bytes;
 }

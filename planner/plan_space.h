@@ -1,5 +1,6 @@
 // The space of plans that one search looks through, kept for its next question: choices, their bounds and their sampled times
-// depend on neither deadline nor budget (planner/pareto.h asks for many deadlines).
+// depend on neither deadline nor budget, and transforms of their laws serve all deadlines of about one size (planner/pareto.h
+// asks for many).
 #ifndef RB_PLANNER_PLAN_SPACE_H
 #define RB_PLANNER_PLAN_SPACE_H
 
@@ -18,5 +19,10 @@ void rb_plan_space_give_lattice(struct rb_search *search, struct rb_lattice *lat
 // The same of the tables of sampled choices.
 bool rb_plan_space_take_options(struct rb_search *search, struct rb_options *out, struct rb_err *err);
 void rb_plan_space_give_options(struct rb_search *search, struct rb_options *options);
+
+// Frequencies for a deadline: of a window made for another one that is up to twice as late, else of a window of its own.
+// Borrowed until the next request.
+struct rb_on_time *rb_plan_space_on_time(struct rb_plan_space *space, double deadline_s, double deviation_s);
+size_t rb_plan_space_bytes(const struct rb_plan_space *space); // of all transforms
 
 #endif

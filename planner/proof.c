@@ -54,7 +54,8 @@ static bool add_envelope(struct proof *p, int stage, double *low_s, struct rb_er
         re[k] = p->rest[stage + 1].re[k];
         im[k] = p->rest[stage + 1].im[k];
     }
-    rb_product_multiply(&product, &product, rb_on_time_transform(p->on_time, law));
+    const struct rb_transform envelope = rb_on_time_transform_once(p->on_time, law, &p->arena);
+    rb_product_multiply(&product, &product, &envelope);
     p->rest[stage] = (struct rb_transform){product.n, re, im};
     *low_s = law->low_s;
     return true;
@@ -71,7 +72,7 @@ static void set_times(struct proof *p, const double *low_s)
         after_s -= low_s[stage];
         double span_s = fmax(p->deadline_s - after_s - before_s, 0);
         for (int i = 0; i < RB_LABEL_TIMES; i++)
-            p->times[stage][i] = rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES);
+            p->times[stage][i] = rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES, &p->arena);
     }
 }
 

@@ -68,7 +68,7 @@ static bool set_up_deadline(struct rb_search *s, struct rb_err *err)
         return true;
     if (!rb_score_deviation_s(s, &deviation_s, err))
         return false;
-    s->on_time = rb_on_time_create((double)s->req->deadline_us / 1e6, FINER * deviation_s);
+    s->on_time = rb_plan_space_on_time(s->space, (double)s->req->deadline_us / 1e6, FINER * deviation_s);
     return true;
 }
 
@@ -160,7 +160,6 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
 
 static void forget_deadline(struct rb_search *search)
 {
-    rb_on_time_destroy(search->on_time);
     rb_floors_destroy(search->floors); // their tilts are sized to it
     search->on_time = NULL;
     search->floors = NULL;

@@ -28,7 +28,7 @@ struct rb_search {
     bool owns_times;
     struct rb_run_store *runs;        // the request's, or own
     bool owns_runs;
-    struct rb_on_time *on_time;       // by_laws with a deadline
+    struct rb_on_time *on_time;       // by_laws with a deadline; the space's
     struct rb_floors *floors;         // made when first asked for (planner/candidate_floor.h), at
     double theta[4];                  // [RB_N_TILTS]
     struct rb_plan_space *space;           // what depends on neither deadline nor budget (planner/plan_space.h)

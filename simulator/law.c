@@ -270,23 +270,58 @@ double rb_law_quantile(const struct rb_law *law, double u)
 
 #define LANES 8 // frequencies at a time, and ..
 #define CELLS 8 // .. cells between two turns, so that the compiler can use vectors
+#define SPINS 16 // between two that libm is asked for: their errors add up
+
+// exp(i x) at `LANES` numbers x the same distance apart; every step goes on by as many.
+struct spin {
+    double from, apart;
+    double c[LANES], s[LANES], on_c, on_s;
+    int n;
+};
+
+static struct spin spin_of(double from, double apart)
+{
+    return (struct spin){.from = from, .apart = apart, .on_c = cos(LANES * apart), .on_s = sin(LANES * apart)};
+}
+
+static void spin(struct spin *z)
+{
+    const bool is_new = z->n % SPINS == 0;
+    for (int l = 0; l < LANES; l++) {
+        const double c = z->c[l], s = z->s[l], x = z->from + (z->n * LANES + l) * z->apart;
+        z->c[l] = is_new ? cos(x) : c * z->on_c - s * z->on_s;
+        z->s[l] = is_new ? sin(x) : s * z->on_c + c * z->on_s;
+    }
+    z->n++;
+}
 
 struct turns { // exp(i theta (k + 1/2)), k = 0..CELLS-1, and exp(i theta CELLS), for `LANES` angles theta
     double c[CELLS][LANES], s[CELLS][LANES], on_c[LANES], on_s[LANES];
 };
 
-static void make_turns(const double *angle, struct turns *t)
+static void square(double *c, double *s)
+{
+    const double both = *c * *s;
+    *c = 1 - 2 * *s * *s;
+    *s = 2 * both;
+}
+
+// half: at theta / 2.
+static void make_turns(const struct spin *half, struct turns *t)
 {
     for (int l = 0; l < LANES; l++) {
-        const double by_c = cos(angle[l]), by_s = sin(angle[l]);
-        t->c[0][l] = cos(angle[l] / 2);
-        t->s[0][l] = sin(angle[l] / 2);
+        double c = half->c[l], s = half->s[l];
+        t->c[0][l] = c;
+        t->s[0][l] = s;
+        square(&c, &s);
         for (int k = 1; k < CELLS; k++) {
-            t->c[k][l] = t->c[k - 1][l] * by_c - t->s[k - 1][l] * by_s;
-            t->s[k][l] = t->s[k - 1][l] * by_c + t->c[k - 1][l] * by_s;
+            t->c[k][l] = t->c[k - 1][l] * c - t->s[k - 1][l] * s;
+            t->s[k][l] = t->s[k - 1][l] * c + t->c[k - 1][l] * s;
         }
-        t->on_c[l] = cos(CELLS * angle[l]);
-        t->on_s[l] = sin(CELLS * angle[l]);
+        for (int twice = 1; twice < CELLS; twice *= 2)
+            square(&c, &s);
+        t->on_c[l] = c;
+        t->on_s[l] = s;
     }
 }
 
@@ -300,11 +335,11 @@ static double cell_mass(const struct rb_law *law, int k)
 
 // Sum over cells of what lies in each times exp(i theta (k + 1/2)), for `LANES` angles theta: from the last cells to the
 // first, what has been summed is turned by as many cells as come before it.
-static void sum_cells(const struct rb_law *law, const double *angle, double *out_re, double *out_im)
+static void sum_cells(const struct rb_law *law, const struct spin *half, double *out_re, double *out_im)
 {
     double re[LANES] = {0}, im[LANES] = {0};
     struct turns t;
-    make_turns(angle, &t);
+    make_turns(half, &t);
     for (int first = (law->n - 1) / CELLS * CELLS; first >= 0; first -= CELLS) {
         for (int l = 0; l < LANES; l++) {
             const double turned = re[l] * t.on_c[l] - im[l] * t.on_s[l];
@@ -327,10 +362,10 @@ static void sum_cells(const struct rb_law *law, const double *angle, double *out
 
 // From the sum over cells to the transform, docs/MODEL.md "Laws": the sum is that of a density averaged over a cell and
 // repeated at every multiple of 2 pi / step. The average is divided out; of the repetitions only those matter that come
-// from a jump of the density at the law's lower end, and they have a closed form.
-static void put_right(double angle, double start, double *re, double *im)
+// from a jump of the density at the law's lower end, and they have a closed form. sine: of half the angle.
+static void put_right(double angle, double sine, double start, double *re, double *im)
 {
-    const double u = angle / 2, u2 = u * u, sine = sin(u);
+    const double u = angle / 2, u2 = u * u;
     if (!(u > 0))
         return;
     const double repeated = u < 0.05 ? 1.0 / 3 + u2 / 15 + 2 * u2 * u2 / 189 : 1 / (sine * sine) - 1 / u2;
@@ -352,20 +387,22 @@ static void transform(const struct rb_law *law, double omega, int first, int apa
 {
     const double start = law->n > 1 ? rb_law_slope(law, 0) : 0;
     const double bend = law->n > 1 ? rb_law_slope(law, 1) - start : 0;
+    struct spin half = spin_of(first * omega * law->step_s / 2, apart * omega * law->step_s / 2);
+    struct spin turn = spin_of(first * omega * law->low_s, apart * omega * law->low_s);
     for (int j = 0; j < n; j += LANES) {
-        double angle[LANES], re[LANES], im[LANES];
-        for (int l = 0; l < LANES; l++)
-            angle[l] = (first + (j + l) * apart) * omega * law->step_s;
-        sum_cells(law, angle, re, im);
+        double re[LANES], im[LANES];
+        spin(&half);
+        spin(&turn);
+        sum_cells(law, &half, re, im);
         for (int l = 0; l < LANES && j + l < n; l++) {
-            if (angle[l] < COARSE_ANGLE)
-                put_right(angle[l], start, &re[l], &im[l]);
+            const double angle = (first + (j + l) * apart) * omega * law->step_s;
+            if (angle < COARSE_ANGLE)
+                put_right(angle, half.s[l], start, &re[l], &im[l]);
             else
-                put_far(angle[l], start, bend, &re[l], &im[l]);
+                put_far(angle, start, bend, &re[l], &im[l]);
             re[l] += law->below[0]; // what lies at the lowest point
-            const double turn = (first + (j + l) * apart) * omega * law->low_s, c = cos(turn), s = sin(turn);
-            out_re[j + l] = re[l] * c - im[l] * s;
-            out_im[j + l] = re[l] * s + im[l] * c;
+            out_re[j + l] = re[l] * turn.c[l] - im[l] * turn.s[l];
+            out_im[j + l] = re[l] * turn.s[l] + im[l] * turn.c[l];
         }
     }
 }
