@@ -75,6 +75,27 @@ static void agrees_with_the_sum_of_laws(void **state)
     }
 }
 
+// One window serves tighter deadlines, one after the other and back: what its own would say.
+static void a_window_serves_tighter_deadlines(void **state)
+{
+    static const double shares[] = {0.7, 0.9, 0.8, 1};
+    const double window_s = 1.6 * TOTAL_S;
+    (void)state;
+    struct fixture wide;
+    begin(&wide, window_s);
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        struct fixture own;
+        begin(&own, shares[i] * window_s);
+        rb_on_time_set_deadline(wide.on_time, shares[i] * window_s);
+        const struct rb_limit_weights shared = rb_on_time_deadline(wide.on_time),
+                                      alone = rb_on_time_deadline(own.on_time);
+        const double p = rb_transforms_below(wide.transforms, N_LAWS, &shared);
+        assert_true(fabs(p - rb_transforms_below(own.transforms, N_LAWS, &alone)) < 1e-8);
+        finish(&own);
+    }
+    finish(&wide);
+}
+
 static void product_by_product_or_all_at_once(void **state)
 {
     (void)state;
@@ -118,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_sum_of_laws),
+        cmocka_unit_test(a_window_serves_tighter_deadlines),
         cmocka_unit_test(product_by_product_or_all_at_once),
         cmocka_unit_test(kernels_give_the_same_bits),
     };
