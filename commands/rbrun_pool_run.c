@@ -31,13 +31,23 @@ static void owner_finished(void *ctx)
     check_end(p);
 }
 
+// NULL: there is none.
+static struct rb_run_line *line_of(struct rb_pool_run *p)
+{
+    return p->line.write ? &p->line : NULL;
+}
+
 static bool begin_owner(struct rb_pool_run *p, struct rb_err *err)
 {
     char infra[1][64];
     rb_session_infras(&p->files.plan, infra, 1);
     p->on_this_machine = strcmp(infra[0], "local") == 0;
-    const struct rb_session_host host = {
-        .uv = p->uv, .label = "pool: ", .observe = owner_observed, .finished = owner_finished, .ctx = p};
+    const struct rb_session_host host = {.uv = p->uv,
+                                         .label = "pool: ",
+                                         .line = line_of(p),
+                                         .observe = owner_observed,
+                                         .finished = owner_finished,
+                                         .ctx = p};
     if (!rb_session_begin(&p->files, p->journal, &p->options, &host, &p->session, err))
         return false;
     rb_lender_own(p->lender, rb_session_controller(p->session));
@@ -95,6 +105,7 @@ static void member_finished(void *ctx)
     m->over = true;
     rb_arbiter_leave(p->arbiter, m->number);
     if (rb_controller_lost_journal(rb_session_controller(m->session)) && !p->ending) {
+        rb_run_line_wipe(&p->line);
         rb_warn("%sits journal takes no more writes: every job is ended, and the pool's instances", m->label);
         stop_all(p);
     } else {
@@ -115,6 +126,7 @@ static bool begin_session(struct rb_pool_member *m, struct rb_err *err)
     const struct rb_session_host host = {
         .uv = m->pool->uv,
         .label = m->label,
+        .line = line_of(m->pool),
         .resume_as = m->pool->files.run_id,
         .lender = m->lent,
         .on_this_machine = m->pool->on_this_machine,
@@ -148,6 +160,7 @@ static void join(struct rb_pool_member *m)
 static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
     rb_err_prefix(err, "%s cannot begin, and will with `rbrun resume %s`", m->spec->path, p->files.run_id);
+    rb_run_line_wipe(&p->line);
     rb_warn("%s", err->message);
     if (!p->failure.code)
         p->failure = *err;
@@ -216,6 +229,7 @@ static void stop_all(struct rb_pool_run *p)
 static void interrupt(void *arg)
 {
     struct rb_pool_run *p = arg;
+    rb_run_line_wipe(&p->line);
     if (p->interrupts++ == 0) {
         rb_warn("stopping: ending every job and the pool's instances (once more to leave them as they are)");
         stop_all(p);
@@ -232,6 +246,8 @@ static bool begin(struct rb_pool_run *p, struct rb_err *err)
     const struct rb_sharing *policy = rb_sharing_find(p->file.policy);
     p->uv = rb_loop_uv_create();
     p->loop = rb_loop_uv_loop(p->uv);
+    if (rb_run_line_has_room() && !p->json)
+        p->line = (struct rb_run_line){.write = rb_pool_progress_line, .ctx = p};
     p->lender = rb_lender_create(p->loop);
     const struct rb_arbiter_config config = {
         .loop = p->loop,
@@ -278,7 +294,10 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
     rb_loop_uv_on_signal(p->uv, SIGTERM, interrupt, p);
     rb_loop_uv_on_signal(p->uv, SIGHUP, interrupt, p);
     await_arrivals(p);
+    if (line_of(p))
+        rb_run_line_begin(&p->line, p->uv);
     rb_loop_uv_run(p->uv);
+    rb_run_line_wipe(&p->line);
     return true;
 }
 

@@ -2,16 +2,19 @@
 //   rbrun_pool.c         the commands: what is asked for, and what is printed
 //   rbrun_pool_run.c     from the first node to the last end
 //   rbrun_pool_files.c   runs on disk, and pool.json
+//   rbrun_pool_progress.c where it stands, for the line on a terminal
 //   rbrun_pool_plan.c    plans of the nodes and of the jobs
 //   rbrun_pool_report.c  rb-pool-report/1
 #ifndef RB_COMMANDS_RBRUN_POOL_RUN_H
 #define RB_COMMANDS_RBRUN_POOL_RUN_H
 
 #include "commands/rbplan_inputs.h"
+#include "commands/rbrun_line.h"
 #include "commands/rbrun_session.h"
 #include "executor/arbiter.h"
 #include "executor/loop_uv.h"
 #include "profiles/pool_file.h"
+#include "views/pool_progress.h"
 
 struct rb_pool_member;
 
@@ -30,6 +33,8 @@ struct rb_pool_run {
     const struct rb_loop *loop;
     struct rb_session_options options; // of all its runs
     bool json;                         // the report; events are told as text
+    struct rb_run_line line;           // where it stands, on a terminal; write NULL: none, events are told one by one
+    int foreseen;                      // whose end was worked at last
     struct rb_run_files files; // of the run that owns the nodes
     struct rb_journal *journal;
     struct rb_session *session;
@@ -62,6 +67,10 @@ struct rb_pool_member {
 bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err);
 // Ends the sessions and frees everything. *out_code: as of the worst of the jobs; stays where it is higher.
 bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err);
+
+// rbrun_pool_progress.c
+void rb_pool_progress_look(struct rb_pool_run *p, struct rb_pool_progress *out);
+void rb_pool_progress_line(void *pool, int width, struct rb_buf *out); // for struct rb_run_line
 
 // rbrun_pool_files.c
 bool rb_pool_open_owner(struct rb_pool_run *p, const char *root, struct rb_err *err);

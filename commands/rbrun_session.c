@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun_groups.h"
+#include "commands/rbrun_line.h"
 #include "commands/rbrun_standing.h"
 #include "engine/policy.h"
 #include "executor/bootstrap.h"
@@ -16,7 +17,6 @@
 #include "providers/http.h"
 #include "simulator/forecast.h"
 #include "views/progress.h"
-#include "views/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,6 @@ enum {
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
-    REDRAW_US = 500000,
 };
 
 struct rb_session {
@@ -59,10 +58,9 @@ struct rb_session {
     struct rb_controller *controller;
     struct rb_standing standing; // how it will end
     int events_fd;               // events.jsonl
-    bool terminal;               // the progress line is redrawn
-    bool drawn;                  // it stands on the screen
-    uint64_t redraw_timer;
-    bool interrupted, left; // once: clean up; twice: leave
+    struct rb_run_line own_line; // where it stands, on a terminal
+    struct rb_run_line *line;    // that one or the host's; NULL: events are told one by one
+    bool interrupted, left;      // once: clean up; twice: leave
     bool finished;
     enum rb_job_outcome outcome;
     enum rb_stop_reason reason;
@@ -209,14 +207,7 @@ static const char *secret(void *ctx, const char *name)
 
 // --- what is seen while it goes on
 
-static void wipe_line(struct rb_session *s)
-{
-    if (s->drawn)
-        fputs(RB_TERMINAL_WIPE_LINE, stderr);
-    s->drawn = false;
-}
-
-void rb_session_progress(struct rb_session *s, struct rb_progress *out)
+static void look(struct rb_session *s, struct rb_progress *out)
 {
     int64_t reserved;
     rb_progress_of_engine(rb_controller_engine(s->controller), &s->files->plan, out);
@@ -224,28 +215,27 @@ void rb_session_progress(struct rb_session *s, struct rb_progress *out)
     out->elapsed_us = rb_controller_now_us(s->controller);
     out->deadline_us = s->deadline_us;
     out->budget_uusd = s->budget_uusd;
-    rb_standing_work(&s->standing, out);
+}
+
+void rb_session_foresee(struct rb_session *s)
+{
+    struct rb_progress now;
+    look(s, &now);
+    rb_standing_work(&s->standing, &now);
+}
+
+void rb_session_progress(struct rb_session *s, struct rb_progress *out)
+{
+    look(s, out);
     rb_standing_tell(&s->standing, out);
 }
 
-static void draw_line(void *arg)
+static void write_line(void *ctx, int width, struct rb_buf *out)
 {
-    struct rb_session *s = arg;
-    RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
     struct rb_progress p;
-    rb_session_progress(s, &p);
-    const int width = rb_text_width(STDERR_FILENO);
-    rb_progress_write(&p, width > 1 ? width - 1 : 1, &line); // the last column would wrap
-    fprintf(stderr, RB_TERMINAL_WIPE_LINE "%s", rb_buf_str(&line));
-    fflush(stderr);
-    s->drawn = true;
-}
-
-static void redraw(void *arg)
-{
-    struct rb_session *s = arg;
-    s->redraw_timer = s->loop->timer_start(s->loop->ctx, REDRAW_US, redraw, s);
-    draw_line(s);
+    rb_session_foresee(ctx);
+    rb_session_progress(ctx, &p);
+    rb_progress_write(&p, width, out);
 }
 
 static void write_event(struct rb_session *s, const struct rb_event *event)
@@ -267,11 +257,10 @@ static void observe(void *ctx, const struct rb_event *event, const struct rb_act
 {
     struct rb_session *s = ctx;
     write_event(s, event);
-    if (!s->host.uv) // of a pool's jobs nobody can say how they will end
-        rb_prediction_event(s->standing.prediction, event);
+    rb_prediction_event(s->standing.prediction, event);
     if (s->host.observe)
         s->host.observe(s->host.ctx, event);
-    if (s->terminal || s->options->json)
+    if (s->line || s->options->json)
         return;
     const char *label = s->host.label ? s->host.label : "";
     RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
@@ -293,7 +282,7 @@ static void talk(void *ctx, const char *kind, const char *text)
     struct rb_session *s = ctx;
     if (strcmp(kind, "paced") == 0)
         return; // the report says so
-    wipe_line(s);
+    rb_run_line_wipe(s->line);
     rb_warn("%s%s", s->host.label ? s->host.label : "", text);
 }
 
@@ -309,7 +298,7 @@ static void print_open_launch(void *ctx, const struct rb_launch_row *row)
 static void interrupt(void *arg)
 {
     struct rb_session *s = arg;
-    wipe_line(s);
+    rb_run_line_wipe(s->line);
     if (!s->interrupted) {
         s->interrupted = true;
         rb_warn("stopping: ending trials and instances (once more to leave them as they are)");
@@ -404,7 +393,11 @@ static bool start(struct rb_session *s, struct rb_err *err)
 {
     s->uv = s->host.uv ? s->host.uv : rb_loop_uv_create();
     s->loop = rb_loop_uv_loop(s->uv);
-    s->terminal = !s->host.uv && rb_terminal_redraws(STDERR_FILENO) && !s->options->json;
+    s->own_line = (struct rb_run_line){.write = write_line, .ctx = s};
+    if (s->host.uv)
+        s->line = s->host.line;
+    else if (rb_run_line_has_room() && !s->options->json)
+        s->line = &s->own_line;
     if (!open_providers(s, err) || !open_events(s, err) ||
         (s->slurm && !rb_slurm_mailbox_make(s->files->plan.job->resources.slurm.shared_dir, s->files->run_id, err)) ||
         (!s->local && !rb_bootstrap_run_key(s->files->dir, s->public_key, err)) || !open_forecaster(s, err))
@@ -420,16 +413,14 @@ static bool start(struct rb_session *s, struct rb_err *err)
     rb_controller_start(s->controller);
     if (s->options->end_it)
         rb_controller_stop(s->controller, RB_STOP_USER);
-    if (s->terminal) {
-        rb_loop_uv_on_signal(s->uv, SIGWINCH, draw_line, s);
-        redraw(s);
-    }
+    if (s->line == &s->own_line)
+        rb_run_line_begin(s->line, s->uv);
     return true;
 }
 
 static void finish(struct rb_session *s)
 {
-    wipe_line(s);
+    rb_run_line_wipe(s->line);
     for (int i = 0; i < s->n_providers; i++) // first: calls under way are dropped, nobody is told any more
         s->providers[i].ops->destroy(&s->providers[i]);
     rb_http_destroy(s->http);
@@ -523,7 +514,7 @@ static bool read_limits(struct rb_session *s, struct rb_err *err)
 // What is said when the loop has ended.
 static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
-    wipe_line(s);
+    rb_run_line_wipe(s->line);
     if (s->left || !s->finished) {
         *out_code = 1; // 130 would say that everything was cleaned up
         return true;

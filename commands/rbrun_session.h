@@ -16,10 +16,13 @@ struct rb_session_options {
     bool quiet;  // the report is saved, and printed by somebody else
 };
 
+struct rb_run_line;
+
 // What a session on a shared loop is given by whoever runs them all: signals, progress and the end are theirs.
 struct rb_session_host {
     struct rb_loop_uv *uv;
     const char *label;          // before each line; NULL: none
+    struct rb_run_line *line;   // wiped before anything is said, and events are not; NULL: they are told one by one
     const char *resume_as;      // the run that `rbrun resume` goes on with; NULL: this one
     // Nodes that are lent, not bought: the only provider, taken over, and what makes a launcher reach them. ops NULL: the
     // clouds that the plan names.
@@ -38,8 +41,8 @@ bool rb_session_begin(struct rb_run_files *files, struct rb_journal *journal, co
                       const struct rb_session_host *host, struct rb_session **out, struct rb_err *err);
 bool rb_session_close(struct rb_session *s, int *out_code, struct rb_err *err); // frees it, also on failure
 struct rb_controller *rb_session_controller(struct rb_session *s);
-// Where the run stands now. Asked again and again, about twice a second: each time a few milliseconds go into how it will end.
-void rb_session_progress(struct rb_session *s, struct rb_progress *out);
+void rb_session_foresee(struct rb_session *s); // a few milliseconds for how it will end; about twice a second
+void rb_session_progress(struct rb_session *s, struct rb_progress *out); // where the run stands now
 
 // Takes the open journal. *out_code: 0, 4 or 130; other ends are errors.
 bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,

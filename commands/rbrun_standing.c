@@ -50,12 +50,15 @@ void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out)
     out->pace = rb_prediction_pace(s->prediction);
     if (!e)
         return;
+    out->assumes = rb_prediction_assumes(s->prediction);
     out->end_p50_us = e->time_us.p50;
     out->end_p95_us = e->time_us.p95;
-    out->cost_mean_uusd = e->cost_uusd.mean;
-    out->cost_p95_uusd = e->cost_uusd.p95;
     if (out->deadline_us >= 0)
         out->p_on_time = e->p_deadline;
+    if (out->is_lent)
+        return; // the pool pays
+    out->cost_mean_uusd = e->cost_uusd.mean;
+    out->cost_p95_uusd = e->cost_uusd.p95;
     if (out->budget_uusd >= 0)
         out->p_in_budget = e->p_budget;
 }

@@ -27,6 +27,17 @@ void rb_advice_write(const struct rb_advice *advice, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+const struct rb_advice *rb_advice_copy(const struct rb_advice *advice, struct rb_arena *arena)
+{
+    struct rb_advice *copy = rb_arena_array(arena, 1, sizeof *copy);
+    struct rb_advised_trial *trials = rb_arena_array(arena, (size_t)advice->n_trials + 1, sizeof *trials);
+    for (int i = 0; i < advice->n_trials; i++)
+        trials[i] = advice->trials[i];
+    *copy = *advice;
+    copy->trials = trials;
+    return copy;
+}
+
 static bool read_trial(const struct rb_node *node, struct rb_advised_trial *out, struct rb_err *err)
 {
     struct rb_map m;

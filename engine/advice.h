@@ -24,6 +24,7 @@ struct rb_engine;
 typedef bool rb_adviser_fn(void *ctx, const struct rb_engine *e, struct rb_arena *arena, struct rb_advice *out);
 
 void rb_advice_write(const struct rb_advice *advice, struct rb_json *j);
+const struct rb_advice *rb_advice_copy(const struct rb_advice *advice, struct rb_arena *arena);
 // Copied into `arena`.
 bool rb_advice_read(const struct rb_node *node, struct rb_arena *arena, struct rb_advice *out, struct rb_err *err);
 

@@ -22,6 +22,7 @@ struct rb_prediction {
     struct rb_engine *engine;
     struct rb_actions actions;
     const char *why_unknown; // for good; NULL: it can be foreseen
+    struct rb_arena arena;   // forecasts of the history
     struct rb_event *history;
     int n_history, history_cap;
 
@@ -47,10 +48,16 @@ static const char *cannot_foresee(const struct rb_plan *plan)
     const struct rb_policy *policy = rb_policy_find(plan->policy);
     if (plan->unpredicted)
         return "it owns the nodes of a pool, and ends when their jobs have ended";
-    if (!policy || policy->on_lent_gpus)
-        return "its nodes are shared with other jobs";
-    if (policy->on_advice)
-        return "its policy decides by forecasts";
+    return policy ? NULL : "the plan's policy is unknown to this version";
+}
+
+const char *rb_prediction_assumes(const struct rb_prediction *p)
+{
+    const struct rb_policy *policy = rb_policy_find(p->plan->policy);
+    if (policy && policy->on_lent_gpus)
+        return "the GPUs that the job is lent now stay as they are";
+    if (policy && policy->on_advice)
+        return "no forecast changes sizes or nodes any more";
     return NULL;
 }
 
@@ -58,6 +65,7 @@ struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
 {
     struct rb_prediction *p = rb_xcalloc(1, sizeof *p);
     struct rb_err err;
+    rb_arena_init(&p->arena);
     p->plan = plan;
     p->aimless_job = *plan->job;
     p->aimless_job.has_target = false;
@@ -67,7 +75,7 @@ struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
     p->n_made = RB_PREDICTION_SAMPLES; // nothing was begun
     if (!rb_engine_create(plan, &p->engine, &err)) {
         p->engine = NULL;
-        p->why_unknown = p->why_unknown ? p->why_unknown : "the plan's policy or scheduler is unknown to this version";
+        p->why_unknown = p->why_unknown ? p->why_unknown : "the plan's scheduler is unknown to this version";
     }
     if (!rb_scenario_init(&p->scenario, &p->aimless_job, plan->profile, plan->offers, plan->n_offers, plan->catalog,
                           plan->seed, &err)) {
@@ -85,6 +93,7 @@ void rb_prediction_destroy(struct rb_prediction *p)
     rb_actions_finish(&p->actions);
     if (p->scenario.sim_offers)
         rb_scenario_finish(&p->scenario);
+    rb_arena_finish(&p->arena);
     free(p->history);
     free(p->reported_us);
     free(p);
@@ -107,7 +116,10 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
         p->history_cap = p->history_cap ? 2 * p->history_cap : 256;
         p->history = rb_xrealloc(p->history, (size_t)p->history_cap, sizeof *p->history);
     }
-    p->history[p->n_history++] = *event;
+    struct rb_event *kept = &p->history[p->n_history++];
+    *kept = *event;
+    if (event->advice)
+        kept->advice = rb_advice_copy(event->advice, &p->arena);
 }
 
 static int64_t *reported_at(struct rb_prediction *p, int trial)
@@ -148,7 +160,7 @@ void rb_prediction_event(struct rb_prediction *p, const struct rb_event *event)
         event->kind == RB_EVENT_REPORT && event->trial >= 0 && event->trial < rb_engine_n_trials(p->engine);
     const int64_t before = known ? rb_engine_trial(p->engine, event->trial)->resource : 0;
     rb_engine_step(p->engine, event, &p->actions);
-    if (event->kind == RB_EVENT_ADVICE || event->kind == RB_EVENT_FORECAST)
+    if (event->kind == RB_EVENT_ADVICE)
         p->why_unknown = p->why_unknown ? p->why_unknown : "its plan has changed while it ran";
     if (!p->why_unknown)
         remember(p, event);
@@ -195,7 +207,9 @@ void rb_prediction_begin(struct rb_prediction *p, const struct rb_prediction_now
     p->beyond_plan_uusd = now->spent_uusd >= 0 ? now->spent_uusd - spent_by_plan(p, now->now_us) : 0;
     p->n_known = p->n_history;
     p->n_made = 0;
-    p->why_failed = NULL;
+    p->why_failed =
+        rb_policy_find(p->plan->policy)->on_lent_gpus && rb_engine_n_gpus(p->engine) == 0 ? "no GPU is lent now" : NULL;
+    p->estimated = p->estimated && !p->why_failed;
     keep_pace(p);
 }
 

@@ -22,7 +22,7 @@ struct rb_world_options {
     void *advise_ctx;
     int64_t deadline_us, budget_uusd; // -1: none; enforced as RB_EVENT_STOP, as the executor does
     // A run that is going on: what has happened up to now_us is taken as it was, the rest is drawn, given that it has not
-    // happened yet. Without forecasts and new plans. [n_history]; 0: from the beginning. Neither observed nor counted.
+    // happened yet. Without new plans; what is lent stays. [n_history]; 0: from the beginning. Neither observed nor counted.
     const struct rb_event *history;
     int n_history;
     int64_t now_us;

@@ -1,6 +1,7 @@
 #include "views/progress.h"
 
 #include "engine/advice.h"
+#include "engine/policy.h"
 #include "engine/tuner.h"
 
 #include <inttypes.h>
@@ -10,11 +11,13 @@
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out)
 {
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
     *out = (struct rb_progress){
         .over = rb_engine_outcome(e, NULL) != RB_JOB_RUNNING,
         .stage = rb_engine_stage(e),
         .n_stages = plan->n_stages,
         .on_demand = tuner && tuner->on_demand,
+        .is_lent = policy && policy->on_lent_gpus,
         .metric_name = plan->job->metric_name,
         .best_trial = rb_engine_best(e),
         .spent_uusd = -1,
@@ -42,6 +45,7 @@ void rb_progress_set_unknown(struct rb_progress *p, const char *why)
     p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
     p->p_on_time = p->p_in_budget = p->pace = NAN;
     p->why_unknown = why;
+    p->assumes = NULL;
 }
 
 static void trials_members(const struct rb_progress *p, struct rb_json *j)

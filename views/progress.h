@@ -13,18 +13,20 @@ struct rb_progress {
     bool on_demand;           // a trial's place in the job is its own: what counts is how many stand how
     int n_by_state[RB_TRIAL_COMPLETED + 1];
     int nodes_ready, nodes;   // owned
+    bool is_lent;             // its nodes are a pool's, and so is their bill
     const char *metric_name;
     int best_trial;           // -1: none yet
     double best_metric;
     int64_t spent_uusd, elapsed_us;
     int64_t deadline_us, budget_uusd; // of the run, as resumes have raised them; -1: none
 
-    // How it will probably end, times since its start (simulator/rest.h says what this rests on). -1, NaN: unknown, and
+    // How it will probably end, times since its start (simulator/prediction.h says what this rests on). -1, NaN: unknown, and
     // why_unknown is a phrase that says why.
     int64_t end_p50_us, end_p95_us;
     int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run
     double p_on_time, p_in_budget;         // NaN, too, where no deadline or budget was asked for
     double pace;                           // time of a unit of training over the expected; NaN: too little was seen
+    const char *assumes;                   // a clause that all of it rests on, "nothing is resized any more"; NULL: none
     const char *why_unknown;               // NULL: known
 };
 

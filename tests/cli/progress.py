@@ -48,6 +48,17 @@ deadline: 1m
 confidence: 0.5
 """
 
+POOL = """format: rb-pool/1
+name: pool
+resources: {infra: [local], max_nodes: 1}
+policy: goodput
+interval: 1s
+restart: 1s
+jobs:
+  - one.yaml
+  - {job: two.yaml, arrives: 1.5s}
+"""
+
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -171,6 +182,42 @@ class Progress(unittest.TestCase):
         self.assertTrue(run.screen.cursor and not run.screen.alternate)
         self.assertIn("warning: stopping: ending trials", run.screen.text())
         self.assertEqual(self.status()["state"], "stopped: user")
+
+    # --- a pool
+
+    def make_pool(self):
+        for name, epochs in (("one", 20), ("two", 10)):
+            text = JOB.replace("name: seen", "name: " + name).replace("type: sha, num_trials: 4, min_resource: 3, max_resource: 12, eta: 2",
+                                                                      "type: random, num_trials: 2, max_resource: %d" % epochs)
+            with open(os.path.join(self.top, name + ".yaml"), "w", encoding="utf-8") as f:
+                f.write(text)
+        with open(os.path.join(self.top, "pool.yaml"), "w", encoding="utf-8") as f:
+            f.write(POOL)
+
+    def test_a_pool_has_one_line(self):
+        self.make_pool()
+        pool = self.on_terminal("rbrun", "--pool", "pool.yaml", columns=120)
+        self.assertEqual(pool.finish(), 0)
+        said = [piece.split("\r\n")[0] for piece in pool.raw.split("\r\x1b[K") if re.match(r"\d/2 jobs", piece)]
+        self.assertGreater(len(said), 5)
+        self.assertIn("0/2 jobs  1 training, 1 to come  1/1 nodes  free  ETA ? (jobs are to come)", said)
+        etas = [int(x) for line in said for x in re.findall(r"^0/2 jobs  2 training  1/1 nodes  free  ETA (\d+) s$", line)]
+        self.assertGreater(len(etas), 0, said)
+        self.assertLess(etas[0], 10, said)
+        self.assertEqual(etas, sorted(etas, reverse=True), said)
+        self.assertTrue(any(line.startswith("1/2 jobs  1 training") for line in said), said)
+        self.assertNotIn(": epoch ", pool.raw)  # events are for files and pipes
+        self.assertNotIn(" jobs  ", pool.screen.text())  # wiped when the report came
+        self.assertIn("instances left: 0", pool.screen.text())
+        self.assertNotIn("\x1b[?25l", pool.raw)
+
+    def test_elsewhere_a_pool_prints_events(self):
+        self.make_pool()
+        p = subprocess.run(["rbrun", "--pool", "pool.yaml"], cwd=self.top, env=self.env, text=True, capture_output=True, timeout=60)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertNotIn("\x1b", p.stdout + p.stderr)
+        self.assertNotIn("ETA", p.stderr)
+        self.assertRegex(p.stderr, r"two: trial 0: epoch 1, val_acc 0\.1")
 
     # --- the watched screen
 

@@ -7,11 +7,13 @@
 #include "simulator/forecast_choice.h"
 #include "simulator/forecast_curve.h"
 #include "simulator/forecast_pool.h"
+#include "simulator/prediction.h"
 #include "simulator/spending.h"
 #include "simulator/world.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct rb_stream stream_of(uint64_t seed)
 {
@@ -325,6 +327,65 @@ static void a_replay_needs_no_adviser(void **state)
     small_scenario_finish(&s);
 }
 
+// A prediction is told of every event up to half the deadline, while they happen: what they point to is gone afterwards.
+struct beginning {
+    struct rb_prediction *prediction;
+    int64_t until_us, now_us;
+    int n_forecasts;
+};
+
+static void tell_beginning(void *ctx, const struct rb_engine *e, const struct rb_event *event,
+                           const struct rb_actions *actions)
+{
+    struct beginning *h = ctx;
+    (void)e;
+    (void)actions;
+    if (event->time_us > h->until_us)
+        return;
+    rb_prediction_event(h->prediction, event);
+    h->now_us = event->time_us;
+    h->n_forecasts += event->kind == RB_EVENT_FORECAST;
+}
+
+// What sizes the last forecast has chosen, stays: then it ends at the deadline or with its last trial, as the real one does.
+static void its_end_is_foreseen_from_the_forecasts_there_are(void **state)
+{
+    (void)state;
+    struct small_scenario s;
+    int n_forecasts = 0;
+    make_job(&s, "lookahead", 12);
+    s.p.plan.deadline_us = 400 * RB_US_PER_S;
+    const struct rb_forecaster f = {.scenario = &s.scenario, .plan = &s.p.plan};
+    for (uint32_t i = 0; i < 10; i++) {
+        struct beginning h = {.prediction = rb_prediction_create(&s.p.plan), .until_us = s.p.plan.deadline_us / 2};
+        const char *why;
+        const struct rb_world_result r = run(&s, (struct rb_world_options){.replicate = i,
+                                                                           .observe = tell_beginning,
+                                                                           .observe_ctx = &h,
+                                                                           .advise = rb_forecast,
+                                                                           .advise_ctx = (void *)&f});
+        rb_prediction_begin(h.prediction, &(struct rb_prediction_now){.now_us = h.now_us,
+                                                                      .spent_uusd = -1,
+                                                                      .deadline_us = s.p.plan.deadline_us,
+                                                                      .budget_uusd = -1});
+        while (!rb_prediction_make(h.prediction, 100))
+            ;
+        const struct rb_estimate *e = rb_prediction_estimate(h.prediction, &why);
+        if (!e)
+            fail_msg("%s", why);
+        const double off_s = (double)(e->time_us.p50 - r.time_us) / 1e6;
+        print_message("ends after %.0f s, foreseen off by %.0f s after %d forecasts\n", (double)r.time_us / 1e6, off_s,
+                      h.n_forecasts);
+        assert_true(e->time_us.p5 >= h.now_us && e->time_us.p99 <= s.p.plan.deadline_us);
+        assert_true(fabs(off_s) < 10);
+        assert_non_null(strstr(rb_prediction_assumes(h.prediction), "forecast"));
+        n_forecasts += h.n_forecasts;
+        rb_prediction_destroy(h.prediction);
+    }
+    assert_true(n_forecasts > 10);
+    small_scenario_finish(&s);
+}
+
 // A node costs 1000 micro-dollars a second; one until the deadline takes 0.9 USD.
 static void nodes_are_bought_and_the_budget_is_kept(void **state)
 {
@@ -357,6 +418,7 @@ int main(void)
         cmocka_unit_test(newcomers_are_tried_where_they_may_be_better),
         cmocka_unit_test(without_an_adviser_it_is_hypersched),
         cmocka_unit_test(a_replay_needs_no_adviser),
+        cmocka_unit_test(its_end_is_foreseen_from_the_forecasts_there_are),
         cmocka_unit_test(nodes_are_bought_and_the_budget_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

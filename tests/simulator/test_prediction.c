@@ -249,26 +249,64 @@ static void a_resumed_run_is_foreseen_anew(void **state)
     small_scenario_finish(&s);
 }
 
+// ---- a job of a pool
+
+static int64_t end_with(struct rb_prediction *p, uint64_t gpus, const char **out_why)
+{
+    const int64_t now_us = 20 * RB_US_PER_S;
+    rb_prediction_event(p, &(struct rb_event){.kind = RB_EVENT_LENT, .time_us = now_us, .gpus = gpus});
+    rb_prediction_begin(
+        p, &(struct rb_prediction_now){.now_us = now_us, .spent_uusd = 0, .deadline_us = -1, .budget_uusd = -1});
+    while (!rb_prediction_make(p, 100))
+        ;
+    const struct rb_estimate *e = rb_prediction_estimate(p, out_why);
+    return e ? e->time_us.p50 : -1;
+}
+
+// Two trials of 40 units, 10 s each on a GPU: side by side or one after the other, or nobody knows when.
+static void a_lent_job_is_foreseen_with_the_gpus_it_has_now(void **state)
+{
+    (void)state;
+    const int64_t trial_us = (2 + 400 + 1) * RB_US_PER_S, begun_us = 20 * RB_US_PER_S;
+    struct small_scenario s;
+    const char *why;
+    small_scenario_make(&s);
+    small_scenario_one_stage(&s, 2, 40, 1);
+    s.p.plan.policy = "shared";
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    const struct rb_event before[] = {
+        {.kind = RB_EVENT_START},
+        {.kind = RB_EVENT_NODE_RUNNING, .time_us = 5 * RB_US_PER_S},
+        {.kind = RB_EVENT_NODE_READY, .time_us = 15 * RB_US_PER_S},
+    };
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
+        rb_prediction_event(p, &before[i]);
+    assert_int_equal(end_with(p, 0, &why), -1);
+    assert_string_equal(why, "no GPU is lent now");
+    assert_int_equal(end_with(p, 1, &why), begun_us + 2 * trial_us);
+    assert_int_equal(end_with(p, 3, &why), begun_us + trial_us);
+    assert_null(why);
+    assert_string_equal(rb_prediction_assumes(p), "the GPUs that the job is lent now stay as they are");
+    assert_int_equal(end_with(p, 0, &why), -1); // asked back: no end that was known before is told again
+    assert_string_equal(why, "no GPU is lent now");
+    rb_prediction_destroy(p);
+}
+
 static void what_cannot_be_foreseen_says_why(void **state)
 {
     (void)state;
-    static const struct {
-        const char *policy;
-        const char *why;
-    } cases[] = {{"lookahead", "its policy decides by forecasts"}, {"shared", "its nodes are shared with other jobs"}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct small_scenario s;
-        const char *why;
-        small_scenario_make(&s);
-        s.p.plan.policy = cases[i].policy;
-        struct rb_prediction *p = rb_prediction_create(&s.p.plan);
-        rb_prediction_event(p, &(struct rb_event){.kind = RB_EVENT_START});
-        rb_prediction_begin(p, &(struct rb_prediction_now){.spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1});
-        assert_true(rb_prediction_make(p, 1));
-        assert_null(rb_prediction_estimate(p, &why));
-        assert_string_equal(why, cases[i].why);
-        rb_prediction_destroy(p);
-    }
+    struct small_scenario s;
+    const char *why;
+    small_scenario_make(&s);
+    s.p.plan.policy = "shared";
+    s.p.plan.unpredicted = true;
+    struct rb_prediction *p = rb_prediction_create(&s.p.plan);
+    rb_prediction_event(p, &(struct rb_event){.kind = RB_EVENT_START});
+    rb_prediction_begin(p, &(struct rb_prediction_now){.spent_uusd = -1, .deadline_us = -1, .budget_uusd = -1});
+    assert_true(rb_prediction_make(p, 1));
+    assert_null(rb_prediction_estimate(p, &why));
+    assert_string_equal(why, "it owns the nodes of a pool, and ends when their jobs have ended");
+    rb_prediction_destroy(p);
 }
 
 int main(void)
@@ -279,6 +317,7 @@ int main(void)
         cmocka_unit_test(its_quantiles_are_kept),
         cmocka_unit_test(it_keeps_the_pace_it_has_seen),
         cmocka_unit_test(a_resumed_run_is_foreseen_anew),
+        cmocka_unit_test(a_lent_job_is_foreseen_with_the_gpus_it_has_now),
         cmocka_unit_test(what_cannot_be_foreseen_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

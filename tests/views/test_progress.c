@@ -60,6 +60,8 @@ static void it_says_what_counts(void **state)
     p.spent_uusd = p.cost_mean_uusd = p.cost_p95_uusd = 0;
     p.best_trial = -1;
     check(&p, 0, "stage 1 of 0-3  5/9 trials  3/4 nodes  free  ETA 12 m 0 s (95 % <= 15 m 0 s)");
+    p.is_lent = true;
+    check(&p, 0, "stage 1 of 0-3  5/9 trials  3/4 nodes  lent nodes  ETA 12 m 0 s (95 % <= 15 m 0 s)");
 }
 
 static void what_is_unknown_is_a_question_mark(void **state)
@@ -67,7 +69,8 @@ static void what_is_unknown_is_a_question_mark(void **state)
     (void)state;
     struct rb_progress p = going_on();
     rb_progress_set_unknown(&p, "nobody knows");
-    check(&p, 0, "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of ? (max $1.00)  ETA ?  P(on time) ?");
+    check(&p, 0,
+          "stage 1 of 0-3  5/9 trials  val_acc 0.9722  3/4 nodes  $0.2100 of ? (max $1.00)  ETA ?  P(on time) ?");
     p.spent_uusd = -1;
     p.stage = -1;
     p.best_trial = -1;
