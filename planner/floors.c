@@ -7,7 +7,10 @@
 
 #define RANKS       8    // the r-th of m arrivals, r up to this: a later one is bounded by it
 #define RANKED_FROM 1e-6 // of the chances that are ranked, at either end
+#define ARRIVALS_AT 128  // times at which they are told from each other
 #define UNLIKELY    1e-3 // a bound that may fail more often than this is not worth its correction
+
+static const double late_p[2] = {1e-9, 1e-6};
 
 // One trial of a stage with a size, on nodes of a kind.
 struct trials {
@@ -22,9 +25,10 @@ struct trials {
 struct arrivals {
     const struct rb_provisioning *provisioning;
     struct rb_law law;
-    int most;                // nodes
-    struct rb_times *ranked; // [RANKS][most + 1]: the (r + 1)-th of m arrivals
+    int most, ranks;         // nodes; of them, that one trial may have to wait for
+    struct rb_times *ranked; // [ranks][most + 1]: the (r + 1)-th of m arrivals
     double *shared;          // [most + 1][RB_N_TILTS]: log tilt of an m-th of one arrival
+    double late_s[2];        // by which all but late_p[] of them have come
     struct arrivals *next;
 };
 
@@ -117,32 +121,49 @@ const struct rb_law *rb_floors_longest(struct rb_floors *f, int stage, int offer
     return t ? &t->longest : NULL;
 }
 
-// Of the ranks of m arrivals: P(at least r of m by t) = F P(at least r - 1 of m - 1) + (1 - F) P(at least r of m - 1).
-static void rank(const struct rb_floors *f, struct arrivals *a)
+// Every so-manieth point of a law, and its last: what is in a cell counts as if it came at the cell's start.
+static struct rb_law thinned(const struct rb_law *law, struct rb_arena *arena)
 {
-    const struct rb_law *law = &a->law;
-    size_t n = (size_t)a->most + 1;
-    double *chance = rb_xcalloc((RANKS + 1) * n, sizeof *chance), *last = rb_xcalloc(RANKS * n, sizeof *last);
-    double *tilts = rb_xcalloc(RANKS * n * RB_N_TILTS, sizeof *tilts);
-    int first = 0, end = law->n; // what is left out counts as if it came sooner
+    const int stride = 1 + (law->n - 2) / ARRIVALS_AT, n = 1 + (law->n - 1 + stride - 1) / stride;
+    if (stride <= 1)
+        return *law;
+    double *below = rb_arena_array(arena, (size_t)n, sizeof *below),
+           *above = rb_arena_array(arena, (size_t)n, sizeof *above);
+    for (int i = 0; i < n; i++) {
+        const int from = i + 1 < n ? i * stride : law->n - 1;
+        below[i] = law->below[from];
+        above[i] = law->above[from];
+    }
+    return (struct rb_law){.low_s = law->low_s, .step_s = law->step_s * stride, .n = n, .below = below, .above = above};
+}
+
+// Of the ranks of m arrivals: P(at least r of m by t) = F P(at least r - 1 of m - 1) + (1 - F) P(at least r of m - 1). What is
+// left out, and all of a cell, counts as if it came as soon as it can.
+static void rank(const struct rb_floors *f, const struct rb_law *law, struct arrivals *a)
+{
+    const size_t n = (size_t)a->most + 1, ranks = (size_t)a->ranks;
+    double *chance = rb_xcalloc((ranks + 1) * n, sizeof *chance), *last = rb_xcalloc(ranks * n, sizeof *last);
+    double *tilts = rb_xcalloc(ranks * n * RB_N_TILTS, sizeof *tilts);
+    int first = 0, end = law->n;
     while (first + 1 < law->n && law->below[first + 1] < RANKED_FROM)
         first++;
     while (end > first + 1 && law->above[end - 2] < RANKED_FROM)
         end--;
     for (int i = first; i < end; i++) {
-        double p = law->below[i], x = law->low_s + law->step_s * (i > first ? i - 1 : 0);
+        const double p = law->below[i], x = law->low_s + law->step_s * (i > first ? i - 1 : 0);
+        double weight[RB_N_TILTS];
         for (size_t m = 0; m < n; m++)
             chance[m] = 1;
-        for (size_t r = 1; r <= RANKS; r++) {
-            double *here = chance + r * n, *before = here - n;
+        for (size_t r = 1; r <= ranks; r++) {
+            double *here = chance + r * n;
+            const double *fewer = here - n;
             here[0] = 0;
             for (size_t m = 1; m < n; m++)
-                here[m] = p * before[m - 1] + (1 - p) * here[m - 1];
+                here[m] = p * fewer[m - 1] + (1 - p) * here[m - 1];
         }
-        double weight[RB_N_TILTS];
         for (int k = 0; k < RB_N_TILTS; k++)
             weight[k] = exp(-f->theta[k] * x);
-        for (size_t j = 0; j < RANKS * n; j++) {
+        for (size_t j = 0; j < ranks * n; j++) {
             double step = i + 1 < end ? chance[n + j] - last[j] : 1 - last[j]; // the last cell takes what is left
             a->ranked[j].mean_s += step * x;
             for (int k = 0; k < RB_N_TILTS; k++)
@@ -150,7 +171,7 @@ static void rank(const struct rb_floors *f, struct arrivals *a)
             last[j] = chance[n + j];
         }
     }
-    for (size_t j = 0; j < RANKS * n; j++) {
+    for (size_t j = 0; j < ranks * n; j++) {
         for (int k = 0; k < RB_N_TILTS; k++)
             a->ranked[j].tilted_s[k] = -log(tilts[j * RB_N_TILTS + (size_t)k]) / f->theta[k];
     }
@@ -159,22 +180,34 @@ static void rank(const struct rb_floors *f, struct arrivals *a)
     free(tilts);
 }
 
+// The most nodes that a trial on this offer needs, as far as ranks go.
+static int ranks_of(const struct rb_floors *f, int offer)
+{
+    const struct rb_sizes *sizes = &f->search->sizes[offer];
+    const int largest = sizes->n > 0 ? sizes->gpus[sizes->n - 1] : 1;
+    const int needed = rb_nodes_per_trial(rb_search_gpus_per_node(f->search, offer), largest);
+    return needed < RANKS ? needed : RANKS;
+}
+
 static struct arrivals *get_arrivals(struct rb_floors *f, int offer)
 {
     const struct rb_provisioning *p = f->search->scenario->sim_offers[offer].provisioning;
-    int most = rb_search_useful_nodes(f->search, 0, offer);
+    int most = rb_search_useful_nodes(f->search, 0, offer), ranks = ranks_of(f, offer);
     for (struct arrivals *a = f->arrivals; a; a = a->next) {
-        if (a->provisioning == p && a->most >= most)
+        if (a->provisioning == p && a->most >= most && a->ranks >= ranks)
             return a;
     }
     struct arrivals *a = rb_arena_alloc(&f->arena, sizeof *a);
-    *a = (struct arrivals){.provisioning = p, .most = most, .next = f->arrivals};
+    *a = (struct arrivals){.provisioning = p, .most = most, .ranks = ranks, .next = f->arrivals};
     a->law = *rb_stage_times_arrival(f->search->times, p);
-    a->ranked = rb_arena_array(&f->arena, RANKS * ((size_t)most + 1), sizeof *a->ranked);
+    a->ranked = rb_arena_array(&f->arena, (size_t)ranks * ((size_t)most + 1), sizeof *a->ranked);
     a->shared = rb_arena_array(&f->arena, RB_N_TILTS * ((size_t)most + 1), sizeof *a->shared);
+    const struct rb_law few = thinned(&a->law, &f->arena);
     for (int m = 1; m <= most; m++)
-        log_tilts(&a->law, f->theta, 1.0 / m, a->shared + RB_N_TILTS * m);
-    rank(f, a);
+        log_tilts(&few, f->theta, 1.0 / m, a->shared + RB_N_TILTS * m);
+    for (int k = 0; k < 2; k++)
+        a->late_s[k] = a->law.n == 1 ? a->law.low_s : rb_law_quantile(&a->law, 1 - late_p[k]);
+    rank(f, &few, a);
     f->arrivals = a;
     return a;
 }
@@ -191,57 +224,58 @@ struct stage {
     const struct rb_floors *floors;
     const struct trials *trials;
     const struct arrivals *arrivals;
-    int n_trials, nodes, nodes_per_trial;
-    double node_share;           // nodes that one trial holds
-    double work[RB_N_TILTS];     // log tilt of one trial's share of the nodes' time
-    const double *arrival;       // of one arrival's
-    double late_s[2], late_p[2]; // times by which all but so few arrivals have come
+    int nodes, nodes_per_trial;
+    struct rb_times least; // with all nodes ready: the longest trial, and the work shared by all nodes
+    double work_s, work_tilted_s[RB_N_TILTS];       // that work alone ...
+    double arrival_s, arrival_tilted_s[RB_N_TILTS]; // ... and what a new node adds to it: its arrival, shared likewise
+    double over[2];                                 // P(the longest trial has ended by arrivals->late_s[])
 };
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 static void raise(struct rb_times *t, double mean_s, const double *tilted_s)
 {
-    t->mean_s = fmax(t->mean_s, mean_s);
+    t->mean_s = larger(t->mean_s, mean_s);
     for (int i = 0; i < RB_N_TILTS; i++)
-        t->tilted_s[i] = fmax(t->tilted_s[i], tilted_s[i]);
+        t->tilted_s[i] = larger(t->tilted_s[i], tilted_s[i]);
 }
 
-// The mean time of all nodes from their arrival to the stage's end is at least the work over the nodes, where all of them
-// arrive before the end; *all_s are the sums when the new nodes' arrivals count, *work_s when they do not.
-static void average(const struct stage *s, int new_nodes, double *out_mean_s, double *tilted_s)
-{
-    *out_mean_s =
-        (s->n_trials * s->node_share * s->trials->one.mean_s + new_nodes * s->arrivals->law.mean_s) / s->nodes;
-    for (int i = 0; i < RB_N_TILTS; i++)
-        tilted_s[i] = (s->n_trials * s->work[i] + new_nodes * s->arrival[i]) / s->floors->theta[i];
-}
-
-// At most P(a new node comes after the end).
-static double missed(const struct stage *s, int new_nodes, const double *work_s)
+// At most P(a new node comes after the end) of a stage whose tilts are these or more.
+static double missed(const struct stage *s, int new_nodes, const double *tilted_s)
 {
     double least = 1;
     for (int k = 0; k < 2; k++) {
-        double soon = rb_law_below(&s->trials->longest, s->late_s[k]);
+        double exponent = 0;
         for (int i = 0; i < RB_N_TILTS; i++)
-            soon = fmin(soon, exp(s->floors->theta[i] * (s->late_s[k] - work_s[i])));
-        least = fmin(least, soon + new_nodes * s->late_p[k]);
+            exponent = smaller(exponent, s->floors->theta[i] * (s->arrivals->late_s[k] - tilted_s[i]));
+        least = smaller(least, smaller(s->over[k], exp(exponent)) + new_nodes * late_p[k]);
     }
     return least;
 }
 
+// The mean time of all nodes from their arrival to the stage's end is at least the work over the nodes, where all of them
+// arrive before the end.
 static void raise_by_work(const struct stage *s, int new_nodes, struct rb_times *t)
 {
-    double mean_s, with_s, tilted_s[RB_N_TILTS], all_s[RB_N_TILTS];
-    average(s, 0, &mean_s, tilted_s);
-    raise(t, mean_s, tilted_s);
-    double p = new_nodes > 0 ? missed(s, new_nodes, t->tilted_s) : 1;
+    const double p = new_nodes > 0 ? missed(s, new_nodes, t->tilted_s) : 1;
+    double tilted_s[RB_N_TILTS];
     if (p > UNLIKELY)
         return;
-    average(s, new_nodes, &with_s, all_s);
     for (int i = 0; i < RB_N_TILTS; i++) {
-        double theta = s->floors->theta[i];
-        all_s[i] = -log(exp(-theta * all_s[i]) + p * exp(-theta * s->trials->longest.low_s)) / theta;
+        const double theta = s->floors->theta[i], all_s = s->work_tilted_s[i] + new_nodes * s->arrival_tilted_s[i];
+        // -ln(exp(-theta all) + p exp(-theta low)) / theta, what counts as missed ending at the soonest
+        tilted_s[i] = all_s - log1p(p * exp(theta * (all_s - s->trials->longest.low_s))) / theta;
     }
-    raise(t, with_s * (1 - 1.5 * sqrt(p)), all_s); // E[average; missed] <= sqrt(p E average^2)
+    // E[average; missed] <= sqrt(p E average^2)
+    raise(t, (s->work_s + new_nodes * s->arrival_s) * (1 - 1.5 * sqrt(p)), tilted_s);
 }
 
 // Nothing runs before the first gang's nodes are there.
@@ -250,7 +284,7 @@ static void wait_for_first(const struct stage *s, int kept, struct rb_times *t)
     int lacking = s->nodes_per_trial - kept, new_nodes = s->nodes - kept;
     if (lacking <= 0)
         return;
-    int r = lacking < RANKS ? lacking : RANKS;
+    int r = lacking < s->arrivals->ranks ? lacking : s->arrivals->ranks;
     const struct rb_times *first =
         &s->arrivals->ranked[(size_t)(r - 1) * ((size_t)s->arrivals->most + 1) + (size_t)new_nodes];
     t->mean_s += first->mean_s;
@@ -258,23 +292,35 @@ static void wait_for_first(const struct stage *s, int kept, struct rb_times *t)
         t->tilted_s[i] += first->tilted_s[i];
 }
 
+// The work of n trials of which each holds so many nodes.
+static void share_work(struct stage *s, int n_trials, double nodes_a_trial)
+{
+    const double *theta = s->floors->theta, *arrival = s->arrivals->shared + RB_N_TILTS * s->nodes;
+    double work[RB_N_TILTS];
+    log_tilts(&s->trials->one, theta, nodes_a_trial / s->nodes, work);
+    s->work_s = n_trials * nodes_a_trial * s->trials->one.mean_s / s->nodes;
+    s->arrival_s = s->arrivals->law.mean_s / s->nodes;
+    for (int i = 0; i < RB_N_TILTS; i++) {
+        s->work_tilted_s[i] = n_trials * work[i] / theta[i];
+        s->arrival_tilted_s[i] = arrival[i] / theta[i];
+    }
+}
+
 static bool describe(struct rb_floors *f, int stage, const struct rb_choice *c, struct stage *out, struct rb_err *err)
 {
     int per_node = rb_search_gpus_per_node(f->search, c->offer);
-    struct stage s = {.floors = f, .n_trials = rb_search_n_trials(f->search, stage), .nodes = c->nodes};
+    struct stage s = {.floors = f, .nodes = c->nodes};
     s.trials = get_trials(f, stage, c->offer, c->gpus, err);
     if (!s.trials)
         return false;
     s.arrivals = get_arrivals(f, c->offer);
     s.nodes_per_trial = rb_nodes_per_trial(per_node, c->gpus);
-    s.node_share = c->gpus > per_node ? s.nodes_per_trial : 1.0 / (per_node / c->gpus);
-    log_tilts(&s.trials->one, f->theta, s.node_share / c->nodes, s.work);
-    s.arrival = s.arrivals->shared + RB_N_TILTS * c->nodes;
-    for (int k = 0; k < 2; k++) {
-        s.late_p[k] = k == 0 ? 1e-9 : 1e-6;
-        s.late_s[k] =
-            s.arrivals->law.n == 1 ? s.arrivals->law.low_s : rb_law_quantile(&s.arrivals->law, 1 - s.late_p[k]);
-    }
+    share_work(&s, rb_search_n_trials(f->search, stage),
+               c->gpus > per_node ? s.nodes_per_trial : 1.0 / (per_node / c->gpus));
+    s.least = s.trials->longest_times;
+    raise(&s.least, s.work_s, s.work_tilted_s);
+    for (int k = 0; k < 2; k++)
+        s.over[k] = rb_law_below(&s.trials->longest, s.arrivals->late_s[k]);
     *out = s;
     return true;
 }
@@ -286,13 +332,9 @@ bool rb_floors_get(struct rb_floors *f, int stage, const struct rb_choice *choic
     if (!describe(f, stage, choice, &s, err))
         return false;
     for (int i = 0; i < n; i++) {
-        struct rb_times waiting = s.trials->longest_times;
-        double mean_s, tilted_s[RB_N_TILTS];
-        average(&s, 0, &mean_s, tilted_s);
-        raise(&waiting, mean_s, tilted_s);
-        wait_for_first(&s, kept[i], &waiting);
-        raise_by_work(&s, choice->nodes - kept[i], &waiting);
-        out[i] = waiting;
+        out[i] = s.least;
+        wait_for_first(&s, kept[i], &out[i]);
+        raise_by_work(&s, choice->nodes - kept[i], &out[i]);
     }
     return true;
 }

@@ -5,6 +5,8 @@
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
+#include "engine/placement.h"
+
 #include <math.h>
 
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
@@ -42,22 +44,43 @@ bool rb_score_applies(const struct rb_search *search, const char **out_why)
     return true;
 }
 
-// The floor of a stage on the most nodes of any offer and with any size that is the fastest in the mean.
-static bool fastest_floor(struct rb_search *search, int stage, const struct rb_law **out, struct rb_err *err)
+struct moments {
+    double mean_s, variance_s2;
+};
+
+// Of the longest trial or of the work shared by all slots, whichever is longer in the mean.
+static struct moments floor_moments(const struct rb_law *trial, int n_trials, int slots)
 {
-    *out = NULL;
-    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    const struct rb_law longest = rb_law_largest_of(trial, n_trials, &arena);
+    struct moments m = {longest.mean_s, longest.variance_s2};
+    const double share = (double)n_trials / (slots < n_trials ? slots : n_trials);
+    if (trial->mean_s * share > m.mean_s)
+        m = (struct moments){trial->mean_s * share, trial->variance_s2 * share * share / n_trials};
+    rb_arena_finish(&arena);
+    return m;
+}
+
+// Of a stage on the most nodes of any offer and with any size that is the fastest in the mean.
+static bool fastest_floor(struct rb_search *search, int stage, struct moments *out, struct rb_err *err)
+{
+    const struct rb_scenario *s = search->scenario;
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    *out = (struct moments){.mean_s = INFINITY};
+    for (int offer = 0; offer < s->n_offers; offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];
-        int nodes = sizes->n > 0 ? rb_search_useful_nodes(search, stage, offer) : 0;
-        for (int i = 0; i < sizes->n; i++) {
-            if (rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]) > nodes)
-                continue;
-            struct rb_stage_work work = {stage, offer, sizes->gpus[i], nodes, 0};
-            const struct rb_law *law = rb_stage_times_floor(search->times, search->scenario, &work, err);
-            if (!law)
+        const int per_node = rb_search_gpus_per_node(search, offer);
+        const int nodes = sizes->n > 0 ? rb_search_useful_nodes(search, stage, offer) : 0;
+        for (int i = 0; i < sizes->n && rb_nodes_per_trial(per_node, sizes->gpus[i]) <= nodes; i++) {
+            double unit_s;
+            if (!rb_scenario_unit_s(s, offer, sizes->gpus[i], &unit_s, err))
                 return false;
-            if (!*out || law->mean_s < (*out)->mean_s)
-                *out = law;
+            const struct rb_law *trial =
+                rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
+            const struct moments m =
+                floor_moments(trial, rung->trials, (int)rb_placement_capacity(nodes, per_node, sizes->gpus[i]));
+            *out = m.mean_s < out->mean_s ? m : *out;
         }
     }
     return true;
@@ -67,10 +90,10 @@ bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err
 {
     double variance_s2 = 0;
     for (int stage = 0; stage < search->scenario->stages.n; stage++) {
-        const struct rb_law *law;
-        if (!fastest_floor(search, stage, &law, err))
+        struct moments m;
+        if (!fastest_floor(search, stage, &m, err))
             return false;
-        variance_s2 += law ? law->variance_s2 : 0;
+        variance_s2 += m.variance_s2;
     }
     *out_s = sqrt(variance_s2);
     return true;
