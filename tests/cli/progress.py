@@ -18,19 +18,9 @@ import time
 import unittest
 
 import terminal
+from real_run import RealRun, profile
 
 BIN = None
-
-PROFILE = """format: rb-profile/1
-name: paced
-training:
-  - {accelerator: CPU, base_s: 0.2, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}
-noise: {between: 1.0, within: 1.0}
-startup_s: 0.1
-checkpoint_s: 0.1
-provisioning:
-  - {infra: local, instance_type: "*", market: "*", queue_s: 0, init_s: 0, capacity_failure: 0}
-"""
 
 JOB = """name: seen
 metric: {name: val_acc, goal: maximize}
@@ -65,11 +55,12 @@ SGR = re.compile(r"\x1b\[[0-9;]*m")
 class Progress(unittest.TestCase):
     def setUp(self):
         self.top = tempfile.mkdtemp(prefix="rb-progress-")
-        self.env = {"PATH": os.path.abspath(BIN) + ":/usr/bin:/bin", "HOME": self.top, "LC_ALL": "C.UTF-8",
-                    "TERM": "xterm-256color", "RB_LOCAL_SLOTS": "4"}
-        for name, text in (("profile.yaml", PROFILE), ("job.yaml", JOB)):
-            with open(os.path.join(self.top, name), "w", encoding="utf-8") as f:
-                f.write(text)
+        here = RealRun(BIN, self.top, PATH=os.path.abspath(BIN) + ":/usr/bin:/bin", LC_ALL="C.UTF-8", TERM="xterm-256color",
+                       RB_LOCAL_SLOTS="4")
+        self.env = here.env
+        self.call, self.write = lambda *argv: here.say(*argv).stdout, here.write
+        self.write("profile.yaml", profile("paced", 0.2, accelerator="CPU", startup_s=0.1, checkpoint_s=0.1, queue_s=0, init_s=0))
+        self.write("job.yaml", JOB)
         self.call("rbprofile", "import", "profile.yaml")
         self.call("rbplan", "-o", "plan.json", "job.yaml")
         self.programs, self.runs = [], []
@@ -84,11 +75,6 @@ class Progress(unittest.TestCase):
                 program.kill(signal.SIGKILL)
                 program.finish()
         shutil.rmtree(self.top)
-
-    def call(self, *command, code=0):
-        p = subprocess.run(command, cwd=self.top, env=self.env, text=True, capture_output=True, timeout=60)
-        self.assertEqual(p.returncode, code, p.stdout + p.stderr)
-        return p.stdout
 
     def begin(self):
         """A run in the background, once it trains."""
@@ -189,10 +175,8 @@ class Progress(unittest.TestCase):
         for name, epochs in (("one", 20), ("two", 10)):
             text = JOB.replace("name: seen", "name: " + name).replace("type: sha, num_trials: 4, min_resource: 3, max_resource: 12, eta: 2",
                                                                       "type: random, num_trials: 2, max_resource: %d" % epochs)
-            with open(os.path.join(self.top, name + ".yaml"), "w", encoding="utf-8") as f:
-                f.write(text)
-        with open(os.path.join(self.top, "pool.yaml"), "w", encoding="utf-8") as f:
-            f.write(POOL)
+            self.write(name + ".yaml", text)
+        self.write("pool.yaml", POOL)
 
     def test_a_pool_has_one_line(self):
         self.make_pool()

@@ -12,12 +12,12 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import RealRun, edit, own, profile  # noqa: E402
 
 JOB = """name: crash
 metric: {name: val_acc, goal: maximize}
@@ -43,57 +43,34 @@ done
 echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
 """
 
-PROFILE = """format: rb-profile/1
-name: crash
-training:
-  - {accelerator: T4, base_s: 0.06, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}
-noise: {between: 1.0, within: 1.0}
-startup_s: 0.3
-checkpoint_s: 0.2
-provisioning:
-  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0}
-"""
+PROFILE = profile("crash", 0.06)
 
 
 def metric(trial, epoch):
     return float("0.%d" % (1000 + (trial * 2741 + epoch * 13) % 9000))
 
 
-class Crash:
-    def __init__(self, bin_dir, folder, cloud, job=JOB, profile=PROFILE):
-        self.bin, self.folder, self.cloud = bin_dir, folder, cloud
-        self.env = dict(os.environ, AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
-                        RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=self.user(), RB_DB=os.path.join(folder, "none.db"),
-                        RB_TRACE="journal", HOME=folder)
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_EC2", "RB_TEST_DIE_AFTER"):
-            self.env.pop(name, None)
-        for name, text in (("job.yaml", job), ("train.sh", TRAIN), ("profile.yaml", profile)):
-            with open(os.path.join(folder, "work", name), "w", encoding="utf-8") as f:
-                f.write(text)
-        self.plan = os.path.join(folder, "plan.json")
-        self.run(["rbplan", os.path.join(folder, "work", "job.yaml"), "--planner", "static", "--profile-file",
-                  os.path.join(folder, "work", "profile.yaml"), "--prices", cloud.prices, "-o", self.plan])
+class Crash(RealRun):
+    """The job of this test or another one, planned, on that cloud."""
+
+    def __init__(self, bin_dir, folder, cloud, job=JOB, of_profile=PROFILE):
+        super().__init__(bin_dir, folder, RB_TRACE="journal")
+        self.cloud = cloud
+        self.on(cloud)
+        for name, text in (("job.yaml", job), ("train.sh", TRAIN), ("profile.yaml", of_profile)):
+            self.write("work/" + name, text)
+        self.plan = self.make_plan("work/job.yaml")
         self.widen_first_stage()
+
+    def make_plan(self, job, out="plan.json", profile_file="work/profile.yaml", prices="prices.csv"):
+        return super().make_plan(job, out, profile_file, prices)
 
     def widen_first_stage(self):
         """Two nodes, then one, so that a node is also released while the run goes on."""
-        with open(self.plan, encoding="utf-8") as f:
-            plan = json.load(f)
-        plan["stages"][0]["nodes"][0]["count"] = 2
-        plan["stages"][0]["waves"] = 2
-        with open(self.plan, "w", encoding="utf-8") as f:
-            json.dump(plan, f)
-
-    @staticmethod
-    def user():
-        return subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        edit(self.plan, lambda plan: own(plan["stages"][0], 2, 2))
 
     def run(self, argv, expect=0, **env):
-        done = subprocess.run([os.path.join(self.bin, argv[0])] + argv[1:], capture_output=True, text=True, timeout=120,
-                              env=dict(self.env, **env), cwd=self.folder)
-        if done.returncode != expect:
-            raise AssertionError("%s: exit %d, expected %d\n%s" % (argv, done.returncode, expect, done.stderr[-3000:] + done.stdout[-1000:]))
-        return done
+        return self.say(*argv, expect=expect, **env)
 
     def one(self, die_after):
         """A run that dies at that write (0: never), resumed to its end. Returns what must not depend on the death."""
@@ -145,7 +122,6 @@ def main():
     parser.add_argument("--all", action="store_true", help="every write, not a sample")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rb-kill9-") as folder:
-        os.mkdir(os.path.join(folder, "work"))
         with MockCloud(os.path.abspath(args.bin), folder) as cloud:
             crash = Crash(os.path.abspath(args.bin), folder, cloud)
             expected, writes = crash.one(0)

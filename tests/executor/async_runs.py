@@ -10,15 +10,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(here, "..", "crash"), os.path.join(here, "..", "cli")]
-import kill9  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
+from cloud_case import CloudCase
+from real_run import ONE_GPU, profile
 
-BIN = None
+here = os.path.dirname(os.path.abspath(__file__))
 
 JOB = """name: async
 metric: {name: val_acc, goal: maximize}
@@ -46,8 +43,7 @@ done
 save
 """
 
-ONE_GPU = "layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]"
-TWO_GPUS = "layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.9}]"
+TWO_GPUS = "{gpus: 2, nodes: 1, speedup: 1.9}"
 
 ASHA = "type: asha, rule: %s, num_trials: 8, min_resource: 1, max_resource: %d, eta: 2"
 HYPERBAND = "type: hyperband, min_resource: 1, max_resource: 4, eta: 2, brackets_run: %s"
@@ -58,38 +54,19 @@ def metric(trial, epoch):
     return float("0.%d" % (1000 + trial * 2741 % 4000 + epoch * 4000 // (epoch + 8)))
 
 
-class AsyncRuns(unittest.TestCase):
+class AsyncRuns(CloudCase):
     @classmethod
     def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-async-")
-        cls.folder = cls.temporary.name
-        os.mkdir(os.path.join(cls.folder, "work"))
-        cls.cloud = MockCloud(BIN, cls.folder).__enter__()
-        cls.crash = kill9.Crash(BIN, cls.folder, cls.cloud)
-        cls.write("work/async.sh", TRAIN)
-        cls.write("work/profile.yaml", kill9.PROFILE.replace(ONE_GPU, TWO_GPUS))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.cloud.__exit__()
-        cls.temporary.cleanup()
-
-    @classmethod
-    def write(cls, name, text):
-        path = os.path.join(cls.folder, name)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        return path
+        super().setUpClass()
+        cls.crash.write("work/async.sh", TRAIN)
+        cls.crash.write("work/profile.yaml", profile("crash", 0.06, ONE_GPU, TWO_GPUS))
 
     # --- tools
 
     def plan(self, scheduler, policy="elastic", more="deadline: 10m\n", change=lambda text: text):
         name = self.id().split(".")[-1]
-        job = self.write("work/%s.yaml" % name, change(JOB % (scheduler, policy) + more))
-        plan = os.path.join(self.folder, name + ".json")
-        self.crash.run(["rbplan", job, "--planner", "static", "--profile-file",
-                        os.path.join(self.folder, "work", "profile.yaml"), "--prices", self.cloud.prices, "-o", plan])
-        return plan
+        job = self.crash.write("work/%s.yaml" % name, change(JOB % (scheduler, policy) + more))
+        return self.crash.make_plan(job, name + ".json")
 
     def carry_out(self, plan, die_after=0, expected=metric, **env):
         """To the end, killed at that write (0: never) and resumed. Returns the report and the rows of the starts."""
@@ -257,12 +234,12 @@ class AsyncRuns(unittest.TestCase):
         profile = os.path.join(self.folder, "work", "profile.yaml")
         with open(profile, encoding="utf-8") as f:
             text = f.read()
-        self.write("work/profile.yaml", text.replace("accelerator: T4", "accelerator: CPU"))
+        self.crash.write("work/profile.yaml", text.replace("accelerator: T4", "accelerator: CPU"))
         self.crash.env["RB_LOCAL_SLOTS"] = "2"
         try:
             plan = self.plan(ASHA % ("speculate", 8), change=here_instead)
         finally:
-            self.write("work/profile.yaml", text)
+            self.crash.write("work/profile.yaml", text)
         _, tasks = self.carry_out(plan)
         self.assertTrue([t for t in tasks if t["exit_code"] == 75])
         self.carry_out(plan, 20)
@@ -272,5 +249,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     options, rest = parser.parse_known_args()
-    BIN = os.path.abspath(options.bin)
+    CloudCase.bin_dir = os.path.abspath(options.bin)
     unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)

@@ -53,5 +53,4 @@ if __name__ == "__main__":
     parser.add_argument("--bin", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rb-switch-") as temporary:
-        os.mkdir(os.path.join(temporary, "work"))
         print("%d nodes ended themselves" % check(os.path.abspath(options.bin), temporary))

@@ -12,6 +12,7 @@ import unittest
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "..", "cli")]
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import RealRun, edit, own, profile  # noqa: E402
 
 BIN = None
 
@@ -23,17 +24,6 @@ run: "true"
 resources: {infra: [%(infra)s%(more)s], instance_types: ["%(type)s"], image_id: {%(infra)s: %(image)s}, max_nodes: 2}
 deadline: 10m
 confidence: 0.5
-"""
-
-PROFILE = """format: rb-profile/1
-name: doctor
-training:
-  - {accelerator: T4, base_s: 0.15, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}]}
-noise: {between: 1.0, within: 1.0}
-startup_s: 0.3
-checkpoint_s: 0.2
-provisioning:
-  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0}
 """
 
 PRICES = """mock/us-east-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.526,test,2026-07-20T00:00:00Z
@@ -60,46 +50,25 @@ class Doctor(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory(prefix="rb-doctor-")
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
+        self.here = RealRun(BIN, self.folder)
         key = os.path.join(self.folder, "key.json")
         options = ["--gcp", "0", "--credentials-out", key]
         if chaos:
-            options += ["--chaos", self.write("chaos.yaml", "format: rb-chaos/1\nrules:\n" + chaos)]
+            options += ["--chaos", self.here.write("chaos.yaml", "format: rb-chaos/1\nrules:\n" + chaos)]
         cloud = MockCloud(BIN, self.folder, *options, more=MORE % {"g": g, "t4": t4, "denied": denied}, prices=PRICES,
                           infra="*")
         self.mock = cloud.__enter__()
         self.addCleanup(cloud.__exit__)
-        self.write("profile.yaml", PROFILE)
-        self.env = dict(os.environ, HOME=self.folder, AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test",
-                        AWS_SECRET_ACCESS_KEY="test", RB_GCP_COMPUTE_ENDPOINT=cloud.gcp_url,
-                        RB_GCP_TOKEN_ENDPOINT=cloud.gcp_url + "/token", GOOGLE_APPLICATION_CREDENTIALS=key,
-                        NO_GCE_CHECK="true")
-
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as f:
-            f.write(text)
-        return path
-
-    def run_(self, *argv, expect=0):
-        done = subprocess.run([os.path.join(BIN, argv[0]), *argv[1:]], env=self.env, cwd=self.folder, text=True,
-                              capture_output=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
-        return done
+        self.here.on(cloud, key)
+        self.here.write("profile.yaml", profile("doctor", 0.15))
 
     def plan(self, place):
-        job = self.write("job.yaml", JOB % place)
-        self.run_("rbplan", job, "--profile-file", "profile.yaml", "--prices", "prices.csv", "--planner", "static", "-o",
-                  "plan.json")
-        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as f:
-            plan = json.load(f)
-        for stage in plan["stages"]:  # two machines in every stage
-            stage["nodes"][0]["count"] = 2
-            stage["waves"] = 2
-        return self.write("plan.json", json.dumps(plan))
+        plan = self.here.make_plan(self.here.write("job.yaml", JOB % place))
+        return edit(plan, lambda document: [own(stage, 2, 1) for stage in document["stages"]])
 
     def doctor(self, *args, expect=0):
         """Findings by check and subject; every fail and warn comes with what to do."""
-        found = json.loads(self.run_("rbrun", "doctor", *args, "--json", expect=expect).stdout)
+        found = json.loads(self.here.say("rbrun", "doctor", *args, "--json", expect=expect).stdout)
         self.assertEqual(found["ok"], expect == 0)
         return {(c["check"], c["subject"]): c for c in found["checks"]}
 
@@ -124,7 +93,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(quota["verdict"], "fail")
         self.assertIn("8 vCPUs wanted, 6 allowed", quota["detail"])
         self.assertIn("ask the cloud for more", quota["remedy"])
-        refused = self.run_("rbrun", plan, "--state-dir", "state", expect=5)
+        refused = self.here.say("rbrun", plan, "--state-dir", "state", expect=5)
         self.assertIn("VcpuLimitExceeded", refused.stderr)
 
     def test_quotas_of_compute_engine(self):
@@ -154,7 +123,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(permission["verdict"], "fail")
         self.assertIn("compute.instances.delete", permission["detail"])
         self.assertIn("docs/policies/gcp-role.yaml", permission["detail"])
-        self.run_("rbrun", plan, "--state-dir", "state", expect=5)
+        self.here.say("rbrun", plan, "--state-dir", "state", expect=5)
         self.assertEqual(self.mock.ledger()["instances"], [])
 
     def test_an_image_by_parameter(self):
@@ -186,12 +155,12 @@ class Doctor(unittest.TestCase):
 
     def test_a_job_is_enough_for_most_of_it(self):
         self.cloud()
-        found = self.doctor(self.write("job.yaml", JOB % EC2))
+        found = self.doctor(self.here.write("job.yaml", JOB % EC2))
         self.assertEqual(found["permission", "g4dn.xlarge in mock/us-east-1"]["verdict"], "ok")
         self.assertEqual(found["image", "mock/us-east-1"]["verdict"], "ok")
         self.assertEqual(found["quota", None]["verdict"], "warn")
         self.assertIn("plan.json", found["quota", None]["remedy"])
-        self.run_("rbrun", "doctor", self.write("bad.yaml", JOB % EC2 + "quux: 1\n"), expect=2)
+        self.here.say("rbrun", "doctor", self.here.write("bad.yaml", JOB % EC2 + "quux: 1\n"), expect=2)
 
     # --- this machine
 
@@ -207,7 +176,7 @@ class Doctor(unittest.TestCase):
 
     def test_ssh_that_is_not_there(self):
         self.cloud()
-        self.env["PATH"] = self.folder
+        self.here.env["PATH"] = self.folder
         found = self.doctor("--infra", "mock/us-east-1", expect=1)
         self.assertEqual(found["ssh", "ssh"]["verdict"], "fail")
         self.assertIn("openssh-client", found["ssh", "ssh"]["remedy"])
@@ -226,7 +195,7 @@ class Doctor(unittest.TestCase):
         self.cloud()
         place = ("doctor", "--infra", "mock/us-east-1", "--state-dir", "state")
         self.assertEqual(self.only(self.doctor(*place[1:]), "instances")["verdict"], "ok")
-        run = subprocess.Popen([os.path.join(BIN, "rbrun"), self.plan(EC2), "--state-dir", "state"], env=self.env,
+        run = subprocess.Popen([os.path.join(BIN, "rbrun"), self.plan(EC2), "--state-dir", "state"], env=self.here.env,
                                cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             deadline = time.time() + 30

@@ -15,6 +15,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "..", "crash"), os.path.join(here, "..", "cli")]
 import kill9  # noqa: E402
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import never_preempted  # noqa: E402
 
 PRICES = """mock/us-east-1/us-east-1a,a.box,T4,2,16,8,32,spot,0.30,test,2026-07-20T00:00:00Z
 mock/us-east-1/us-east-1b,a.box,T4,2,16,8,32,spot,0.33,test,2026-07-20T00:00:00Z
@@ -23,7 +24,7 @@ mock/us-east-1,b.box,T4,2,16,8,32,on_demand,1.10,test,2026-07-20T00:00:00Z
 mock/us-east-1,c.box,T4,4,16,16,64,on_demand,2.00,test,2026-07-20T00:00:00Z
 """
 JOB = kill9.JOB.replace("two.gpus]", "a.box, b.box, c.box], spot: allow")
-PROFILE = kill9.PROFILE.replace("capacity_failure: 0}", "capacity_failure: 0, preemption_per_hour: 0}")
+PROFILE = never_preempted(kill9.PROFILE)
 OWN = ("mock/us-east-1/us-east-1a", "a.box", "spot")
 STAND_INS = [("mock/us-east-1/us-east-1b", "a.box", "spot"), ("mock/us-east-1", "a.box", "on_demand"),
              ("mock/us-east-1", "b.box", "on_demand")]
@@ -46,7 +47,6 @@ def name(o):
 def check(bin_dir, pools, look):
     """A cloud with these pools, a plan for it, and what `look` finds."""
     with tempfile.TemporaryDirectory(prefix="rb-fallbacks-") as folder:
-        os.mkdir(os.path.join(folder, "work"))
         with MockCloud(bin_dir, folder, more="pools:\n" + pools, prices=PRICES) as cloud:
             crash = kill9.Crash(bin_dir, folder, cloud, JOB, PROFILE)
             with open(crash.plan, encoding="utf-8") as f:

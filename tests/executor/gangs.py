@@ -7,13 +7,13 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import ONE_GPU, RealRun, never_preempted, profile  # noqa: E402
 
 JOB = """name: gang
 metric: {name: loss, goal: minimize}
@@ -28,16 +28,7 @@ resources: {%s, max_nodes: 2}
 deadline: 10m
 confidence: 0.5
 """
-PROFILE = """format: rb-profile/1
-name: gang
-training:
-  - {accelerator: T4, base_s: 0.2, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 4, nodes: 2, speedup: 3.5}]}
-noise: {between: 1.0, within: 1.0}
-startup_s: 0.3
-checkpoint_s: 0.2
-provisioning:
-  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0, preemption_per_hour: 0}
-"""
+PROFILE = never_preempted(profile("gang", 0.2, ONE_GPU, "{gpus: 4, nodes: 2, speedup: 3.5}"))
 EC2 = "infra: [mock/us-east-1], instance_types: [two.gpus]"
 EITHER_MARKET = "infra: [mock/us-east-1], instance_types: [a.box], spot: allow"
 GCP_TYPE = "n1-standard-8+nvidia-tesla-t4:2"
@@ -55,31 +46,18 @@ rules:
 """
 
 
-class World:
+class World(RealRun):
     def __init__(self, bin_dir, folder, cloud, resources):
-        self.bin, self.folder, self.cloud = bin_dir, folder, cloud
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RB_", "GOOGLE_", "GCE_", "CLOUDSDK_"))}
-        self.env.update(AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", HOME=folder,
-                        RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=user, RB_DB=os.path.join(folder, "none.db"))
-        if cloud.gcp_url:
-            self.env.update(RB_GCP_COMPUTE_ENDPOINT=cloud.gcp_url, GOOGLE_APPLICATION_CREDENTIALS=os.path.join(folder, "key.json"))
-        os.mkdir(os.path.join(folder, "work"))
-        for name, text in (("work/job.yaml", JOB % resources), ("profile.yaml", PROFILE)):
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-                f.write(text)
-        self.run("rbplan", "work/job.yaml", "--planner", "static", "--profile-file", "profile.yaml", "--prices", cloud.prices,
-                 "-o", "plan.json")
-
-    def run(self, *argv, expect=0, **env):
-        done = subprocess.run([os.path.join(self.bin, argv[0]), *argv[1:]], capture_output=True, text=True, timeout=150,
-                              env=dict(self.env, **env), cwd=self.folder, check=False)
-        assert done.returncode == expect, "%s: exit %d\n%s" % (argv, done.returncode, done.stderr[-3000:])
-        return done
+        super().__init__(bin_dir, folder)
+        self.cloud = cloud
+        self.on(cloud, os.path.join(folder, "key.json") if cloud.gcp_url else None)
+        self.write("work/job.yaml", JOB % resources)
+        self.write("profile.yaml", PROFILE)
+        self.make_plan("work/job.yaml")
 
     def finish(self, state, *argv):
         """A run to its end, and what the cloud says of it: a whole gang in one zone, ended, billed as reported."""
-        done = self.run("rbrun", *argv, "--json", "--state-dir", state)
+        done = self.say("rbrun", *argv, "--json", "--state-dir", state)
         report = json.loads(done.stdout.splitlines()[-1])
         assert report["outcome"] == "complete" and len(report["nodes"]) == 2, report
         mine = self.machines(report["run"])
@@ -90,9 +68,9 @@ class World:
         rows = self.launches(state, report["run"])
         assert [row[1] for row in rows if row[1] != "refused"] == ["gone", "gone"], rows
         assert len({row[2] for row in rows if row[1] == "gone"}) == 1, "two requests"
-        logs = self.run("rbrun", "logs", "--state-dir", state, report["run"], "0")
+        logs = self.say("rbrun", "logs", "--state-dir", state, report["run"], "0")
         assert "of 2" in logs.stdout, logs.stdout
-        replayed = self.run("rbrun", "replay", "--state-dir", state, report["run"])
+        replayed = self.say("rbrun", "replay", "--state-dir", state, report["run"])
         assert " 0 orders differ" in replayed.stdout, replayed.stdout
         return report, mine, done
 
@@ -115,7 +93,7 @@ def killed_anywhere(world, points):
     sent = 0
     for point in points:
         state = "killed-%d" % point
-        world.run("rbrun", "plan.json", "--json", "--state-dir", state, expect=-signal.SIGKILL, RB_TEST_DIE_AFTER=str(point))
+        world.say("rbrun", "plan.json", "--json", "--state-dir", state, expect=-signal.SIGKILL, RB_TEST_DIE_AFTER=str(point))
         run_id = os.listdir(os.path.join(world.folder, state))[0]
         sent += {row[1] for row in world.launches(state, run_id)} == {"sent"}
         world.finish(state, "resume")

@@ -89,7 +89,6 @@ class MarkedSecrets(unittest.TestCase):
         self.addCleanup(self.keys.close)
         self.keys.write("Access key ID,Secret access key\nmarked,%s\ntest,test\n" % CLOUD_SECRETS["AWS_SECRET_ACCESS_KEY"])
         self.keys.flush()
-        os.mkdir(os.path.join(self.folder, "work"))
         cloud = MockCloud(BIN, self.folder, "--state", os.path.join(self.folder, "cloud"), "--credentials",
                           self.keys.name)
         cloud.__enter__()
@@ -97,13 +96,9 @@ class MarkedSecrets(unittest.TestCase):
         self.crash = kill9.Crash(BIN, self.folder, cloud)
 
     def plan(self, job):
-        path, plan = os.path.join(self.folder, "work", "job.yaml"), os.path.join(self.folder, "marked.json")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(job.replace("run: sh train.sh", 'secrets: [MY_TOKEN]\nrun: test -n "$MY_TOKEN" && sh train.sh'))
-        self.crash.run(["rbplan", path, "--planner", "static", "--profile-file",
-                        os.path.join(self.folder, "work", "profile.yaml"), "--prices",
-                        os.path.join(self.folder, "prices.csv"), "-o", plan])
-        return plan
+        self.crash.write("work/job.yaml",
+                         job.replace("run: sh train.sh", 'secrets: [MY_TOKEN]\nrun: test -n "$MY_TOKEN" && sh train.sh'))
+        return self.crash.make_plan("work/job.yaml", "marked.json")
 
     def start(self, plan, **options):
         env = dict(self.crash.env, **CLOUD_SECRETS, MY_TOKEN=JOB_SECRET, RB_TRACE="provider,journal,executor,engine")

@@ -5,12 +5,12 @@ import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import ONE_GPU, RealRun, profile  # noqa: E402
 
 JOB = """name: gang
 metric: {name: loss, goal: minimize}
@@ -24,41 +24,19 @@ resources: {infra: [mock/us-east-1], instance_types: [two.gpus], max_nodes: 2}
 deadline: 10m
 confidence: 0.5
 """
-PROFILE = """format: rb-profile/1
-name: gang
-training:
-  - {accelerator: T4, base_s: 0.2, layouts: [{gpus: 1, nodes: 1, speedup: 1.0}, {gpus: 2, nodes: 1, speedup: 1.9},
-     {gpus: 4, nodes: 2, speedup: 3.5}]}
-noise: {between: 1.0, within: 1.0}
-startup_s: 0.3
-checkpoint_s: 0.2
-provisioning:
-  - {infra: "*", instance_type: "*", market: "*", queue_s: 0.5, init_s: 1.0, capacity_failure: 0}
-"""
+PROFILE = profile("gang", 0.2, ONE_GPU, "{gpus: 2, nodes: 1, speedup: 1.9}", "{gpus: 4, nodes: 2, speedup: 3.5}")
 
 
-class Test:
+class Test(RealRun):
     def __init__(self, bin_dir, folder, cloud):
-        self.bin, self.folder, self.cloud = bin_dir, folder, cloud
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RB_"))}
-        self.env.update(AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", HOME=folder,
-                        RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=user, RB_DB=os.path.join(folder, "none.db"))
-        os.mkdir(os.path.join(folder, "work"))
-        with open(os.path.join(folder, "profile.yaml"), "w", encoding="utf-8") as f:
-            f.write(PROFILE)
-
-    def run(self, *argv, expect=0, **env):
-        done = subprocess.run([os.path.join(self.bin, argv[0]), *argv[1:]], capture_output=True, text=True, timeout=100,
-                              env=dict(self.env, **env), cwd=self.folder, check=False)
-        assert done.returncode == expect, "%s: exit %d\n%s" % (argv, done.returncode, done.stderr[-3000:])
-        return done
+        super().__init__(bin_dir, folder)
+        self.cloud = cloud
+        self.on(cloud)
+        self.write("profile.yaml", PROFILE)
 
     def plan(self, gpus):
-        with open(os.path.join(self.folder, "work", "job.yaml"), "w", encoding="utf-8") as f:
-            f.write(JOB % gpus)
-        self.run("rbplan", "work/job.yaml", "--planner", "static", "--profile-file", "profile.yaml", "--prices",
-                 self.cloud.prices, "-o", "plan.json")
+        self.write("work/job.yaml", JOB % gpus)
+        self.make_plan("work/job.yaml")
 
     def groups(self):
         return self.cloud.ask("groups")
@@ -75,11 +53,11 @@ def main():
         t = Test(bin_dir, folder, cloud)
 
         t.plan(2)  # one node a trial: nothing to hold together
-        t.run("rbrun", "plan.json", "--json", "--state-dir", "alone")
+        t.say("rbrun", "plan.json", "--json", "--state-dir", "alone")
         assert t.groups() == []
 
         t.plan(4)
-        done = t.run("rbrun", "plan.json", "--json", "--state-dir", "state")
+        done = t.say("rbrun", "plan.json", "--json", "--state-dir", "state")
         report = json.loads(done.stdout.splitlines()[-1])
         assert report["outcome"] == "complete" and len(report["nodes"]) == 2, report
         want = {"name": "rb-%s-two.gpus" % report["run"], "region": "us-east-1", "instances": 2, "deleted": True}
@@ -87,19 +65,19 @@ def main():
         assert len(t.zones(report["run"])) == 1, "nodes of one trial in several zones"
 
         # Killed after its launches: the group is found by its tags, once its instances are gone.
-        t.run("rbrun", "plan.json", "--json", "--state-dir", "killed", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
+        t.say("rbrun", "plan.json", "--json", "--state-dir", "killed", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
         assert [g["deleted"] for g in t.groups()] == [True, False], t.groups()
         assert t.groups()[1]["instances"] > 0
-        looked = t.run("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s", "--dry-run")
+        looked = t.say("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s", "--dry-run")
         assert t.groups()[1]["name"] in looked.stderr and not t.groups()[1]["deleted"]
-        t.run("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s")
-        t.run("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s")
+        t.say("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s")
+        t.say("rbrun", "gc", "--state-dir", "killed", "--older-than", "0s")
         assert all(g["deleted"] for g in t.groups()), t.groups()
         assert not [i for i in cloud.ledger()["instances"] if i["state"] in ("pending", "running")]
 
         # The same run, killed and carried on: the same group, made once.
-        t.run("rbrun", "plan.json", "--json", "--state-dir", "again", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
-        t.run("rbrun", "resume", "--json", "--state-dir", "again")
+        t.say("rbrun", "plan.json", "--json", "--state-dir", "again", expect=-signal.SIGKILL, RB_TEST_DIE_AFTER="9")
+        t.say("rbrun", "resume", "--json", "--state-dir", "again")
         assert len(t.groups()) == 3 and all(g["deleted"] for g in t.groups()), t.groups()
 
 

@@ -10,15 +10,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crash"))
-import kill9  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
-
-BIN = None
+from cloud_case import CloudCase
 
 JOB = """name: %s
 metric: {name: val_acc, goal: maximize}
@@ -70,24 +65,10 @@ jobs:
 """
 
 
-class PoolRuns(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-pool-")
-        cls.folder = cls.temporary.name
-        os.mkdir(os.path.join(cls.folder, "work"))
-        cls.cloud = MockCloud(BIN, cls.folder).__enter__()
-        cls.crash = kill9.Crash(BIN, cls.folder, cls.cloud)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.cloud.__exit__()
-        cls.temporary.cleanup()
-
+class PoolRuns(CloudCase):
     def setUp(self):
-        self.state = os.path.join(self.folder, self.id().split(".")[-1])
+        super().setUp()
         self.work = os.path.join(self.folder, "work-" + self.id().split(".")[-1])
-        self.older = {i["id"] for i in self.cloud.ledger()["instances"]}
         os.mkdir(self.work)
         self.write("train.sh", TRAIN)
         self.write("measured.yaml", PROFILE) # a name that nobody would look for
@@ -107,12 +88,9 @@ class PoolRuns(unittest.TestCase):
         return ["--pool", os.path.join(self.work, "pool.yaml"), "--prices", self.cloud.prices, "--profile-file",
                 os.path.join(self.work, "measured.yaml"), "--json"]
 
-    def rbrun(self, *args, expect=0, **env):
-        return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
-
     def started_until(self, *words):
         """A pool at work that has said all of them."""
-        process = subprocess.Popen([os.path.join(BIN, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
+        process = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), *self.command(), "--state-dir", self.state], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.crash.env, cwd=self.folder)
         seen = ""
         while not all(word in seen for word in words):
@@ -354,5 +332,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     known, rest = parser.parse_known_args()
-    BIN = os.path.abspath(known.bin)
+    CloudCase.bin_dir = os.path.abspath(known.bin)
     unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)

@@ -7,39 +7,20 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 import urllib.request
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(here, "..", "crash"), os.path.join(here, "..", "cli")]
-import kill9  # noqa: E402
-from mock_cloud import MockCloud  # noqa: E402
+from cloud_case import CloudCase, kill9
 
-BIN = None
 SECRET = "plugh-swordfish"  # not one that marked_secrets.py watches for beside us
 
 
-class RealRuns(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="rb-real-")
-        cls.folder = cls.temporary.name
-        os.mkdir(os.path.join(cls.folder, "work"))
-        cls.cloud = MockCloud(BIN, cls.folder).__enter__()
-        cls.crash = kill9.Crash(BIN, cls.folder, cls.cloud)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.cloud.__exit__()
-        cls.temporary.cleanup()
-
+class RealRuns(CloudCase):
     def setUp(self):
-        self.state = os.path.join(self.folder, self.id().split(".")[-1])
+        super().setUp()
         self.plan = self.crash.plan
-        self.older = {i["id"] for i in self.cloud.ledger()["instances"]}
 
     def tearDown(self):
         deadline = time.time() + 5
@@ -53,11 +34,8 @@ class RealRuns(unittest.TestCase):
         return [i["id"] for i in self.cloud.ledger()["instances"]
                 if i["state"] in ("pending", "running") and i["id"] not in self.older]
 
-    def rbrun(self, *args, expect=0, **env):
-        return self.crash.run(["rbrun", *args, "--state-dir", self.state], expect=expect, **env)
-
     def start(self, *args, **env):
-        return subprocess.Popen([os.path.join(BIN, "rbrun"), *args, "--state-dir", self.state], text=True,
+        return subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), *args, "--state-dir", self.state], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(self.crash.env, **env),
                                 cwd=self.folder)
 
@@ -80,13 +58,7 @@ class RealRuns(unittest.TestCase):
         return path
 
     def planned(self, name, job):
-        with open(os.path.join(self.folder, "work", name + ".yaml"), "w", encoding="utf-8") as f:
-            f.write(job)
-        path = os.path.join(self.folder, name + ".json")
-        self.crash.run(["rbplan", os.path.join(self.folder, "work", name + ".yaml"), "--planner", "static",
-                        "--profile-file", os.path.join(self.folder, "work", "profile.yaml"), "--prices",
-                        self.cloud.prices, "-o", path])
-        return path
+        return self.crash.make_plan(self.crash.write("work/%s.yaml" % name, job), name + ".json")
 
     def slow_plan(self):
         """A run that is still at work when something happens to it."""
@@ -434,5 +406,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     options, rest = parser.parse_known_args()
-    BIN = os.path.abspath(options.bin)
+    CloudCase.bin_dir = os.path.abspath(options.bin)
     unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)

@@ -25,6 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "crash")]
 import kill9  # noqa: E402
 from mock_cloud import MockCloud  # noqa: E402
+from real_run import edit  # noqa: E402
 
 SPOT = "mock/us-east-1,two.gpus,T4,2,16,8,32,spot,0.37,test,2026-07-20T00:00:00Z\n"
 MOST_RESUMES = 8  # of runs that gave up; as their user would
@@ -72,8 +73,9 @@ class Soak(kill9.Crash):
 
     def widen_first_stage(self):
         """Both markets, in every stage as the seed wants it, so that what a cloud gives by mistake has a price."""
-        with open(self.plan, encoding="utf-8") as f:
-            plan = json.load(f)
+        edit(self.plan, self.use_both_markets)
+
+    def use_both_markets(self, plan):
         plan["prices"].append(dict(plan["prices"][0], market="spot", uusd_per_hour=370000))
         for stage in plan["stages"]:
             here = stage["nodes"][0]
@@ -82,8 +84,6 @@ class Soak(kill9.Crash):
                 stage["nodes"].append(dict(here, market="spot"))
             slots = 2 * sum(nodes["count"] for nodes in stage["nodes"])
             stage["waves"] = -(-stage["trials"] // slots)
-        with open(self.plan, "w", encoding="utf-8") as f:
-            json.dump(plan, f)
 
     def controller(self, argv, kill_after_s):
         """True: it ended by itself, well."""
@@ -156,7 +156,6 @@ def one(args, seed):
     """The outcome of one seed; never raises."""
     draw = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="rb-soak-%d-" % seed)
-    os.mkdir(os.path.join(folder, "work"))
     chaos = os.path.join(folder, "chaos.yaml")
     with open(chaos, "w", encoding="utf-8") as f:
         f.write(chaos_of(draw))
