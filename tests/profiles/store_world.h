@@ -5,9 +5,9 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "profiles/store.h"
+#include "tests/base/remove_tree.h"
 #include "tests/profiles/measured.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,18 +28,10 @@ static inline int world_setup(void **state)
     return 0;
 }
 
-static inline int remove_entry(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-    (void)st;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 static inline int world_teardown(void **state)
 {
     struct world *w = *state;
-    nftw(w->dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(w->dir);
     rb_arena_finish(&w->arena);
     free(w);
     return 0;

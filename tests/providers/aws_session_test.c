@@ -322,21 +322,7 @@ static void destroyed_meanwhile(void **state)
     assert_int_equal(w.told.n_calls, 0);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    home_begin();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    home_end();
-    return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, home_set_up, home_tear_down)
 
 int main(void)
 {

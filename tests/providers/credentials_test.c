@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int begin(void **state)
-{
-    (void)state;
-    home_begin();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    home_end();
-    return 0;
-}
-
 static const int64_t now_us = INT64_C(1767225600000000); // 2026-01-01
 
 static bool find(struct rb_aws_identity *out, struct rb_err *err)
@@ -456,7 +442,7 @@ static void nested_settings(void **state)
     rb_aws_config_finish(&config);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, home_set_up, home_tear_down)
 
 int main(void)
 {

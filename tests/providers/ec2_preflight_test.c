@@ -179,23 +179,7 @@ static void an_image_is_looked_up_before_the_launch(void **state)
     scripted_cloud_end(&w);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    home_begin();
-    setenv("AWS_ACCESS_KEY_ID", "test", 1);
-    setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    home_end();
-    return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, home_set_up_with_keys, home_tear_down)
 
 int main(void)
 {

@@ -5,20 +5,6 @@
 
 #include <stdlib.h>
 
-static int begin(void **state)
-{
-    (void)state;
-    home_begin();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    home_end();
-    return 0;
-}
-
 static void expect(const char *service, const char *region, bool loopback_only, const char *url)
 {
     char out[256];
@@ -119,7 +105,7 @@ static void mock_clouds_stay_on_loopback(void **state)
     expect("ec2", "us-east-1", true, "http://[::1]:8080");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, home_set_up, home_tear_down)
 
 int main(void)
 {

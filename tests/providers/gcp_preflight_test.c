@@ -156,20 +156,6 @@ static void the_role_file_is_what_is_asked_for(void **state)
     free(text);
 }
 
-static int begin_account(void **state)
-{
-    (void)state;
-    google_account_begin();
-    return 0;
-}
-
-static int end_account(void **state)
-{
-    (void)state;
-    google_account_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,5 +167,5 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused_before_it_costs_a_request),
         cmocka_unit_test(the_role_file_is_what_is_asked_for),
     };
-    return cmocka_run_group_tests(tests, begin_account, end_account);
+    return cmocka_run_group_tests(tests, google_account_set_up, google_account_tear_down);
 }

@@ -158,20 +158,6 @@ static void answers_that_are_none(void **state)
     }
 }
 
-static int begin_account(void **state)
-{
-    (void)state;
-    google_account_begin();
-    return 0;
-}
-
-static int end_account(void **state)
-{
-    (void)state;
-    google_account_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,5 +169,5 @@ int main(void)
         cmocka_unit_test(a_kind_that_is_not_listed_is_unknown_not_unlimited),
         cmocka_unit_test(answers_that_are_none),
     };
-    return cmocka_run_group_tests(tests, begin_account, end_account);
+    return cmocka_run_group_tests(tests, google_account_set_up, google_account_tear_down);
 }

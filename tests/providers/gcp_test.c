@@ -1108,20 +1108,6 @@ static void a_project_is_needed(void **state)
     rb_http_destroy(http);
 }
 
-static int begin_account(void **state)
-{
-    (void)state;
-    google_account_begin();
-    return 0;
-}
-
-static int end_account(void **state)
-{
-    (void)state;
-    google_account_end();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1166,5 +1152,5 @@ int main(void)
         cmocka_unit_test(endpoints_are_https_or_loopback),
         cmocka_unit_test(a_project_is_needed),
     };
-    return cmocka_run_group_tests(tests, begin_account, end_account);
+    return cmocka_run_group_tests(tests, google_account_set_up, google_account_tear_down);
 }

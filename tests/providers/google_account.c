@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "providers/digest.h"
+#include "tests/base/remove_tree.h"
 
-#include <ftw.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -96,18 +96,26 @@ void google_account_begin(void)
     setenv("GOOGLE_APPLICATION_CREDENTIALS", google_account_path("key.json"), 1);
 }
 
-static int remove_one(const char *file, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(file);
-}
-
 void google_account_end(void)
 {
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(directory);
     unset_variables();
     EVP_PKEY_free(key);
     key = NULL;
+}
+
+int google_account_set_up(void **state)
+{
+    (void)state;
+    google_account_begin();
+    return 0;
+}
+
+int google_account_tear_down(void **state)
+{
+    (void)state;
+    google_account_end();
+    return 0;
 }
 
 // Base64 of the URL's alphabet, padding restored. Returns the length.

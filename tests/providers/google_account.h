@@ -10,6 +10,8 @@
 
 void google_account_begin(void); // GOOGLE_APPLICATION_CREDENTIALS names the key file
 void google_account_end(void);
+int google_account_set_up(void **state); // likewise, as cmocka calls them
+int google_account_tear_down(void **state);
 // Another file in its place; {KEY} in the text stands for the private key as a JSON string, quotes included. mode: 0600.
 void google_account_write(const char *path, const char *text, int mode);
 const char *google_account_path(const char *name); // in the home; valid until the next call

@@ -13,20 +13,6 @@
     "\"quota_project_id\": \"payer\"}"
 #define ACCOUNT(rest) "{\"type\": \"service_account\", \"private_key\": {KEY}, \"client_email\": \"a@b\"" rest "}"
 
-static int begin(void **state)
-{
-    (void)state;
-    google_account_begin();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    google_account_end();
-    return 0;
-}
-
 static void expect_error(bool loopback, enum rb_err_code code, const char *reason)
 {
     struct rb_google_credentials c = {0};
@@ -189,7 +175,7 @@ static void tokens_are_asked_for_at_googles_or_where_we_are_told(void **state)
     }
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, google_account_set_up, google_account_tear_down)
 
 int main(void)
 {

@@ -320,21 +320,7 @@ static void keys_that_cannot_sign(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    google_account_begin();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    google_account_end();
-    return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, google_account_set_up, google_account_tear_down)
 
 int main(void)
 {

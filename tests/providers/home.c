@@ -1,8 +1,8 @@
 #include "home.h"
 
 #include "base/file.h"
+#include "tests/base/remove_tree.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,13 +57,29 @@ void home_write(const char *name, const char *text, int mode)
         abort();
 }
 
-static int remove_one(const char *name, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(name);
-}
-
 void home_end(void)
 {
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(directory);
+}
+
+int home_set_up(void **state)
+{
+    (void)state;
+    home_begin();
+    return 0;
+}
+
+int home_set_up_with_keys(void **state)
+{
+    home_set_up(state);
+    setenv("AWS_ACCESS_KEY_ID", "test", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+    return 0;
+}
+
+int home_tear_down(void **state)
+{
+    (void)state;
+    home_end();
+    return 0;
 }

@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "check.h"
+#include "tests/base/remove_tree.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -59,18 +59,10 @@ void small_apps_load(struct small_apps *s, const char *rows)
         fail_msg("%s: %s", err.key, err.message);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 void small_apps_finish(struct small_apps *s)
 {
     rb_trace_finish(&s->trace);
     rb_apps_finish(&s->apps);
     rb_arena_finish(&s->arena);
-    nftw(s->dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(s->dir);
 }

@@ -5,8 +5,8 @@
 #include "providers/http.h"
 #include "soak_random.h"
 #include "soak_world.h"
+#include "tests/base/remove_tree.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -442,22 +442,6 @@ static void make_dir(struct run *r)
     snprintf(r->journal_path, sizeof r->journal_path, "%s/journal.db", r->dir);
 }
 
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    for (const struct dirent *e; dir && (e = readdir(dir));) {
-        char name[512];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        if (unlink(name) != 0)
-            remove_dir(name);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
-}
-
 static void set_up(struct run *r)
 {
     const uint64_t seed = r->options->seed;
@@ -492,7 +476,7 @@ static void take_down(struct run *r)
     soak_cloud_finish(&r->cloud);
     soak_world_finish(&r->world);
     rb_arena_finish(&r->arena);
-    remove_dir(r->dir);
+    remove_tree(r->dir);
 }
 
 void soak_run(const struct soak_options *options, struct soak_outcome *out)

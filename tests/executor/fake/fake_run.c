@@ -1,9 +1,9 @@
 #include "fake_run.h"
 
 #include "engine/rungs.h"
+#include "tests/base/remove_tree.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,22 +201,6 @@ void fake_run_init(struct fake_run *r, uint64_t seed)
     r->plan = make_plan(&r->arena);
 }
 
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    for (const struct dirent *e; dir && (e = readdir(dir));) {
-        char name[512];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        if (unlink(name) != 0)
-            remove_dir(name);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
-}
-
 void fake_run_finish(struct fake_run *r)
 {
     fake_run_close(r);
@@ -226,7 +210,7 @@ void fake_run_finish(struct fake_run *r)
     fake_cloud_finish(&r->cloud);
     virtual_loop_finish(&r->v);
     rb_arena_finish(&r->arena);
-    remove_dir(r->dir);
+    remove_tree(r->dir);
 }
 
 static bool birth(void *ctx, struct rb_buf *out, char host_key[static 128], struct rb_err *err)
