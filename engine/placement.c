@@ -53,6 +53,7 @@ static void enter(struct rb_places *p, int node, uint64_t free)
 {
     const int n_free = __builtin_popcountll(free);
     p->nodes[node].free = free;
+    p->nodes[node].n_free = n_free;
     if (n_free == 0)
         return;
     if (!p->sets[n_free])
@@ -63,7 +64,7 @@ static void enter(struct rb_places *p, int node, uint64_t free)
 
 static void leave(struct rb_places *p, int node)
 {
-    const int n_free = __builtin_popcountll(p->nodes[node].free);
+    const int n_free = p->nodes[node].n_free;
     if (n_free == 0)
         return;
     erase(p->sets[n_free], node);

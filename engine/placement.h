@@ -32,6 +32,7 @@ struct rb_shared_gpu {
 struct rb_places {
     struct rb_place_node {
         int gpus;      // 0: not held
+        int n_free;
         uint64_t free; // bit i: GPU i is free
     } *nodes;          // by number, [n_nodes]
     int n_nodes;

@@ -87,11 +87,12 @@ static bool find_runs(struct rb_search *search, const struct rb_candidate *candi
         return true;
     RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc((size_t)n, sizeof *results);
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
-    if (!rb_async_play(search, candidate, first, n, results, NULL, err))
+    const int known = rb_run_store_copy(search->runs, kind, candidate, n, values, values + n);
+    if (known < n && !rb_async_play(search, candidate, first + (uint32_t)known, n - known, results, NULL, err))
         return false;
-    for (int i = 0; i < n; i++) {
-        values[i] = results[i].time_us;
-        values[n + i] = results[i].cost_uusd;
+    for (int i = known; i < n; i++) {
+        values[i] = results[i - known].time_us;
+        values[n + i] = results[i - known].cost_uusd;
     }
     *out = rb_run_store_keep(search->runs, kind, candidate, n, values, values + n);
     return true;

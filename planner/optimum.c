@@ -226,10 +226,8 @@ static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, d
 static bool exact_objective(struct rb_optimum *op, struct rb_candidate *c, bool *out_better, struct rb_err *err)
 {
     struct rb_search *search = op->search;
-    if (!rb_search_score(search, c, search->req->samples, err))
+    if (!rb_search_settle(search, c, op->has_best ? &op->best : NULL, out_better, err))
         return false;
-    *out_better = rb_search_feasible(search, &c->estimate) &&
-                  (!op->has_best || rb_candidate_compare(c, &op->best, search->req->objective) < 0);
     if (!*out_better)
         rb_search_explain_loss(search, "optimal", c, op->has_best ? &op->best : NULL);
     else if (op->has_best)

@@ -1,6 +1,7 @@
 #include "planner/options.h"
 
 #include "planner/endless.h"
+#include "planner/glance.h"
 #include "planner/memory.h"
 
 #include <math.h>
@@ -250,19 +251,26 @@ bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_e
     *o = (struct rb_options){.search = search, .n_stages = search->scenario->stages.n};
     for (int stage = 0; stage < o->n_stages; stage++)
         list_stage(o, stage);
+    if (!rb_glance(o, err)) {
+        rb_options_finish(o);
+        return false;
+    }
     choose_samples(o);
     if (!fit_into_memory(o, err)) {
         rb_options_finish(o);
         return false;
     }
     o->samples = rb_stage_samples_create(search->scenario, o->n_samples, o->need);
-    for (int stage = 0; stage < o->n_stages; stage++) {
-        if (!drop_beaten(o, stage, err) || (stage > 0 && !sample_inheritances(o, stage, err))) {
-            rb_options_finish(o);
-            return false;
-        }
-    }
-    return true;
+    bool ok = true;
+    for (int stage = 0; stage < o->n_stages && ok; stage++)
+        ok = drop_beaten(o, stage, err);
+    if (ok)
+        rb_glance_again(o);
+    for (int stage = 1; stage < o->n_stages && ok; stage++)
+        ok = sample_inheritances(o, stage, err);
+    if (!ok)
+        rb_options_finish(o);
+    return ok;
 }
 
 void rb_options_finish(struct rb_options *o)

@@ -29,6 +29,10 @@ struct rb_options {
     int n_stages;
     struct rb_stage_options stages[RB_LIMIT_STAGES];
     bool thinned;                     // node counts were thinned out: the space is not complete
+    double to_beat;                   // objective of a feasible plan that was known before; INFINITY: none. Choices that no better
+                                      // plan has are left out
+    bool found;                       // ... was found on the way:
+    struct rb_candidate plan;
 };
 
 // Lists all entries and drops those that another size on the same nodes beats in every replicate.

@@ -48,15 +48,20 @@ static bool same_choice(const struct rb_choice *a, const struct rb_choice *b)
     return a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
 }
 
-static bool is_of(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan, int n)
+static bool is_of_plan(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan)
 {
-    if (e->kind != kind || e->runs.n != n || e->n_stages != plan->n_stages || e->admit_until_us != plan->admit_until_us)
+    if (e->kind != kind || e->n_stages != plan->n_stages || e->admit_until_us != plan->admit_until_us)
         return false;
     for (int i = 0; i < plan->n_stages; i++) {
         if (!same_choice(&e->stages[i], &plan->stages[i]))
             return false;
     }
     return true;
+}
+
+static bool is_of(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan, int n)
+{
+    return e->runs.n == n && is_of_plan(e, kind, plan);
 }
 
 const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum rb_run_kind kind,
@@ -67,6 +72,29 @@ const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum r
             return &e->runs;
     }
     return NULL;
+}
+
+const struct rb_runs *rb_run_store_longest(const struct rb_run_store *store, enum rb_run_kind kind,
+                                           const struct rb_candidate *plan)
+{
+    const struct rb_runs *longest = NULL;
+    for (const struct entry *e = store->first; e; e = e->next) {
+        if ((!longest || e->runs.n > longest->n) && is_of_plan(e, kind, plan))
+            longest = &e->runs;
+    }
+    return longest;
+}
+
+int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan, int n,
+                      int64_t *out_time_us, int64_t *out_cost_uusd)
+{
+    const struct rb_runs *known = rb_run_store_longest(store, kind, plan);
+    const int n_known = !known ? 0 : known->n < n ? known->n : n;
+    if (n_known > 0) {
+        memcpy(out_time_us, known->time_us, (size_t)n_known * sizeof *out_time_us);
+        memcpy(out_cost_uusd, known->cost_uusd, (size_t)n_known * sizeof *out_cost_uusd);
+    }
+    return n_known;
 }
 
 static struct entry *entry_of(enum rb_run_kind kind, const struct rb_candidate *plan)

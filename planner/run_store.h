@@ -26,6 +26,12 @@ void rb_run_store_destroy(struct rb_run_store *store); // NULL is fine
 // Runs 0..n-1 of a plan; NULL: not kept. Borrowed until the next keep.
 const struct rb_runs *rb_run_store_find(const struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n);
+// The most runs of a plan that are kept; NULL: none. Borrowed likewise.
+const struct rb_runs *rb_run_store_longest(const struct rb_run_store *store, enum rb_run_kind kind,
+                                           const struct rb_candidate *plan);
+// Copies what is known of runs 0..n-1; returns how many there are.
+int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan, int n,
+                      int64_t *out_time_us, int64_t *out_cost_uusd);
 // Keeps a copy of them. Where the store is full, what was kept first goes.
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,

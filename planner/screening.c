@@ -6,35 +6,84 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SCREEN_SAMPLES 256 // a standard error of 1.4 % in P at 0.95: enough to drop most candidates
-#define SCREEN_SIGMA   4.0 // a candidate dropped wrongly once in 30000
+#define SCREEN_SAMPLES 64  // a standard error of 2.7 % in P at 0.95: enough to drop most candidates
+#define SCREEN_SIGMA   3.0 // a candidate that is just good enough is dropped wrongly once in 700
 #define LAST_LOOKS     4   // when the time is up and nothing is found
-// Runs of asynchronous jobs are dear and differ much by who is promoted, which shared runs have in common: differences between
-// plans are far surer than either plan.
-#define ASYNC_SIGMA_P    2.5
-#define ASYNC_SIGMA_MEAN 0.5
+// Runs of asynchronous jobs are dear, and differ much by who is promoted.
+#define ASYNC_SIGMA_P 2.5
 
-static double objective_stderr(const struct rb_search *search, const struct rb_estimate *estimate)
+static int n_first(const struct rb_search *search)
 {
-    return (double)(search->req->objective == RB_OBJECTIVE_MIN_COST ? estimate->stderr_.cost_mean_uusd
-                                                                    : estimate->stderr_.time_mean_us);
+    const int samples = search->req->samples;
+    if (search->asynchronous)
+        return rb_async_n_screened(search);
+    return samples < 2 * SCREEN_SAMPLES ? samples : SCREEN_SAMPLES;
+}
+
+static int n_all(const struct rb_search *search)
+{
+    return search->asynchronous ? rb_async_n_compared(search) : search->req->samples;
+}
+
+// The part of a standard error of n runs that the runs still to come can make good: all of them together decide.
+static double still_open(const struct rb_search *search, int64_t n)
+{
+    return sqrt(fmax(0, 1 - (double)n / n_all(search)));
 }
 
 // A screened candidate that may yet be feasible on all replicates.
 static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
 {
-    double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
-    return screened->p_both >= c - (search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA) * se;
+    const double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
+    const double sigma = search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA;
+    return screened->p_both >= c - sigma * se * still_open(search, screened->samples);
 }
 
-// Both were screened on the same replicates, so their errors go together, and the sum of the two standard errors is a
-// cautious measure of their difference.
-static bool may_be_better(const struct rb_search *search, const struct rb_estimate *screened,
-                          const struct rb_estimate *best_screened)
+static const int64_t *objectives(const struct rb_search *search, const struct rb_runs *runs)
 {
-    const double sigma = search->asynchronous ? ASYNC_SIGMA_MEAN : SCREEN_SIGMA;
-    double margin = sigma * (objective_stderr(search, screened) + objective_stderr(search, best_screened));
-    return rb_search_objective(search, screened) <= rb_search_objective(search, best_screened) + margin;
+    return search->req->objective == RB_OBJECTIVE_MIN_COST ? runs->cost_uusd : runs->time_us;
+}
+
+// Both plans drew the same, so that what tells them apart is their difference, run by run.
+static bool may_be_better(const struct rb_search *search, const struct rb_candidate *candidate,
+                          const struct rb_candidate *best)
+{
+    const enum rb_run_kind kind = search->asynchronous ? RB_RUN_WORLDS : RB_RUN_REPLICATES;
+    const struct rb_runs *a = rb_run_store_longest(search->runs, kind, candidate);
+    const struct rb_runs *b = rb_run_store_longest(search->runs, kind, best);
+    if (!a || !b) // runs that a time limit may interrupt are not kept
+        return true;
+    const int n = a->n < b->n ? a->n : b->n;
+    const int64_t *x = objectives(search, a), *y = objectives(search, b);
+    double mean = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        mean += (double)(x[i] - y[i]) / n;
+    for (int i = 0; i < n; i++)
+        squares += ((double)(x[i] - y[i]) - mean) * ((double)(x[i] - y[i]) - mean);
+    return mean <= SCREEN_SIGMA * sqrt(squares / n / fmax(1, n - 1)) * still_open(search, n);
+}
+
+bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
+{
+    return rb_search_score(search, candidate, n_first(search), err);
+}
+
+bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
+                      bool *out_stands, struct rb_err *err)
+{
+    const int all = n_all(search), more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
+    *out_stands = false;
+    for (int n = n_first(search); n < all && !search->by_laws; n *= more) {
+        if (!rb_search_score(search, candidate, n, err))
+            return false;
+        if (!may_be_feasible(search, &candidate->estimate) || (best && !may_be_better(search, candidate, best)))
+            return true;
+    }
+    if (!rb_search_score(search, candidate, search->req->samples, err))
+        return false;
+    *out_stands = rb_search_feasible(search, &candidate->estimate) &&
+                  (!best || rb_candidate_compare(candidate, best, search->req->objective) < 0);
+    return true;
 }
 
 struct by_objective {
@@ -48,22 +97,6 @@ static int compare_objectives(const void *pa, const void *pb)
     if (a->objective < b->objective || a->objective > b->objective)
         return a->objective < b->objective ? -1 : 1;
     return a->index - b->index;
-}
-
-bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
-                       const struct rb_estimate *best_screened)
-{
-    if (search->by_laws)
-        return rb_search_feasible(search, screened);
-    return may_be_feasible(search, screened) && may_be_better(search, screened, best_screened);
-}
-
-bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
-{
-    if (search->asynchronous)
-        return rb_search_score(search, candidate, rb_async_n_screened(search), err);
-    int samples = search->req->samples < 2 * SCREEN_SAMPLES ? search->req->samples : SCREEN_SAMPLES;
-    return rb_search_score(search, candidate, samples, err);
 }
 
 // Screens all candidates; order [n] is by the screened objective.
@@ -155,20 +188,11 @@ bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_
     if (!screen(search, candidates, n, order, err))
         return false;
     int best = -1;
-    struct rb_estimate best_screened = {0};
     for (int i = 0; i < n; i++) {
-        struct rb_candidate *c = &candidates[order[i].index];
-        struct rb_estimate screened = c->estimate;
-        if (!may_be_feasible(search, &screened) || (best >= 0 && !may_be_better(search, &screened, &best_screened)))
-            continue;
-        if (screened.samples < search->req->samples && !rb_search_score(search, c, search->req->samples, err))
+        bool stands;
+        if (!rb_search_settle(search, &candidates[order[i].index], best < 0 ? NULL : &candidates[best], &stands, err))
             return false;
-        if (!rb_search_feasible(search, &c->estimate))
-            continue;
-        if (best < 0 || rb_candidate_compare(c, &candidates[best], search->req->objective) < 0) {
-            best = order[i].index;
-            best_screened = screened;
-        }
+        best = stands ? order[i].index : best;
     }
     for (int i = 0; i < n && rb_search_explains(search); i++) {
         if (order[i].index != best)

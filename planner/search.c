@@ -294,6 +294,17 @@ bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, 
     return true;
 }
 
+double rb_search_to_beat(const struct rb_search *search)
+{
+    double least = INFINITY;
+    for (int i = 0; rb_planners[i]; i++) {
+        const struct rb_plan_result *result = &search->results[i];
+        if (search->has_result[i] && result->feasible)
+            least = fmin(least, rb_search_objective(search, &result->best.estimate));
+    }
+    return least;
+}
+
 // --- facts about stages and offers
 
 int rb_search_n_trials(const struct rb_search *search, int stage)
@@ -392,10 +403,13 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     *out = rb_run_store_find(search->runs, RB_RUN_REPLICATES, candidate, samples);
     if (*out)
         return true;
-    const struct rb_evaluate_options opt = {.samples = samples, .threads = search->req->threads};
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)samples, sizeof *values);
+    const int made = rb_run_store_copy(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
+    const struct rb_evaluate_options opt = {
+        .first = (uint32_t)made, .samples = samples - made, .threads = search->req->threads};
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    if (!rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values, values + samples, err))
+    if (made < samples && !rb_evaluate_runs(search->scenario, stages, candidate->n_stages, &opt, values + made,
+                                            values + samples + made, err))
         return false;
     *out = rb_run_store_keep(search->runs, RB_RUN_REPLICATES, candidate, samples, values, values + samples);
     return true;

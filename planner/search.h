@@ -56,6 +56,9 @@ bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request 
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err);
 
+// The least objective of any plan that was found so far, INFINITY: none was.
+double rb_search_to_beat(const struct rb_search *search);
+
 // The cheapest (or fastest) feasible fixed cluster of one offer; *out NULL: none.
 bool rb_static_best(struct rb_search *search, int offer, const struct rb_candidate **out, struct rb_err *err);
 
@@ -98,8 +101,7 @@ double rb_search_objective(const struct rb_search *search, const struct rb_estim
 int rb_need_count(double confidence, int n);
 
 // The best feasible of n candidates. Scores from laws are exact, and what a lower bound excludes is not scored; else all are
-// screened on the first replicates, and every one that could still win (within four standard errors) is scored on all. Returns its index in out_best, -1: none feasible. Scored candidates
-// have estimate.samples == req->samples.
+// screened on the first replicates, and settled in the order of what these say. Its index is in out_best, -1: none is feasible.
 bool rb_search_best_of(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                        int *out_best, struct rb_err *err);
 
@@ -108,9 +110,10 @@ bool rb_search_out_of_time(const struct rb_search *search);
 
 // One candidate on the first replicates only, into candidate->estimate.
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
-// Could a screened candidate be feasible on all replicates, and have a better objective than another screened one?
-bool rb_search_may_win(const struct rb_search *search, const struct rb_estimate *screened,
-                       const struct rb_estimate *best_screened);
+// Is it feasible, and better than `best` (NULL: there is none)? Scores it on more and more replicates until these say that it is
+// not, but for bad luck, or it is scored on all. estimate.samples tells how many there were.
+bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
+                      bool *out_stands, struct rb_err *err);
 
 // Fills an infeasible result, of the planner asked: the candidate with the highest p_both, and the nearest constraints any of them meets.
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,

@@ -90,9 +90,9 @@ void rb_sim_cluster_end_all(struct rb_workspace *ws, int64_t now_us)
 static bool draw_arrival(struct rb_workspace *ws, struct rb_sim_node *n, int64_t now_us)
 {
     const struct rb_scenario *s = ws->program->scenario;
-    const bool kept = n->attempt == 0 && rb_noise_covers_node(s->noise, n->stage, n->ordinal, ws->replicate);
+    const bool kept = rb_noise_covers_node(s->noise, n->stage, n->ordinal, ws->replicate);
     const struct rb_arrival arrival =
-        kept ? rb_noise_arrival(s->noise, n->offer, n->stage, n->ordinal, ws->replicate)
+        kept ? rb_noise_arrival(s->noise, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate)
              : rb_draw_arrival(s, n->offer, n->stage, n->ordinal, n->attempt, ws->replicate);
     if (arrival.attempt < 0 || arrival.running_us > RB_SIM_HORIZON_US - now_us)
         return rb_sim_fail(ws, "requests for its nodes are refused again and again (capacity_failure)");

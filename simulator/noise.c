@@ -2,18 +2,27 @@
 
 #include <stdlib.h>
 
-#define MOST_BYTES ((size_t)128 << 20) // 512 trials in the first of ten stages, 4096 replicates: 67 MB
-#define MOST_NODES 32                  // of one request; later ones are drawn anew
+#define MOST_BYTES    ((size_t)128 << 20) // 512 trials in the first of ten stages, 4096 replicates: 67 MB
+#define MOST_NODES    32                  // of one request; later ones are drawn anew
+#define MOST_ATTEMPTS 64                  // of a trial or a request beyond the first; hardly any has more
 
+// An arrival that was drawn from some attempt on.
+struct kept_arrival {
+    int64_t running_us, ready_us, lost_us;
+    int attempt; // granted
+    int of;      // 1 + the attempt asked for, 0: nothing was drawn
+};
+
+// Rows of one attempt lie together, so that the pages of attempts that never happen are never touched.
 struct rb_noise {
     const struct rb_scenario *scenario;
     int n_replicates, n_nodes;
-    struct rb_trial_noise *trials[RB_LIMIT_STAGES]; // [n_replicates][trials]
-    bool *trials_drawn[RB_LIMIT_STAGES];            // [n_replicates]
-    int *kind;                                      // [n_offers]: offers provisioned alike draw alike
+    struct rb_trial_noise *trials[RB_LIMIT_STAGES]; // [attempt][replicate][trial]; zero: not drawn
+    int n_attempts[RB_LIMIT_STAGES];
+    int *kind; // [n_offers]: offers provisioned alike draw alike
     int n_kinds;
-    struct rb_arrival *nodes; // [kind][stage][n_replicates][n_nodes]
-    bool *nodes_drawn;        // [kind][stage][n_replicates]
+    struct kept_arrival **nodes; // [kind x stage], each [attempt modulo n_requests][replicate][ordinal]
+    int *n_requests;             // [kind]: 1 where nothing is lost
 };
 
 // Numbers the distinct provisioning entries in use. Returns how many.
@@ -31,35 +40,83 @@ static int number_kinds(const struct rb_scenario *s, int *kind)
     return n;
 }
 
-static size_t bytes_needed(const struct rb_scenario *s, size_t n_replicates, size_t n_kinds, size_t n_nodes)
+// One attempt of every trial, and one request of every node.
+static size_t bytes_of_first(const struct rb_scenario *s, size_t n_replicates, size_t n_kinds, size_t n_nodes)
 {
     size_t n_trials = 0;
     for (int i = 0; i < s->stages.n; i++)
         n_trials += (size_t)s->stages.rungs[i].trials;
     return n_replicates * (n_trials * sizeof(struct rb_trial_noise) +
-                           n_kinds * (size_t)s->stages.n * n_nodes * sizeof(struct rb_arrival));
+                           n_kinds * (size_t)s->stages.n * n_nodes * sizeof(struct kept_arrival));
+}
+
+static bool is_lost(const struct rb_noise *noise, int kind)
+{
+    for (int i = 0; i < noise->scenario->n_offers; i++) {
+        const struct rb_provisioning *p = noise->scenario->sim_offers[i].provisioning;
+        if (noise->kind[i] == kind && p && p->preemption_per_hour > 0)
+            return true;
+    }
+    return false;
+}
+
+static int count_lost_kinds(const struct rb_noise *noise)
+{
+    int n = 0;
+    for (int kind = 0; kind < noise->n_kinds; kind++)
+        n += is_lost(noise, kind);
+    return n;
+}
+
+static int rows_within(size_t bytes, size_t row_bytes)
+{
+    const size_t rows = bytes / row_bytes;
+    return rows < MOST_ATTEMPTS ? (int)rows : MOST_ATTEMPTS;
+}
+
+// Every stage the same memory: the last have few trials, and those are the ones that are begun again and again.
+static void keep_trials(struct rb_noise *noise, size_t later_bytes)
+{
+    const struct rb_scenario *s = noise->scenario;
+    for (int i = 0; i < s->stages.n; i++) {
+        const size_t row = (size_t)noise->n_replicates * (size_t)s->stages.rungs[i].trials;
+        noise->n_attempts[i] = 1 + rows_within(later_bytes / (size_t)s->stages.n, row * sizeof **noise->trials);
+        noise->trials[i] = rb_xcalloc((size_t)noise->n_attempts[i] * row, sizeof **noise->trials);
+    }
+}
+
+static void keep_nodes(struct rb_noise *noise, size_t later_bytes)
+{
+    const size_t n_stages = (size_t)noise->scenario->stages.n, n_lost = (size_t)count_lost_kinds(noise);
+    const size_t row = (size_t)noise->n_replicates * (size_t)noise->n_nodes;
+    noise->nodes = rb_xcalloc((size_t)noise->n_kinds * n_stages, sizeof *noise->nodes);
+    noise->n_requests = rb_xcalloc((size_t)noise->n_kinds, sizeof *noise->n_requests);
+    for (int kind = 0; kind < noise->n_kinds; kind++) {
+        noise->n_requests[kind] = 1;
+        if (is_lost(noise, kind))
+            noise->n_requests[kind] += rows_within(later_bytes / (n_lost * n_stages), row * sizeof **noise->nodes);
+        for (size_t i = 0; i < n_stages; i++)
+            noise->nodes[(size_t)kind * n_stages + i] =
+                rb_xcalloc((size_t)noise->n_requests[kind] * row, sizeof **noise->nodes);
+    }
 }
 
 struct rb_noise *rb_noise_create(const struct rb_scenario *s, int n_replicates)
 {
-    const size_t n = (size_t)n_replicates;
     struct rb_noise *noise = rb_xcalloc(1, sizeof *noise);
     noise->scenario = s;
     noise->n_replicates = n_replicates;
     noise->n_nodes = s->job->resources.max_nodes < MOST_NODES ? s->job->resources.max_nodes : MOST_NODES;
     noise->kind = rb_xcalloc((size_t)s->n_offers + 1, sizeof *noise->kind);
     noise->n_kinds = number_kinds(s, noise->kind);
-    if (bytes_needed(s, n, (size_t)noise->n_kinds, (size_t)noise->n_nodes) > MOST_BYTES) {
+    const size_t first = bytes_of_first(s, (size_t)n_replicates, (size_t)noise->n_kinds, (size_t)noise->n_nodes);
+    if (first > MOST_BYTES) {
         rb_noise_destroy(noise);
         return NULL;
     }
-    for (int i = 0; i < s->stages.n; i++) {
-        noise->trials[i] = rb_xcalloc(n * (size_t)s->stages.rungs[i].trials, sizeof *noise->trials[i]);
-        noise->trials_drawn[i] = rb_xcalloc(n, sizeof *noise->trials_drawn[i]);
-    }
-    const size_t n_rows = (size_t)noise->n_kinds * (size_t)s->stages.n * n;
-    noise->nodes = rb_xcalloc(n_rows * (size_t)noise->n_nodes, sizeof *noise->nodes);
-    noise->nodes_drawn = rb_xcalloc(n_rows, sizeof *noise->nodes_drawn);
+    const size_t later = count_lost_kinds(noise) > 0 ? (MOST_BYTES - first) / 2 : 0;
+    keep_trials(noise, later);
+    keep_nodes(noise, later);
     return noise;
 }
 
@@ -67,13 +124,13 @@ void rb_noise_destroy(struct rb_noise *noise)
 {
     if (!noise)
         return;
-    for (int i = 0; i < noise->scenario->stages.n; i++) {
+    for (int i = 0; i < noise->scenario->stages.n; i++)
         free(noise->trials[i]);
-        free(noise->trials_drawn[i]);
-    }
+    for (int i = 0; noise->nodes && i < noise->n_kinds * noise->scenario->stages.n; i++)
+        free(noise->nodes[i]);
     free(noise->kind);
     free(noise->nodes);
-    free(noise->nodes_drawn);
+    free(noise->n_requests);
     free(noise);
 }
 
@@ -90,16 +147,18 @@ bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int6
     return n_trials <= rung->trials && units == units_of(rung);
 }
 
-int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, uint32_t replicate, double unit_s)
+int64_t rb_noise_trial_us(struct rb_noise *noise, int stage, int position, int attempt, uint32_t replicate,
+                          double unit_s)
 {
-    const struct rb_rung *rung = &noise->scenario->stages.rungs[stage];
-    struct rb_trial_noise *row = noise->trials[stage] + (size_t)replicate * (size_t)rung->trials;
-    if (!noise->trials_drawn[stage][replicate]) {
-        for (int k = 0; k < rung->trials; k++)
-            row[k] = rb_draw_trial_noise(noise->scenario, stage, k, 0, replicate, units_of(rung));
-        noise->trials_drawn[stage][replicate] = true;
-    }
-    return rb_trial_noise_us(&row[position], unit_s);
+    const struct rb_scenario *s = noise->scenario;
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    if (attempt >= noise->n_attempts[stage])
+        return rb_draw_trial_us(s, stage, position, attempt, replicate, units_of(rung), unit_s);
+    const size_t row = (size_t)attempt * (size_t)noise->n_replicates + (size_t)replicate;
+    struct rb_trial_noise *trial = noise->trials[stage] + row * (size_t)rung->trials + position;
+    if (!(trial->fixed_s + trial->units_drawn > 0))
+        *trial = rb_draw_trial_noise(s, stage, position, attempt, replicate, units_of(rung));
+    return rb_trial_noise_us(trial, unit_s);
 }
 
 bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, uint32_t replicate)
@@ -108,17 +167,23 @@ bool rb_noise_covers_node(const struct rb_noise *noise, int stage, int ordinal, 
            replicate < (uint32_t)noise->n_replicates;
 }
 
-struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage, int ordinal, uint32_t replicate)
+static struct kept_arrival *cell_of(const struct rb_noise *noise, int kind, int stage, int ordinal, int attempt,
+                                    uint32_t replicate)
 {
-    const struct rb_scenario *s = noise->scenario;
-    const size_t row =
-        ((size_t)noise->kind[offer] * (size_t)s->stages.n + (size_t)stage) * (size_t)noise->n_replicates +
-        (size_t)replicate;
-    struct rb_arrival *nodes = noise->nodes + row * (size_t)noise->n_nodes;
-    if (!noise->nodes_drawn[row]) {
-        for (int k = 0; k < noise->n_nodes; k++)
-            nodes[k] = rb_draw_arrival(s, offer, stage, k, 0, replicate);
-        noise->nodes_drawn[row] = true;
+    const size_t row = (size_t)(attempt % noise->n_requests[kind]) * (size_t)noise->n_replicates + (size_t)replicate;
+    return noise->nodes[kind * noise->scenario->stages.n + stage] + row * (size_t)noise->n_nodes + ordinal;
+}
+
+struct rb_arrival rb_noise_arrival(struct rb_noise *noise, int offer, int stage, int ordinal, int attempt,
+                                   uint32_t replicate)
+{
+    const int kind = noise->kind[offer];
+    struct kept_arrival *kept = cell_of(noise, kind, stage, ordinal, attempt, replicate);
+    if (kept->of != attempt + 1) {
+        const struct rb_arrival a = rb_draw_arrival(noise->scenario, offer, stage, ordinal, attempt, replicate);
+        *kept = (struct kept_arrival){a.running_us, a.ready_us, a.lost_us, a.attempt, attempt + 1};
     }
-    return nodes[ordinal];
+    if (kept->lost_us != INT64_MAX) // what will be asked for next is far away in memory
+        __builtin_prefetch(cell_of(noise, kind, stage, ordinal, kept->attempt + 1, replicate));
+    return (struct rb_arrival){kept->running_us, kept->ready_us, kept->lost_us, kept->attempt};
 }

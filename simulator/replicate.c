@@ -132,8 +132,8 @@ int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt
 {
     const struct rb_scenario *s = ws->program->scenario;
     const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
-    if (attempt == 0 && rb_noise_covers(s->noise, ws->stage, stage->n_trials, stage->units, ws->replicate))
-        return rb_noise_trial_us(s->noise, ws->stage, position, ws->replicate, ws->unit_s);
+    if (rb_noise_covers(s->noise, ws->stage, stage->n_trials, stage->units, ws->replicate))
+        return rb_noise_trial_us(s->noise, ws->stage, position, attempt, ws->replicate, ws->unit_s);
     return rb_draw_trial_us(s, ws->stage, position, attempt, ws->replicate, stage->units, ws->unit_s);
 }
 
@@ -145,23 +145,25 @@ static int count_open_at_start(const struct rb_workspace *ws, int n_slots)
     return n;
 }
 
-static int64_t run_stage(struct rb_workspace *ws, const struct rb_stage_program *stage)
+bool rb_sim_run_stage(struct rb_workspace *ws, int64_t until_us, int64_t *out_end_us)
 {
+    const struct rb_stage_program *stage = &ws->program->stages[ws->stage];
     reserve_times(ws, stage);
     const int n_slots = stage->trials_per_node > 0 ? open_node_slots(ws, stage) : open_gang_slots(ws, stage);
     int64_t end_us = ws->stage_start_us;
     if (count_open_at_start(ws, n_slots) >= stage->n_trials) {
-        for (int k = 0; k < stage->n_trials; k++)
+        for (int k = 0; k < stage->n_trials && end_us <= until_us; k++)
             end_us = max_time(end_us, ws->stage_start_us + rb_sim_trial_us(ws, k, 0));
-        return end_us;
+    } else {
+        heapify(ws->times, n_slots);
+        for (int k = 0; k < stage->n_trials && end_us <= until_us; k++) {
+            ws->times[0] += rb_sim_trial_us(ws, k, 0);
+            end_us = max_time(end_us, ws->times[0]);
+            sift_down(ws->times, n_slots, 0);
+        }
     }
-    heapify(ws->times, n_slots);
-    for (int k = 0; k < stage->n_trials && ws->times[0] <= RB_SIM_HORIZON_US; k++) {
-        ws->times[0] += rb_sim_trial_us(ws, k, 0);
-        end_us = max_time(end_us, ws->times[0]);
-        sift_down(ws->times, n_slots, 0);
-    }
-    return end_us;
+    *out_end_us = end_us;
+    return end_us <= until_us;
 }
 
 static bool run_stages(struct rb_workspace *ws)
@@ -175,8 +177,7 @@ static bool run_stages(struct rb_workspace *ws)
         rb_sim_cluster_allocate(ws, stage->plan, now_us);
         if (ws->failed)
             return false;
-        now_us = run_stage(ws, stage);
-        if (now_us > RB_SIM_HORIZON_US)
+        if (!rb_sim_run_stage(ws, RB_SIM_HORIZON_US, &now_us))
             return rb_sim_fail(ws, "it takes more than 100 years");
         ws->out->stage_time_us[ws->stage] = now_us - ws->stage_start_us;
         rb_sim_cluster_request_early(ws, stage->plan, now_us);

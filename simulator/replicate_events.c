@@ -18,16 +18,45 @@ static void push(struct rb_workspace *ws, int64_t time_us, enum rb_sim_order ord
                            .time_us = time_us, .order = order, .index = index, .attempt = attempt, .stage = ws->stage});
 }
 
+// A node waits for one thing at a time: that it is lost is told when it is ready.
+static void expect_loss(struct rb_workspace *ws, int number)
+{
+    const struct rb_sim_node *n = &ws->nodes[number];
+    if (n->lost_us != INT64_MAX)
+        push(ws, n->lost_us, RB_SIM_NODE_LOST, number, n->attempt);
+}
+
+static void expect_node(struct rb_workspace *ws, int number)
+{
+    const struct rb_sim_node *n = &ws->nodes[number];
+    if (!n->ready && n->ready_us <= n->lost_us)
+        push(ws, n->ready_us, RB_SIM_NODE_READY, number, n->attempt);
+    else
+        expect_loss(ws, number);
+}
+
+static void free_gpus(struct rb_workspace *ws, int number)
+{
+    struct rb_sim_node *n = &ws->nodes[number];
+    n->free = rb_gpu_mask(ws->program->scenario->offers[n->offer].gpus);
+}
+
 // Nodes numbered from `first` on are new: what will happen to them.
-static void expect_nodes(struct rb_workspace *ws, int first)
+static void expect_new(struct rb_workspace *ws, int first)
 {
     for (int i = first; i < ws->n_nodes; i++) {
-        struct rb_sim_node *n = &ws->nodes[i];
-        const int gpus = ws->program->scenario->offers[n->offer].gpus;
-        n->free = gpus == 64 ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
-        push(ws, n->ready_us, RB_SIM_NODE_READY, i, n->attempt);
-        if (n->lost_us != INT64_MAX)
-            push(ws, n->lost_us, RB_SIM_NODE_LOST, i, n->attempt);
+        free_gpus(ws, i);
+        expect_node(ws, i);
+    }
+}
+
+// At the start of a stage nothing else is to come: no trial runs, and nodes that were given back do not matter.
+static void expect_owned(struct rb_workspace *ws)
+{
+    ws->heap.n = 0;
+    for (int i = 0; i < ws->n_owned; i++) {
+        free_gpus(ws, ws->owned[i]);
+        expect_node(ws, ws->owned[i]);
     }
 }
 
@@ -84,8 +113,10 @@ static void start_trial(struct rb_workspace *ws, int position, const struct rb_s
     struct rb_sim_trial *t = &ws->trials[position];
     t->running = true;
     t->n_slots = n_slots;
-    for (int i = 0; i < n_slots; i++)
+    for (int i = 0; i < n_slots; i++) {
         ws->nodes[slots[i].node].free &= ~slots[i].gpus;
+        ws->nodes[slots[i].node].n_trials++;
+    }
     push(ws, now_us + rb_sim_trial_us(ws, position, t->attempt), RB_SIM_TRIAL_ENDED, position, t->attempt);
 }
 
@@ -113,20 +144,28 @@ static void vacate(struct rb_workspace *ws, int position)
     const struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
     for (int i = 0; i < t->n_slots; i++) {
         ws->nodes[slots[i].node].free |= slots[i].gpus;
+        ws->nodes[slots[i].node].n_trials--;
         update_place(ws, slots[i].node);
     }
     t->running = false;
     t->n_slots = 0;
 }
 
+static bool runs_on(const struct rb_workspace *ws, int position, int node)
+{
+    const struct rb_slot *slots = &ws->slots[(size_t)position * (size_t)ws->program->max_nodes_per_trial];
+    for (int i = 0; i < ws->trials[position].n_slots; i++) {
+        if (slots[i].node == node)
+            return true;
+    }
+    return false;
+}
+
+// Most of those that run were started last.
 static void lose_trials_on(struct rb_workspace *ws, const struct stage_state *st, int node)
 {
-    for (int k = 0; k < st->n_fresh; k++) {
-        const struct rb_slot *slots = &ws->slots[(size_t)k * (size_t)ws->program->max_nodes_per_trial];
-        bool hit = false;
-        for (int i = 0; i < ws->trials[k].n_slots && !hit; i++)
-            hit = slots[i].node == node;
-        if (!hit)
+    for (int k = st->n_fresh - 1; k >= 0 && ws->nodes[node].n_trials > 0; k--) {
+        if (!runs_on(ws, k, node))
             continue;
         vacate(ws, k);
         ws->trials[k].attempt++;
@@ -145,7 +184,7 @@ static void lose_node(struct rb_workspace *ws, const struct stage_state *st, int
     update_place(ws, node);
     rb_sim_cluster_forget_ended(ws);
     rb_sim_cluster_request(ws, lost.offer, lost.stage, lost.ordinal, lost.attempt + 1, lost.allocated, now_us);
-    expect_nodes(ws, first);
+    expect_new(ws, first);
 }
 
 static void happen(struct rb_workspace *ws, struct stage_state *st, const struct rb_sim_event *event)
@@ -155,7 +194,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
     case RB_SIM_WAKE:
         if (event->stage == ws->stage)
             rb_sim_cluster_request_early(ws, current(ws)->plan, event->time_us);
-        expect_nodes(ws, first);
+        expect_new(ws, first);
         return;
     case RB_SIM_TRIAL_ENDED:
         if (event->stage != ws->stage || !ws->trials[event->index].running ||
@@ -168,6 +207,7 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
         if (!ws->nodes[event->index].owned)
             return;
         ws->nodes[event->index].ready = true;
+        expect_loss(ws, event->index);
         update_place(ws, event->index);
         break;
     case RB_SIM_NODE_LOST:
@@ -186,21 +226,58 @@ static void happen(struct rb_workspace *ws, struct stage_state *st, const struct
 
 // ---- a stage
 
-static void begin_stage(struct rb_workspace *ws, struct stage_state *st, int64_t now_us)
+static void begin_stage(struct rb_workspace *ws, int64_t now_us)
 {
-    const int first = ws->n_nodes;
-    const struct rb_plan_stage *plan = current(ws)->plan;
-    *st = (struct stage_state){0};
     ws->stage_start_us = now_us;
     ws->unit_s = rb_sim_stage_unit_s(ws);
-    ws->next_ordinal = ws->n_early_made = ws->n_requeued = 0;
+    ws->next_ordinal = ws->n_early_made = 0;
+    rb_sim_cluster_allocate(ws, current(ws)->plan, now_us);
+}
+
+static int64_t first_loss_us(const struct rb_workspace *ws)
+{
+    int64_t first_us = RB_SIM_HORIZON_US;
+    for (int i = 0; i < ws->n_owned; i++) {
+        const int64_t lost_us = ws->nodes[ws->owned[i]].lost_us;
+        first_us = lost_us < first_us ? lost_us : first_us;
+    }
+    return first_us;
+}
+
+// Where no node is lost before the stage ends, and none is asked for, it does not matter who runs where. false: one is.
+static bool run_undisturbed(struct rb_workspace *ws, int64_t *io_now_us)
+{
+    int64_t end_us;
+    if (current(ws)->plan->n_early > 0 || !rb_sim_run_stage(ws, first_loss_us(ws), &end_us))
+        return false;
+    for (int i = 0; i < ws->n_owned; i++) {
+        struct rb_sim_node *n = &ws->nodes[ws->owned[i]];
+        n->ready = n->ready || n->ready_us <= end_us;
+    }
+    *io_now_us = end_us;
+    return true;
+}
+
+// Until its last trial has ended.
+static bool play_stage(struct rb_workspace *ws, int64_t *io_now_us)
+{
+    const struct rb_plan_stage *plan = current(ws)->plan;
+    struct stage_state st = {0};
+    ws->n_requeued = 0;
     memset(ws->trials, 0, (size_t)current(ws)->n_trials * sizeof *ws->trials);
-    rb_sim_cluster_allocate(ws, plan, now_us);
+    expect_owned(ws);
     list_places(ws);
-    expect_nodes(ws, first);
     for (int i = 0; i < plan->n_early; i++)
-        push(ws, now_us + plan->early[i].at_us, RB_SIM_WAKE, 0, 0);
-    start_waiting(ws, st, now_us);
+        push(ws, ws->stage_start_us + plan->early[i].at_us, RB_SIM_WAKE, 0, 0);
+    start_waiting(ws, &st, ws->stage_start_us);
+    while (st.n_ended < current(ws)->n_trials && !ws->failed) {
+        const struct rb_sim_event event = rb_event_heap_pop(&ws->heap);
+        *io_now_us = event.time_us;
+        if (event.time_us > RB_SIM_HORIZON_US)
+            return rb_sim_fail(ws, "it takes more than 100 years");
+        happen(ws, &st, &event);
+    }
+    return !ws->failed;
 }
 
 static void reserve(struct rb_workspace *ws)
@@ -220,21 +297,12 @@ static void reserve(struct rb_workspace *ws)
 
 bool rb_sim_run_events(struct rb_workspace *ws)
 {
-    struct stage_state st;
     int64_t now_us = 0;
     reserve(ws);
-    expect_nodes(ws, 0);
     for (ws->stage = ws->first_stage; ws->stage < ws->program->n_stages; ws->stage++) {
-        begin_stage(ws, &st, now_us);
-        while (st.n_ended < current(ws)->n_trials) {
-            if (ws->failed)
-                return false;
-            const struct rb_sim_event event = rb_event_heap_pop(&ws->heap);
-            now_us = event.time_us;
-            if (now_us > RB_SIM_HORIZON_US)
-                return rb_sim_fail(ws, "it takes more than 100 years");
-            happen(ws, &st, &event);
-        }
+        begin_stage(ws, now_us);
+        if (ws->failed || (!run_undisturbed(ws, &now_us) && !play_stage(ws, &now_us)))
+            return false;
         ws->out->stage_time_us[ws->stage] = now_us - ws->stage_start_us;
     }
     ws->stage = ws->program->n_stages - 1;

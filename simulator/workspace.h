@@ -21,8 +21,9 @@ struct rb_sim_node {
     int64_t lost_us;                    // INT64_MAX: never
     bool owned;
     bool allocated;                     // of the current stage: trials may be placed on it
-    bool ready;                         // its event was seen; this and `free` are only used event by event
+    bool ready;                         // its event was seen; from here on: only used event by event
     uint64_t free;                      // GPUs
+    int n_trials;                       // that run on it
 };
 
 struct rb_sim_trial {
@@ -92,6 +93,8 @@ bool rb_sim_run_events(struct rb_workspace *ws);
 // What a trial takes, from the noise that is kept where it is.
 double rb_sim_stage_unit_s(const struct rb_workspace *ws); // what begins a stage puts into unit_s
 int64_t rb_sim_trial_us(const struct rb_workspace *ws, int position, int attempt);
+// When the stage ends if no node is lost; its nodes are requested. false: after until_us, and nothing was changed.
+bool rb_sim_run_stage(struct rb_workspace *ws, int64_t until_us, int64_t *out_end_us);
 // From ws->first_stage on, with ws->n_inherited nodes: for stage_run.c.
 bool rb_sim_run_from(struct rb_workspace *ws, const struct rb_program *program, uint32_t replicate,
                      struct rb_replicate *out, struct rb_err *err);

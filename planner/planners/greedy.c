@@ -7,8 +7,7 @@
 
 struct climb {
     struct rb_candidate at;
-    struct rb_estimate screened; // of `at`, from the first replicates
-    int gpus[RB_LIMIT_STAGES];   // GPUs allocated to each stage: what a step makes smaller
+    int gpus[RB_LIMIT_STAGES]; // GPUs allocated to each stage: what a step makes smaller
 };
 
 // The choice that an allocation of `gpus` GPUs means for a stage of n trials, if it divides them evenly: a multiple of
@@ -63,17 +62,12 @@ static double marginal_benefit(const struct rb_search *search, const struct rb_e
     return lost <= 0 ? INFINITY : saved / lost;
 }
 
-static bool better(const struct rb_search *search, const struct rb_candidate *a, const struct rb_candidate *b)
-{
-    return rb_search_objective(search, &a->estimate) < rb_search_objective(search, &b->estimate);
-}
-
-// Scores a step, unless a bound or its first replicates show that it is not feasible or not better. *out_scored: it was.
-static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_scored,
+// Scores a step, until a bound or its first replicates show that it is not feasible or not better. *out_stands: it is both.
+static bool score_step(struct rb_search *search, const struct climb *from, struct climb *step, bool *out_stands,
                        struct rb_err *err)
 {
     struct rb_candidate_floor floor = {.may_be_in_time = true};
-    *out_scored = false;
+    *out_stands = false;
     if (search->by_laws && !rb_candidate_floor(search, &step->at, false, &floor, err))
         return false;
     if (!floor.may_be_in_time || floor.cost_uusd > (double)from->at.estimate.cost_uusd.mean + 1) {
@@ -81,15 +75,11 @@ static bool score_step(struct rb_search *search, const struct climb *from, struc
                           floor.may_be_in_time ? "costs more, by a bound" : "infeasible, by a bound");
         return true;
     }
-    if (!rb_search_screen(search, &step->at, err))
+    if (!rb_search_settle(search, &step->at, &from->at, out_stands, err))
         return false;
-    step->screened = step->at.estimate;
-    *out_scored = rb_search_may_win(search, &step->screened, &from->screened);
-    if (!*out_scored)
+    if (!*out_stands)
         rb_search_explain_loss(search, "greedy", &step->at, &from->at);
-    if (!*out_scored || step->screened.samples == search->req->samples)
-        return true;
-    return rb_search_score(search, &step->at, search->req->samples, err);
+    return true;
 }
 
 // One step: the feasible, better candidate with the largest benefit; ties by the earlier stage.
@@ -99,17 +89,13 @@ static bool best_step(struct rb_search *search, const struct climb *from, struct
     double best_benefit = -1;
     for (int stage = 0; stage < from->at.n_stages; stage++) {
         struct climb next;
-        bool scored;
+        bool stands;
         if (!step_down(search, from, stage, &next))
             continue;
-        if (!score_step(search, from, &next, &scored, err))
+        if (!score_step(search, from, &next, &stands, err))
             return false;
-        if (!scored)
+        if (!stands)
             continue;
-        if (!rb_search_feasible(search, &next.at.estimate) || !better(search, &next.at, &from->at)) {
-            rb_search_explain_loss(search, "greedy", &next.at, &from->at);
-            continue;
-        }
         double benefit = marginal_benefit(search, &from->at.estimate, &next.at.estimate);
         if (benefit > best_benefit) {
             best_benefit = benefit;
@@ -124,10 +110,6 @@ static bool climb_from(struct rb_search *search, const struct rb_candidate *star
                        struct rb_err *err)
 {
     struct climb now = {.at = *start}, next;
-    struct rb_candidate screened = *start;
-    if (!rb_search_screen(search, &screened, err))
-        return false;
-    now.screened = screened.estimate;
     for (int i = 0; i < start->n_stages; i++)
         now.gpus[i] = start->stages[i].nodes * rb_search_gpus_per_node(search, start->stages[i].offer);
     bool found = true;

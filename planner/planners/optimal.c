@@ -21,9 +21,20 @@ struct hull {
     int n;
 };
 
+static const struct rb_planner *const baselines[] = {&rb_planner_static, &rb_planner_naive, &rb_planner_greedy};
+
+static bool plan_baselines(struct rb_search *search, struct rb_err *err)
+{
+    const struct rb_plan_result *result;
+    for (int i = 0; i < 3; i++) {
+        if (!rb_search_plan(search, baselines[i], &result, err))
+            return false;
+    }
+    return true;
+}
+
 static bool offer_baselines(struct rb_optimum *op, struct rb_err *err)
 {
-    static const struct rb_planner *const baselines[] = {&rb_planner_static, &rb_planner_naive, &rb_planner_greedy};
     for (int i = 0; i < 3; i++) {
         const struct rb_plan_result *result;
         if (!rb_search_plan(op->search, baselines[i], &result, err))
@@ -31,7 +42,7 @@ static bool offer_baselines(struct rb_optimum *op, struct rb_err *err)
         if (result->feasible && !rb_optimum_offer_scored(op, &result->best, err))
             return false;
     }
-    return true;
+    return !op->options.found || rb_optimum_offer_scored(op, &op->options.plan, err);
 }
 
 static bool by_time(const struct rb_optimum *op)
@@ -162,7 +173,7 @@ static bool search_tables(struct rb_optimum *op, struct rb_plan_result *out, str
 static bool plan_on_tables(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     struct rb_optimum op;
-    if (!rb_optimum_init(&op, search, err))
+    if (!plan_baselines(search, err) || !rb_optimum_init(&op, search, err)) // what they find keeps the tables small
         return false;
     bool ok = search_tables(&op, out, err);
     rb_optimum_finish(&op);
