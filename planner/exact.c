@@ -34,7 +34,7 @@ struct rb_exact_options rb_exact_defaults(void)
         .samples = true,
         .tilts = true,
         .adaptive = true,
-        .patience = 64,
+        .patience = 24,
         .envelope = true,
         .labels = true,
     };
