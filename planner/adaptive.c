@@ -19,7 +19,7 @@ struct wait {
 
 struct waits { // of one kind of node
     const struct rb_law *arrival;
-    int most; // new nodes that a choice may have
+    int most;            // new nodes that a choice may have
     struct wait *ranked; // [most + 1][most + 1], by m and r; NULL: not made yet
 };
 
@@ -484,22 +484,23 @@ void rb_adaptive_destroy(struct rb_adaptive *a)
 
 // --- of one plan
 
-void rb_adaptive_begin(double *ends)
+void rb_adaptive_begin(struct rb_adaptive_ends *ends)
 {
-    for (int j = 0; j < RB_ADAPTIVE_POINTS; j++)
-        ends[j] = j == 0;
+    *ends = (struct rb_adaptive_ends){.chance = {1}, .end = 1};
 }
 
-void rb_adaptive_add(const struct rb_adaptive *a, const double *before, const struct rb_law *law, double *ends)
+void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const struct rb_law *law,
+                     struct rb_adaptive_ends *ends)
 {
     double p[POINTS];
     int first, end;
     discretize(a, law, p, &first, &end);
-    for (int j = 0; j < POINTS; j++)
-        ends[j] = 0;
+    *ends = (struct rb_adaptive_ends){.first = first + before->first, .end = end + before->end - 1};
+    ends->end = ends->end < POINTS ? ends->end : POINTS;
     for (int k = first; k < end; k++) {
-        for (int j = k; j < POINTS; j++)
-            ends[j] += p[k] * before[j - k];
+        const int last = k + before->end < POINTS ? k + before->end : POINTS;
+        for (int j = k + before->first; j < last; j++)
+            ends->chance[j] += p[k] * before->chance[j - k];
     }
 }
 
@@ -513,18 +514,19 @@ static const double *value_at(struct rb_adaptive *a, int policy, int stage, int 
 }
 
 // Sums run side by side, in an order that no compiler may change.
-static double mean_of(const double *ends, const double *value, double late)
+static double mean_of(const struct rb_adaptive_ends *ends, const double *value, double late)
 {
     enum { LANES = 4 };
     double lanes[LANES] = {0};
-    for (int j = 0; j < POINTS; j += LANES) {
+    for (int j = ends->first / LANES * LANES; j < ends->end; j += LANES) {
         for (int i = 0; i < LANES; i++)
-            lanes[i] += ends[j + i] * (value[POINTS - 1 - j - i] - late);
+            lanes[i] += ends->chance[j + i] * (value[POINTS - 1 - j - i] - late);
     }
     return late + (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
-double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, const double *ends, double late)
+double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, const struct rb_adaptive_ends *ends,
+                         double late, double enough)
 {
     const struct rb_lattice_entry *e = &a->l->stages[stage].entries[entry];
     const int state = e->choice.offer * a->l->most_counts + e->count;
@@ -532,7 +534,7 @@ double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, 
     double best = -INFINITY;
     if (!laws)
         return INFINITY;
-    for (int i = 0; i < a->n_policies; i++) {
+    for (int i = 0; i < a->n_policies && best + e->cost_uusd[kept] < enough; i++) {
         const double price = a->policies[i].price;
         const double *value = value_at(a, i, stage, state, laws);
         best = fmax(best, mean_of(ends, value, price) - price * late);

@@ -19,14 +19,20 @@ bool rb_adaptive_applies(const struct rb_exact *x);
 struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adaptive *last, struct rb_err *err);
 void rb_adaptive_destroy(struct rb_adaptive *a); // NULL is fine
 
-// A beginning of a plan by when it ends: [RB_ADAPTIVE_POINTS] probabilities of steps of a grid from 0 to the deadline, an end
-// counted as if it came at the start of its step.
-void rb_adaptive_begin(double *ends);
-// Of one stage more; what ends after the deadline is left out.
-void rb_adaptive_add(const struct rb_adaptive *a, const double *before, const struct rb_law *law, double *ends);
+// A beginning of a plan by when it ends: probabilities of steps of a grid from 0 to the deadline, an end counted as if it
+// came at the start of its step; what ends after the deadline is left out.
+struct rb_adaptive_ends {
+    double chance[RB_ADAPTIVE_POINTS];
+    int first, end; // 0 elsewhere
+};
+void rb_adaptive_begin(struct rb_adaptive_ends *ends);
+// Of one stage more.
+void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const struct rb_law *law,
+                     struct rb_adaptive_ends *ends);
 
 // Least mean cost of a stage carried out by an entry, and of those after it, in a plan that begins so and is late with at
-// most the probability `late`. INFINITY: the plan is dearer than the best.
-double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, const double *ends, double late);
+// most the probability `late`; a lower bound of it from `enough` on. INFINITY: the plan is dearer than the best.
+double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, const struct rb_adaptive_ends *ends,
+                         double late, double enough);
 
 #endif

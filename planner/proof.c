@@ -26,13 +26,14 @@ struct proof {
     struct rb_lattice *l;
     struct rb_on_time *on_time; // NULL: no deadline
     double deadline_s;
-    struct rb_product products[RB_LIMIT_STAGES + 1];      // of the stages before
-    struct rb_transform rest[RB_LIMIT_STAGES + 1];        // envelopes of the stages from here on
-    struct rb_errors rest_error[RB_LIMIT_STAGES + 1];     // largest error of their laws in the bounds
-    struct rb_adaptive *adaptive;                         // NULL: not yet
-    int64_t adaptive_made;                                // stage times known to it
-    double ends[RB_LIMIT_STAGES + 1][RB_ADAPTIVE_POINTS]; // of the stages before, once there is an adaptive bound
-    double below;                                         // P(in time) of the last plan that was looked at to its end
+    struct rb_product products[RB_LIMIT_STAGES + 1];   // of the stages before
+    struct rb_transform rest[RB_LIMIT_STAGES + 1];     // envelopes of the stages from here on
+    struct rb_errors rest_error[RB_LIMIT_STAGES + 1];  // largest error of their laws in the bounds
+    struct rb_adaptive *adaptive;                      // NULL: not yet
+    int64_t adaptive_made;                             // stage times known to it
+    struct rb_adaptive_ends ends[RB_LIMIT_STAGES + 1]; // of the stages before, once there is an adaptive bound
+    int stood[RB_LIMIT_STAGES];                        // the choice that last stood when one looked ahead
+    double below;                                      // P(in time) of the last plan that was looked at to its end
     struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
     struct rb_labels *labels;
     struct rb_lattice_path path;
@@ -72,7 +73,8 @@ static void set_times(struct proof *p, const double *low_s)
         after_s -= low_s[stage];
         double span_s = fmax(p->deadline_s - after_s - before_s, 0);
         for (int i = 0; i < RB_LABEL_TIMES; i++)
-            p->times[stage][i] = rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES, &p->arena);
+            p->times[stage][i] =
+                rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES, &p->arena);
     }
 }
 
@@ -204,10 +206,10 @@ static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
 static void set_ends(struct proof *p, int n_stages)
 {
     const struct rb_lattice_entry *before = NULL;
-    rb_adaptive_begin(p->ends[0]);
+    rb_adaptive_begin(&p->ends[0]);
     for (int stage = 0; stage < n_stages; stage++) {
         const struct rb_lattice_entry *e = &p->l->stages[stage].entries[p->path.entry[stage]];
-        rb_adaptive_add(p->adaptive, p->ends[stage], &e->time[rb_lattice_kept(before, e)]->law, p->ends[stage + 1]);
+        rb_adaptive_add(p->adaptive, &p->ends[stage], &e->time[rb_lattice_kept(before, e)]->law, &p->ends[stage + 1]);
         before = e;
     }
 }
@@ -230,13 +232,13 @@ static bool renew_adaptive(struct proof *p, int stage, struct rb_err *err)
 
 static double adaptive_bound(struct proof *p, int stage, const struct prefix *at, int entry, int kept)
 {
-    const double late = 1 - p->x->search->req->confidence;
-    double bound =
-        at->cost_uusd + rb_adaptive_bound(p->adaptive, stage, entry, kept, p->ends[stage], late + at->error.all);
-    double settled = error_at(p, &at->error, bound);
-    if (settled < at->error.all)
-        bound = at->cost_uusd + rb_adaptive_bound(p->adaptive, stage, entry, kept, p->ends[stage], late + settled);
-    return bound;
+    const double late = 1 - p->x->search->req->confidence, enough = rb_exact_to_beat(p->x) - at->cost_uusd;
+    const struct rb_adaptive_ends *ends = &p->ends[stage];
+    double more = rb_adaptive_bound(p->adaptive, stage, entry, kept, ends, late + at->error.all, enough);
+    const double settled = error_at(p, &at->error, at->cost_uusd + more);
+    if (more < enough && settled < at->error.all)
+        more = rb_adaptive_bound(p->adaptive, stage, entry, kept, ends, late + settled, enough);
+    return at->cost_uusd + more;
 }
 
 // --- the search
@@ -324,13 +326,16 @@ static bool excluded_ahead(struct proof *p, int stage, const struct prefix *at, 
     const struct prefix next =
         step(at, e, kept, time ? errors_of(p, time) : (struct rb_errors){law->error, 2 * law->error});
     const struct rb_lattice_stage *list = &p->l->stages[stage + 1];
-    rb_adaptive_add(p->adaptive, p->ends[stage], law, p->ends[stage + 1]);
+    rb_adaptive_add(p->adaptive, &p->ends[stage], law, &p->ends[stage + 1]);
+    const int likely = p->stood[stage + 1];
     bool gone = true;
-    for (int i = 0; i < list->n && gone; i++) {
+    for (int n = 0; n < list->n && gone; n++) {
+        const int i = n == 0 ? likely : n <= likely ? n - 1 : n;
         const int then_kept = rb_lattice_kept(e, &list->entries[i]);
         gone = child_bound(p, stage + 1, &next, i, then_kept) >= rb_exact_to_beat(p->x);
         if (!gone && !excluded_ahead(p, stage + 1, &next, i, then_kept, budget, &gone, err))
             return false;
+        p->stood[stage + 1] = gone ? likely : i;
     }
     *out_excluded = gone;
     return true;
@@ -366,7 +371,7 @@ static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb
 static bool descend(struct proof *p, int stage, const struct prefix *next, const struct rb_law *law, struct rb_err *err)
 {
     if (p->adaptive && stage + 1 < p->l->n_stages)
-        rb_adaptive_add(p->adaptive, p->ends[stage], law, p->ends[stage + 1]);
+        rb_adaptive_add(p->adaptive, &p->ends[stage], law, &p->ends[stage + 1]);
     return visit(p, stage + 1, next, err);
 }
 
