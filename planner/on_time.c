@@ -16,7 +16,7 @@ struct slot {
 
 struct rb_on_time {
     double window_s;
-    double omega; // of the first frequency; the k-th is (2 k + 1) omega
+    double omega;                      // of the first frequency; the k-th is (2 k + 1) omega
     double *deadline_re, *deadline_im; // weights [n]
     int n;
     struct slot *slots;

@@ -268,8 +268,8 @@ double rb_law_quantile(const struct rb_law *law, double u)
 
 // ---- transforms
 
-#define LANES 8 // frequencies at a time, and ..
-#define CELLS 8 // .. cells between two turns, so that the compiler can use vectors
+#define LANES 8  // frequencies at a time, and ..
+#define CELLS 8  // .. cells between two turns, so that the compiler can use vectors
 #define SPINS 16 // between two that libm is asked for: their errors add up
 
 // exp(i x) at `LANES` numbers x the same distance apart; every step goes on by as many.
