@@ -73,7 +73,8 @@ static struct answer ask(const struct random_job *j, const struct rb_scenario *s
     for (int i = 0; i <= RB_STAGE_PILOT; i++)
         a.made[i] = (long long)rb_stage_times_made(search.times, (enum rb_stage_method)i);
     if (result->feasible && (!rb_score_candidate(&search, &result->best, RB_SCORE_ACCURACY, &score, &err) ||
-                             !rb_score_quantile_s(&search, &result->best, req.confidence, &a.quantile_s, &err)))
+                             !rb_score_quantile_s(&search, &result->best, req.confidence, RB_SCORE_ACCURACY, &a.quantile_s,
+                                                  &err)))
         die(&err);
     a.cost_uusd = score.cost_mean_uusd;
     rb_search_finish(&search);

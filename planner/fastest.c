@@ -14,8 +14,8 @@ static bool measure(struct rb_exact *x, const struct rb_candidate *c, enum quest
 {
     struct rb_score score;
     if (quest == SOONEST)
-        return rb_score_quantile_s(x->search, c, x->search->req->confidence, out, err);
-    if (!rb_score_candidate(x->search, c, RB_SCORE_ACCURACY, &score, err))
+        return rb_score_quantile_s(x->search, c, x->search->req->confidence, RB_SCORE_SEARCH_ACCURACY, out, err);
+    if (!rb_score_candidate(x->search, c, RB_SCORE_SEARCH_ACCURACY, &score, err))
         return false;
     // Where every plan is as good as sure to be late, the earlier one is the surer.
     *out = -score.p_deadline + 1e-12 * score.time_mean_us;
@@ -211,7 +211,9 @@ static bool needs_of_time(struct rb_exact *x, struct rb_candidate *surest, struc
     struct rb_score score;
     struct rb_needs late_soonest, late_surest;
     double quantile_s;
-    if (!find(x, SOONEST, &soonest, &quantile_s, err) || !allow_for_late(x, &soonest, &late_soonest, err))
+    if (!find(x, SOONEST, &soonest, &quantile_s, err) ||
+        !rb_score_quantile_s(x->search, &soonest, x->search->req->confidence, RB_SCORE_ACCURACY, &quantile_s, err) ||
+        !allow_for_late(x, &soonest, &late_soonest, err))
         return false;
     nearest->deadline_us = (int64_t)ceil(quantile_s * 1e6);
     nearest->deadline_us =

@@ -104,7 +104,7 @@ static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *c
     struct rb_score score;
     double quantile_s;
     if (!rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, &score, err) ||
-        !rb_score_quantile_s(search, candidate, req->confidence, &quantile_s, err))
+        !rb_score_quantile_s(search, candidate, req->confidence, RB_SCORE_ACCURACY, &quantile_s, err))
         return false;
     if (io->deadline_us >= 0)
         io->deadline_us = (int64_t)fmax((double)io->deadline_us, ceil(1e6 * quantile_s));

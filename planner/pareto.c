@@ -25,6 +25,7 @@ struct sweep {
     struct rb_search search; // asked for one deadline after the other
     bool has_cheapest;
     struct rb_candidate cheapest; // of all plans, however long it takes
+    struct rb_candidate soonest;  // of what was asked for no time at all: where the frontier begins; n_stages 0: none
     int64_t deadlines_us[MAX_DEADLINES];
     struct answers *answers; // [n]
     int n, n_answered;
@@ -34,7 +35,7 @@ struct sweep {
 struct question {
     struct rb_plan_request req;
     struct rb_time_share share;
-    struct rb_candidate hints[2];
+    struct rb_candidate hints[3];
 };
 
 // --- one deadline
@@ -52,6 +53,8 @@ static bool begin(struct sweep *sweep, int64_t deadline_us, double until, const 
         q->hints[q->req.n_hints++] = sweep->cheapest;
     if (left)
         q->hints[q->req.n_hints++] = *left;
+    else if (sweep->soonest.n_stages > 0)
+        q->hints[q->req.n_hints++] = sweep->soonest;
     return rb_search_ask_again(&sweep->search, &q->req, err);
 }
 
@@ -224,6 +227,7 @@ static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_
     if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the budget with probability %.3f, however long it may take",
                           sweep->req->confidence);
+    sweep->soonest = fastest.best;
     *out_tight_us = fastest.nearest_deadline_us;
     *out_loose_us = kept_deadline_us(&cheapest.best.estimate, sweep->req->confidence);
     return true;

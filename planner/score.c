@@ -251,14 +251,14 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     return true;
 }
 
-bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
-                         struct rb_err *err)
+bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double accuracy,
+                         double *out_s, struct rb_err *err)
 {
     const struct rb_law *laws[RB_LIMIT_STAGES];
     struct rb_arena arena;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = stage_time(search, candidate, i, RB_SCORE_ACCURACY, &kept, err);
+        const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
         if (!t)
             return false;
         laws[i] = &t->law;

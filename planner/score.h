@@ -53,9 +53,9 @@ struct rb_score {
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);
 
-// Smallest time that it keeps with probability `p`, at the accuracy that is told. Seconds.
-bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double *out_s,
-                         struct rb_err *err);
+// Smallest time that it keeps with probability `p`. Seconds.
+bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double accuracy,
+                         double *out_s, struct rb_err *err);
 
 // What a search compares, into candidate->estimate: means and probabilities, no quantiles. A budget that moments do not
 // decide, and a probability that nodes not ready might spoil, are settled by replicates.
