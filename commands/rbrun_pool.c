@@ -4,6 +4,7 @@
 #include "commands/rbrun_checks.h"
 #include "commands/rbrun_pool_plan.h"
 #include "commands/rbrun_pool_run.h"
+#include "commands/rbrun_pool_serve.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -111,6 +112,7 @@ static const struct rb_option pool_options[] = {
     {"pool", 0, RB_OPT_STRING, false, "FILE", "rb-pool/1: nodes, policy, and jobs with their arrivals", 0, 0},
     {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
     POOL_INPUT_OPTIONS,
+    RB_RUN_SERVE_OPTION,
     RB_RUN_COMMON_OPTIONS,
     {0},
 };
@@ -256,8 +258,8 @@ static bool prepare(struct rb_pool_run *p, const struct rb_args *args, struct rb
     const char *path = rb_args_string(args, "pool", NULL);
     char root[4096];
     struct rb_plan plan;
-    if (!rb_pool_file_load(path, &p->arena, &p->file, err) || !check_policy(&p->file, err) ||
-        !list_members(p, path, args, err))
+    if (!rb_run_serve_check(args, err) || !rb_pool_file_load(path, &p->arena, &p->file, err) ||
+        !check_policy(&p->file, err) || !list_members(p, path, args, err))
         return false;
     make_members(p);
     if (!find_all_inputs(p, args, err) ||
@@ -285,10 +287,9 @@ static bool conclude(struct rb_pool_run *p, int *out_code, struct rb_err *err)
     return !p->failure.code;
 }
 
-static bool carry_out(struct rb_pool_run *p, int *out_code, struct rb_err *err)
+static bool work(struct rb_pool_run *p, int *out_code, struct rb_err *err)
 {
     struct rb_err why;
-    rb_info("pool %s", p->files.run_id);
     const bool ok = rb_pool_run_carry_out(p, err) && conclude(p, out_code, err);
     if (rb_pool_run_close(p, out_code, &why))
         return ok;
@@ -298,6 +299,15 @@ static bool carry_out(struct rb_pool_run *p, int *out_code, struct rb_err *err)
     return false;
 }
 
+static bool carry_out(struct rb_pool_run *p, const struct rb_args *args, int *out_code, struct rb_err *err)
+{
+    rb_info("pool %s", p->files.run_id);
+    struct rb_run_serve *serve = rb_run_serve_begin_with(args, p->files.run_id, rb_pool_serve_open);
+    const bool ok = work(p, out_code, err);
+    rb_run_serve_end(serve, ok && *out_code != 1); // 1: left before the end
+    return ok;
+}
+
 static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     struct rb_pool_run p = {.options = {.quiet = true}, .json = rb_args_flag(args, "json")};
@@ -305,7 +315,7 @@ static bool run_pool(const struct rb_args *args, int *out_code, struct rb_err *e
     rb_arena_init(&p.arena);
     rb_arena_init(&p.files.arena);
     if (prepare(&p, args, err))
-        return carry_out(&p, out_code, err);
+        return carry_out(&p, args, out_code, err);
     rb_pool_run_close(&p, out_code, &why);
     return false;
 }
@@ -383,7 +393,7 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     rb_arena_init(&files->arena);
     if (recall(&p, args, err) && is_complete(&p, &complete, err)) {
         p.options.go_on = !complete;
-        return carry_out(&p, out_code, err);
+        return carry_out(&p, args, out_code, err);
     }
     rb_pool_run_close(&p, out_code, &why);
     return false;

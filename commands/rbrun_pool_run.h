@@ -4,6 +4,7 @@
 //   rbrun_pool_files.c   runs on disk, and pool.json
 //   rbrun_pool_progress.c where it stands, for the line on a terminal
 //   rbrun_pool_plan.c    plans of the nodes and of the jobs
+//   rbrun_pool_serve.c   pages, while it goes on
 //   rbrun_pool_report.c  rb-pool-report/1
 #ifndef RB_COMMANDS_RBRUN_POOL_RUN_H
 #define RB_COMMANDS_RBRUN_POOL_RUN_H
@@ -69,7 +70,6 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err);
 bool rb_pool_run_close(struct rb_pool_run *p, int *out_code, struct rb_err *err);
 
 // rbrun_pool_progress.c
-void rb_pool_progress_look(struct rb_pool_run *p, struct rb_pool_progress *out);
 void rb_pool_progress_line(void *pool, int width, struct rb_buf *out); // for struct rb_run_line
 
 // rbrun_pool_files.c

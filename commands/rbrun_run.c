@@ -310,21 +310,13 @@ static bool set_limits(const struct rb_args *args, struct rb_journal *journal, s
     return rb_journal_set_limits(journal, meta.deadline_us, meta.budget_uusd, err);
 }
 
-static bool check_served(const struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
-{
-    return !rb_args_string(args, "serve", NULL) || !rb_pool_is_one(f->dir) ||
-           rb_err_set(err, RB_E_NOT_SUPPORTED, "not supported yet: --serve of a pool; look with: rbrun status %s",
-                      f->run_id);
-}
-
 static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(rb_run_files_finish) struct rb_run_files f = {0};
     struct rb_journal *journal;
     rb_arena_init(&f.arena);
     if (!rb_run_serve_check(args, err) || !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
-        !rb_pool_check_alone(&f, "resume", err) || !check_served(&f, args, err) ||
-        !rb_journal_open(f.journal, &journal, err))
+        !rb_pool_check_alone(&f, "resume", err) || !rb_journal_open(f.journal, &journal, err))
         return false;
     if (rb_pool_is_one(f.dir))
         return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)

@@ -1,11 +1,10 @@
-// The document and the page of a run that goes on, made anew when somebody asks, but never so often that it takes more than
-// a small part of a core. The server's thread has its own journal, plan and engine; with the main thread it shares two flags
-// (and inside libraries cJSON's last error, which nobody reads).
+// Documents and pages of what goes on, made anew when somebody asks, but never so often that it takes more than a small part
+// of a core. The server's thread has its own journals, plans and engines; with the main thread it shares two flags (and inside
+// libraries cJSON's last error, which nobody reads).
 #include "commands/rbrun_serve.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "commands/rbrun_following.h"
 #include "commands/rbrun_page.h"
 #include "views/live_server.h"
 #include "views/run_page.h"
@@ -25,12 +24,15 @@ enum {
     FAREWELL_STEP_US = 50000,
 };
 
-struct rb_run_serve {
-    struct rb_following following;
-    struct rb_live_server *server;
-    // The server's thread alone:
+struct shown {
     int64_t made_at_us, took_us; // by the monotonic clock
     bool made, told_over, warned;
+};
+
+struct rb_run_serve {
+    struct rb_run_serve_source source;
+    struct rb_live_server *server;
+    struct shown *pages; // [source.n_pages], the server's thread's alone
     // Both threads:
     atomic_bool over;     // the run has ended
     atomic_bool was_seen; // and a document that says so was asked for
@@ -38,45 +40,75 @@ struct rb_run_serve {
 
 // --- the server's thread
 
-// {"format":"rb-live/1","ended":..,"main":HTML of the page's sections,"summary":..,"document":rb-run-page/1}
-static bool make(struct rb_run_serve *s, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err)
+bool rb_run_serve_make(struct rb_following *f, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT;
-    struct rb_following *f = &s->following;
     return rb_following_look(f, false, err) &&
            rb_run_page_document(f->journal, &f->files.plan, over ? NULL : &f->screen.progress, &document, err) &&
            rb_run_page_write(rb_buf_str(&document), document.len, true, page, err) &&
            rb_run_page_live(rb_buf_str(&document), document.len, over, data, err);
 }
 
-static bool is_fresh(const struct rb_run_serve *s, int64_t now_us)
+static bool is_fresh(const struct shown *p, int64_t now_us)
 {
-    const int64_t age_us = s->took_us * SHARE > LEAST_AGE_US ? s->took_us * SHARE : LEAST_AGE_US;
-    return s->made && now_us - s->made_at_us < age_us;
+    const int64_t age_us = p->took_us * SHARE > LEAST_AGE_US ? p->took_us * SHARE : LEAST_AGE_US;
+    return p->made && now_us - p->made_at_us < age_us;
 }
 
-static bool refresh(void *ctx, struct rb_buf *page, struct rb_buf *data)
+static void warn(struct shown *p, const struct rb_err *err)
+{
+    if (!p->warned && err->code != RB_ERR_NOT_FOUND)
+        rb_warn("the served page stands still: %s", err->message);
+    p->warned = p->warned || err->code != RB_ERR_NOT_FOUND;
+}
+
+static bool refresh(void *ctx, int number, struct rb_buf *page, struct rb_buf *data)
 {
     struct rb_run_serve *s = ctx;
+    struct shown *p = &s->pages[number];
     struct rb_err err;
     const bool over = atomic_load(&s->over);
     const int64_t began_us = rb_clock_monotonic_us();
-    if (over && s->told_over)
+    if (over && p->told_over)
         atomic_store(&s->was_seen, true);
-    if (over == s->told_over && is_fresh(s, began_us))
+    if (over == p->told_over && is_fresh(p, began_us))
         return false;
-    if (!make(s, over, page, data, &err)) {
-        if (!s->warned)
-            rb_warn("the served page stands still: %s", err.message);
-        s->warned = true;
+    if (!s->source.make(s->source.ctx, number, over, page, data, &err)) {
+        warn(p, &err);
         return false;
     }
-    s->made_at_us = rb_clock_monotonic_us();
-    s->took_us = s->made_at_us - began_us;
-    s->made = true;
-    s->told_over = over;
+    p->made_at_us = rb_clock_monotonic_us();
+    p->took_us = p->made_at_us - began_us;
+    p->made = true;
+    p->told_over = over;
     atomic_store(&s->was_seen, over);
     return true;
+}
+
+// --- one run
+
+static bool make_run(void *ctx, int number, bool over, struct rb_buf *page, struct rb_buf *data, struct rb_err *err)
+{
+    (void)number;
+    return rb_run_serve_make(ctx, over, page, data, err);
+}
+
+static void finish_run(void *ctx)
+{
+    rb_following_finish(ctx);
+    free(ctx);
+}
+
+static bool open_run(const struct rb_args *args, const char *id, struct rb_run_serve_source *out, struct rb_err *err)
+{
+    struct rb_following *f = rb_xcalloc(1, sizeof *f);
+    *out = (struct rb_run_serve_source){.n_pages = 1, .make = make_run, .finish = finish_run, .ctx = f};
+    return rb_following_open(f, args, id, err);
+}
+
+struct rb_run_serve *rb_run_serve_begin(const struct rb_args *args, const char *run_id)
+{
+    return rb_run_serve_begin_with(args, run_id, open_run);
 }
 
 // --- the main thread
@@ -99,13 +131,13 @@ static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *er
     return true;
 }
 
-static bool begin(struct rb_run_serve *s, const struct rb_args *args, const char *run_id, struct rb_err *err)
+static bool begin(struct rb_run_serve *s, const struct rb_args *args, struct rb_err *err)
 {
     char token[RB_LIVE_TOKEN_HEX + 1];
-    struct rb_live_config config = {.token = token, .refresh = refresh, .ctx = s};
+    struct rb_live_config config = {.token = token, .n_pages = s->source.n_pages, .refresh = refresh, .ctx = s};
+    s->pages = rb_xcalloc((size_t)s->source.n_pages, sizeof *s->pages);
     const bool ok = rb_live_parse_address(rb_args_string(args, "serve", NULL), &config.port, err) &&
-                    make_token(token, err) && rb_following_open(&s->following, args, run_id, err) &&
-                    rb_live_server_start(&config, &s->server, err);
+                    make_token(token, err) && rb_live_server_start(&config, &s->server, err);
     explicit_bzero(token, sizeof token);
     return ok;
 }
@@ -113,18 +145,19 @@ static bool begin(struct rb_run_serve *s, const struct rb_args *args, const char
 static void finish(struct rb_run_serve *s)
 {
     rb_live_server_stop(s->server);
-    rb_following_finish(&s->following);
+    s->source.finish(s->source.ctx);
+    free(s->pages);
     free(s);
 }
 
-struct rb_run_serve *rb_run_serve_begin(const struct rb_args *args, const char *run_id)
+struct rb_run_serve *rb_run_serve_begin_with(const struct rb_args *args, const char *id, rb_run_serve_open_fn *open)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf url = RB_BUF_INIT;
     struct rb_err err;
     if (!rb_args_string(args, "serve", NULL))
         return NULL;
     struct rb_run_serve *s = rb_xcalloc(1, sizeof *s);
-    if (!begin(s, args, run_id, &err)) {
+    if (!open(args, id, &s->source, &err) || !begin(s, args, &err)) {
         rb_warn("the run is not shown as a page: %s", err.message);
         finish(s);
         return NULL;

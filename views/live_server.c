@@ -28,7 +28,10 @@ struct rb_live_server {
     char token[RB_LIVE_TOKEN_HEX + 1];
     int port;
     struct MHD_Daemon *daemon;
-    struct MHD_Response *page, *data, *nothing; // counted by the library while they are being sent
+    struct live_page {
+        struct MHD_Response *page, *data; // counted by the library while they are being sent
+    } * pages;                            // [n_pages]
+    struct MHD_Response *nothing;
     atomic_bool watched;
 };
 
@@ -147,13 +150,27 @@ static void replace(struct MHD_Response **held, const struct rb_buf *bytes, cons
     *held = made;
 }
 
-static void refresh(struct rb_live_server *s)
+static const struct live_page *refresh(struct rb_live_server *s, int number)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, data = RB_BUF_INIT;
-    if (!s->config.refresh(s->config.ctx, &page, &data))
-        return;
-    replace(&s->page, &page, "text/html; charset=utf-8");
-    replace(&s->data, &data, "application/json");
+    struct live_page *p = &s->pages[number];
+    if (s->config.refresh(s->config.ctx, number, &page, &data)) {
+        replace(&p->page, &page, "text/html; charset=utf-8");
+        replace(&p->data, &data, "application/json");
+    }
+    return p;
+}
+
+// "/12/data.json": page 12, *out_file is "/data.json"; "/data.json": page 0. -1: there is no such page.
+static int page_of(const struct rb_live_server *s, const char *path, const char **out_file)
+{
+    int number = 0;
+    const char *c = path + 1;
+    for (; *c >= '0' && *c <= '9' && c - path < 7; c++)
+        number = number * 10 + (*c - '0');
+    *out_file = c > path + 1 ? c : path;
+    const bool is_canonical = c == path + 1 || (path[1] != '0' && *c == '/');
+    return is_canonical && number < s->config.n_pages ? number : -1;
 }
 
 static enum MHD_Result answer(struct rb_live_server *s, struct MHD_Connection *connection, unsigned status,
@@ -175,14 +192,12 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
         return answer(s, connection, MHD_HTTP_FORBIDDEN, s->nothing);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer(s, connection, MHD_HTTP_METHOD_NOT_ALLOWED, s->nothing);
-    if (strcmp(file, "/") == 0) {
-        refresh(s);
-        return answer(s, connection, MHD_HTTP_OK, s->page);
-    }
-    if (strcmp(file, "/data.json") == 0) {
-        refresh(s);
+    const int number = file[0] == '/' ? page_of(s, file, &file) : -1;
+    if (number >= 0 && strcmp(file, "/") == 0)
+        return answer(s, connection, MHD_HTTP_OK, refresh(s, number)->page);
+    if (number >= 0 && strcmp(file, "/data.json") == 0) {
         atomic_store(&s->watched, true);
-        return answer(s, connection, MHD_HTTP_OK, s->data);
+        return answer(s, connection, MHD_HTTP_OK, refresh(s, number)->data);
     }
     return answer(s, connection, MHD_HTTP_NOT_FOUND, s->nothing);
 }
@@ -232,6 +247,7 @@ bool rb_live_server_start(const struct rb_live_config *config, struct rb_live_se
     struct rb_live_server *s = rb_xcalloc(1, sizeof *s);
     s->config = *config;
     s->port = port;
+    s->pages = rb_xcalloc((size_t)config->n_pages, sizeof *s->pages);
     memcpy(s->token, config->token, RB_LIVE_TOKEN_HEX);
     s->nothing = make_response("", 0, NULL);
     s->daemon = s->nothing ? start_daemon(s, fd) : NULL;
@@ -254,16 +270,24 @@ bool rb_live_server_is_watched(struct rb_live_server *s)
     return atomic_exchange(&s->watched, false);
 }
 
+static void drop(struct MHD_Response *held)
+{
+    if (held)
+        MHD_destroy_response(held);
+}
+
 void rb_live_server_stop(struct rb_live_server *s)
 {
     if (!s)
         return;
     if (s->daemon)
         MHD_stop_daemon(s->daemon); // closes the socket
-    struct MHD_Response *const held[] = {s->page, s->data, s->nothing};
-    for (int i = 0; i < 3; i++)
-        if (held[i])
-            MHD_destroy_response(held[i]);
+    for (int i = 0; i < s->config.n_pages; i++) {
+        drop(s->pages[i].page);
+        drop(s->pages[i].data);
+    }
+    drop(s->nothing);
+    free(s->pages);
     explicit_bzero(s->token, sizeof s->token);
     free(s);
 }

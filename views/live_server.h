@@ -1,4 +1,4 @@
-// One page and its newer documents over HTTP, on loopback, for whoever knows the token. A thread of its own answers from what
+// Pages and their newer documents over HTTP, on loopback, for whoever knows the token. A thread of its own answers from what
 // it was given last; it holds no file and nothing outlives the process. Knows nothing of what it shows.
 #ifndef RB_VIEWS_LIVE_SERVER_H
 #define RB_VIEWS_LIVE_SERVER_H
@@ -13,9 +13,10 @@
 struct rb_live_config {
     int port;          // 0: any that is free
     const char *token; // [RB_LIVE_TOKEN_HEX] hexadecimal digits
+    int n_pages;       // page 0 is at "/TOKEN/", page k at "/TOKEN/k/"
     // Called by the server's thread before an answer. True: *page and *data, empty before, are what to answer with from now
-    // on. False: what was given last still holds.
-    bool (*refresh)(void *ctx, struct rb_buf *page, struct rb_buf *data);
+    // on. False: what was given last still holds; where nothing was, there is no such page yet.
+    bool (*refresh)(void *ctx, int number, struct rb_buf *page, struct rb_buf *data);
     void *ctx;
 };
 

@@ -1,5 +1,6 @@
 #include "views/page.h"
 
+#include "base/json.h"
 #include "views/markup.h"
 #include "views/page_charts.h"
 #include "views/page_library.h"
@@ -89,14 +90,27 @@ void rb_page_chart(struct rb_page *p, const char *chart, const char *caption)
     rb_buf_puts(p->out, "</figcaption>\n</figure>\n");
 }
 
-static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, const char *text)
+// address: where the text leads; NULL: nowhere.
+static void cell(struct rb_page *p, const char *tag, const char *scope, bool right, const char *text,
+                 const char *address)
 {
     rb_buf_printf(p->out, "<%s%s%s>", tag, scope, right ? " class=\"number\"" : "");
+    if (address) {
+        rb_buf_puts(p->out, "<a href=\"");
+        rb_markup_escape(address, p->out);
+        rb_buf_puts(p->out, "\">");
+    }
     rb_markup_escape(text, p->out);
-    rb_buf_printf(p->out, "</%s>", tag);
+    rb_buf_printf(p->out, "%s</%s>", address ? "</a>" : "", tag);
 }
 
 void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table)
+{
+    rb_page_linked_table(p, caption, table, NULL);
+}
+
+void rb_page_linked_table(struct rb_page *p, const char *caption, const struct rb_text_table *table,
+                          const char *const *addresses)
 {
     assert(table->n_cells % table->n_columns == 0);
     rb_buf_puts(p->out, "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"");
@@ -105,12 +119,13 @@ void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_
     rb_markup_escape(caption, p->out);
     rb_buf_puts(p->out, "</caption>\n<thead><tr>");
     for (int c = 0; c < table->n_columns; c++)
-        cell(p, "th", " scope=\"col\"", table->columns[c].right, table->columns[c].title);
+        cell(p, "th", " scope=\"col\"", table->columns[c].right, table->columns[c].title, NULL);
     rb_buf_puts(p->out, "</tr></thead>\n<tbody>\n");
     for (int at = 0; at < table->n_cells; at += table->n_columns) {
         rb_buf_puts(p->out, "<tr>");
         for (int c = 0; c < table->n_columns; c++)
-            cell(p, c ? "td" : "th", c ? "" : " scope=\"row\"", table->columns[c].right, table->cells[at + c]);
+            cell(p, c ? "td" : "th", c ? "" : " scope=\"row\"", table->columns[c].right, table->cells[at + c],
+                 c == 0 && addresses ? addresses[at / table->n_columns] : NULL);
         rb_buf_puts(p->out, "</tr>\n");
     }
     rb_buf_puts(p->out, "</tbody>\n</table>\n</div>\n");
@@ -147,4 +162,18 @@ void rb_page_end(struct rb_page *p, const char *document)
     script(p->out, page_charts, page_charts_len);
     script(p->out, page_script, page_script_len);
     rb_buf_puts(p->out, "</body>\n</html>\n");
+}
+
+void rb_page_live(const char *summary, const char *main, const struct rb_node *document, bool ended, struct rb_buf *out)
+{
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-live/1");
+    rb_json_kbool(&j, "ended", ended);
+    rb_json_kstring(&j, "summary", summary);
+    rb_json_kstring(&j, "main", main);
+    rb_json_key(&j, "document");
+    rb_json_node(&j, document);
+    rb_json_end_object(&j);
 }

@@ -5,6 +5,7 @@
 #ifndef RB_VIEWS_PAGE_H
 #define RB_VIEWS_PAGE_H
 
+#include "base/doc.h"
 #include "views/text_table.h"
 
 struct rb_page {
@@ -26,7 +27,13 @@ void rb_page_sentence(struct rb_page *p, const char *before, const char *text);
 void rb_page_chart(struct rb_page *p, const char *chart, const char *caption);
 // The same table that a terminal gets, with all its columns.
 void rb_page_table(struct rb_page *p, const char *caption, const struct rb_text_table *table);
+// The first cell of a row leads to addresses[row], [rows]; NULL: nowhere.
+void rb_page_linked_table(struct rb_page *p, const char *caption, const struct rb_text_table *table,
+                          const char *const *addresses);
 // document: JSON text, written into the page byte for byte except that `<` becomes \u003c.
 void rb_page_end(struct rb_page *p, const char *document);
+
+// What a live page is answered, rb-live/1 (docs/live.md): main is the page's sections as HTML; document: parsed.
+void rb_page_live(const char *summary, const char *main, const struct rb_node *document, bool ended, struct rb_buf *out);
 
 #endif

@@ -1,8 +1,51 @@
 #include "views/pool_progress.h"
 
 #include "base/units.h"
-#include "views/progress.h"
 #include "views/status_line.h"
+
+struct rb_pool_progress rb_pool_progress_of_owner(const struct rb_progress *owner, const struct rb_plan *plan,
+                                                  int n_jobs)
+{
+    return (struct rb_pool_progress){
+        .over = owner->over,
+        .jobs = n_jobs,
+        .nodes = owner->nodes,
+        .nodes_ready = owner->nodes_ready,
+        .is_free = plan->offers[0].rate.uusd_per_hour == 0,
+        .spent_uusd = owner->spent_uusd,
+        .budget_uusd = owner->budget_uusd,
+        .elapsed_us = owner->elapsed_us,
+        .end_us = owner->elapsed_us,
+    };
+}
+
+// Its times begin with its arrival.
+static void await(struct rb_pool_progress *p, const struct rb_progress *job)
+{
+    const int64_t end_us = p->elapsed_us + job->end_p50_us - job->elapsed_us;
+    if (job->why_unknown)
+        p->why_unknown = job->why_unknown;
+    else if (end_us > p->end_us)
+        p->end_us = end_us;
+}
+
+void rb_pool_progress_add(struct rb_pool_progress *p, const struct rb_progress *job, int gpus)
+{
+    if (job->over) {
+        p->n_over++;
+        return;
+    }
+    (*(gpus > 0 ? &p->n_training : &p->n_waiting))++;
+    await(p, job);
+}
+
+void rb_pool_progress_settle(struct rb_pool_progress *p)
+{
+    if (p->n_to_come > 0 || p->n_waiting > 0)
+        p->why_unknown = p->n_to_come > 0 ? "jobs are to come" : "jobs wait for GPUs";
+    if (p->why_unknown)
+        p->end_us = -1;
+}
 
 static void count(int n, const char *what, struct rb_buf *out)
 {

@@ -3,6 +3,7 @@
 #define RB_VIEWS_POOL_PROGRESS_H
 
 #include "base/buf.h"
+#include "views/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,13 @@ struct rb_pool_progress {
     int64_t end_us;         // of its last job, if every job keeps the GPUs it is lent now; -1: unknown, and
     const char *why_unknown; // a phrase that says why; NULL: known
 };
+
+// Of the run that owns the nodes; the jobs are counted by the caller and by what follows.
+struct rb_pool_progress rb_pool_progress_of_owner(const struct rb_progress *owner, const struct rb_plan *plan, int n_jobs);
+// One job that has begun, and may use so many GPUs now.
+void rb_pool_progress_add(struct rb_pool_progress *p, const struct rb_progress *job, int gpus);
+// After all of them: whoever is to come or waits has an end that nobody knows.
+void rb_pool_progress_settle(struct rb_pool_progress *p);
 
 // "1/4 jobs  2 training, 1 to come  3/3 nodes  $0.21 (max $1.00)  ETA ? (jobs are to come)". No wider than `width` columns, 0:
 // no limit.

@@ -208,21 +208,12 @@ bool rb_run_page_live(const char *bytes, size_t n, bool ended, struct rb_buf *ou
 {
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     RB_AUTO(rb_buf_finish) struct rb_buf summary = RB_BUF_INIT, main = RB_BUF_INIT;
-    struct rb_json j;
     if (!rb_doc_parse_json(&doc, "rb-run-page", bytes, n, err) || !check(doc.root, err))
         return false;
     struct rb_page p = {.out = &main};
     sections(&p, doc.root, true);
     rb_page_end_section(&p);
     rb_run_page_summary(doc.root, &summary);
-    rb_json_init(&j, out, false);
-    rb_json_begin_object(&j);
-    rb_json_kstring(&j, "format", "rb-live/1");
-    rb_json_kbool(&j, "ended", ended);
-    rb_json_kstring(&j, "summary", rb_buf_str(&summary));
-    rb_json_kstring(&j, "main", rb_buf_str(&main));
-    rb_json_key(&j, "document");
-    rb_json_node(&j, doc.root);
-    rb_json_end_object(&j);
+    rb_page_live(rb_buf_str(&summary), rb_buf_str(&main), doc.root, ended, out);
     return true;
 }

@@ -43,6 +43,26 @@ def check_follows(b, made):
     assert "ended" in b.js("return " + SAID)
 
 
+def check_pool(b, made):
+    """From the list of jobs to one of them, and back to a list that has changed."""
+    pool, url = made.start_served(made.pool(second_arrives=3))
+    b.open(url)
+    b.wait(STATE + " === 'on'")
+    b.wait("!!document.querySelector('#jobs a[href=\"1/\"]')", 15)
+    assert not b.js("return document.querySelector('#jobs a[href=\"2/\"]')"), "a link to a job that has not begun"
+    b.wait("!!document.querySelector('#jobs a[href=\"2/\"]')", 15)
+    assert b.complaints() == []
+    b.js("document.querySelector('#jobs a[href=\"2/\"]').click()")
+    b.wait("document.title.indexOf('Run made-') === 0 && " + STATE, 15)
+    assert b.js("return rb_page.charts.length") > 0
+    b.js("history.back()")
+    b.wait("document.title.indexOf('Pool made-pool-') === 0 && " + STATE, 15)
+    b.wait(STATE + " === 'ended'", 40)
+    assert pool.wait(30) == 0
+    pool.stderr.close()
+    assert b.js("return document.getElementById('summary').textContent").startswith("2/2 jobs")
+
+
 def check_killed(b, made):
     run, url = made.start_served()
     b.open(url)
@@ -64,7 +84,10 @@ def main(b):
         assert b.complaints() == [], "the console has complaints"
     with tempfile.TemporaryDirectory() as folder:
         check_killed(b, run_made.Made(sys.argv[1], folder, pause=1))
-    print("a live page followed a run to its end, and outlived a killed one")
+    with tempfile.TemporaryDirectory() as folder:
+        check_pool(b, run_made.Made(sys.argv[1], folder, pause=0.3))
+        assert b.complaints() == [], "the console has complaints"
+    print("a live page followed a run to its end, and a pool, and outlived a killed one")
 
 
 browser.main(main)

@@ -28,6 +28,17 @@ checkpoint_s: 0.03
 provisioning: [{infra: local, instance_type: "*", market: "*", queue_s: 0.1, init_s: 0.1, capacity_failure: 0}]
 """
 
+POOL = """format: rb-pool/1
+name: made-pool
+resources: {infra: [local], max_nodes: 1}
+policy: goodput
+interval: 1s
+restart: 500ms
+jobs:
+  - job.yaml
+  - {job: job.yaml, arrives: %gs}
+"""
+
 
 def job(pause):
     return """name: made
@@ -67,13 +78,19 @@ class Made:
             raise AssertionError("%s %s: exit %d: %s" % (program, " ".join(args), done.returncode, done.stderr + done.stdout))
         return done.stdout
 
-    def start(self, *args):
-        return subprocess.Popen(self.command("rbrun", "plan.json", "--state-dir", "state", *args), cwd=self.folder,
+    def start(self, *args, what=("plan.json",)):
+        return subprocess.Popen(self.command("rbrun", *what, "--state-dir", "state", *args), cwd=self.folder,
                                 env=self.env, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
-    def start_served(self):
-        """A run that is served, and its address."""
-        run = self.start("--serve", "127.0.0.1:0")
+    def pool(self, second_arrives):
+        """Of the job and itself once more, some seconds later."""
+        with open(os.path.join(self.folder, "pool.yaml"), "w", encoding="utf-8") as f:
+            f.write(POOL % second_arrives)
+        return ("--pool", "pool.yaml")
+
+    def start_served(self, what=("plan.json",)):
+        """What is carried out and served, and its address."""
+        run = self.start("--serve", "127.0.0.1:0", what=what)
         for line in run.stderr:
             told = re.search(r"look at it: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)$", line.strip())
             if told:

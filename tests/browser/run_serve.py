@@ -181,6 +181,73 @@ class Served(unittest.TestCase):
         self.assertEqual(holders, [self.served.pid])
 
 
+class Pool(unittest.TestCase):
+    """A pool of two jobs: its page, and those of the jobs once they have begun."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.made = run_made.Made(PROGRAMS, folder.name, pause=0.3)
+
+    def ask(self, path):
+        to = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        to.request("GET", self.path + path)
+        answer = to.getresponse()
+        got = answer.status, answer.read().decode()
+        to.close()
+        return got
+
+    def live(self, path=""):
+        status, text = self.ask(path + "data.json")
+        self.assertEqual(status, 200, path)
+        return json.loads(text)
+
+    def until(self, what):
+        end = time.monotonic() + 30
+        while not what():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+
+    def test_jobs_and_their_pages(self):
+        run, url = self.made.start_served(self.made.pool(second_arrives=4))
+        self.port, self.path = urllib.parse.urlsplit(url).port, urllib.parse.urlsplit(url).path
+        self.until(lambda: "1 training, 1 to come" in self.live()["summary"])
+        pool = self.live()
+        self.assertEqual((pool["format"], pool["ended"]), ("rb-live/1", False))
+        self.assertEqual(pool["document"]["format"], "rb-pool-report/1")
+        self.assertEqual([j["outcome"] for j in pool["document"]["jobs"]], ["running", "to come"])
+        self.assertIn('<a href="1/">made</a>', pool["main"])
+        self.assertNotIn('<a href="2/">', pool["main"])
+        self.assertEqual(self.ask("2/"), (503, ""))  # not there yet
+        for path in ("3/", "0/", "01/", "1", "1/1/", "-1/", "1/plan.json", "99999999999/"):
+            self.assertEqual(self.ask(path)[0], 404, path)
+        self.until(lambda: '<a href="2/">made</a>' in self.live()["main"])
+        runs = [j["run"] for j in self.live()["document"]["jobs"]]
+        for path, name in (("1/", runs[0]), ("2/", runs[1])):
+            self.assertIn("Run " + name, self.ask(path)[1])
+            self.assertEqual(self.live(path)["document"]["report"]["run"], name)
+        self.until(lambda: self.live("1/")["ended"])
+        self.assertFalse(self.live()["ended"])
+        self.until(lambda: self.live()["ended"])
+        self.assertEqual([j["outcome"] for j in self.live()["document"]["jobs"]], ["complete", "complete"])
+        self.assertEqual(run.wait(30), 0)
+        self.assertNotIn("stands still", run.stderr.read())
+        run.stderr.close()
+
+    def test_a_pool_that_is_resumed_is_served(self):
+        run, _ = self.made.start_served(self.made.pool(second_arrives=1))
+        run.kill()
+        run.wait()
+        run.stderr.close()
+        pool = next(name for name in os.listdir(os.path.join(self.made.folder, "state")) if name.startswith("made-pool-"))
+        again, url = self.made.start_served(("resume", pool))
+        self.port, self.path = urllib.parse.urlsplit(url).port, urllib.parse.urlsplit(url).path
+        self.until(lambda: " training" in self.live()["summary"])
+        again.send_signal(signal.SIGINT)
+        self.assertEqual(again.wait(30), 130)
+        again.stderr.close()
+
+
 class Address(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

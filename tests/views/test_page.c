@@ -34,6 +34,25 @@ static struct rb_buf page_of(const char *text, bool live, const char *document)
     return out;
 }
 
+static void rows_lead_where_they_are_told_to(void **state)
+{
+    (void)state;
+    static const struct rb_text_column columns[] = {{"name", false, 0}, {"n", true, 0}};
+    static const char *const addresses[] = {"1/\"><b>", NULL};
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_text_table t;
+    struct rb_page page = {.out = &out};
+    rb_text_table_init(&t, columns, 2);
+    for (int i = 0; i < 4; i++)
+        rb_text_table_cell(&t, "cell %d", i);
+    rb_page_linked_table(&page, "links", &t, addresses);
+    rb_text_table_finish(&t);
+    assert_non_null(strstr(rb_buf_str(&out), "<th scope=\"row\"><a href=\"1/&quot;&gt;&lt;b&gt;\">cell 0</a></th>"
+                                             "<td class=\"number\">cell 1</td>"));
+    assert_non_null(strstr(rb_buf_str(&out), "<th scope=\"row\">cell 2</th>"));
+    rb_buf_finish(&out);
+}
+
 static int count(const char *text, const char *what)
 {
     int n = 0;
@@ -65,7 +84,8 @@ static void text_stays_text(void **state)
 static void what_is_opened_is_closed(void **state)
 {
     (void)state;
-    static const char *const elements[] = {"section", "figure", "table", "div", "main", "header", "tr", "th", "td", "h2"};
+    static const char *const elements[] = {"section", "figure", "table", "div", "main",
+                                           "header",  "tr",     "th",    "td",  "h2"};
     struct rb_buf page = page_of("words", false, "{}");
     char *words = words_of(&page), opened[16], closed[16];
     for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
@@ -112,6 +132,7 @@ static void only_a_live_page_may_ask_and_only_its_own_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_lead_where_they_are_told_to),
         cmocka_unit_test(text_stays_text),
         cmocka_unit_test(what_is_opened_is_closed),
         cmocka_unit_test(a_document_is_read_back_and_cannot_end_its_element),
