@@ -1,5 +1,7 @@
 #include "planner/async_runs.h"
 
+#include "simulator/kept_trials.h"
+
 #include <stdlib.h>
 
 #define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
@@ -17,17 +19,28 @@ double rb_async_events(const struct rb_scenario *s)
     return events;
 }
 
-int rb_async_n_compared(const struct rb_search *search)
+static int n_compared(const struct rb_scenario *s)
 {
-    const double runs = COMPARED_EVENTS / rb_async_events(search->scenario);
+    const double runs = COMPARED_EVENTS / rb_async_events(s);
     return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
            : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
                                           : RB_ASYNC_COMPARED / 4;
 }
 
+int rb_async_n_compared(const struct rb_search *search)
+{
+    return n_compared(search->scenario);
+}
+
 int rb_async_n_screened(const struct rb_search *search)
 {
     return rb_async_n_compared(search) / SCREENED_PART;
+}
+
+void rb_async_keep_draws(struct rb_scenario *s, int n_unseen)
+{
+    const struct rb_run_range ranges[] = {{0, n_compared(s)}, {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
+    rb_scenario_keep_trials(s, ranges, 2);
 }
 
 // ---- a candidate as a plan

@@ -349,7 +349,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     timed.samples = rb_planner_samples(req, &scenario);
     timed.samples_asked = req->samples;
     if (timed.samples == req->samples)
-        rb_scenario_keep_noise(&scenario, timed.samples);
+        rb_search_keep_draws(&scenario, timed.samples);
     if (!req->times)
         timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
     timed.runs = rb_run_store_create();

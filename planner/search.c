@@ -1,6 +1,7 @@
 #include "planner/search.h"
 
 #include "planner/async_pool.h"
+#include "planner/async_runs.h"
 #include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
@@ -378,6 +379,14 @@ void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate 
         out_stages[i] = rb_scenario_stage(s, i, c->gpus, &out_nodes[i]);
         out_stages[i].waves = (out_stages[i].trials + slots - 1) / slots;
     }
+}
+
+void rb_search_keep_draws(struct rb_scenario *s, int samples)
+{
+    if (rb_job_is_asynchronous(s->job))
+        rb_async_keep_draws(s, samples);
+    else
+        rb_scenario_keep_noise(s, samples);
 }
 
 int rb_search_pilot_samples(const struct rb_scenario *s)

@@ -1,5 +1,6 @@
 #include "simulator/draws.h"
 
+#include <assert.h>
 #include <math.h>
 
 static int64_t duration_us(double seconds)
@@ -121,11 +122,51 @@ void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenar
         p->stream = stream_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);
 }
 
+void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
+                         uint32_t replicate, double *units_drawn, int64_t cap)
+{
+    struct rb_trial_progress p;
+    rb_trial_progress_begin(&p, s, stage, position, 0, replicate, 0);
+    *d = (struct rb_drawn_trial){
+        .startup_s = p.startup_s,
+        .between = p.between,
+        .checkpoint_s = p.checkpoint_s,
+        .stream = p.stream,
+        .units_drawn = units_drawn,
+        .cap = cap,
+    };
+}
+
+void rb_trial_progress_follow(struct rb_trial_progress *p, const struct rb_scenario *s, struct rb_drawn_trial *drawn,
+                              double unit_s)
+{
+    *p = (struct rb_trial_progress){
+        .within = &s->profile->within,
+        .drawn = drawn,
+        .startup_s = drawn->startup_s,
+        .between = drawn->between,
+        .checkpoint_s = drawn->checkpoint_s,
+        .unit_s = unit_s,
+    };
+}
+
+static double drawn_after(struct rb_drawn_trial *d, const struct rb_dist *within, int64_t n_units)
+{
+    assert(n_units <= d->cap);
+    for (; d->n_drawn < n_units; d->n_drawn++) {
+        const double before = d->n_drawn > 0 ? d->units_drawn[d->n_drawn - 1] : 0;
+        d->units_drawn[d->n_drawn] = before + rb_dist_draw(within, &d->stream);
+    }
+    return d->units_drawn[n_units - 1];
+}
+
 static void draw_unit(struct rb_trial_progress *p)
 {
     p->n_units++;
     if (is_constant(p->within))
         p->units_drawn = p->within->mean * (double)p->n_units; // no rounding piles up
+    else if (p->drawn)
+        p->units_drawn = drawn_after(p->drawn, p->within, p->n_units);
     else
         p->units_drawn += rb_dist_draw(p->within, &p->stream);
 }

@@ -43,9 +43,21 @@ struct rb_trial_noise rb_draw_trial_noise(const struct rb_scenario *s, int stage
                                           uint32_t replicate, int64_t units);
 int64_t rb_trial_noise_us(const struct rb_trial_noise *noise, double unit_s);
 
+// What a first attempt draws, for many plans that train it: `within` as far as any has come.
+struct rb_drawn_trial {
+    double startup_s, between, checkpoint_s;
+    struct rb_stream stream;
+    double *units_drawn;     // sum of `within` after each unit, [cap]
+    int64_t cap, n_drawn;
+};
+// units_drawn [cap] is the caller's.
+void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,
+                         uint32_t replicate, double *units_drawn, int64_t cap);
+
 // The same duration told unit by unit: when each ends. After `units` calls of next, end is rb_draw_trial_us.
 struct rb_trial_progress {
     const struct rb_dist *within;
+    struct rb_drawn_trial *drawn; // NULL: it draws by itself
     struct rb_stream stream;
     double startup_s, between, checkpoint_s;
     double unit_s;
@@ -54,6 +66,9 @@ struct rb_trial_progress {
 };
 void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenario *s, int stage, int position,
                              int attempt, uint32_t replicate, double unit_s);
+// Of a first attempt, at most drawn->cap units; the same to the bit.
+void rb_trial_progress_follow(struct rb_trial_progress *p, const struct rb_scenario *s, struct rb_drawn_trial *drawn,
+                              double unit_s);
 int64_t rb_trial_progress_next_us(struct rb_trial_progress *p);      // end of the next unit, since the start
 int64_t rb_trial_progress_end_us(const struct rb_trial_progress *p); // checkpoint written, since the start
 int64_t rb_trial_progress_checkpoint_us(const struct rb_trial_progress *p); // how long writing it takes

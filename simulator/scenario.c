@@ -1,6 +1,7 @@
 #include "simulator/scenario.h"
 
 #include "profiles/infra.h"
+#include "simulator/kept_trials.h"
 #include "simulator/noise.h"
 
 #include <assert.h>
@@ -131,8 +132,15 @@ void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates)
     s->noise = rb_noise_create(s, n_replicates);
 }
 
+void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges)
+{
+    rb_kept_trials_destroy(s->kept_trials);
+    s->kept_trials = rb_kept_trials_create(s, ranges, n_ranges);
+}
+
 void rb_scenario_finish(struct rb_scenario *s)
 {
+    rb_kept_trials_destroy(s->kept_trials);
     rb_noise_destroy(s->noise);
     free(s->sim_offers);
     *s = (struct rb_scenario){0};

@@ -28,6 +28,7 @@ struct rb_scenario {
     struct rb_rung_table stages;
     uint64_t seed;
     struct rb_noise *noise;          // NULL: everything is drawn anew; see noise.h
+    struct rb_kept_trials *kept_trials; // likewise, of runs that the engine plays; see kept_trials.h
 };
 
 // Everything borrowed must outlive the scenario. Errors: no stage table (asynchronous tuner), price missing.
@@ -38,6 +39,8 @@ void rb_scenario_finish(struct rb_scenario *s);
 // For many plans on the same replicates 0..n-1: what their trials draw is kept and shared. The scenario stays where it
 // is until it is finished. Results do not change.
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates);
+struct rb_run_range;
+void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges); // of an asynchronous job
 
 // A stage of the job as a plan carries it out: its rung's trials and resource, `gpus_per_trial` each, on one entry of
 // nodes (borrowed). `waves` is left 0.

@@ -2,7 +2,7 @@
 #include "simulator/world.h"
 
 #include "simulator/curve.h"
-#include "simulator/draws.h"
+#include "simulator/kept_trials.h"
 #include "simulator/spending.h"
 #include "simulator/workspace.h"
 
@@ -17,7 +17,8 @@ struct running_trial {
     int64_t reported_us; // in a history: its last report, -1: none since its start
     int64_t resource_start, resource, resource_end;
     struct rb_trial_progress progress;
-    bool gives_way; // no further report; its end is on the way
+    struct rb_kept_trial *kept; // NULL: it draws by itself
+    bool gives_way;             // no further report; its end is on the way
 };
 
 struct world {
@@ -105,6 +106,15 @@ static void expect_next(struct world *w, int trial)
 
 static void begin_progress(struct world *w, struct running_trial *t, int attempt)
 {
+    const struct rb_scenario *s = w->scenario;
+    t->kept = attempt == 0 && w->opt->n_history == 0
+                  ? rb_kept_trials_get(s->kept_trials, t->stage, t->position, w->opt->replicate, t->resource_start,
+                                       t->resource_end)
+                  : NULL;
+    if (t->kept) {
+        rb_trial_progress_follow(&t->progress, s, &t->kept->drawn, t->unit_s);
+        return;
+    }
     rb_trial_progress_begin(&t->progress, w->scenario, t->stage, t->position, attempt, w->opt->replicate, t->unit_s);
 }
 
@@ -238,6 +248,10 @@ static double metric_after(const struct world *w, int trial, int64_t resource)
 {
     if (w->opt->curve)
         return w->opt->curve(w->opt->curve_ctx, w->opt->replicate, trial, resource);
+    const struct running_trial *t = &w->trials[trial];
+    if (t->kept && t->position == trial)
+        return rb_kept_trials_metric(w->scenario->kept_trials, t->kept, trial, w->opt->replicate, t->resource_start,
+                                     resource);
     return rb_synthetic_curve(w->scenario->seed, w->opt->replicate, w->scenario->job->goal, trial, resource);
 }
 

@@ -59,6 +59,27 @@ static void runs_are_found_by_what_they_are_of(void **state)
     rb_run_store_destroy(NULL);
 }
 
+static void a_few_are_part_of_the_longest(void **state)
+{
+    (void)state;
+    int64_t time_us[N], cost_uusd[N], copied_us[N], copied_uusd[N];
+    struct rb_run_store *store = rb_run_store_create();
+    const struct rb_candidate plan = plan_with(3), other = plan_with(4);
+    fill(time_us, cost_uusd, N);
+    assert_null(rb_run_store_longest(store, RB_RUN_WORLDS, &plan));
+    assert_int_equal(rb_run_store_copy(store, RB_RUN_WORLDS, &plan, N, copied_us, copied_uusd), 0);
+    rb_run_store_keep(store, RB_RUN_WORLDS, &plan, N / 2, time_us, cost_uusd);
+    rb_run_store_keep(store, RB_RUN_WORLDS, &plan, N / 4, time_us, cost_uusd);
+    rb_run_store_keep(store, RB_RUN_UNSEEN, &plan, N, time_us, cost_uusd);
+    rb_run_store_keep(store, RB_RUN_WORLDS, &other, N, time_us, cost_uusd);
+    assert_int_equal(rb_run_store_longest(store, RB_RUN_WORLDS, &plan)->n, N / 2);
+    assert_int_equal(rb_run_store_copy(store, RB_RUN_WORLDS, &plan, N, copied_us, copied_uusd), N / 2);
+    assert_memory_equal(copied_us, time_us, sizeof *time_us * (N / 2));
+    assert_memory_equal(copied_uusd, cost_uusd, sizeof *cost_uusd * (N / 2));
+    assert_int_equal(rb_run_store_copy(store, RB_RUN_WORLDS, &plan, 3, copied_us, copied_uusd), 3);
+    rb_run_store_destroy(store);
+}
+
 static void laws_are_kept_beside_runs(void **state)
 {
     (void)state;
@@ -97,9 +118,8 @@ static void the_first_go_when_it_is_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_count_kept_runs_anew),
-        cmocka_unit_test(runs_are_found_by_what_they_are_of),
-        cmocka_unit_test(laws_are_kept_beside_runs),
+        cmocka_unit_test(limits_count_kept_runs_anew),   cmocka_unit_test(runs_are_found_by_what_they_are_of),
+        cmocka_unit_test(a_few_are_part_of_the_longest), cmocka_unit_test(laws_are_kept_beside_runs),
         cmocka_unit_test(the_first_go_when_it_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "engine/tuner.h"
+#include "simulator/kept_trials.h"
 #include "simulator/world.h"
 
 #include <math.h>
@@ -266,6 +267,24 @@ static bool try_run(const struct rb_scenario *s, const struct rb_plan *plan, con
     return false;
 }
 
+// What is kept changes nothing, neither when it is first drawn nor later, by whatever plan.
+static void draws_are_kept(struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
+                           const struct rb_world_result *drawn)
+{
+    static const struct rb_run_range elsewhere_and_here[] = {{7, 3}, {0, 1}};
+    struct rb_world_options unwatched = *opt;
+    unwatched.observe = NULL;
+    rb_scenario_keep_trials(s, elsewhere_and_here, 2);
+    for (int i = 0; i < 3; i++) {
+        struct rb_world_result kept;
+        assert_true(try_run(s, plan, &unwatched, &kept));
+        assert_true(kept.time_us == drawn->time_us && kept.cost_uusd == drawn->cost_uusd);
+        assert_int_equal(kept.n_events, drawn->n_events);
+        assert_int_equal(kept.best_trial, drawn->best_trial);
+        assert_memory_equal(&kept.best_metric, &drawn->best_metric, sizeof kept.best_metric);
+    }
+}
+
 static void any_run_is_repeated_and_replayed(void **state)
 {
     (void)state;
@@ -291,6 +310,7 @@ static void any_run_is_repeated_and_replayed(void **state)
                 assert_true(first.time_us == again.time_us && first.cost_uusd == again.cost_uusd);
                 assert_true(first.n_full <= first.n_trained);
                 replays_alike(&p.plan, &a);
+                draws_are_kept(&s, &p.plan, &opt, &first);
                 n_runs++;
                 n_full += first.n_full > 0;
                 n_resized += strstr(rb_buf_str(&a.orders), "yield_trial") != NULL;
