@@ -1,6 +1,7 @@
 #include "planner/estimator.h"
 
 #include "planner/async_runs.h"
+#include "planner/billed.h"
 #include "planner/early.h"
 #include "planner/stage_samples.h"
 #include "simulator/sampler.h"
@@ -10,7 +11,6 @@
 
 #define ACCURACY       1e-4 // of P, for what is told
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
-#define SHOWS          2e-3 // of a mean cost: what the billing minimum adds to it is told
 #define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
 
 // ---- parts
@@ -185,24 +185,16 @@ bool rb_estimate_draws(struct rb_search *search, const struct rb_candidate *cand
     return table_runs(search, candidate, stages, samples, out, err);
 }
 
-bool rb_minimum_shows(const struct rb_score *score, int64_t mean_uusd)
+// The mean is computed, and where runs are billed more than the sum of their stages that is told from them. Of p_both, what the
+// budget does not decide is the deadline's, and that is not sampled either.
+static void tell_cost(const struct rb_plan_request *req, const struct rb_score *score, const struct rb_billed *billed,
+                      struct rb_estimate *e)
 {
-    return score->minimum_uusd > SHOWS * score->cost_mean_uusd &&
-           (double)mean_uusd > (1 + SHOWS) * score->cost_mean_uusd;
-}
-
-// The mean is computed, unless runs are billed more because nodes live less than the minimum: no sum over stages knows that.
-// Of p_both, what the budget does not decide is the deadline's, and that is not sampled either.
-static void tell_cost(const struct rb_plan_request *req, const struct rb_score *score, struct rb_estimate *e)
-{
+    const double above_uusd = billed->n > 0 ? 0 : score->above_sum_uusd;
     e->cost_method = RB_ESTIMATE_TABLES;
-    if (rb_minimum_shows(score, e->cost_uusd.mean)) {
-        e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd - score->minimum_uusd);
-    } else {
-        e->cost_uusd.mean = rounded(score->cost_mean_uusd);
-        e->stderr_.cost_mean_uusd = 0;
-        e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd);
-    }
+    e->cost_uusd.mean = rounded(billed->mean_uusd);
+    e->stderr_.cost_mean_uusd = (int64_t)ceil(billed->error_uusd);
+    e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd - score->above_sum_uusd + above_uusd);
     if (req->budget_uusd < 0) {
         e->p_both = e->p_deadline;
         e->stderr_.p_both = 0;
@@ -268,6 +260,7 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
 {
     struct parts parts;
     struct rb_score score;
+    struct rb_billed billed;
     struct rb_estimate e;
     if (!collect(search, c, ACCURACY, &parts, err))
         return false;
@@ -275,11 +268,12 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
                                err);
     if (!rb_score_candidate(search, c, ACCURACY, &score, err) ||
-        !rb_estimate_by_tables(search, c, stages, search->req->samples, &e, err))
+        !rb_estimate_by_tables(search, c, stages, search->req->samples, &e, err) ||
+        !rb_billed_mean(search, c, &score, &billed, err))
         return false;
     const struct rb_time_law law = time_law(search, &parts);
     tell_time(&parts, &score, &law, &e);
-    tell_cost(search->req, &score, &e);
+    tell_cost(search->req, &score, &billed, &e);
     for (int i = 0; i < c->n_stages && out_stages; i++) {
         tell_stage(search, &parts, i, &out_stages[i]);
         if (rb_search_explains(search))

@@ -10,9 +10,6 @@
 // then --explain is told stage by stage where the time is from. out_stages [n_stages] are the candidate's own.
 bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                            struct rb_err *err);
-// Of a score, and of the mean cost that simulated runs have: do nodes live so short that the billing minimum makes runs dearer than
-// any sum over stages can tell?
-bool rb_minimum_shows(const struct rb_score *score, int64_t mean_uusd);
 // From one draw a trial, out of the tables of its law: as replicates say, in a tenth of the time. For searches by laws; not for
 // early requests.
 bool rb_estimate_by_tables(struct rb_search *search, const struct rb_candidate *candidate,

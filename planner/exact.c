@@ -17,11 +17,12 @@
 #define MOST_SAMPLED       2000    // without a limit asked for: some seconds
 #define BYTES_A_NODE       224     // of a label
 #define SURE_SIGMA         3.3     // 99.9 %
-#define GAIN               1e-9    // a smaller relative gain is rounding, not progress
-#define COSTS_MORE         1e18    // micro-dollars: more than any plan
-#define DOUBLINGS          24      // fourfold steps of the price of time: from a thousandth of what a plan costs to any
-#define CLOSE              1.05    // prices whose plans are told apart
-#define STEP_DOWN          1.05    // from a price whose plan is in time
+#define DOUBTFUL_SIGMA     4.0
+#define GAIN               1e-9 // a smaller relative gain is rounding, not progress
+#define COSTS_MORE         1e18 // micro-dollars: more than any plan
+#define DOUBLINGS          24   // fourfold steps of the price of time: from a thousandth of what a plan costs to any
+#define CLOSE              1.05 // prices whose plans are told apart
+#define STEP_DOWN          1.05 // from a price whose plan is in time
 #define MOST_STEPS_DOWN    2
 #define STEP_UP            1.05 // from a price whose plan is not, squared at every step
 #define MOST_STEPS_UP      9
@@ -37,6 +38,7 @@ struct rb_exact_options rb_exact_defaults(void)
         .patience = 24,
         .envelope = true,
         .labels = true,
+        .bills = true,
     };
 }
 
@@ -53,40 +55,114 @@ bool rb_exact_out_of_time(struct rb_exact *x)
 
 double rb_exact_to_beat(const struct rb_exact *x)
 {
-    return fmin(x->has_best ? x->best_score.cost_mean_uusd * (1 - GAIN) : COSTS_MORE, x->affordable_uusd);
+    return fmin(x->has_best ? x->best_billed.mean_uusd * (1 - GAIN) : COSTS_MORE, x->affordable_uusd);
 }
 
 // --- one plan
 
-// Feasible but for what the errors of its probability hide?
+// Feasible but for what the errors of its probability hide? Budgets and late nodes, which laws do not know, are told by runs.
 static bool is_doubtful(const struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score)
 {
-    double confidence = x->search->req->confidence;
-    if (x->search->req->budget_uusd >= 0)
-        return c->estimate.p_both + 4 * c->estimate.stderr_.p_both >= confidence &&
-               score->p_deadline + score->p_error - score->unready >= confidence;
-    return score->p_deadline + score->p_error - score->unready >= confidence;
+    const double confidence = x->search->req->confidence;
+    const bool by_runs = x->search->req->budget_uusd >= 0 || c->estimate.time_method != RB_ESTIMATE_LAWS;
+    return score->p_deadline + score->p_error - score->unready >= confidence &&
+           (!by_runs || c->estimate.p_both + DOUBTFUL_SIGMA * c->estimate.stderr_.p_both >= confidence);
+}
+
+// Do a few runs say that a plan is billed no less than the best?
+static bool is_billed_more(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score, bool *out,
+                           struct rb_err *err)
+{
+    struct rb_billed few;
+    *out = false;
+    if (!x->opt.bills || !x->has_best || !rb_billed_may_differ(score) || x->search->req->samples <= RB_BILLED_FEW)
+        return true;
+    if (!rb_billed_by_runs(x->search, c, score, RB_BILLED_FEW, &few, err))
+        return false;
+    *out = rb_billed_at_least_uusd(&few, score) >= rb_exact_to_beat(x);
+    return true;
+}
+
+// What a plan is billed at least, where its bill was told to be no less than the best's: by all runs if some leave it in doubt.
+static bool at_least(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
+                     const struct rb_billed *told, double *out, struct rb_err *err)
+{
+    const int all = x->search->req->samples;
+    struct rb_billed billed;
+    *out = rb_billed_at_least_uusd(told, score);
+    if (*out >= rb_exact_to_beat(x) || told->n == 0 || told->n >= all)
+        return true;
+    if (!rb_billed_by_runs(x->search, c, score, all, &billed, err))
+        return false;
+    *out = fmax(*out, rb_billed_at_least_uusd(&billed, score));
+    return true;
+}
+
+static void become_best(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
+                        const struct rb_billed *billed)
+{
+    if (x->has_best)
+        rb_search_explain_loss(x->search, "optimal", &x->best, c);
+    x->best = *c;
+    x->best_score = *score;
+    x->best_billed = *billed;
+    x->has_best = true;
+}
+
+// A feasible plan whose stages cost less than the best is billed. What the one that loses is billed at least bounds the proof.
+static bool compare_bills(struct rb_exact *x, struct rb_candidate *c, const struct rb_score *score, struct rb_err *err)
+{
+    struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd};
+    double least_uusd;
+    if (x->opt.bills && !rb_billed_mean(x->search, c, score, &billed, err))
+        return false;
+    c->estimate.cost_uusd.mean = (int64_t)llround(billed.mean_uusd);
+    if (billed.mean_uusd < rb_exact_to_beat(x)) {
+        const struct rb_candidate last = x->best;
+        const struct rb_score last_score = x->best_score;
+        const struct rb_billed last_billed = x->best_billed;
+        const bool had_best = x->has_best;
+        become_best(x, c, score, &billed);
+        if (had_best && !at_least(x, &last, &last_score, &last_billed, &least_uusd, err))
+            return false;
+        x->billed_uusd = fmin(x->billed_uusd, had_best ? least_uusd : INFINITY);
+        return true;
+    }
+    rb_search_explain_loss(x->search, "optimal", c, &x->best);
+    if (!at_least(x, c, score, &billed, &least_uusd, err))
+        return false;
+    x->billed_uusd = fmin(x->billed_uusd, least_uusd);
+    return true;
+}
+
+static bool is_best(const struct rb_exact *x, const struct rb_candidate *c)
+{
+    bool same = x->has_best;
+    for (int stage = 0; same && stage < c->n_stages; stage++) {
+        const struct rb_choice *a = &x->best.stages[stage], *b = &c->stages[stage];
+        same = a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
+    }
+    return same;
 }
 
 bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct rb_err *err)
 {
     struct rb_score score;
+    if (is_best(x, candidate)) // its own bill is not one that competes
+        return true;
     if (!rb_score_candidate(x->search, candidate, x->opt.accuracy, &score, err))
         return false;
-    if (score.cost_mean_uusd >= rb_exact_to_beat(x)) {
+    bool ruled_out = score.cost_mean_uusd >= rb_exact_to_beat(x);
+    if (!ruled_out && !is_billed_more(x, candidate, &score, &ruled_out, err))
+        return false;
+    if (ruled_out) {
         x->n_ruled_out++;
         return true;
     }
     if (!rb_search_score(x->search, candidate, x->search->req->samples, err))
         return false;
-    if (rb_search_feasible(x->search, &candidate->estimate)) {
-        if (x->has_best)
-            rb_search_explain_loss(x->search, "optimal", &x->best, candidate);
-        x->best = *candidate;
-        x->best_score = score;
-        x->has_best = true;
-        return true;
-    }
+    if (rb_search_feasible(x->search, &candidate->estimate))
+        return compare_bills(x, candidate, &score, err);
     rb_search_explain_loss(x->search, "optimal", candidate, NULL);
     if (is_doubtful(x, candidate, &score))
         x->doubtful_uusd = fmin(x->doubtful_uusd, score.cost_mean_uusd);
@@ -358,14 +434,17 @@ static bool is_certain(const struct rb_exact *x)
 
 static const char *why_not_proved(const struct rb_exact *x, double bound)
 {
-    const struct rb_score *s = &x->best_score;
     if (x->lattice.thinned)
         return "there are more node counts than were considered: the bound covers those that were";
     if (x->cut)
         return "the search ended at its node, time or memory limit";
-    if (x->skipped && x->open_uusd < s->cost_mean_uusd)
+    if (x->skipped && x->open_uusd < x->best_billed.mean_uusd)
         return "stage times that only samples can tell were made for some choices only: --time-limit allows for all";
-    if (s->cost_mean_uusd - bound > GAIN * s->cost_mean_uusd)
+    if (x->billed_uusd <= bound && x->best_billed.mean_uusd - bound > GAIN * x->best_billed.mean_uusd)
+        return "nodes come late, or live for less than the 60 s that are billed at least: what another plan is billed "
+               "on average "
+               "is within the error of its runs";
+    if (x->best_billed.mean_uusd - bound > GAIN * x->best_billed.mean_uusd)
         return "a cheaper plan may keep the constraints: its probability is within its own error of the confidence "
                "asked";
     if (!is_certain(x))
@@ -402,8 +481,8 @@ static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err
         x->best_score.p_error = fine.p_error;
     }
     struct rb_plan_bound b = {.present = true, .nodes_explored = x->n_nodes};
-    double cost = x->best_score.cost_mean_uusd, root = x->root_uusd;
-    double bound = fmin(cost, fmin(x->doubtful_uusd, x->open_uusd));
+    double cost = x->best_billed.mean_uusd, root = x->root_uusd;
+    double bound = fmin(fmin(cost, x->billed_uusd), fmin(x->doubtful_uusd, x->open_uusd));
     for (int i = 0; i < x->n_multipliers; i++)
         root = fmax(root, root_bound(x, x->multipliers[i]));
     bound = fmax(fmin(cost, root), bound);
@@ -469,7 +548,7 @@ bool rb_exact_plan(struct rb_search *search_, const struct rb_exact_options *opt
     struct rb_exact *x = rb_xcalloc(1, sizeof *x);
     x->search = search_;
     x->opt = *opt;
-    x->affordable_uusd = x->doubtful_uusd = x->open_uusd = INFINITY;
+    x->affordable_uusd = x->doubtful_uusd = x->open_uusd = x->billed_uusd = INFINITY;
     x->root_uusd = -INFINITY;
     x->node_limit = req->node_limit > 0 ? req->node_limit : DEFAULT_NODE_LIMIT;
     bool ok = rb_plan_space_take_lattice(search_, opt->accuracy, &x->lattice, err);

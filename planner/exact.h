@@ -8,6 +8,7 @@
 #ifndef RB_PLANNER_EXACT_H
 #define RB_PLANNER_EXACT_H
 
+#include "planner/billed.h"
 #include "planner/labels.h"
 #include "planner/on_time.h"
 #include "planner/togo.h"
@@ -24,6 +25,7 @@ struct rb_exact_options {
     int patience;      // ... once so many beginnings of plans were looked at: it takes milliseconds
     bool envelope;     // the fastest remaining stages as a feasibility cut
     bool labels;       // label dominance
+    bool bills;        // plans cost what they are billed; else the sum of their stages
 };
 struct rb_exact_options rb_exact_defaults(void);
 
@@ -36,6 +38,8 @@ struct rb_exact {
     bool has_best;
     struct rb_candidate best;      // its estimate filled
     struct rb_score best_score;
+    struct rb_billed best_billed;
+    double billed_uusd;            // the least that a plan may be billed which runs have told to be no cheaper; INFINITY
     double affordable_uusd;        // no plan that keeps the budget costs more on average; INFINITY
     double doubtful_uusd;          // least cost of a plan whose probability does not decide; INFINITY: none
     double open_uusd;              // least bound of what a limit left unexplored; INFINITY: nothing

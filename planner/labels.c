@@ -38,10 +38,10 @@ void rb_labels_destroy(struct rb_labels *l)
 // With its error in its favour and without, b is nowhere above a.
 static bool dominates(const struct rb_label *a, const struct rb_label *b)
 {
-    if (a->cost_uusd > b->cost_uusd || a->error < b->error - TOLERANCE)
+    if (a->most_uusd > b->cost_uusd || a->error < b->error - TOLERANCE)
         return false;
     for (int i = 0; i < RB_LABEL_TIMES; i++) {
-        if (a->below[i] < b->below[i] - TOLERANCE)
+        if (a->below[i] - a->unready < b->below[i] - TOLERANCE)
             return false;
     }
     return true;

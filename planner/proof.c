@@ -1,6 +1,7 @@
 #include "planner/proof.h"
 
 #include "planner/adaptive.h"
+#include "planner/billed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 struct prefix {
     double cost_uusd, delay_s[RB_N_DELAYS];
     struct rb_errors error;
+    double unready; // bound on P(a node comes after the stage that asked for it)
     const struct rb_lattice_entry *last;
 };
 
@@ -187,6 +189,25 @@ static bool may_be_in_time(struct proof *p, int stage, double error, const struc
     return p->below + error >= p->x->search->req->confidence;
 }
 
+// What the beginning of a plan on the path costs at most, late nodes and short lives with it.
+static double most_uusd(const struct proof *p, int n_stages, double cost_uusd)
+{
+    const struct rb_stage_time *times[RB_LIMIT_STAGES];
+    const struct rb_lattice_entry *before = NULL;
+    struct rb_candidate c = {.n_stages = p->l->n_stages};
+    if (!p->x->opt.bills)
+        return cost_uusd;
+    for (int stage = 0; stage < n_stages; stage++) {
+        const struct rb_lattice_entry *e = &p->l->stages[stage].entries[p->path.entry[stage]];
+        c.stages[stage] = e->choice;
+        times[stage] = e->time[rb_lattice_kept(before, e)];
+        before = e;
+    }
+    const double above_uusd = rb_billed_above_sum_uusd(p->l->search->scenario, &c, times, n_stages);
+    const struct rb_score so_far = {.cost_mean_uusd = cost_uusd, .above_sum_uusd = above_uusd};
+    return rb_billed_may_differ(&so_far) ? cost_uusd + above_uusd : cost_uusd;
+}
+
 static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
 {
     const struct rb_product *product = &p->products[stage + 1];
@@ -194,6 +215,8 @@ static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
     if (!p->labels || stage + 1 == p->l->n_stages || rb_product_leftover(product, p->on_time) > TELLABLE)
         return false;
     struct rb_label label = {.cost_uusd = next->cost_uusd, .error = next->error.all};
+    label.most_uusd = most_uusd(p, stage + 1, next->cost_uusd);
+    label.unready = next->unready > TELLABLE ? next->unready : 0;
     for (int i = 0; i < RB_LABEL_TIMES; i++)
         label.below[i] = rb_product_below(product, &p->times[stage][i]);
     int n_offers = p->l->search->scenario->n_offers;
@@ -288,6 +311,7 @@ static bool stands(struct proof *p, int stage, const struct prefix *at, const st
     const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
     const double bound = bound_of(p, stage, at, e, c->kept);
     *next = step(at, e, c->kept, errors_of(p, e->time[c->kept]));
+    next->unready += e->time[c->kept]->unready;
     if (bound >= rb_exact_to_beat(p->x))
         return false;
     if (p->on_time && !may_be_in_time(p, stage, error_at(p, &next->error, bound), &e->time[c->kept]->law))

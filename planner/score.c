@@ -1,5 +1,6 @@
 #include "planner/score.h"
 
+#include "planner/billed.h"
 #include "planner/estimator.h"
 #include "planner/on_time.h"
 #include "planner/stage_samples.h"
@@ -15,8 +16,7 @@
 #define FEW_SAMPLES    256
 #define FEW_SIGMA      4.0 // a feasible candidate is lost to few samples once in 30000
 
-// Micro-dollars a second of one node, machine and disk.
-static double rate_uusd(const struct rb_billing *b)
+double rb_node_rate_uusd(const struct rb_billing *b)
 {
     return ((double)b->rate.uusd_per_hour + (double)b->disk_rate.uusd_per_hour * (double)b->disk_gb) / RB_S_PER_HOUR;
 }
@@ -27,7 +27,7 @@ double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choi
     const struct rb_billing *b = &s->sim_offers[choice->offer].billing;
     int requested = choice->nodes - kept;
     double new_s = fmax(0, time->law.mean_s - (time->queue_mean_s - 0.5));
-    return rate_uusd(b) * (kept * time->law.mean_s + requested * new_s) + requested * (double)b->data_uusd;
+    return rb_node_rate_uusd(b) * (kept * time->law.mean_s + requested * new_s) + requested * (double)b->data_uusd;
 }
 
 bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time)
@@ -116,17 +116,9 @@ static double rounding_error_s(const struct rb_stage_time *t)
 double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                 const struct rb_stage_time *time)
 {
-    int requested = choice->nodes - kept;
-    double late_s = time->unready * time->law.mean_s; // billed in the next stage instead, or not at all
-    return rb_stage_minimum_uusd(s, choice, kept, time) +
-           rate_uusd(&s->sim_offers[choice->offer].billing) *
-               (choice->nodes * rb_stage_mean_error_s(time) + requested * (rounding_error_s(time) + late_s));
-}
-
-double rb_stage_minimum_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
-                             const struct rb_stage_time *time)
-{
-    return rate_uusd(&s->sim_offers[choice->offer].billing) * (choice->nodes - kept) * 60 * time->short_lived;
+    const int requested = choice->nodes - kept;
+    return rb_node_rate_uusd(&s->sim_offers[choice->offer].billing) *
+           (choice->nodes * rb_stage_mean_error_s(time) + requested * rounding_error_s(time));
 }
 
 // The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
@@ -234,10 +226,11 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
         score.time_mean_us += t->law.mean_s * 1e6;
         score.cost_mean_uusd += rb_stage_cost_mean_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.cost_error_uusd += rb_stage_cost_error_uusd(search->scenario, &candidate->stages[i], kept, t);
-        score.minimum_uusd += rb_stage_minimum_uusd(search->scenario, &candidate->stages[i], kept, t);
         score.unready += i + 1 < candidate->n_stages ? t->unready : 0;
         too_short |= rb_stage_is_too_short(&candidate->stages[i], kept, t);
     }
+    score.above_sum_uusd = rb_billed_above_sum_uusd(search->scenario, candidate, times, candidate->n_stages);
+    score.cost_error_uusd += score.above_sum_uusd;
     if (search->req->deadline_us >= 0)
         score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
     if (search->req->deadline_us >= 0)
@@ -285,7 +278,7 @@ static bool cost_deviation_uusd(struct rb_search *search, const struct rb_candid
         const struct rb_sim_offer *offer = &search->scenario->sim_offers[c->stages[i].offer];
         double queue_s = sqrt(rb_dist_variance(&offer->provisioning->queue_s));
         double deviation_s = c->stages[i].nodes * sqrt(t->law.variance_s2) + (c->stages[i].nodes - kept) * queue_s;
-        variance += pow(rate_uusd(&offer->billing) * deviation_s, 2);
+        variance += pow(rb_node_rate_uusd(&offer->billing) * deviation_s, 2);
     }
     *out = sqrt(variance);
     return true;

@@ -10,13 +10,12 @@
 // of the stage, and for every new node its data and the half second that rounding up costs on average.
 double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                const struct rb_stage_time *time);
-// Of how far off it may be, below: what the billing minimum may add, at most.
-double rb_stage_minimum_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
-                             const struct rb_stage_time *time);
+// One node, machine and disk: micro-dollars a second.
+double rb_node_rate_uusd(const struct rb_billing *billing);
 // Does the stage request nodes that on average only run once it has ended? Such plans are not in the space: what its own
 // stage does not use is an early request for a later one, and no sum over stages knows what that costs.
 bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time);
-// How far off it may be: numerics, pilot samples, the billing minimum, rounding where times are constants.
+// How far off it may be: numerics, pilot samples, rounding where times are constants.
 double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                 const struct rb_stage_time *time);
 // How far off the mean of its time may be: numerics, or pilot samples. Seconds.
@@ -45,8 +44,8 @@ struct rb_score {
     double p_deadline;       // 1 without a deadline
     double p_error;          // bound on |p_deadline - truth|: numerics, pilot samples, nodes not ready at a barrier
     double unready;          // of p_error, nodes not ready at a barrier: they can only make a plan later
-    double cost_error_uusd;  // bound on |cost_mean - truth|: pilot samples, the billing minimum
-    double minimum_uusd;     // of cost_error_uusd, the billing minimum: it can only make a plan dearer
+    double cost_error_uusd;  // bound on |cost_mean - truth|: pilot samples, and
+    double above_sum_uusd;   // of it, late nodes and the billing minimum, which only make a plan dearer (planner/billed.h)
 };
 
 // Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told.

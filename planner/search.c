@@ -2,6 +2,7 @@
 
 #include "planner/async_pool.h"
 #include "planner/async_runs.h"
+#include "planner/billed.h"
 #include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
@@ -192,6 +193,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->static_best);
     forget_deadline(search);
     rb_plan_space_destroy(search->space);
+    rb_billed_stages_destroy(search->billed_stages);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);
     if (search->owns_times)
@@ -227,40 +229,16 @@ static bool plan_asynchronous(struct rb_search *search, const struct rb_planner 
     return ok;
 }
 
-static void compare_by_replicates(struct rb_search *search, const char *why)
+// Under a mean deadline plans are compared by sums alone: where the best is billed more, nothing is proved, but the bound stays one.
+static void heed_bill(struct rb_plan_result *result, const struct rb_score *score)
 {
-    forget_deadline(search);
-    search->by_laws = false;
-    search->why_not_by_laws = why;
-    forget_results(search);
-}
-
-// What is billed for a node at least is in no sum over stages. It only adds: a plan that it leaves alone is the cheapest all the
-// same, and no plan costs less than was found to be the least. Where it does not leave the cheapest alone, plans are compared by
-// replicates, which are billed as the cloud bills.
-static bool heed_minimum(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
-                         struct rb_err *err)
-{
-    static const char why[] = "nodes may live for less than the 60 s that are billed at least";
-    struct rb_score score;
-    if (!rb_score_candidate(search, &result->best, RB_SCORE_SEARCH_ACCURACY, &score, err))
-        return false;
-    if (!rb_minimum_shows(&score, result->best.estimate.cost_uusd.mean))
-        return true;
-    struct rb_plan_bound bound = result->bound;
-    if (planner == &rb_planner_optimal) {
-        compare_by_replicates(search, why);
-        if (!planner->plan(search, result, err))
-            return false;
-        if (!result->feasible)
-            return true;
-    }
-    bound.proved = false;
-    bound.why_not = why;
-    bound.gap =
-        bound.cost_uusd > 0 ? fmax(0, (double)result->best.estimate.cost_uusd.mean / (double)bound.cost_uusd - 1) : 0;
-    result->bound = bound;
-    return true;
+    const double told_uusd = (double)result->best.estimate.cost_uusd.mean;
+    struct rb_plan_bound *bound = &result->bound;
+    if (!bound->present || !rb_billed_may_differ(score) || told_uusd <= score->cost_mean_uusd + 1)
+        return;
+    bound->proved = false;
+    bound->why_not = "the plan is billed more than its stages one by one: nodes come late, or live less than 60 s";
+    bound->gap = bound->cost_uusd > 0 ? fmax(0, told_uusd / (double)bound->cost_uusd - 1) : 0;
 }
 
 static bool ask(struct rb_search *search, const struct rb_planner *planner, struct rb_plan_result *result,
@@ -275,9 +253,13 @@ static bool ask(struct rb_search *search, const struct rb_planner *planner, stru
     if (!search->by_laws || result->best.n_stages == 0)
         return true;
     // What was compared by means and probabilities is told with its quantiles.
-    return rb_estimate_candidate(search, &result->best, NULL, err) &&
-           (!result->feasible || result->best.estimate.time_method != RB_ESTIMATE_LAWS ||
-            heed_minimum(search, planner, result, err));
+    struct rb_score score;
+    if (!rb_estimate_candidate(search, &result->best, NULL, err) ||
+        !rb_score_candidate(search, &result->best, RB_SCORE_SEARCH_ACCURACY, &score, err))
+        return false;
+    if (planner == &rb_planner_mean)
+        heed_bill(result, &score);
+    return true;
 }
 
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,

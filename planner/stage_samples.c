@@ -17,6 +17,7 @@ struct rb_stage_samples {
     const struct rb_scenario *scenario;
     struct rb_workspace *workspace;
     int n, need;
+    bool linear;
     struct entry *entries;
     size_t n_slots, n_used;
     struct rb_arena arena; // the samples
@@ -34,6 +35,13 @@ struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, in
     samples->entries = rb_xcalloc(samples->n_slots, sizeof *samples->entries);
     samples->scratch = rb_xcalloc((size_t)n, sizeof *samples->scratch);
     rb_arena_init(&samples->arena);
+    return samples;
+}
+
+struct rb_stage_samples *rb_stage_samples_create_linear(const struct rb_scenario *s, int n)
+{
+    struct rb_stage_samples *samples = rb_stage_samples_create(s, n, 0);
+    samples->linear = true;
     return samples;
 }
 
@@ -138,7 +146,8 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     struct rb_plan_nodes nodes = {c->offer, c->nodes};
     struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
     struct rb_err why = {0};
-    if (rb_stage_run(samples->scenario, stage, &plan, kept, samples->n, samples->workspace, time_us, cost_uusd, &why))
+    if ((samples->linear ? rb_stage_run_linear : rb_stage_run)(samples->scenario, stage, &plan, kept, samples->n,
+                                                               samples->workspace, time_us, cost_uusd, &why))
         return true;
     if (why.code != RB_ERR_INFEASIBLE) {
         *err = why;

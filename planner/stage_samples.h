@@ -17,6 +17,8 @@ struct rb_stage_samples;
 
 // Replicates 0..n-1; `need` of them must keep the constraints.
 struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need);
+// Replicates of what is linear in times: rb_stage_run_linear.
+struct rb_stage_samples *rb_stage_samples_create_linear(const struct rb_scenario *s, int n);
 void rb_stage_samples_destroy(struct rb_stage_samples *samples);
 int rb_stage_samples_n(const struct rb_stage_samples *samples);
 

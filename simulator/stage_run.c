@@ -11,8 +11,8 @@ static double rate_of(const struct rb_billing *b)
     return per_hour / ((double)RB_S_PER_HOUR * (double)RB_US_PER_S);
 }
 
-bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                  struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
+static bool run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
+                bool linear, struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
 {
     struct rb_program program;
     struct rb_replicate replicate;
@@ -30,6 +30,20 @@ bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_s
             return false;
         out_time_us[r] = (double)replicate.time_us;
         out_cost_uusd[r] = rate * (double)ws->node_us + per_new * ws->n_billed_new;
+        if (linear)
+            out_cost_uusd[r] += per_new * ws->n_unrun - rate * (double)ws->unrun_us;
     }
     return true;
+}
+
+bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
+                  struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
+{
+    return run(s, stage, plan, n_kept, n, false, ws, out_time_us, out_cost_uusd, err);
+}
+
+bool rb_stage_run_linear(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
+                         struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
+{
+    return run(s, stage, plan, n_kept, n, true, ws, out_time_us, out_cost_uusd, err);
 }

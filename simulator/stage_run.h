@@ -12,4 +12,9 @@
 bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
                   struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err);
 
+// The same, but a new node that does not run when the stage ends costs less than nothing, by how much later it would have run,
+// instead of nothing: what is linear in times, as mean costs from laws are.
+bool rb_stage_run_linear(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
+                         struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err);
+
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BILLED_AT_LEAST_S  60.0
+#define NOT_LATE_S         1e-3               // on average: nobody sees it
 #define BOUND_STEPS        64                 // splits tried for a union bound
 #define SCRATCH_KEPT       ((size_t)16 << 20) // bytes
 #define CROWDED            256                // points of one stage's law ...
@@ -287,6 +288,20 @@ static double unready_bound(const struct rb_law *end, const struct rb_law *arriv
     return fmin(1, least + end->error + requested * arrival->tail_error + arrival->error);
 }
 
+// Where a node comes at A > t >= T, T is the end without it, which does not depend on A and is nowhere sooner. So of n nodes
+// P(latest > t >= T) <= P(T <= t) min(1, n P(A > t)), and the mean of latest - T is the integral of it.
+static double late_mean_bound_s(const struct rb_law *end, const struct rb_law *arrival, int n, double unready)
+{
+    const double low = end->low_s, high = arrival->low_s + arrival->step_s * (arrival->n - 1);
+    const double step = (high - low) / BOUND_STEPS, most = fmax(0, unready * (high - low));
+    double sum = 0;
+    for (int i = 0; i < BOUND_STEPS && most > NOT_LATE_S; i++) {
+        const double t = low + i * step;
+        sum += step * rb_law_below(end, t + step) * fmin(1, n * rb_law_above(arrival, t));
+    }
+    return most > NOT_LATE_S ? fmin(sum, most) : most;
+}
+
 // P(end - running < 60 s) <= P(running > q) + P(end < 60 s + q), for every q.
 static double short_lived_bound(const struct rb_law *end, const struct rb_law *queue, int requested)
 {
@@ -317,6 +332,8 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
         .method = method,
         .why = why,
         .unready = unready,
+        .late_mean_s = late_mean_bound_s(&law, rb_stage_times_arrival(times, p), requested, unready),
+        .late_node_mean_s = late_mean_bound_s(&law, rb_stage_times_arrival(times, p), requested > 0, unready),
         .short_lived = short_lived_bound(&law, queue_law(times, p), requested),
         .queue_mean_s = rb_queue_mean_s(p),
     };

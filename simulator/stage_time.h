@@ -20,6 +20,8 @@ struct rb_stage_time {
     const char *why;             // not a closed form because ...; NULL
     double unready;              // bound on P(a requested node is still not ready when the stage ends): there, and only
                                  // there, stages depend on each other
+    double late_mean_s;          // bound on the mean time by which the latest requested node comes after the stage has ended,
+    double late_node_mean_s;     // ... and by which any one of them does; but for what the law errs by
     double short_lived;          // bound on P(a node requested for this stage and ended with it lives less than 60 s): there
                                  // the billing minimum, and only it, keeps mean cost from being linear in mean time
     double queue_mean_s;         // of one new node, from request to running

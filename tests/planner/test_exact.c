@@ -164,7 +164,8 @@ static struct rb_exact_options exact_options(void)
 {
     struct rb_exact_options opt = rb_exact_defaults();
     opt.accuracy = RB_SCORE_ACCURACY;
-    opt.patience = 0; // small jobs end before the dearer bounds are made
+    opt.bills = false; // as brute force has it: sums of stages
+    opt.patience = 0;  // small jobs end before the dearer bounds are made
     return opt;
 }
 
