@@ -18,10 +18,9 @@ static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb
 
 static const char two_types[] =
     "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
-    "aws/us-east-1,small,T4,1,16,4,16,on_demand,0.38\n"
-    "aws/us-east-1,large,T4,2,16,4,16,on_demand,0.72\n";
+    "aws/us-east-1,small,T4,1,16,4,16,on_demand,0.45\n"
+    "aws/us-east-1,large,T4,2,16,4,16,on_demand,0.60\n";
 
-#define N_JOBS       6
 #define MOST_NODES   3
 #define MOST_CHOICES 9
 #define FRESH        2048
@@ -140,7 +139,7 @@ static void random_case(struct rb_case *c, uint32_t number)
     case_init(c, job_yaml, profile, two_types);
     c->req.samples = 1024;
     c->req.confidence = 0.9;
-    c->req.deadline_us = (int64_t)(1e6 * (queue_s + init_s + epoch_s * (4 + 6 * rb_stream_uniform(&s))));
+    c->req.deadline_us = (int64_t)(1e6 * (queue_s + init_s + epoch_s * (3 + 6 * rb_stream_uniform(&s))));
 }
 
 struct seen {
@@ -262,17 +261,20 @@ static void compare_with_all(struct rb_search *search, const struct seen *all, i
 
 static void cheapest_of_all_bills(void **state)
 {
+    static const uint32_t numbers[] = {
+        0, 1, 2, 3, 11}; // by the sums of their stages other plans of the first and the last are cheaper
     static struct seen all[MOST_CHOICES * MOST_CHOICES];
+    const int n_jobs = sizeof numbers / sizeof *numbers;
     struct tally t = {0};
     (void)state;
-    for (uint32_t number = 0; number < N_JOBS; number++) {
+    for (int i = 0; i < n_jobs; i++) {
         struct rb_case c;
         struct rb_scenario scenario;
         struct rb_search search;
         struct rb_offer *offers;
         struct rb_err err = {0};
         int n_offers;
-        random_case(&c, number);
+        random_case(&c, numbers[i]);
         if (!rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n_offers, &err) ||
             !rb_scenario_init(&scenario, &c.job, &c.profile, offers, n_offers, &c.catalog, c.req.seed, &err) ||
             !rb_search_init(&search, &c.req, &scenario, &err))
@@ -287,7 +289,7 @@ static void cheapest_of_all_bills(void **state)
     print_message(
         "%d jobs, %d plans, %d of them billed 2 %% more than their stages, |z| at most %.1f; %d feasible, %d proved\n",
         t.n_jobs, t.n_plans, t.n_above, t.worst_z, t.n_feasible, t.n_proved);
-    assert_true(t.n_above > t.n_plans / 4 && t.n_feasible > N_JOBS / 2 && t.n_proved > 0);
+    assert_true(t.n_above > t.n_plans / 4 && t.n_feasible > n_jobs / 2 && t.n_proved > 0);
 }
 
 int main(void)
