@@ -164,6 +164,9 @@ bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct r
     if (rb_search_feasible(x->search, &candidate->estimate))
         return compare_bills(x, candidate, &score, err);
     rb_search_explain_loss(x->search, "optimal", candidate, NULL);
+    // What is that close to the confidence was scored as accurately as can be just now.
+    if (is_doubtful(x, candidate, &score) && !rb_score_candidate(x->search, candidate, RB_SCORE_ACCURACY, &score, err))
+        return false;
     if (is_doubtful(x, candidate, &score))
         x->doubtful_uusd = fmin(x->doubtful_uusd, score.cost_mean_uusd);
     return true;

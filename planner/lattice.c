@@ -17,7 +17,8 @@
 
 #define REPLICATES             96 // that raise a bound: enough to carry five standard errors
 #define TIGHTENING_SIGMA       5
-#define SURE_SHARE_OF_VARIANCE 0.5 // of the sampled one: only guides the search
+#define WORTH_A_LOOK           1e-3 // of a mean: a bound that is raised by less is as it was
+#define SURE_SHARE_OF_VARIANCE 0.5  // of the sampled one: only guides the search
 
 // theta in standard deviations of a whole plan: 0.3 bounds a plan that just keeps its deadline best, the others serve
 // plans whose spread is smaller or larger.
@@ -92,8 +93,9 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
     e->time[kept] = time;
     e->mean_s[kept] = v->mean_s;
     e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
+    // A law's tail on the left is no more accurate than the law, so replicates may know more of its tilts.
     for (int i = 0; i < RB_N_DELAYS; i++)
-        e->delay_s[i][kept] = v->delay_s[i];
+        e->delay_s[i][kept] = i < RB_DELAY_TILT ? v->delay_s[i] : fmax(e->delay_s[i][kept], v->delay_s[i]);
     if (time && rb_stage_is_too_short(&e->choice, rb_lattice_kept_nodes(l, e, kept), time)) {
         e->cost_uusd[kept] = EXCLUDED_UUSD;
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
@@ -183,25 +185,103 @@ static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_latt
                           rb_stage_times_tables(l->search->times), n, out_s, err);
 }
 
-bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
-                        struct rb_err *err)
+static struct rb_stage_work work_of(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
 {
-    int n_trials = rb_search_n_trials(l->search, stage), n = REPLICATES;
-    int per_node = rb_search_gpus_per_node(l->search, e->choice.offer);
-    double seconds[REPLICATES];
-    *out_tighter = false;
-    if (e->time[kept] || e->sampled[kept] ||
-        rb_placement_capacity(rb_lattice_kept_nodes(l, e, kept), per_node, e->choice.gpus) >= n_trials)
+    return (struct rb_stage_work){stage, e->choice.offer, e->choice.gpus, e->choice.nodes,
+                                  rb_lattice_kept_nodes(l, e, kept)};
+}
+
+static void add_replicates(struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const float *seconds)
+{
+    const int n = l->n_replicates;
+    if (n > 1 && (n & (n - 1)) == 0) // a power of 2: full
+        l->replicates = rb_xrealloc(l->replicates, 2 * (size_t)n, sizeof *l->replicates);
+    l->replicates[n] = (struct rb_lattice_replicates){seconds, -1};
+    e->sampled[kept] = n;
+    l->n_replicates++;
+}
+
+// Of a choice that common draws apply to: run once.
+static bool get_replicates(struct rb_lattice *l, const struct rb_stage_work *work, struct rb_lattice_entry *e, int kept,
+                           struct rb_lattice_replicates **out, struct rb_err *err)
+{
+    if (!e->sampled[kept]) {
+        float *seconds = rb_arena_array(&l->arena, RB_COMMON_REPLICATES, sizeof *seconds);
+        if (!rb_common_draws_run(l->draws, work, seconds, err))
+            return false;
+        add_replicates(l, e, kept, seconds);
+    }
+    *out = &l->replicates[e->sampled[kept]];
+    return true;
+}
+
+// The law of a choice is known: what its replicates say of it helps to tell others from theirs.
+static bool add_control(struct rb_lattice *l, const struct rb_stage_work *work, struct rb_lattice_entry *e, int kept,
+                        const struct rb_law *law, struct rb_err *err)
+{
+    struct rb_lattice_replicates *r;
+    if (!rb_common_draws_apply(l->draws, work))
         return true;
-    if (!run_replicates(l, stage, e, kept, n, seconds, err))
+    if (!get_replicates(l, work, e, kept, &r, err))
         return false;
-    struct rb_times times = surely_not_above(l, seconds, n);
-    struct values v = values_of(l, &times), likely = likely_values(l, seconds, n);
-    bound_fewer(l, stage, e, kept, &v, &likely, NULL);
-    e->sampled[kept] = true;
+    if (r->seconds)
+        rb_controls_add(&l->controls[work->stage], r->seconds, law);
+    return true;
+}
+
+// Again after more controls have come, for a gain that matters.
+static bool tighten_by_controls(struct rb_lattice *l, const struct rb_stage_work *work, struct rb_lattice_entry *e,
+                                int kept, bool *out_tighter, struct rb_err *err)
+{
+    const struct rb_controls *controls = &l->controls[work->stage];
+    struct rb_lattice_replicates *r;
+    struct rb_common_draw known[RB_COMMON_KNOWN];
+    struct rb_times below, likely;
+    const double before_s = e->mean_s[kept];
+    if (!get_replicates(l, work, e, kept, &r, err))
+        return false;
+    if (!r->seconds || r->n_controls == controls->n_added)
+        return true;
+    const int n_known = rb_common_draws_known(l->draws, work, known);
+    rb_controls_estimate(controls, known, n_known, r->seconds, l->theta, &below, &likely);
+    below.variance_s2 *= SURE_SHARE_OF_VARIANCE;
+    const struct values v = values_of(l, &below), average = values_of(l, &likely);
+    bound_fewer(l, work->stage, e, kept, &v, &average, NULL);
+    *out_tighter = r->n_controls < 0 || e->mean_s[kept] > before_s * (1 + WORTH_A_LOOK);
+    l->n_tightened += r->n_controls < 0;
+    r->n_controls = controls->n_added;
+    return true;
+}
+
+static bool tighten_alone(struct rb_lattice *l, const struct rb_stage_work *work, struct rb_lattice_entry *e, int kept,
+                          bool *out_tighter, struct rb_err *err)
+{
+    double seconds[REPLICATES];
+    if (e->sampled[kept])
+        return true;
+    if (!run_replicates(l, work->stage, e, kept, REPLICATES, seconds, err))
+        return false;
+    struct rb_times times = surely_not_above(l, seconds, REPLICATES);
+    struct values v = values_of(l, &times), likely = likely_values(l, seconds, REPLICATES);
+    bound_fewer(l, work->stage, e, kept, &v, &likely, NULL);
+    add_replicates(l, e, kept, NULL);
     l->n_tightened++;
     *out_tighter = true;
     return true;
+}
+
+bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
+                        struct rb_err *err)
+{
+    const struct rb_stage_work work = work_of(l, stage, e, kept);
+    const int per_node = rb_search_gpus_per_node(l->search, e->choice.offer);
+    *out_tighter = false;
+    if (e->time[kept] ||
+        rb_placement_capacity(work.kept, per_node, e->choice.gpus) >= rb_search_n_trials(l->search, stage))
+        return true;
+    if (rb_common_draws_apply(l->draws, &work))
+        return tighten_by_controls(l, &work, e, kept, out_tighter, err);
+    return tighten_alone(l, &work, e, kept, out_tighter, err);
 }
 
 const struct rb_law *rb_lattice_floor(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept,
@@ -221,8 +301,7 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
         return true;
     }
-    struct rb_stage_work work = {stage, e->choice.offer, e->choice.gpus, e->choice.nodes,
-                                 rb_lattice_kept_nodes(l, e, kept)};
+    const struct rb_stage_work work = work_of(l, stage, e, kept);
     const struct rb_stage_time *time =
         rb_stage_times_get(l->search->times, l->search->scenario, &work, l->accuracy, err);
     if (!time)
@@ -230,8 +309,11 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
     struct rb_times times = rb_times_of(&time->law, l->theta);
     struct values v = values_of(l, &times);
     set_exact(l, e, kept, &v, time);
-    if (time->law.error <= 2 * RB_SCORE_SEARCH_ACCURACY)
+    if (time->law.error <= 2 * RB_SCORE_SEARCH_ACCURACY) {
         bound_fewer(l, stage, e, kept, &v, &v, &time->law);
+        if (!add_control(l, &work, e, kept, &time->law, err))
+            return false;
+    }
     for (int k = kept - 1; k >= 0; k--) {
         if (!e->time[k])
             raise_bound(l, e, k, &v);
@@ -328,6 +410,10 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     l->caution = fmax(0, l->normal_quantile / (2 * deviation));
     rb_node_counts(l);
     l->floors = rb_floors_create(search, l->theta);
+    l->draws = rb_common_draws_create(search->scenario, search->times);
+    l->controls = rb_arena_array(&l->arena, (size_t)l->n_stages, sizeof *l->controls);
+    l->replicates = rb_xcalloc(2, sizeof *l->replicates);
+    l->n_replicates = 1;
     l->kept = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->kept);
     l->times = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->times);
     for (int stage = 0; stage < l->n_stages; stage++) {
@@ -342,6 +428,8 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
 void rb_lattice_finish(struct rb_lattice *l)
 {
     rb_floors_destroy(l->floors);
+    rb_common_draws_destroy(l->draws);
+    free(l->replicates);
     rb_arena_finish(&l->arena);
 }
 

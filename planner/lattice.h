@@ -5,7 +5,7 @@
 #ifndef RB_PLANNER_LATTICE_H
 #define RB_PLANNER_LATTICE_H
 
-#include "planner/floors.h"
+#include "planner/controls.h"
 #include "planner/score.h"
 
 // What is weighed against cost. TILT_i: -ln E exp(-theta_i T) / theta_i, which adds up over independent stages and is
@@ -26,7 +26,7 @@ struct rb_lattice_entry {
     double *likely_uusd, *likely_mean_s, *likely_s; // the same without the replicates' standard errors; nowhere below the bounds
     const struct rb_stage_time **time; // NULL: the values are lower bounds
     const struct rb_law **soonest;     // NULL, or a law that is made and is nowhere later: of more nodes
-    bool *sampled;                     // of these, raised by a few replicates: rb_lattice_tighten
+    int *sampled;                      // 0, or the number of the replicates that raised it: rb_lattice_tighten
 };
 
 struct rb_lattice_stage {
@@ -52,6 +52,13 @@ struct rb_lattice {
     int64_t n_made, n_sampled;    // stage-time objects asked for; of these from pilot samples
     int64_t most_sampled;         // no more than so many are sampled
     int64_t n_tightened;          // bounds raised by replicates
+    struct rb_common_draws *draws;
+    struct rb_controls *controls; // [n_stages], from the objects made
+    struct rb_lattice_replicates {
+        const float *seconds;     // NULL: not on common draws
+        int n_controls;           // how many were there when they last raised a bound
+    } *replicates;                // [n_replicates], by number; 0 is none
+    int n_replicates;
     double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]

@@ -114,7 +114,7 @@ static struct rb_stage_key part_key(enum rb_stage_part part)
     return key;
 }
 
-static const struct rb_law *work_law(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units)
+const struct rb_law *rb_stage_times_work(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units)
 {
     struct rb_stage_key key = part_key(RB_PART_WORK);
     key.profile = profile;
@@ -125,7 +125,7 @@ static const struct rb_law *work_law(struct rb_stage_times *times, const struct 
     return e->value;
 }
 
-static const struct rb_law *overhead_law(struct rb_stage_times *times, const struct rb_profile *profile)
+const struct rb_law *rb_stage_times_overhead(struct rb_stage_times *times, const struct rb_profile *profile)
 {
     struct rb_stage_key key = part_key(RB_PART_OVERHEAD);
     key.profile = profile;
@@ -144,7 +144,7 @@ const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const st
     key.unit_s = unit_s;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
-        e->value = new_law(times, rb_trial_law_of(work_law(times, profile, units), unit_s, overhead_law(times, profile),
+        e->value = new_law(times, rb_trial_law_of(rb_stage_times_work(times, profile, units), unit_s, rb_stage_times_overhead(times, profile),
                                                   &times->arena));
     return e->value;
 }
