@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
-#define SCREENING       256  // replicates that show most exchanges not to be worth all of them
+#define FIRST_LOOK      32 // replicates, then twice as many each time, that show most exchanges not to be worth all of them
+#define SCREENING       256  // ... what has gained nothing by then is not looked at further
+#define INSTANTS        128  // replicates that tell when to ask for the nodes of a neighbour
+#define DROP_SIGMA      3.0  // an exchange that just pays is dropped wrongly once in 700
 #define SIGMA           4.0  // a gain smaller than so many standard errors is none
 #define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it
 #define WORTH           1e-3 // of the objective: what a neighbour must promise to gain
@@ -25,14 +28,15 @@ struct proposal {
 };
 
 struct runs {
-    int64_t *time_us, *cost_uusd; // [n]
+    int64_t *time_us, *cost_uusd; // [samples], of these the first n are made
+    int n;
 };
 
 struct exchange {
     struct rb_search *search;
     struct proposal best;
-    struct runs best_runs, runs; // [samples]; of the best, and of what is looked at
-    double plan_p;               // with which the plan without early requests keeps the constraints
+    struct runs best_runs, runs; // of the best, and of what is looked at
+    double plan_p;               // with which the plan without early requests keeps the constraints; NAN: not asked yet
     int64_t n_tried;
 };
 
@@ -94,7 +98,7 @@ void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early 
 
 static struct runs runs_create(int n)
 {
-    return (struct runs){rb_xcalloc((size_t)n, sizeof(int64_t)), rb_xcalloc((size_t)n, sizeof(int64_t))};
+    return (struct runs){rb_xcalloc((size_t)n, sizeof(int64_t)), rb_xcalloc((size_t)n, sizeof(int64_t)), 0};
 }
 
 static void runs_free(struct runs *r)
@@ -103,25 +107,32 @@ static void runs_free(struct runs *r)
     free(r->cost_uusd);
 }
 
-static bool simulate(const struct rb_search *search, const struct proposal *p, uint32_t first, int n, struct runs *out,
+// As many runs as there should be, from replicate `first` on, after those that are made.
+static bool simulate(const struct rb_search *search, const struct proposal *p, uint32_t first, int n, struct runs *io,
                      struct rb_err *err)
 {
+    const int made = io->n;
+    if (made >= n)
+        return true;
+    io->n = n;
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
-    const struct rb_evaluate_options opt = {.samples = n, .threads = search->req->threads, .first = first};
+    const struct rb_evaluate_options opt = {
+        .samples = n - made, .threads = search->req->threads, .first = first + (uint32_t)made};
     rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
     rb_early_apply(&p->candidate, &p->early, stages, early);
     struct rb_err why = {0};
     if (!rb_has_endless_stage(search, &p->candidate) &&
-        rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, out->time_us, out->cost_uusd, &why))
+        rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, io->time_us + made,
+                         io->cost_uusd + made, &why))
         return true;
     if (why.code != RB_ERR_NONE && why.code != RB_ERR_INFEASIBLE) {
         *err = why;
         return false;
     }
-    for (int i = 0; i < n; i++) // it does not come to an end
-        out->time_us[i] = out->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
+    for (int i = made; i < n; i++) // it does not come to an end
+        io->time_us[i] = io->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
     return true;
 }
 
@@ -159,21 +170,39 @@ static bool holds(const struct rb_search *search, double p, double plan_p, int n
     return p >= c && (p >= plan_p || p - CLEAR_SIGMA * sqrt(p * (1 - p) / n) >= c);
 }
 
-// A few replicates first, then all of them.
+// By its first `few` runs: it will not pay, or not hold, unless the others are very different.
+static bool is_hopeless(const struct exchange *x, int few)
+{
+    const struct rb_search *search = x->search;
+    const double c = search->req->confidence, open = sqrt(1 - (double)few / search->req->samples);
+    const struct gain g = gain_of(search, &x->best_runs, &x->runs, few);
+    return g.mean + (few < SCREENING ? DROP_SIGMA * open * g.stderr_ : 0) <= 0 ||
+           p_both(search, &x->runs, few) < c - DROP_SIGMA * open * sqrt(c * (1 - c) / few);
+}
+
+static bool simulate_both(struct exchange *x, const struct proposal *p, int n, struct rb_err *err)
+{
+    return simulate(x->search, &x->best, 0, n, &x->best_runs, err) && simulate(x->search, p, 0, n, &x->runs, err);
+}
+
+// A few replicates first, and then more and more.
 static bool look_at(struct exchange *x, const struct proposal *p, bool *out_better, struct rb_err *err)
 {
     const struct rb_search *search = x->search;
-    const int n = search->req->samples, few = n < SCREENING ? n : SCREENING;
-    const double c = search->req->confidence;
+    const int n = search->req->samples;
     *out_better = false;
     x->n_tried++;
-    if (!simulate(search, p, 0, few, &x->runs, err))
+    x->runs.n = 0;
+    for (int few = FIRST_LOOK; few < n; few *= 2) {
+        if (!simulate_both(x, p, few, err))
+            return false;
+        if (is_hopeless(x, few))
+            return true;
+    }
+    if (!simulate_both(x, p, n, err))
         return false;
-    if (gain_of(search, &x->best_runs, &x->runs, few).mean <= 0 ||
-        p_both(search, &x->runs, few) < c - SIGMA * sqrt(c * (1 - c) / few))
-        return true;
-    if (few < n && !simulate(search, p, 0, n, &x->runs, err))
-        return false;
+    if (isnan(x->plan_p))
+        x->plan_p = p_both(search, &x->best_runs, n);
     const struct gain g = gain_of(search, &x->best_runs, &x->runs, n);
     if (g.mean <= SIGMA * g.stderr_ || !holds(search, p_both(search, &x->runs, n), x->plan_p, n))
         return true;
@@ -192,15 +221,15 @@ struct instants {
     int64_t at_us[RB_LIMIT_STAGES][QUANTILES][QUANTILES];
 };
 
-static bool list_instants(const struct rb_search *search, const struct rb_candidate *c, struct instants *out,
-                          struct rb_err *err)
+static bool list_instants(const struct rb_search *search, const struct rb_candidate *c, int samples,
+                          struct instants *out, struct rb_err *err)
 {
     static const double levels[QUANTILES] = {0.05, 0.5, 0.95};
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_estimate ignored;
     struct rb_evaluate_options opt = rb_evaluate_defaults();
-    opt.samples = search->req->samples < SCREENING ? search->req->samples : SCREENING;
+    opt.samples = search->req->samples < samples ? search->req->samples : samples;
     opt.threads = search->req->threads;
     rb_candidate_stages(search->scenario, c, stages, nodes);
     if (!rb_evaluate(search->scenario, stages, c->n_stages, &opt, &ignored, stages, err))
@@ -234,7 +263,7 @@ static bool try_candidate(struct exchange *x, const struct rb_candidate *c, stru
 {
     struct instants instants;
     bool better;
-    if (!list_instants(x->search, c, &instants, err))
+    if (!list_instants(x->search, c, INSTANTS, &instants, err))
         return false;
     for (int i = 0; i < QUANTILES; i++) {
         const struct proposal p = propose(c, &instants, i, QUANTILES - 1 - i);
@@ -265,7 +294,7 @@ static bool refine(struct exchange *x, struct rb_err *err)
 {
     struct instants instants;
     bool better = x->best.early.any;
-    if (better && !list_instants(x->search, &x->best.candidate, &instants, err))
+    if (better && !list_instants(x->search, &x->best.candidate, SCREENING, &instants, err))
         return false;
     while (better && !rb_search_out_of_time(x->search)) {
         better = false;
@@ -354,11 +383,7 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
 static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
 {
     struct rb_search *search = x->search;
-    const int n = search->req->samples;
     x->best.candidate = result->best;
-    if (!simulate(search, &x->best, 0, n, &x->best_runs, err))
-        return false;
-    x->plan_p = p_both(search, &x->best_runs, n);
     if (!try_candidate(x, &result->best, err) || !refine(x, err))
         return false;
     if (!search->by_laws)
@@ -375,6 +400,7 @@ static bool confirm(struct exchange *x, const struct rb_plan_result *result, str
     const int n = search->req->samples;
     const struct proposal plan = {.candidate = result->best};
     struct runs *before = &x->best_runs, *after = &x->runs;
+    before->n = after->n = 0;
     if (!simulate(search, &plan, UNSEEN, n, before, err) || !simulate(search, &x->best, UNSEEN, n, after, err))
         return false;
     *out_gain = gain_of(search, before, after, n);
@@ -435,7 +461,7 @@ bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, s
         rb_search_note(search, "early requests: not looked for: no stage but the first gains nodes whose delay counts");
         return true;
     }
-    struct exchange x = {.search = search, .best_runs = runs_create(n), .runs = runs_create(n)};
+    struct exchange x = {.search = search, .plan_p = NAN, .best_runs = runs_create(n), .runs = runs_create(n)};
     const bool ok = improve(&x, result, err);
     runs_free(&x.best_runs);
     runs_free(&x.runs);
