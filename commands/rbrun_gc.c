@@ -22,6 +22,8 @@ static const struct rb_option gc_options[] = {
     {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look there too (default: wherever a run on this machine was)",
      0, 0},
     {"all-regions", 0, RB_OPT_FLAG, false, NULL, "in every region of these clouds that the account may use", 0, 0},
+    {"owner", 0, RB_OPT_STRING, false, "USER@HOST",
+     "this owner's instead of yours: left by a machine that is gone, whose runs nobody can be at work on", 0, 0},
     {"older-than", 0, RB_OPT_DURATION, false, "D", "spare instances younger than this (default 5m)", 0, 0},
     RB_RUN_COMMON_OPTIONS,
     {0},
@@ -33,7 +35,8 @@ static const struct rb_command gc_command = {
     .summary = "Finds instances that carry your owner tag but whose run nobody carries out any more, and ends them.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
-                "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n",
+                "  rbrun gc --infra aws/us-east-1 --all-regions --older-than 1h\n"
+                "  rbrun gc --infra aws/us-east-1 --owner ann@old-laptop --dry-run\n",
     .options = gc_options,
 };
 
@@ -49,7 +52,8 @@ struct found_instance {
 
 struct gc {
     const struct rb_args *args;
-    char root[4096], owner[160];
+    char root[4096], owner[160]; // whose instances are looked for
+    bool is_elsewhere;           // that is not who asks: whether its runs are at work cannot be seen from here
     char infras[MAX_INFRAS][64];
     int n_infras;
     struct rb_loop_uv *uv;
@@ -278,11 +282,13 @@ static void find_left_over(struct gc *gc)
 
 static bool end_them(struct gc *gc, struct rb_err *err)
 {
-    char what[128];
+    char what[384];
     bool harmless = true;
     for (int i = 0; i < gc->n_found; i++)
         harmless = harmless && rb_session_is_harmless(gc->infras[gc->found[i].infra]);
-    snprintf(what, sizeof what, "ends %d instance%s", gc->n_found, gc->n_found == 1 ? "" : "s");
+    snprintf(what, sizeof what, "ends %d instance%s%s%s%s", gc->n_found, gc->n_found == 1 ? "" : "s",
+             gc->is_elsewhere ? " of " : "", gc->is_elsewhere ? gc->owner : "",
+             gc->is_elsewhere ? ", whose runs may be at work where you cannot see them" : "");
     if (!harmless && !rb_run_confirm(rb_args_flag(gc->args, "yes"), what, err))
         return false;
     for (int i = 0; i < gc->n_found; i++) {
@@ -393,15 +399,31 @@ static bool show(const struct gc *gc, bool json, struct rb_err *err)
     return gc->failure.code == RB_ERR_NONE;
 }
 
+// As the instances' tags say it. Of another one nobody here can see which runs are at work: so none is chosen by a pattern.
+static bool choose_owner(struct gc *gc, struct rb_err *err)
+{
+    const char *given = rb_args_string(gc->args, "owner", NULL), *at = given ? strchr(given, '@') : NULL;
+    rb_run_owner(gc->owner, sizeof gc->owner);
+    if (!given)
+        return true;
+    if (!at || at == given || at[1] == '\0' || strlen(given) >= sizeof gc->owner)
+        return rb_err_set(err, RB_E_OPTION_VALUE,
+                          "--owner: expected USER@HOST, as the tag rb:owner of an instance says it, got \"%.80s\"",
+                          given);
+    gc->is_elsewhere = strcmp(given, gc->owner) != 0;
+    strcpy(gc->owner, given);
+    return true;
+}
+
 static bool collect(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     RB_AUTO(gc_finish) struct gc gc = {.args = args};
     const bool dry = rb_args_flag(args, "dry-run");
     const char *infra;
     (void)out_code;
-    rb_run_owner(gc.owner, sizeof gc.owner);
     char campaigns[4112];
-    if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), gc.root, sizeof gc.root, err))
+    if (!choose_owner(&gc, err) ||
+        !rb_run_dir_root(rb_args_string(args, "state-dir", NULL), gc.root, sizeof gc.root, err))
         return false;
     rb_campaign_dir_root(gc.root, campaigns, sizeof campaigns);
     if (!rb_run_dir_each(gc.root, add_infras_of_run, &gc, err) ||

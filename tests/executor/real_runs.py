@@ -13,6 +13,7 @@ import unittest
 import urllib.request
 
 from cloud_case import CloudCase, kill9
+from real_run import user
 
 SECRET = "plugh-swordfish"  # not one that marked_secrets.py watches for beside us
 
@@ -232,6 +233,25 @@ class RealRuns(CloudCase):
         self.rbrun("gc", "--older-than", "0s")
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()  # finds its nodes gone, and takes new ones
+
+    def test_what_a_machine_that_is_gone_left_is_ended_by_its_owners_name(self):
+        away = ["unshare", "--uts", "sh", "-c", 'hostname gone.lab && exec "$@"', "sh"]
+        if subprocess.run([*away, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("a host name of its own cannot be had here; that needs root")
+        there = subprocess.run([*away, os.path.join(self.bin_dir, "rbrun"), self.slow_plan(), "--state-dir", self.state],
+                               capture_output=True, text=True, timeout=60, cwd=self.folder,
+                               env=dict(self.crash.env, RB_TEST_DIE_AFTER="9"))
+        self.assertEqual(there.returncode, -signal.SIGKILL, there.stderr)
+        left = self.alive()
+        self.assertTrue(left)
+        gc = ["gc", "--infra", "mock/us-east-1", "--older-than", "0s"]
+        mine = self.rbrun(*gc)
+        self.assertIn("belongs to %s@gone.lab: left alone" % user(), mine.stderr)
+        nobody = self.rbrun(*gc, "--owner", user() + "@gone")
+        self.assertIn(" 0 instances left over", nobody.stdout)  # no part of a name will do
+        self.assertEqual(self.alive(), left)
+        self.rbrun(*gc, "--owner", user() + "@gone.lab")
+        self.assertEqual(self.alive(), [])
 
     # --- no room for the journal
 
