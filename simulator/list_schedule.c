@@ -13,6 +13,8 @@
 #define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
 #define FINEST          40   // steps to a trial's deviation
 #define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
+#define BEYOND_CIRCLE   0.3  // of the accuracy: next to nothing of it is what the circle folds
+#define LATE            2.0  // standard deviations of an opening: where all of them spread as much as one more does
 #define HOPELESS        5e-3 // of narrow openings: the last level seldom helps if the one before errs by more, ...
 #define GAINED          3    // ... and thrice as much every level before
 #define FLUID_STRIDE    8    // points of the arrival law
@@ -25,6 +27,7 @@ struct problem {
     double mean, sd;     // of a trial
     double last_start_s; // when all trials have started, in the mean
     double edge_s;       // and its spread, roughly
+    double first_step_s; // of the first lattice
     double reach;        // standard deviations to be covered
     bool rough;          // the trial's density does not vanish smoothly at its lower end
 };
@@ -32,6 +35,7 @@ struct problem {
 struct level { // one resolution
     struct rb_trial_lattice trial;
     struct rb_schedule_tail tail;
+    int number;      // 0 is coarser than what is tried first
     double margin_s; // of its oldest age beyond when all trials have started in the mean
 };
 
@@ -99,6 +103,19 @@ static bool all_started(const struct problem *p, const struct level *l)
     return mean - p->reach * sqrt(variance > 0 ? variance : 0) - late + 1e-6 >= p->s->n_trials;
 }
 
+// Starts by which one late node may lag, beyond what the spread of all starts covers.
+static double late_starts(const struct problem *p, const struct level *l)
+{
+    double most = 0;
+    for (int i = 0; i < l->tail.n_late; i++) {
+        const struct rb_law *opening = rb_schedule_opening(p->s, i);
+        const double late_s = rb_law_quantile(opening, 1 - p->accuracy * 0.01) - opening->mean_s;
+        most = fmax(most, late_s - LATE * sqrt(opening->variance_s2));
+    }
+    const double starts = most / p->mean * p->s->slots_per_node;
+    return fmin(starts, rb_schedule_tail_one_node(&l->tail, (int)(p->last_start_s / l->trial.step_s)));
+}
+
 // As many roots as cover the spread of the number of starts and one late node; of these, for open slots alone, those up to
 // where the factors have faded.
 static void choose_circle(const struct problem *p, struct level *l, double larger)
@@ -113,9 +130,7 @@ static void choose_circle(const struct problem *p, struct level *l, double large
         rb_schedule_tail_starts(&l->tail, age, &mean, &variance);
         most = variance > most ? variance : most;
     }
-    double reach = p->reach * sqrt(most) + 4;
-    if (p->s->new_nodes > 0)
-        reach += rb_schedule_tail_one_node(&l->tail, (int)(p->last_start_s / l->trial.step_s));
+    double reach = sqrt(-2 * log(BEYOND_CIRCLE * p->accuracy)) * sqrt(most) + 4 + late_starts(p, l);
     const int points = 2 * (int)ceil(reach * larger);
     int kept = points / 2 + 1;
     if (points > 48 && larger <= 1 && p->s->new_nodes == 0) {
@@ -133,12 +148,26 @@ static double shown_spread_s(const struct problem *p, const struct rb_law *openi
 }
 
 // A sum over times left needs fewer points than the sums of durations do: its error falls off as that of a smooth bump.
-static int times_apart(const struct problem *p, double step_s)
+static double times_apart_s(const struct problem *p)
 {
-    double apart_s = fmin(p->sd / 2, p->edge_s * 1.2);
+    double apart_s = fmin(p->sd * 0.67, p->edge_s * 1.6);
     for (int i = 0; i < rb_schedule_n_late(p->s); i++)
-        apart_s = fmin(apart_s, shown_spread_s(p, rb_schedule_opening(p->s, i)) / RESOLVED);
-    return p->rough || apart_s < step_s ? 1 : (int)(apart_s / step_s);
+        apart_s = fmin(apart_s, shown_spread_s(p, rb_schedule_opening(p->s, i)) / 1.4);
+    return apart_s;
+}
+
+static double openings_apart_s(const struct problem *p)
+{
+    const struct rb_law *opening = p->s->new_nodes > 0 ? rb_schedule_opening(p->s, 0) : NULL;
+    return !opening || rb_lattice_rough(opening) ? 0 : fmin(p->sd * 0.67, sqrt(opening->variance_s2) / RESOLVED);
+}
+
+// Points of level i, the first of the step given: as many on all finer ones, half as many on the coarser one, so that any two
+// neighbours sum up at other distances and their difference tells what that errs by.
+static int points_apart(double apart_s, double first_step_s, int level)
+{
+    const int points = apart_s < first_step_s ? 1 : (int)(apart_s / first_step_s);
+    return level > 0 || points == 1 ? points : points / 2;
 }
 
 // Roughly, the numbers that make up the factors of a new node.
@@ -146,7 +175,9 @@ static double work_of(const struct problem *p, const struct level *l, double lar
 {
     const double ages = l->tail.max_age, times = l->tail.last_y - l->tail.first_y + 1;
     const double starts = p->s->new_nodes > 0 ? p->s->slots_per_node * p->last_start_s / p->mean + 10 : 0;
-    return p->s->new_nodes > 0 && !l->tail.linear ? ages * times * l->tail.stride * starts * larger : 0;
+    return p->s->new_nodes > 0 && !l->tail.linear
+               ? ages * times * (l->tail.open.max_k - l->tail.open.min_k + 1) * starts * larger
+               : 0;
 }
 
 // Into *l, whose margin is the least to begin with.
@@ -164,7 +195,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int min_age = averaged || youngest < 0 ? 0 : (int)(youngest / step_s);
         if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * 3e-4, arena, &l->tail, out_why))
             return false;
-        if ((double)max_age * rb_schedule_tail_stride(&l->tail) > MOST_CHANCES) {
+        if ((double)max_age * rb_schedule_tail_width(&l->tail) > MOST_CHANCES) {
             *out_why = "too many waves: their table would not fit";
             return false;
         }
@@ -173,8 +204,9 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
                 *out_why = "too many points: trials spread too little against the arrival of new nodes";
                 return false;
             }
+            l->tail.apart = points_apart(times_apart_s(p), p->first_step_s, l->number);
+            l->tail.openings_apart = points_apart(openings_apart_s(p), p->first_step_s, l->number);
             choose_circle(p, l, larger_circle);
-            l->tail.apart = times_apart(p, step_s);
             return true;
         }
     }
@@ -189,52 +221,6 @@ struct middle { // a lattice time near the median, and the standard deviation in
     double sd;
 };
 
-static double score_at(struct level *l, int t)
-{
-    return rb_schedule_score(rb_schedule_tail_above(&l->tail, t), 1e-6);
-}
-
-// Scores are nearly straight in time: the secant through the nearest times on either side of the median, and before there
-// are two, steps of what the spread might be.
-static struct middle find_middle(const struct problem *p, struct level *l)
-{
-    const double guess_sd = fmax(1, (p->edge_s + p->sd / 2) / l->trial.step_s);
-    int low = 0, high = 0, t = (int)((p->last_start_s + p->mean + p->sd / 2) / l->trial.step_s);
-    double at_low = -HUGE_VAL, at_high = HUGE_VAL;
-    for (;;) {
-        const double score = score_at(l, t);
-        if (score < 0) {
-            low = t;
-            at_low = score;
-        } else {
-            high = t;
-            at_high = score;
-        }
-        const bool both = at_low > -HUGE_VAL && at_high < HUGE_VAL;
-        const double gap = both ? at_high - at_low : HUGE_VAL;
-        if (both && (high - low <= 1 || gap < 2)) {
-            const double sd = (high - low) / gap;
-            return (struct middle){.at = (int)(low - at_low * sd + 0.5), .sd = sd};
-        }
-        const double next = both ? low - at_low * (high - low) / gap : t - (fmin(fmax(score, -3), 3) * 1.2) * guess_sd;
-        t = (int)(next + 0.5);
-        if (both)
-            t = t <= low ? low + 1 : t >= high ? high - 1 : t;
-        else if (t == (score < 0 ? low : high))
-            t += score < 0 ? 1 : -1;
-        if (t < 1) {
-            t = 1;
-            if (high == 1) // half of the law is below the first point
-                return (struct middle){.at = 1, .sd = guess_sd};
-        }
-    }
-}
-
-static int spacing_of(const struct middle *middle) // a multiple of 3: see difference()
-{
-    return 3 * (int)fmax(1, 0.85 / 3 * middle->sd + 0.5);
-}
-
 static double above_at(struct level *l, struct rb_schedule_times *times, int t)
 {
     for (int i = 0; i < times->n; i++) {
@@ -246,24 +232,73 @@ static double above_at(struct level *l, struct rb_schedule_times *times, int t)
     return above;
 }
 
-// From the middle outwards, until what is left is dust or no longer law but error.
+static int even(double t)
+{
+    return 2 * (int)(t / 2 + 0.5);
+}
+
+// Scores are nearly straight in time: the secant through the nearest times on either side of the median, and before there
+// are two, steps of what the spread might be. All times are even, so that the next level has them too.
+static struct middle find_middle(const struct problem *p, struct level *l, struct rb_schedule_times *times)
+{
+    const double guess_sd = fmax(1, (p->edge_s + p->sd / 2) / l->trial.step_s);
+    int low = 0, high = 0, t = even((p->last_start_s + p->mean + p->sd / 2) / l->trial.step_s);
+    double at_low = -HUGE_VAL, at_high = HUGE_VAL;
+    times->n = 0;
+    for (;;) {
+        t = t < 2 ? 2 : t;
+        const double score = rb_schedule_score(above_at(l, times, t), 1e-6);
+        if (score < 0) {
+            low = t;
+            at_low = score;
+        } else {
+            high = t;
+            at_high = score;
+        }
+        if (high == 2) // half of the law is below the first time
+            return (struct middle){.at = 2, .sd = guess_sd};
+        const bool both = at_low > -HUGE_VAL && at_high < HUGE_VAL;
+        const double gap = both ? at_high - at_low : HUGE_VAL;
+        if (both && (high - low <= 2 || gap < 2)) {
+            const double sd = (high - low) / gap;
+            return (struct middle){.at = (int)(low - at_low * sd + 0.5), .sd = sd};
+        }
+        if (both) {
+            t = even(low - at_low * (high - low) / gap);
+            t = t <= low ? low + 2 : t >= high ? high - 2 : t;
+        } else {
+            const int by = even(fmin(fabs(score), 3) * 1.2 * guess_sd);
+            t += (score < 0 ? 1 : -1) * (by < 2 ? 2 : by);
+        }
+    }
+}
+
+// In the gaps between the times that there are and beyond, until what is left counts for nothing or is no longer law but
+// error.
 static void lay_out(const struct problem *p, struct level *l, const struct middle *middle,
                     struct rb_schedule_times *times)
 {
-    const int apart = spacing_of(middle);
-    double above = 0, last = 2;
-    for (int t = middle->at; t > 1 && 1 - above > p->accuracy * 1e-2 && times->n < RB_SCHEDULE_TIMES / 4;) {
-        above = above_at(l, times, t);
-        t = t > apart ? t - apart : t / 2;
+    const struct rb_schedule_times was = *times;
+    const int apart = (int)fmax(1, 0.85 * middle->sd + 0.5);
+    for (int i = 0; i + 1 < was.n; i++) {
+        const int gap = was.at[i + 1] - was.at[i], parts = (int)ceil(gap / (1.2 * apart));
+        for (int j = 1; j < parts; j++)
+            above_at(l, times, was.at[i] + gap * j / parts);
     }
-    double step = apart;
-    above = 1;
-    for (double t = middle->at + step; above > p->accuracy * 0.02 && above < last && times->n < RB_SCHEDULE_TIMES / 2;
-         t += step) {
-        last = above;
-        above = above_at(l, times, (int)t);
+    int t = was.at[0];
+    double above = rb_schedule_above(was.score[0], was.dust);
+    while (t > 1 && 1 - above > p->accuracy * 0.1 && times->n < RB_SCHEDULE_TIMES / 4) {
+        t = t > apart ? t - apart : t / 2;
+        above = above_at(l, times, t);
+    }
+    double step = apart, last = 2, at = was.at[was.n - 1];
+    above = rb_schedule_above(was.score[was.n - 1], was.dust);
+    while (above > p->accuracy * 0.02 && above < last && times->n < RB_SCHEDULE_TIMES / 2) {
         if (above < 0.01)
             step *= 1.2;
+        at += step;
+        last = above;
+        above = above_at(l, times, (int)at);
     }
 }
 
@@ -353,31 +388,44 @@ static bool find_times(const struct problem *p, struct level *l, const struct mi
 
 // ---- how wrong it may be
 
-// The difference to a lattice half as coarse again and another circle: what the coarser one errs by, and more than this
-// one does, because errors fall with the step by at least its first power. Three steps of this one are two of the other.
-// The times are the first of the law's.
-static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle,
-                         struct rb_schedule_times *times)
-{
-    const int apart = spacing_of(middle);
-    double most = 0;
-    times->n = 0;
-    for (int i = -3; i <= 3; i += 2) {
-        const int t = middle->at + i * apart;
-        if (t < 3)
-            continue;
-        const double a = above_at(fine, times, t), b = rb_schedule_tail_above(&coarse->tail, t / 3 * 2);
-        most = fmax(most, fabs(a - b));
-    }
-    return p->rough ? 2 * most : most;
-}
-
 static bool is_narrow(const struct level *l)
 {
     bool narrow = false;
     for (int i = 0; i < l->tail.n_late; i++)
         narrow |= l->tail.late[i].opening.narrow;
     return narrow;
+}
+
+static bool has_near(const struct rb_schedule_times *times, double t, double within)
+{
+    bool near = false;
+    for (int i = 0; i < times->n; i++)
+        near |= fabs(times->at[i] - t) < within;
+    return near;
+}
+
+// The difference to a lattice half as coarse again and another circle: what the coarser one errs by, and more than this
+// one does, because errors fall with the step by at least its first power. Three steps of this one are two of the other.
+// It is taken where the other was evaluated already, and where there is no such time nearby. The times are the first of the
+// law's.
+static double difference(const struct problem *p, struct level *fine, struct level *coarse, const struct middle *middle,
+                         struct rb_schedule_times *times, struct rb_schedule_times *coarse_times)
+{
+    static const double wanted[] = {-2.2, 0, 1.2}; // scores
+    const struct rb_schedule_times known = *coarse_times;
+    double most = 0;
+    times->n = 0;
+    for (int i = 0; i < known.n; i++) {
+        const int t = known.at[i] / 2 * 3;
+        if (known.at[i] % 2 == 0 && fabs(known.score[i]) < 3 && !has_near(times, t, 0.4 * middle->sd))
+            most = fmax(most, fabs(above_at(fine, times, t) - rb_schedule_above(known.score[i], known.dust)));
+    }
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const int t = 3 * (int)((middle->at + wanted[i] * middle->sd) / 3 + 0.5);
+        if (t >= 3 && !has_near(times, t, 0.7 * middle->sd))
+            most = fmax(most, fabs(above_at(fine, times, t) - above_at(coarse, coarse_times, t / 3 * 2)));
+    }
+    return p->rough && is_narrow(fine) ? 2 * most : most;
 }
 
 // Where trials begin abruptly as well, errors fall slowly: of random jobs one in thirty got there from more than this.
@@ -387,22 +435,25 @@ static bool is_hopeless(const struct level *l, double error, int levels_left)
 }
 
 // Refines until two levels agree: levels[*out_at] is the finer one, and *out_error what it may err by.
-static bool solve(const struct problem *p, double step_s, struct rb_arena *scratch, struct level *levels,
-                  struct middle *out, struct rb_schedule_times *times, double *out_error, int *out_at,
-                  const char **out_why)
+static bool solve(const struct problem *p, struct rb_arena *scratch, struct level *levels, struct middle *out,
+                  struct rb_schedule_times *times, double *out_error, int *out_at, const char **out_why)
 {
-    double circle = 1;
+    struct rb_schedule_times coarser;
+    double step_s = p->first_step_s, circle = 1;
+    levels[0].number = 0;
     levels[0].margin_s = 3 * p->sd + 5 * p->edge_s;
     if (!make_level(p, step_s * 1.5, 1.5, scratch, &levels[0], out_why))
         return false;
-    *out = find_middle(p, &levels[0]);
+    *out = find_middle(p, &levels[0], times);
     for (int i = 1; i <= MAX_REFINEMENTS; i++, step_s /= 1.5, circle *= 1.4) {
+        levels[i].number = i;
         levels[i].margin_s = levels[i - 1].margin_s;
         if (!make_level(p, step_s, circle, scratch, &levels[i], out_why))
             return false;
-        out->at = 3 * ((out->at + 1) / 2);
+        out->at = (int)(1.5 * out->at + 0.5);
         out->sd *= 1.5;
-        *out_error = difference(p, &levels[i], &levels[i - 1], out, times);
+        coarser = *times;
+        *out_error = difference(p, &levels[i], &levels[i - 1], out, times, &coarser);
         *out_at = i;
         if (*out_error <= p->accuracy && out->sd >= 1.5) {
             *out_error *= is_narrow(&levels[i]) ? NARROW : 1;
@@ -472,7 +523,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
         *out = rb_law_largest_of(s->trial, s->n_trials, arena);
         return true;
     }
-    struct rb_schedule_times times = {.dust = accuracy / 10};
+    struct rb_schedule_times times = {.dust = accuracy / 30};
     struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
     p.reach = sqrt(2 * log(100 / accuracy));
     guess_last_start(&p);
@@ -483,14 +534,15 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     struct middle middle;
     double error, between = 0;
     int at;
-    bool ok = solve(&p, first_step_s(&p), arena, levels, &middle, &times, &error, &at, out_why);
+    p.first_step_s = first_step_s(&p);
+    bool ok = solve(&p, arena, levels, &middle, &times, &error, &at, out_why);
     if (ok) {
         ok = find_times(&p, &levels[at], &middle, &times, &between);
         *out_why = ok ? NULL : "the law could not be tabulated";
     }
     if (ok) {
         rb_schedule_times_table(&times, levels[at].trial.step_s, arena, out);
-        out->error = error + between + inherited(&p, out);
+        out->error = error + between + out->below[0] + inherited(&p, out);
         out->tail_error = out->error;
     }
     return ok;

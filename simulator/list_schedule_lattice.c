@@ -59,57 +59,99 @@ static bool is_narrow(const struct rb_law *law, double step_s)
     return sqrt(law->variance_s2) < 1.2 * step_s;
 }
 
-// Integral of P(X <= x) up to the points from..from+n-1: Simpson's rule on every cell, from where the law begins, in parts
-// that are the law's own cells or a quarter of its deviation, whichever is longer.
-static void integrate(const struct rb_law *law, double step_s, int from, int n, double *out)
+// A law with the integral of P(X <= x) up to each of its points: of the sixth order in the law's own step.
+struct integrated {
+    const struct rb_law *law;
+    double *upto; // [n]
+};
+
+static struct integrated integrated(const struct rb_law *law, struct rb_arena *arena)
 {
-    const double part_s = fmax(law->step_s, sqrt(law->variance_s2) / 4);
-    const double high_s = law->low_s + law->step_s * (law->n - 1);
-    double sum = 0, x = fmax(from * step_s, law->low_s), below = sample(law, x).below;
-    for (int i = 0; i < n; i++) {
-        out[i] = sum;
-        const double begin = x, end = fmax((from + i + 1) * step_s, law->low_s);
-        const int parts = !(end > begin) ? 0 : begin >= high_s ? 1 : 1 + (int)((end - begin) / part_s);
-        const double h = (end - begin) / fmax(parts, 1);
-        for (int j = 1; j <= parts; j++) {
-            const double next = sample(law, begin + j * h).below;
-            sum += h / 6 * (below + 4 * sample(law, begin + (j - 0.5) * h).below + next);
-            below = next;
-        }
-        x = end;
+    struct integrated out = {law, rb_arena_array(arena, (size_t)law->n, sizeof *out.upto)};
+    const double *b = law->below, part = law->step_s / 1440;
+    const int n = law->n;
+    for (int i = 0; i + 1 < n; i++) {
+        const double before = i > 0 ? b[i - 1] : 0, before2 = i > 1 ? b[i - 2] : 0;
+        const double after = i + 2 < n ? b[i + 2] : 1, after2 = i + 3 < n ? b[i + 3] : 1;
+        out.upto[i + 1] =
+            out.upto[i] + part * (802 * (b[i] + b[i + 1]) - 93 * (before + after) + 11 * (before2 + after2));
     }
+    return out;
 }
 
-static void project(const struct rb_law *law, double step_s, int n, double *out, struct rb_arena *arena)
+// Cubic between the law's points: its slope, P(X <= x), is known there.
+static double integral_to(const struct integrated *of, double x)
 {
-    double *first = rb_arena_array(arena, (size_t)n + 4, sizeof *first); // points -2..n+1
-    double *hat = rb_arena_array(arena, (size_t)n + 2, sizeof *hat);     // points -1..n
-    integrate(law, step_s, -2, n + 4, first);
+    const struct rb_law *law = of->law;
+    const double u = (x - law->low_s) / law->step_s;
+    if (u <= 0)
+        return 0;
+    if (u >= law->n - 1)
+        return of->upto[law->n - 1] + (u - (law->n - 1)) * law->step_s;
+    const int i = (int)u;
+    const double v = u - i, rise = of->upto[i + 1] - of->upto[i];
+    const double first = law->below[i] * law->step_s, second = law->below[i + 1] * law->step_s;
+    return of->upto[i] + v * (first + v * (3 * rise - 2 * first - second + v * (first + second - 2 * rise)));
+}
+
+struct range { // of lattice points
+    int from, end;
+};
+
+// Where a law lies, and `more` points on either side.
+static struct range points_of(const struct rb_law *law, double step_s, int more, int points)
+{
+    const double first = ceil(law->low_s / step_s) - more;
+    const double last = floor((law->low_s + law->step_s * (law->n - 1)) / step_s) + more;
+    const int from = first < 0 ? 0 : first > points ? points : (int)first;
+    const int end = last < from ? from : last >= points ? points : (int)last + 1;
+    return (struct range){from, end};
+}
+
+// Hat functions less a twelfth of their second difference.
+static void project(const struct rb_law *law, double step_s, int points, double *out, struct rb_arena *arena)
+{
+    const struct range in = points_of(law, step_s, 2, points);
+    const int n = in.end - in.from;
+    double *first = rb_arena_array(arena, (size_t)n + 4, sizeof *first); // points from-2..end+1
+    double *hat = rb_arena_array(arena, (size_t)n + 2, sizeof *hat);     // points from-1..end
+    const struct integrated integral = integrated(law, arena);
+    for (int i = 0; i < n + 4; i++)
+        first[i] = integral_to(&integral, (in.from + i - 2) * step_s);
     for (int i = 0; i < n + 2; i++)
         hat[i] = (first[i + 2] - 2 * first[i + 1] + first[i]) / (step_s * step_s);
     for (int i = 0; i < n; i++)
-        out[i] = hat[i + 1] - (hat[i + 2] - 2 * hat[i + 1] + hat[i]) / 12;
-    out[0] -= hat[1] / 12; // what falls on point -1 belongs to 0
+        out[in.from + i] = hat[i + 1] - (hat[i + 2] - 2 * hat[i + 1] + hat[i]) / 12;
+    if (in.from == 0 && n > 0)
+        out[0] -= hat[1] / 12; // what falls on point -1 belongs to 0
 }
 
 struct table { // [points] each
-    double *below, *above, *density;
+    double *below, *above, *slope, *density;
 };
 
 static struct table tabulate(const struct rb_law *law, double step_s, int points, struct rb_arena *arena)
 {
+    const struct range in = points_of(law, step_s, 0, points);
     struct table out;
     out.below = rb_arena_array(arena, (size_t)points, sizeof *out.below);
     out.above = rb_arena_array(arena, (size_t)points, sizeof *out.above);
-    out.density = rb_arena_array(arena, (size_t)points, sizeof *out.density);
-    for (int i = 0; i < points; i++) {
+    out.slope = rb_arena_array(arena, (size_t)points, sizeof *out.slope);
+    for (int i = 0; i < in.from; i++)
+        out.above[i] = 1;
+    for (int i = in.from; i < in.end; i++) {
         const struct point p = sample(law, i * step_s);
         out.below[i] = p.below;
         out.above[i] = p.above;
-        out.density[i] = p.density;
+        out.slope[i] = p.density;
     }
-    if (rb_lattice_rough(law) || is_narrow(law, step_s))
+    for (int i = in.end; i < points; i++)
+        out.below[i] = 1;
+    out.density = out.slope;
+    if (rb_lattice_rough(law) || is_narrow(law, step_s)) {
+        out.density = rb_arena_array(arena, (size_t)points, sizeof *out.density);
         project(law, step_s, points, out.density, arena);
+    }
     return out;
 }
 
@@ -137,8 +179,13 @@ bool rb_trial_lattice_make(const struct rb_law *trial, double step_s, double tai
         return false;
     }
     const struct table t = tabulate(trial, step_s, (int)last + 1, arena);
-    struct rb_trial_lattice l = {
-        .law = trial, .step_s = step_s, .last = (int)last, .below = t.below, .above = t.above, .density = t.density};
+    struct rb_trial_lattice l = {.law = trial,
+                                 .step_s = step_s,
+                                 .last = (int)last,
+                                 .below = t.below,
+                                 .above = t.above,
+                                 .slope = t.slope,
+                                 .density = t.density};
     while (l.first < l.last && fabs(l.density[l.first]) * step_s < DUST)
         l.first++;
     *out = l;

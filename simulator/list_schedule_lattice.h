@@ -9,7 +9,8 @@ struct rb_trial_lattice {
     const struct rb_law *law;
     double step_s;
     int first, last;                 // points where the law has mass
-    double *below, *above, *density; // [last + 1]
+    double *below, *above;   // [last + 1]
+    double *slope, *density; // [last + 1] the density itself, and as it is to be summed over all points
 };
 
 struct rb_opening_lattice { // when a node opens

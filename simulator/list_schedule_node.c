@@ -41,7 +41,6 @@ void rb_schedule_node_make(struct rb_schedule_node *node)
 {
     const struct rb_renewal *r = node->slot;
     const size_t most = (size_t)node->slots * (size_t)(r->max_k + 1) + 2 * RB_CONVOLVE_TILE;
-    node->stride = r->max_k + 1 - r->min_k;
     node->diagonals = rb_arena_array(node->arena, (size_t)(r->max_age + node->last_y) + 1, sizeof *node->diagonals);
     node->ages = rb_arena_array(node->arena, (size_t)node->last_y + 1, sizeof *node->ages);
     node->scratch = rb_arena_array(node->arena, 4 * most, sizeof *node->scratch);
@@ -50,18 +49,28 @@ void rb_schedule_node_make(struct rb_schedule_node *node)
     node->padded = node->sum + most;
 }
 
-// A slot's chances come for all ages that have the same end at once.
-static const double *chances_of(struct rb_schedule_node *node, int age, int y)
+static void fill(struct rb_schedule_node *node, int age, int y, int apart, struct rb_renewal_chances *d)
 {
-    struct rb_schedule_diagonal *d = &node->diagonals[age + y];
-    if (!d->chances) {
-        const int oldest = age + y - node->first_y, max_age = node->slot->max_age;
-        const int to = oldest < max_age ? oldest : max_age;
-        d->from = age + y > node->last_y ? age + y - node->last_y : 0;
-        d->chances = rb_arena_array(node->arena, (size_t)(to - d->from + 1) * (size_t)node->stride, sizeof *d->chances);
-        rb_renewal_chances(node->slot, age + y, d->from, to, d->chances, node->stride);
-    }
-    return d->chances + (size_t)(age - d->from) * (size_t)node->stride;
+    const int t = age + y, youngest = t > node->last_y ? t - node->last_y : 0, oldest = t - node->first_y;
+    const int max_age = node->slot->max_age;
+    d->apart = apart;
+    d->from = youngest + (age - youngest) % apart;
+    d->to = oldest < max_age ? oldest : max_age;
+    rb_renewal_likely(node->slot, d);
+    d->p = rb_arena_array(node->arena, (size_t)((d->to - d->from) / apart + 1) * (size_t)d->n_k, sizeof *d->p);
+    rb_renewal_fill(node->slot, t, d);
+}
+
+// A slot's chances come for all ages that have the same end at once: those that are as far apart as times left are, or all.
+static struct polynomial chances_of(struct rb_schedule_node *node, int age, int y)
+{
+    struct rb_renewal_chances *d = &node->diagonals[age + y];
+    if (!d->p)
+        fill(node, age, y, node->apart, d);
+    else if ((age - d->from) % d->apart != 0)
+        fill(node, age, y, 1, d);
+    const size_t i = (size_t)((age - d->from) / d->apart);
+    return (struct polynomial){d->p + i * (size_t)d->n_k, d->min_k + 1, d->n_k};
 }
 
 // With a tile of zeros on either side.
@@ -109,8 +118,7 @@ static const struct rb_schedule_age *age_of(struct rb_schedule_node *node, int a
     struct rb_schedule_age *at = &node->ages[y][age];
     if (at->n > 0)
         return at;
-    const struct polynomial chances = {chances_of(node, age, y), node->slot->min_k + 1, node->stride};
-    const struct polynomial all = trimmed(raised(node, trimmed(chances, node->dust)), node->dust);
+    const struct polynomial all = trimmed(raised(node, trimmed(chances_of(node, age, y), node->dust)), node->dust);
     const int lead = (all.from - fewest_starts(node)) % FOUR;
     at->from = all.from - lead;
     at->n = (lead + all.n + FOUR - 1) / FOUR * FOUR;
@@ -141,9 +149,10 @@ void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_
     const int last = x < opening->last ? x : opening->last, even = x - RB_LATTICE_ENDS;
     struct average average = {node->more, lowest, most, lowest};
     memset(node->more, 0, (size_t)(most + 1 - lowest + FOUR) * sizeof *node->more);
-    int o = opening->first;
-    for (; o <= last && o <= even; o++)
-        add(node, &average, opening->weight[o], age_of(node, x - o, y));
+    const int apart = last <= even ? node->openings_apart : 1;
+    int o = opening->first + (x - opening->first) % apart; // ages are multiples: they come back at every end
+    for (; o <= last && o <= even; o += apart)
+        add(node, &average, apart * opening->weight[o], age_of(node, x - o, y));
     for (; o <= last; o++)
         add(node, &average, rb_opening_weight(opening, o, x), age_of(node, x - o, y));
     *out = average.from <= average.to

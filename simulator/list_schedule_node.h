@@ -16,11 +16,6 @@ struct rb_schedule_age { // of a node at one age and time left: w(z; a, y)^slots
     double *p;           // [n]
 };
 
-struct rb_schedule_diagonal { // of one age + time left
-    int from;                 // the youngest age
-    double *chances;          // [ages][stride] of a slot; NULL: not made yet
-};
-
 struct rb_schedule_node {
     const struct rb_renewal *slot; // from its opening on
     const struct rb_opening_lattice *opening;
@@ -28,9 +23,10 @@ struct rb_schedule_node {
     struct rb_arena *arena;
     int slots;
     double dust;         // chances below it are left out
-    int first_y, last_y; // times left that are asked for
-    int stride;          // completions a slot may have
-    struct rb_schedule_diagonal *diagonals; // [max_age + last_y + 1]
+    int first_y, last_y; // times left that are asked for ...
+    int apart;           // ... mostly every so-many-th, from the first on
+    int openings_apart;  // openings are summed up at every so-many-th point where nothing ends within their law
+    struct rb_renewal_chances *diagonals; // [max_age + last_y + 1] of a slot, by age + time left; p NULL: not made yet
     struct rb_schedule_age **ages;          // [last_y + 1][max_age + 1]; NULL: none of this time left
     double *scratch, *more, *sum, *padded;  // [most starts of a node, and some]
 };

@@ -190,13 +190,11 @@ static double sum_below(const struct rb_renewal_sum *s, int age)
     return age < s->first || is_empty(s) ? 0 : age > s->last ? 1 : s->below[age - s->first];
 }
 
-static void none_completed(const struct rb_trial_lattice *l, int t, int from, int to, double *out, int stride)
+static void none_completed(const struct rb_trial_lattice *l, int t, const struct rb_renewal_chances *c, double *out)
 {
-    for (int a = from; a <= to; a++) {
-        const double p = rb_trial_lattice_below(l, a) < 0.5
-                             ? rb_trial_lattice_below(l, t) - rb_trial_lattice_below(l, a)
-                             : rb_trial_lattice_above(l, a) - rb_trial_lattice_above(l, t);
-        out[(size_t)(a - from) * stride] = p;
+    for (int a = c->from; a <= c->to; a += c->apart, out += c->n_k) {
+        *out = rb_trial_lattice_below(l, a) < 0.5 ? rb_trial_lattice_below(l, t) - rb_trial_lattice_below(l, a)
+                                                  : rb_trial_lattice_above(l, a) - rb_trial_lattice_above(l, t);
     }
 }
 
@@ -216,42 +214,58 @@ static void multiply_by_ends(const struct rb_renewal_sum *s, const struct rb_tri
 
 // The k-th completion by a and the next by t, less the next by a.
 static void some_completed(const struct rb_renewal *r, const struct rb_renewal_sum *s,
-                           const struct rb_renewal_sum *next, int t, int from, int to, double *out, int stride)
+                           const struct rb_renewal_sum *next, int t, const struct rb_renewal_chances *c, double *out)
 {
     const double step_s = r->trial->step_s;
-    const int n = s->last - s->first + 1, wanted = to - s->first + 1 + PAD, used = wanted < n ? wanted : n;
+    const int n = s->last - s->first + 1, wanted = c->to - s->first + 1 + PAD, used = wanted < n ? wanted : n;
     double *h = r->products + PAD;
     multiply_by_ends(s, r->trial, t - s->first, used, h);
     memset(h - PAD, 0, PAD * sizeof *h);
     if (used == n && n >= 0)
         memset(h + n, 0, PAD * sizeof *h);
     double sum = 0;
-    int a = from;
-    for (; a <= to && a < s->first; a++, out += stride)
+    int a = c->from, i = 0;
+    for (; a <= c->to && a < s->first; a += c->apart, out += c->n_k)
         *out = 0;
-    for (int i = 0; i < a - s->first && i < used; i++)
-        sum += h[i];
-    for (; a <= to && a - s->first < n; a++, out += stride) {
+    for (; a <= c->to && a - s->first < n; a += c->apart, out += c->n_k) {
         const int at = a - s->first;
-        sum += h[at];
+        for (; i <= at; i++)
+            sum += h[i];
         const double both = s->narrow ? step_s * (sum - h[at] / 2) : integral_to(h + at, sum, step_s);
         const double p = both - sum_below(next, a);
         *out = p > 0 ? p : 0;
     }
-    for (; a <= to; a++, out += stride) {
+    if (a > c->to)
+        return;
+    for (; i < n; i++)
+        sum += h[i];
+    for (; a <= c->to; a += c->apart, out += c->n_k) {
         const double p = step_s * sum - sum_below(next, a);
         *out = p > 0 ? p : 0;
     }
 }
 
-void rb_renewal_chances(const struct rb_renewal *r, int t, int from, int to, double *out, int stride)
+void rb_renewal_likely(const struct rb_renewal *r, struct rb_renewal_chances *chances)
 {
-    for (int k = r->min_k; k <= r->max_k; k++) {
+    const struct rb_renewal_sum *sums = r->sums - r->min_k;
+    int min_k = r->min_k, max_k = r->max_k;
+    while (min_k < max_k && !is_empty(&sums[min_k + 1]) && sums[min_k + 1].last < chances->from)
+        min_k++;
+    while (max_k > min_k && (is_empty(&sums[max_k]) || sums[max_k].first > chances->to))
+        max_k--;
+    chances->min_k = min_k;
+    chances->n_k = max_k - min_k + 1;
+}
+
+void rb_renewal_fill(const struct rb_renewal *r, int t, const struct rb_renewal_chances *chances)
+{
+    for (int i = 0; i < chances->n_k; i++) {
+        const int k = chances->min_k + i;
         const struct rb_renewal_sum *s = &r->sums[k - r->min_k];
         if (k == 0 && !r->delayed)
-            none_completed(r->trial, t, from, to, out, stride);
+            none_completed(r->trial, t, chances, chances->p);
         else
-            some_completed(r, s, s + 1, t, from, to, out + (k - r->min_k), stride);
+            some_completed(r, s, s + 1, t, chances, chances->p + i);
     }
 }
 

@@ -30,9 +30,16 @@ bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_openi
                      int max_age, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
                      struct rb_renewal *out, const char **out_why);
 
-// P(open, k completions by age a and the trial running then ends within t - a), for a = from..to <= t, into
-// out[(a - from) * stride + k - min_k].
-void rb_renewal_chances(const struct rb_renewal *r, int t, int from, int to, double *out, int stride);
+struct rb_renewal_chances { // of a slot at ages from, from + apart, .. <= to
+    int from, to, apart;
+    int min_k, n_k; // completions that it may have at these ages; others are next to impossible
+    double *p;      // [ages][n_k]
+};
+
+// Fills in min_k and n_k for the ages given, all within min_age..max_age.
+void rb_renewal_likely(const struct rb_renewal *r, struct rb_renewal_chances *chances);
+// P(open, k completions by age a and the trial running then ends within t - a); to <= t. `p` has room.
+void rb_renewal_fill(const struct rb_renewal *r, int t, const struct rb_renewal_chances *chances);
 
 // Mean and variance of the number of starts by age a, min_age <= a <= max_age.
 void rb_renewal_starts(const struct rb_renewal *r, int age, double *out_mean, double *out_variance);

@@ -43,12 +43,17 @@ double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x)
     return e->s->slots_per_node * (x * e->trial->step_s / law->mean_s + fmax(1, (1 + cv2) / 2));
 }
 
-int rb_schedule_tail_stride(const struct rb_schedule_tail *e)
+static int width_of(const struct rb_renewal *r)
 {
-    int stride = e->stride;
-    for (int i = 0; i < e->n_late; i++)
-        stride += e->late[i].stride;
-    return stride;
+    return r->max_k - r->min_k + 1;
+}
+
+int rb_schedule_tail_width(const struct rb_schedule_tail *e)
+{
+    int width = e->slots ? width_of(&e->open) : 0;
+    for (int i = 0; i < e->n_late && e->linear; i++)
+        width += width_of(&e->late[i].delayed);
+    return width;
 }
 
 // ---- the coefficient
@@ -137,7 +142,7 @@ static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_w
 static bool is_negligible(const struct rb_schedule_tail *e, const struct place *at, int q)
 {
     const double most = largest_weight(e->trial->below[at->y], e->trial->above[at->y], q), n = e->s->n_trials;
-    const double scale = e->trial->density[at->y] * e->trial->step_s;
+    const double scale = e->weight[at->y] * e->trial->step_s;
     return scale * at->total * (most < n ? most : n) < e->negligible;
 }
 
@@ -156,12 +161,21 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
     if (w.q1 < 0 || is_negligible(e, at, w.q0))
         return 0;
     finish_window(e, at->y, &w);
-    return e->trial->density[at->y] * e->trial->step_s * coefficient(e, &w, at);
+    return e->weight[at->y] * e->trial->step_s * coefficient(e, &w, at);
 }
 
-static struct rb_schedule_starts starts_of(const struct rb_renewal *r, const double *chances, double dust)
+static void fill(const struct rb_renewal *r, int t, int from, int to, int apart, struct rb_renewal_chances *chances)
 {
-    return rb_schedule_trimmed(chances, r->min_k + 1, r->max_k + 1, dust);
+    chances->from = from;
+    chances->to = to;
+    chances->apart = apart;
+    rb_renewal_likely(r, chances);
+    rb_renewal_fill(r, t, chances);
+}
+
+static struct rb_schedule_starts starts_of(const struct rb_renewal_chances *c, int i, double dust)
+{
+    return rb_schedule_trimmed(c->p + (size_t)i * (size_t)c->n_k, c->min_k + 1, c->min_k + c->n_k, dust);
 }
 
 double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
@@ -174,21 +188,23 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
         return 1;
     if (to < from)
         return p;
+    const bool whole =
+        from >= RB_LATTICE_ENDS || (t <= e->last_y && e->trial->slope[t] * e->trial->step_s * n < e->negligible);
+    const int apart = whole ? e->apart : 1;
+    e->weight = apart > 1 ? e->trial->slope : e->trial->density;
+    const int first = from + (t - from - e->first_y) % apart; // the same times left for every t: new nodes keep theirs
     if (e->s->open_slots > 0)
-        rb_renewal_chances(&e->open, t, from, to, e->chances, e->stride);
+        fill(&e->open, t, first, to, apart, &e->chances);
     for (int i = 0; i < e->n_late && e->linear; i++)
-        rb_renewal_chances(&e->late[i].delayed, t, from, to, e->late[i].chances, e->late[i].stride);
-    const int apart = from >= RB_LATTICE_ENDS ? e->apart : 1; // the same times left for every t: new nodes keep theirs
-    for (int x = from + (t - from - e->first_y) % apart; x <= to; x += apart) {
+        fill(&e->late[i].delayed, t, first, to, apart, &e->late[i].chances);
+    for (int x = first; x <= to; x += apart) {
         struct place at;
         at.x = x;
         at.y = t - x;
         if (e->s->open_slots > 0)
-            at.slot = starts_of(&e->open, e->chances + (size_t)(x - from) * e->stride, e->dust);
-        for (int i = 0; i < e->n_late && e->linear; i++) {
-            const struct rb_schedule_late *l = &e->late[i];
-            at.late[i].node = starts_of(&l->delayed, l->chances + (size_t)(x - from) * l->stride, e->dust);
-        }
+            at.slot = starts_of(&e->chances, (x - first) / apart, e->dust);
+        for (int i = 0; i < e->n_late && e->linear; i++)
+            at.late[i].node = starts_of(&e->late[i].chances, (x - first) / apart, e->dust);
         p += apart * rb_lattice_end_weight(x) * integrand(e, &at);
     }
     return p;
@@ -220,8 +236,7 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
         if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, &e->kernel->convolver, e->arena,
                              &l->delayed, out_why))
             return false;
-        l->stride = l->delayed.max_k - l->delayed.min_k + 1;
-        l->chances = rb_arena_array(e->arena, ages * (size_t)l->stride, sizeof *l->chances);
+        l->chances.p = rb_arena_array(e->arena, ages * (size_t)width_of(&l->delayed), sizeof *l->chances.p);
     }
     return true;
 }
@@ -242,14 +257,14 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
     e.first_y = trial->first > 0 ? trial->first : 1;
     e.last_y = trial->last;
-    e.apart = 1;
+    e.apart = e.openings_apart = 1;
     if (!make_late(&e, ages, out_why))
         return false;
-    if (s->open_slots > 0 || !e.linear) {
+    e.slots = s->open_slots > 0 || !e.linear;
+    if (e.slots) {
         if (!rb_renewal_make(trial, NULL, min_age, max_age, &e.kernel->convolver, arena, &e.open, out_why))
             return false;
-        e.stride = e.open.max_k - e.open.min_k + 1;
-        e.chances = rb_arena_array(arena, ages * (size_t)e.stride, sizeof *e.chances);
+        e.chances.p = rb_arena_array(arena, ages * (size_t)width_of(&e.open), sizeof *e.chances.p);
     }
     *out = e;
     return true;
@@ -264,15 +279,17 @@ static void make_node(struct rb_schedule_tail *e)
                                         .slots = e->s->slots_per_node,
                                         .dust = e->dust,
                                         .first_y = e->first_y,
-                                        .last_y = e->last_y};
+                                        .last_y = e->last_y,
+                                        .apart = e->apart,
+                                        .openings_apart = e->openings_apart};
     rb_schedule_node_make(&e->node);
 }
 
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
 {
     const bool nodes = e->s->new_nodes > 0;
-    int fewest = e->stride > 0 ? e->open.min_k + 1 : e->late[0].delayed.min_k + 1;
-    int most = e->stride > 0 ? e->open.max_k + 1 : 0;
+    int fewest = e->slots ? e->open.min_k + 1 : e->late[0].delayed.min_k + 1;
+    int most = e->slots ? e->open.max_k + 1 : 0;
     for (int i = 0; i < e->n_late && e->linear; i++) {
         const struct rb_renewal *r = &e->late[i].delayed;
         fewest = r->min_k + 1 < fewest ? r->min_k + 1 : fewest;

@@ -10,14 +10,14 @@ struct rb_schedule_late { // new nodes that open by one law
     int n;
     struct rb_opening_lattice opening;
     struct rb_renewal delayed; // if linear
-    double *chances;           // scratch: [max_age + 1][stride]
-    int stride;
+    struct rb_renewal_chances chances; // scratch, with room for all ages and completions
 };
 
 struct rb_schedule_tail {
     const struct rb_list_schedule *s;
     const struct rb_trial_lattice *trial;
     int min_age, max_age;     // ages of interest: points
+    bool slots;               // open at 0, or of nodes of several: `open` is made
     bool linear;              // a node has one slot: a delayed renewal process, and nothing is averaged over openings
     struct rb_renewal open;   // slots open at 0; if not linear, of nodes from their opening on, too
     struct rb_schedule_late *late; // [n_late]; one unless they are ranked
@@ -29,10 +29,11 @@ struct rb_schedule_tail {
     double dust;           // and chances below this
     struct rb_arena *arena;
     int first_y, last_y;   // time left to the last trial: points of interest
+    const double *weight;  // of the time left at every point: a density
     int apart;             // every so-many-th of them is summed up where the integrand vanishes at both ends: 1 unless set
+    int openings_apart;    // likewise of the points of an opening, for nodes of several slots
     double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
-    double *chances; // scratch: [max_age + 1][stride]
-    int stride;
+    struct rb_renewal_chances chances; // scratch, with room for all ages and completions
 };
 
 // Step one: what needs no circle, for ages min_age..max_age (points). The lattice and the arena must outlive *out.
@@ -46,8 +47,8 @@ void rb_schedule_tail_starts(const struct rb_schedule_tail *e, int x, double *ou
 // Starts, in the mean, by which a node that opened at 0 is ahead of one that has not opened by x.
 double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x);
 
-// Numbers that are tabulated for every age.
-int rb_schedule_tail_stride(const struct rb_schedule_tail *e);
+// Numbers that may be tabulated for every age.
+int rb_schedule_tail_width(const struct rb_schedule_tail *e);
 
 // Step two: `points` roots, of which the first `kept` carry the coefficients.
 void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept);

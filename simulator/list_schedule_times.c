@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define NEAREST   6     // times that a value in between is interpolated from
-#define POINTS    192   // of the table: some fifteen to a standard deviation
+#define POINTS    128   // of the table: some ten to a standard deviation
 #define ENDS      1e-12 // P(end > t) where the table ends
 #define SQRT_2    1.41421356237309504880
 #define SQRT_2_PI 2.50662827463100050242
@@ -48,20 +48,40 @@ bool rb_schedule_times_add(struct rb_schedule_times *times, int t, double above)
     return true;
 }
 
-static double neville(const int *at, double *v, int n, double t)
+// What holds between two neighbouring times: a polynomial through the nearest, in Newton's form, kept between their scores.
+struct piece {
+    int n;
+    double at[NEAREST], d[NEAREST];
+    double least, most;
+};
+
+static struct piece piece_between(const struct rb_schedule_times *times, int right)
 {
-    for (int width = 1; width < n; width++) {
-        for (int i = 0; i + width < n; i++) {
-            const double a = at[i], b = at[i + width];
-            v[i] = ((b - t) * v[i] + (t - a) * v[i + 1]) / (b - a);
-        }
+    const int n = times->n, most = n < NEAREST ? n : NEAREST;
+    const int wanted = right - most / 2, first = wanted < 0 ? 0 : wanted > n - most ? n - most : wanted;
+    struct piece p = {.n = most, .least = times->score[right - 1], .most = times->score[right]};
+    for (int i = 0; i < most; i++) {
+        p.at[i] = times->at[first + i];
+        p.d[i] = times->score[first + i];
     }
-    return v[0];
+    for (int order = 1; order < most; order++) {
+        for (int i = most - 1; i >= order; i--)
+            p.d[i] = (p.d[i] - p.d[i - 1]) / (p.at[i] - p.at[i - order]);
+    }
+    return p;
+}
+
+static double score_on(const struct piece *p, double t)
+{
+    double score = p->d[p->n - 1];
+    for (int i = p->n - 2; i >= 0; i--)
+        score = p->d[i] + (t - p->at[i]) * score;
+    return fmin(fmax(score, p->least), p->most);
 }
 
 static double score_at(const struct rb_schedule_times *times, double t)
 {
-    const int n = times->n, most = n < NEAREST ? n : NEAREST, *at = times->at;
+    const int n = times->n, *at = times->at;
     const double *score = times->score;
     if (t <= at[0])
         return score[0] + (t - at[0]) * (score[1] - score[0]) / (at[1] - at[0]);
@@ -70,10 +90,8 @@ static double score_at(const struct rb_schedule_times *times, double t)
     int right = 1;
     while (at[right] < t)
         right++;
-    const int wanted = right - most / 2, first = wanted < 0 ? 0 : wanted > n - most ? n - most : wanted;
-    double v[NEAREST];
-    memcpy(v, score + first, (size_t)most * sizeof *v);
-    return fmin(fmax(neville(at + first, v, most, t), score[right - 1]), score[right]);
+    const struct piece p = piece_between(times, right);
+    return score_on(&p, t);
 }
 
 double rb_schedule_times_above(const struct rb_schedule_times *times, double t)
@@ -120,10 +138,14 @@ static void fill(const struct rb_schedule_times *times, const struct tail *tail,
                  double *above)
 {
     double lowest = 1;
+    int right = 1;
+    struct piece piece = piece_between(times, right);
     for (int i = 0; i < POINTS; i++) {
         const double t = times->at[0] + i * step, beyond = t - tail->from;
-        const double p =
-            beyond > 0 ? 1 / (1 + exp(tail->log_odds + beyond * tail->slope)) : rb_schedule_times_above(times, t);
+        while (right < times->n - 1 && t > times->at[right])
+            piece = piece_between(times, ++right);
+        const double p = beyond > 0 ? 1 / (1 + exp(tail->log_odds + beyond * tail->slope))
+                                    : rb_schedule_above(score_on(&piece, t), times->dust);
         lowest = fmin(lowest, p);
         above[i] = lowest;
         below[i] = 1 - lowest;
