@@ -190,7 +190,7 @@ bool rb_estimate_draws(struct rb_search *search, const struct rb_candidate *cand
 static void tell_cost(const struct rb_plan_request *req, const struct rb_score *score, const struct rb_billed *billed,
                       struct rb_estimate *e)
 {
-    const double above_uusd = billed->n > 0 ? 0 : score->above_sum_uusd;
+    const double above_uusd = billed->n > 0 ? RB_SURE_SIGMA * billed->error_uusd : score->above_sum_uusd;
     e->cost_method = RB_ESTIMATE_TABLES;
     e->cost_uusd.mean = rounded(billed->mean_uusd);
     e->stderr_.cost_mean_uusd = (int64_t)ceil(billed->error_uusd);

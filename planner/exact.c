@@ -456,7 +456,7 @@ static const char *why_not_proved(const struct rb_exact *x, double bound)
 }
 
 // Static: a certificate outlives the search.
-#define SAMPLED_BOUNDS "choices ruled out by samples, less five standard errors"
+#define SAMPLED_BOUNDS "choices and plans ruled out by samples, less five standard errors"
 static const char *const without_deadline[] = {"stages are independent", "mean costs add up over stages",
                                                SAMPLED_BOUNDS};
 static const char *const with_deadline[] = {"stages are independent",

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define BILLED_AT_LEAST_S  60.0
-#define NOT_LATE_S         1e-3               // on average: nobody sees it
+#define NOT_LATE_S         0.02               // on average: nobody sees it
 #define BOUND_STEPS        64                 // splits tried for a union bound
 #define SCRATCH_KEPT       ((size_t)16 << 20) // bytes
 #define CROWDED            256                // points of one stage's law ...
@@ -144,8 +144,8 @@ const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const st
     key.unit_s = unit_s;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
-        e->value = new_law(times, rb_trial_law_of(rb_stage_times_work(times, profile, units), unit_s, rb_stage_times_overhead(times, profile),
-                                                  &times->arena));
+        e->value = new_law(times, rb_trial_law_of(rb_stage_times_work(times, profile, units), unit_s,
+                                                  rb_stage_times_overhead(times, profile), &times->arena));
     return e->value;
 }
 
@@ -288,18 +288,25 @@ static double unready_bound(const struct rb_law *end, const struct rb_law *arriv
     return fmin(1, least + end->error + requested * arrival->tail_error + arrival->error);
 }
 
+struct late {
+    double node_s, latest_s; // on average, of any one node and of the last of all
+};
+
 // Where a node comes at A > t >= T, T is the end without it, which does not depend on A and is nowhere sooner. So of n nodes
 // P(latest > t >= T) <= P(T <= t) min(1, n P(A > t)), and the mean of latest - T is the integral of it.
-static double late_mean_bound_s(const struct rb_law *end, const struct rb_law *arrival, int n, double unready)
+static struct late late_bound(const struct rb_law *end, const struct rb_law *arrival, int n, double unready)
 {
     const double low = end->low_s, high = arrival->low_s + arrival->step_s * (arrival->n - 1);
     const double step = (high - low) / BOUND_STEPS, most = fmax(0, unready * (high - low));
-    double sum = 0;
-    for (int i = 0; i < BOUND_STEPS && most > NOT_LATE_S; i++) {
-        const double t = low + i * step;
-        sum += step * rb_law_below(end, t + step) * fmin(1, n * rb_law_above(arrival, t));
+    struct late sum = {0, 0};
+    if (most <= NOT_LATE_S)
+        return (struct late){most, most};
+    for (int i = 0; i < BOUND_STEPS; i++) {
+        const double t = low + i * step, ended = step * rb_law_below(end, t + step), late = rb_law_above(arrival, t);
+        sum.node_s += ended * late;
+        sum.latest_s += ended * fmin(1, n * late);
     }
-    return most > NOT_LATE_S ? fmin(sum, most) : most;
+    return (struct late){fmin(sum.node_s, most), fmin(sum.latest_s, most)};
 }
 
 // P(end - running < 60 s) <= P(running > q) + P(end < 60 s + q), for every q.
@@ -327,13 +334,14 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
     double unready = unready_bound(&law, rb_stage_times_arrival(times, p), requested);
     if (method == RB_STAGE_ONE_WAVE && !has_nodes_to_spare(st)) // the last of them carries a trial, or one ended early
         unready = fmin(unready, law.error);
+    const struct late late = late_bound(&law, rb_stage_times_arrival(times, p), requested, unready);
     *t = (struct rb_stage_time){
         .law = law,
         .method = method,
         .why = why,
         .unready = unready,
-        .late_mean_s = late_mean_bound_s(&law, rb_stage_times_arrival(times, p), requested, unready),
-        .late_node_mean_s = late_mean_bound_s(&law, rb_stage_times_arrival(times, p), requested > 0, unready),
+        .late_mean_s = late.latest_s,
+        .late_node_mean_s = late.node_s,
         .short_lived = short_lived_bound(&law, queue_law(times, p), requested),
         .queue_mean_s = rb_queue_mean_s(p),
     };
