@@ -227,18 +227,12 @@ static void ask_page(struct listing *l, const char *page);
 static void page_done(void *arg, const struct rb_err *failed)
 {
     struct listing *l = arg;
-    struct rb_err endless;
     if (!failed)
         rb_listing_add(&l->all, l->page.instances, l->page.n, true);
-    if (!failed && l->page.next_page) {
-        if (rb_listing_goes_on(&l->all, "DescribeInstances", &endless)) {
-            ask_page(l, l->page.next_page);
-            return;
-        }
-        failed = &endless;
-    }
-    rb_listing_tell(&l->all, failed);
-    listing_destroy(l);
+    if (rb_listing_turn(&l->all, "DescribeInstances", failed, l->page.next_page))
+        ask_page(l, l->page.next_page);
+    else
+        listing_destroy(l);
 }
 
 static void ask_page(struct listing *l, const char *page)

@@ -24,12 +24,15 @@ void rb_listing_add(struct rb_listing *l, const struct rb_instance *page, int n,
     l->complete = l->complete && complete;
 }
 
-void rb_listing_tell(struct rb_listing *l, const struct rb_err *err)
+bool rb_listing_turn(struct rb_listing *l, const char *call_name, const struct rb_err *failed, const char *next)
 {
-    l->fn(l->arg, err, l->instances, l->n, !err && l->complete);
-}
-
-bool rb_listing_goes_on(struct rb_listing *l, const char *call_name, struct rb_err *err)
-{
-    return ++l->n_pages < MAX_PAGES || rb_err_set(err, RB_E_ENDLESS, "%s: no end after %d pages", call_name, MAX_PAGES);
+    struct rb_err endless;
+    if (!failed && next) {
+        if (++l->n_pages < MAX_PAGES)
+            return true;
+        rb_err_set(&endless, RB_E_ENDLESS, "%s: no end after %d pages", call_name, MAX_PAGES);
+        failed = &endless;
+    }
+    l->fn(l->arg, failed, l->instances, l->n, !failed && l->complete);
+    return false;
 }

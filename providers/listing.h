@@ -17,9 +17,8 @@ struct rb_listing {
 void rb_listing_init(struct rb_listing *l, const char *run_id, rb_list_fn *fn, void *arg); // copies the run's id
 void rb_listing_finish(struct rb_listing *l);
 void rb_listing_add(struct rb_listing *l, const struct rb_instance *page, int n, bool complete);
-// What was read before a failure is told too, but as incomplete: absence proves nothing then.
-void rb_listing_tell(struct rb_listing *l, const struct rb_err *err);
-// Is there a page to ask for? Not without end: false, with an error that says so.
-bool rb_listing_goes_on(struct rb_listing *l, const char *call_name, struct rb_err *err);
+// After each page. failed: it did not come. True: `next` (NULL: there is none) is to be asked for, which is not without end.
+// False: all is told; what was read before a failure, too, but as incomplete: absence proves nothing then.
+bool rb_listing_turn(struct rb_listing *l, const char *call_name, const struct rb_err *failed, const char *next);
 
 #endif
