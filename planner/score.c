@@ -122,11 +122,12 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
 }
 
 // The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
+// min(1, a (1 - p)) is concave, so what it bounds at every time it bounds in the mean over times (Jensen).
 double rb_stage_probability_error(const struct rb_stage_time *time, double p)
 {
     const double all = time->law.error;
     if (time->method != RB_STAGE_PILOT)
-        return all;
+        return all - time->body_error * (1 - fmin(1, RB_BODY_FALLS * (1 - p)));
     return fmin(all, 2 * all * sqrt(fmax(0, p * (1 - p))) + 2 * all * all / 3);
 }
 

@@ -22,8 +22,12 @@
 #define DENSE              24                 // ... with this many per standard deviation: every second one will do
 #define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
 #define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
-#define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most
-#define COARSEST_ACCURACY  5e-3               // of the dynamic schedule: as good as a hundred thousand samples
+#define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where a finer one is not reached ...
+#define COARSEST_ACCURACY  3e-3               // ... nor this: errors of narrow openings count threefold
+#define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most ...
+#define SURER_THAN_GANGS   0.5  // ... and gangs on new nodes by less than this one, their mean times included
+#define LARGE_ERRORS       4    // of a bound, to be looked at a second time ...
+#define MATTERS            2e-4 // ... unless it is less than this
 
 struct rb_stage_times {
     int pilot;
@@ -250,6 +254,11 @@ static bool has_nodes_to_spare(const struct stage *st)
     return st->key.nodes > needed;
 }
 
+static bool waits_for_gangs(const struct stage *st)
+{
+    return st->nodes_per_trial > 1 && st->slots > st->kept_slots;
+}
+
 static struct rb_gang gang_of(const struct stage *st)
 {
     return (struct rb_gang){st->key.nodes - st->key.kept, st->nodes_per_trial, st->key.kept % st->nodes_per_trial};
@@ -323,15 +332,41 @@ static double short_lived_bound(const struct rb_law *end, const struct rb_law *q
     return fmin(1, least + end->error + queue->error);
 }
 
+// Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once.
+static const struct rb_law *floor_of(struct rb_stage_times *times, const struct stage *st)
+{
+    struct rb_stage_key key = part_key(RB_PART_FLOOR);
+    key.profile = st->key.profile;
+    key.units = st->key.units;
+    key.unit_s = st->key.unit_s;
+    key.trials = st->key.trials;
+    key.slots = st->slots < st->key.trials ? st->slots : st->key.trials;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (e->value)
+        return e->value;
+    const struct rb_law *trial = trial_law(times, &st->key);
+    struct rb_law floor = rb_law_largest_of(trial, key.trials, &times->arena);
+    if (trial->mean_s * key.trials > floor.mean_s * key.slots) {
+        const struct rb_law work_law = rb_law_sum_of(trial, key.trials, &times->arena);
+        floor = rb_law_times(&work_law, 1.0 / key.slots, &times->arena);
+    }
+    e->value = new_law(times, floor);
+    return e->value;
+}
+
 // ---- laws of stages
 
 static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struct stage *st, struct rb_law law,
                                        enum rb_stage_method method, const char *why)
 {
     const struct rb_provisioning *p = st->key.provisioning;
+    const struct rb_law *arrival = rb_stage_times_arrival(times, p);
     const int requested = st->key.nodes - st->key.kept;
     struct rb_stage_time *t = rb_arena_alloc(&times->arena, sizeof *t);
-    double unready = unready_bound(&law, rb_stage_times_arrival(times, p), requested);
+    double unready = unready_bound(&law, arrival, requested);
+    if (unready > MATTERS &&
+        unready <= LARGE_ERRORS * law.error) // hardly more than the law errs by: its floor errs less
+        unready = fmin(unready, unready_bound(floor_of(times, st), arrival, requested));
     if (method == RB_STAGE_ONE_WAVE && !has_nodes_to_spare(st)) // the last of them carries a trial, or one ended early
         unready = fmin(unready, law.error);
     const struct late late = late_bound(&law, rb_stage_times_arrival(times, p), requested, unready);
@@ -339,6 +374,7 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
         .law = law,
         .method = method,
         .why = why,
+        .body_error = method == RB_STAGE_SCHEDULE && waits_for_gangs(st) ? law.error : 0,
         .unready = unready,
         .late_mean_s = late.latest_s,
         .late_node_mean_s = late.node_s,
@@ -422,6 +458,12 @@ static int pilot_samples(const struct rb_stage_times *times, const struct stage 
     return n < times->pilot ? n : times->pilot;
 }
 
+// What cannot be had as accurately as asked for may still be better than samples. 0: no more.
+static double coarser(double accuracy)
+{
+    return accuracy < COARSE_ACCURACY ? COARSE_ACCURACY : accuracy < COARSEST_ACCURACY ? COARSEST_ACCURACY : 0;
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -439,7 +481,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
     *out_why = why_not_schedule(st);
     if (*out_why)
         return false;
-    const bool gangs = st->nodes_per_trial > 1 && schedule.new_nodes > 0;
+    const bool gangs = waits_for_gangs(st);
     const struct rb_gang gang = gang_of(st);
     if (gangs) { // no more slots than trials that wait are ever used
         const int waiting = st->key.trials - st->kept_slots;
@@ -450,8 +492,8 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             ranked[i] = *openings[i];
         }
     }
-    // What cannot be had as accurately as asked for is still better than samples.
-    for (double reached = accuracy; reached <= COARSEST_ACCURACY; reached *= 10) {
+    const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
+    for (double reached = accuracy; reached > 0; reached = coarser(reached)) {
         if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
             *out = known->law;
             return true;
@@ -468,7 +510,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         if (gangs)
             out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out);
         *out_why = "trials on several nodes wait for new ones that come over too long a time";
-        return !gangs || out->error < SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
+        return (gangs ? SURER_THAN_GANGS * out->error : out->error) < samples || (!gangs && reached <= accuracy);
     }
     return false;
 }
@@ -607,24 +649,5 @@ const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const st
                                           const struct rb_stage_work *work, struct rb_err *err)
 {
     struct stage st;
-    if (!describe(s, work, &st, err))
-        return NULL;
-    struct rb_stage_key key = part_key(RB_PART_FLOOR);
-    key.profile = st.key.profile;
-    key.units = st.key.units;
-    key.unit_s = st.key.unit_s;
-    key.trials = st.key.trials;
-    key.slots = st.slots < st.key.trials ? st.slots : st.key.trials;
-    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
-    if (e->value)
-        return e->value;
-    // Both are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once.
-    const struct rb_law *trial = trial_law(times, &st.key);
-    struct rb_law floor = rb_law_largest_of(trial, key.trials, &times->arena);
-    if (trial->mean_s * key.trials > floor.mean_s * key.slots) {
-        const struct rb_law work_law = rb_law_sum_of(trial, key.trials, &times->arena);
-        floor = rb_law_times(&work_law, 1.0 / key.slots, &times->arena);
-    }
-    e->value = new_law(times, floor);
-    return e->value;
+    return describe(s, work, &st, err) ? floor_of(times, &st) : NULL;
 }

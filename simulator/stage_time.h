@@ -14,10 +14,14 @@ enum rb_stage_method {
 };
 const char *rb_stage_method_name(enum rb_stage_method method); // "one wave", "dynamic schedule", "pilot samples"
 
+// Gangs on new nodes open dependently. Taken as independent, they err where the law's mass is and little beyond. Tested.
+#define RB_BODY_FALLS 6.0
+
 struct rb_stage_time {
     struct rb_law law;           // from the stage's start to its last trial's end
     enum rb_stage_method method;
     const char *why;             // not a closed form because ...; NULL
+    double body_error;           // part of law.error: of it, P(end <= t) errs by min(1, RB_BODY_FALLS P(end > t)) at most
     double unready;              // bound on P(a requested node is still not ready when the stage ends): there, and only
                                  // there, stages depend on each other
     double late_mean_s;          // bound on the mean time by which the latest requested node comes after the stage has ended,

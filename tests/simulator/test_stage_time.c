@@ -112,7 +112,8 @@ static void agree(struct world *w, const struct rb_stage_work *work, const struc
         double below = 0;
         for (int r = 0; r < RUNS; r++)
             below += w->time_us[r] / 1e6 <= at ? 1.0 / RUNS : 0;
-        const double zp = (below - levels[i]) / (sqrt(levels[i] * (1 - levels[i]) / RUNS) + t->law.error);
+        const double error = t->law.error - t->body_error * (1 - fmin(1, RB_BODY_FALLS * (1 - levels[i])));
+        const double zp = (below - levels[i]) / (sqrt(levels[i] * (1 - levels[i]) / RUNS) + error);
         if (fabs(zp) > 4.2)
             fail_msg("%s: p%g at %.4f s, but %.4f of the runs are below, z %.2f", rb_stage_method_name(t->method),
                      100 * levels[i], at, below, zp);
