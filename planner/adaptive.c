@@ -23,10 +23,17 @@ struct waits { // of one kind of node
     struct wait *ranked; // [most + 1][most + 1], by m and r; NULL: not made yet
 };
 
+// A law by steps of the grid, a duration counted as if it ended at the start of its step: [first, end), made where asked for.
+struct steps {
+    const struct rb_law *law;
+    double *p; // [end - first]; NULL: not made yet
+    int first, end;
+};
+
 // A choice, and laws that its time is not below, but for their error: one of samples may bound less than one of more nodes.
 struct laws {
-    const struct rb_law *law, *floor; // NULL: not made; no error that it could have less of
-    const struct wait *wait;          // before the floor begins; NULL: none
+    struct steps law, floor; // their law NULL: not made; no error that it could have less of
+    const struct wait *wait; // before the floor begins; NULL: none
     double error, floor_error;
     double *value[PRICES]; // [POINTS] by time left, what the stage and those after it cost; made where asked for
 };
@@ -38,8 +45,8 @@ struct cell {
 
 struct stage {
     struct cell *cells; // [n], in order of entry
-    int n;
-    struct laws **laws; // [entries * stride], by entry and kept; NULL: no cheaper plan makes this choice
+    int n, capacity;
+    struct laws ***laws; // [entries], by kept; NULL: no cheaper plan makes this choice
 };
 
 // What one price of lateness makes of it. By state, [n_offers * most_counts]: offer and count of the stage before.
@@ -53,12 +60,13 @@ struct policy {
 struct rb_adaptive {
     const struct rb_lattice *l;
     const struct rb_togo *free_of_price;
-    int n_stages, n_states, stride;
+    int n_stages, n_states, n_offers;
     double step_s, to_beat;
     struct waits **waits; // [n_offers], shared by offers whose nodes arrive alike; NULL: not told
     struct stage stages[RB_LIMIT_STAGES];
-    struct policy policies[PRICES];
+    struct policy policies[PRICES + 1]; // [n_policies] best first; behind them, room for the next one
     int n_policies;
+    double *least; // scratch of one stage
     struct rb_arena arena;
 };
 
@@ -145,16 +153,17 @@ static bool find_floor(struct rb_adaptive *a, struct rb_exact *x, int stage, con
     const struct rb_choice *c = &e->choice;
     const int kept_nodes = rb_lattice_kept_nodes(a->l, e, kept);
     const int needed = rb_nodes_per_trial(rb_search_gpus_per_node(x->search, c->offer), c->gpus) - kept_nodes;
-    out->floor = rb_lattice_floor(&x->lattice, stage, e, kept, err);
-    if (!out->floor)
+    const struct rb_law *floor = rb_lattice_floor(&x->lattice, stage, e, kept, err);
+    if (!floor)
         return false;
-    out->floor_error = out->floor->error;
+    out->floor.law = floor;
+    out->floor_error = floor->error;
     const struct wait *wait = needed > 0 ? wait_of(a, c->offer, needed, c->nodes - kept_nodes) : NULL;
     if (!wait)
         return true;
     const struct rb_law *longest = rb_floors_longest(a->l->floors, stage, c->offer, c->gpus, err);
-    if (longest && wait->mean_s + longest->mean_s > out->floor->mean_s) {
-        out->floor = longest;
+    if (longest && wait->mean_s + longest->mean_s > floor->mean_s) {
+        out->floor.law = longest;
         out->wait = wait;
         out->floor_error = longest->error + (c->nodes - kept_nodes) * a->waits[c->offer]->arrival->error;
     }
@@ -165,7 +174,7 @@ static bool find_laws(struct rb_adaptive *a, struct rb_exact *x, int stage, cons
                       struct laws *out, struct rb_err *err)
 {
     const struct rb_stage_time *time = e->time[kept];
-    *out = (struct laws){.law = time ? &time->law : NULL};
+    *out = (struct laws){.law.law = time ? &time->law : NULL};
     if (time)
         out->error = rb_stage_probability_error(time, x->search->req->confidence);
     if (!time || out->error > DOUBTED)
@@ -173,20 +182,33 @@ static bool find_laws(struct rb_adaptive *a, struct rb_exact *x, int stage, cons
     return true;
 }
 
+static struct cell *new_cell(struct stage *s)
+{
+    if (s->n == s->capacity) {
+        s->capacity = s->capacity ? 2 * s->capacity : 64;
+        s->cells = rb_xrealloc(s->cells, (size_t)s->capacity, sizeof *s->cells);
+    }
+    return &s->cells[s->n++];
+}
+
 static bool add_cell(struct rb_adaptive *a, struct rb_exact *x, int stage, int entry, int kept, struct rb_err *err)
 {
     struct stage *s = &a->stages[stage];
-    struct cell *last = s->n > 0 ? &s->cells[s->n - 1] : NULL;
+    const struct rb_lattice_entry *e = &x->lattice.stages[stage].entries[entry];
+    const struct cell *last = s->n > 0 ? &s->cells[s->n - 1] : NULL;
     struct laws laws;
-    if (!find_laws(a, x, stage, &x->lattice.stages[stage].entries[entry], kept, &laws, err))
+    if (!find_laws(a, x, stage, e, kept, &laws, err))
         return false;
     struct laws *shared = last && last->entry == entry ? last->laws : NULL;
-    if (!shared || shared->law != laws.law || shared->floor != laws.floor || shared->wait != laws.wait) {
+    if (!shared || shared->law.law != laws.law.law || shared->floor.law != laws.floor.law ||
+        shared->wait != laws.wait) {
         shared = rb_arena_alloc(&a->arena, sizeof *shared);
         *shared = laws;
     }
-    s->cells[s->n++] = (struct cell){entry, kept, shared};
-    s->laws[entry * a->stride + kept] = shared;
+    *new_cell(s) = (struct cell){entry, kept, shared};
+    if (!s->laws[entry])
+        s->laws[entry] = rb_arena_array(&a->arena, (size_t)e->count + 2, sizeof *s->laws[entry]);
+    s->laws[entry][kept] = shared;
     return true;
 }
 
@@ -194,11 +216,7 @@ static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, str
 {
     const struct rb_lattice_stage *list = &x->lattice.stages[stage];
     struct stage *s = &a->stages[stage];
-    size_t most = 0;
-    s->laws = rb_arena_array(&a->arena, (size_t)list->n * (size_t)a->stride + 1, sizeof *s->laws);
-    for (int i = 0; i < list->n; i++)
-        most += (size_t)list->entries[i].count + 2;
-    s->cells = rb_arena_array(&a->arena, most + 1, sizeof *s->cells);
+    s->laws = rb_arena_array(&a->arena, (size_t)list->n + 1, sizeof *s->laws);
     for (int i = 0; i < list->n; i++) {
         const struct rb_lattice_entry *e = &list->entries[i];
         for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++) {
@@ -211,7 +229,7 @@ static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, str
 
 // --- one price
 
-// Probability of each step of the grid, a duration counted as if it ended at the start of its step. [*first, *end)
+// Probability of each step of the grid. [*first, *end)
 static void discretize(const struct rb_adaptive *a, const struct rb_law *law, double *p, int *first, int *end)
 {
     double last = 0;
@@ -228,7 +246,19 @@ static void discretize(const struct rb_adaptive *a, const struct rb_law *law, do
     }
 }
 
-// out[i] = E of what follows when i steps are left before steps of these probabilities, [first, end).
+static void make_steps(struct rb_adaptive *a, struct steps *s)
+{
+    double p[POINTS];
+    if (s->p)
+        return;
+    discretize(a, s->law, p, &s->first, &s->end);
+    const int n = s->end > s->first ? s->end - s->first : 0;
+    s->p = rb_arena_array(&a->arena, (size_t)n, sizeof *s->p);
+    for (int j = 0; j < n; j++)
+        s->p[j] = p[s->first + j];
+}
+
+// out[i] = E of what follows when i steps are left before steps of these probabilities, p[j - first] for j in [first, end).
 static void expect(const double *p, int first, int end, const double *after, double late, double *out)
 {
     double less[POINTS];
@@ -237,17 +267,20 @@ static void expect(const double *p, int first, int end, const double *after, dou
         less[i] = after[i] - late;
     }
     for (int j = first; j < end; j++) {
-        const double weight = p[j];
+        const double weight = p[j - first];
         for (int i = j; i < POINTS; i++)
             out[i] += weight * less[i - j];
     }
 }
 
 // Nothing follows the last stage.
-static void expect_end(const struct rb_adaptive *a, const struct rb_law *law, double price, double *out)
+static void expect_end(const struct steps *s, double price, double *out)
 {
-    for (int i = 0; i < POINTS; i++)
-        out[i] = price * (1 - rb_law_below(law, a->step_s * i));
+    double below = 0;
+    for (int i = 0; i < POINTS; i++) {
+        out[i] = price * (1 - below);
+        below += i >= s->first && i < s->end ? s->p[i - s->first] : 0;
+    }
 }
 
 static void lower(double *least, const double *values, double more)
@@ -258,9 +291,8 @@ static void lower(double *least, const double *values, double more)
     }
 }
 
-static double *new_values(struct rb_arena *scratch, size_t n)
+static double *fill_unknown(double *values, size_t n)
 {
-    double *values = rb_arena_array(scratch, n * POINTS, sizeof *values);
     for (size_t i = 0; i < n * POINTS; i++)
         values[i] = INFINITY;
     return values;
@@ -273,48 +305,46 @@ struct least {
 };
 
 // What a stage by this law and the stages after it cost; what the law may err by is paid in advance.
-static void value_of_law(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
-                         const struct rb_law *law, double error, double *out)
+static void value_of_law(struct rb_adaptive *a, const struct policy *p, int stage, int state, struct steps *law,
+                         double error, double *out)
 {
-    double steps[POINTS];
-    int first, end;
-    if (stage + 1 == a->n_stages) {
-        expect_end(a, law, p->price, out);
-    } else {
-        discretize(a, law, steps, &first, &end);
-        expect(steps, first, end, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
-    }
+    make_steps(a, law);
+    if (stage + 1 == a->n_stages)
+        expect_end(law, p->price, out);
+    else
+        expect(law->p, law->first, law->end, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
     for (int i = 0; i < POINTS; i++)
         out[i] -= p->price * error;
 }
 
-static void value_of_floor(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
-                           const struct laws *c, double *out)
+static void value_of_floor(struct rb_adaptive *a, const struct policy *p, int stage, int state, struct laws *c,
+                           double *out)
 {
     double ready[POINTS];
     const double late = stage + 1 == a->n_stages ? p->price : p->late[stage][state];
-    value_of_law(a, p, stage, state, c->floor, c->floor_error, c->wait ? ready : out);
+    value_of_law(a, p, stage, state, &c->floor, c->floor_error, c->wait ? ready : out);
     if (c->wait)
-        expect(c->wait->steps, c->wait->first, c->wait->end, ready, late - p->price * c->floor_error, out);
+        expect(c->wait->steps + c->wait->first, c->wait->first, c->wait->end, ready, late - p->price * c->floor_error,
+               out);
 }
 
-static void value_of_laws(const struct rb_adaptive *a, const struct policy *p, int stage, int state,
-                          const struct laws *c, double *out)
+static void value_of_laws(struct rb_adaptive *a, const struct policy *p, int stage, int state, struct laws *c,
+                          double *out)
 {
     double floor[POINTS];
-    if (!c->law) {
+    if (!c->law.law) {
         value_of_floor(a, p, stage, state, c, out);
         return;
     }
-    value_of_law(a, p, stage, state, c->law, c->error, out);
-    if (!c->floor)
+    value_of_law(a, p, stage, state, &c->law, c->error, out);
+    if (!c->floor.law)
         return;
     value_of_floor(a, p, stage, state, c, floor);
     for (int i = 0; i < POINTS; i++)
         out[i] = floor[i] > out[i] ? floor[i] : out[i];
 }
 
-static void add_cells(const struct rb_adaptive *a, const struct policy *p, int stage, const struct least *out)
+static void add_cells(struct rb_adaptive *a, const struct policy *p, int stage, const struct least *out)
 {
     const struct stage *s = &a->stages[stage];
     const struct cell *last = NULL;
@@ -333,14 +363,21 @@ static void add_cells(const struct rb_adaptive *a, const struct policy *p, int s
     }
 }
 
-// What follows a stage, for every state that it may leave.
-static void step_back(struct rb_adaptive *a, struct policy *p, int stage, struct rb_arena *scratch)
+static struct least begin_least(struct rb_adaptive *a)
 {
-    const int most = a->l->most_counts, n_offers = a->n_states / most;
-    struct least l = {new_values(scratch, (size_t)a->n_states), new_values(scratch, (size_t)a->n_states),
-                      new_values(scratch, (size_t)n_offers)};
+    const size_t n = (size_t)a->n_states;
+    double *values = fill_unknown(a->least, 2 * n + (size_t)a->n_offers);
+    return (struct least){values, values + n * POINTS, values + 2 * n * POINTS};
+}
+
+// What follows a stage, for every state that it may leave.
+static void step_back(struct rb_adaptive *a, struct policy *p, int stage)
+{
+    const int most = a->l->most_counts;
+    const struct least l = begin_least(a);
+    fill_unknown(p->after[stage - 1], (size_t)a->n_states);
     add_cells(a, p, stage, &l);
-    for (int offer = 0; offer < n_offers; offer++) {
+    for (int offer = 0; offer < a->n_offers; offer++) {
         for (int c = 0; c < a->l->counts[offer].n; c++) {
             const size_t state = (size_t)(offer * most + c);
             double *out = p->after[stage - 1] + state * POINTS;
@@ -348,32 +385,32 @@ static void step_back(struct rb_adaptive *a, struct policy *p, int stage, struct
                 lower(l.all + state * POINTS, l.all + (state - 1) * POINTS, 0);
             lower(out, l.all + state * POINTS, 0);
             lower(out, l.some + state * POINTS, 0);
-            for (int other = 0; other < n_offers; other++) {
+            for (int other = 0; other < a->n_offers; other++) {
                 if (other != offer)
                     lower(out, l.fresh + (size_t)other * POINTS, 0);
             }
             p->late[stage - 1][state] = p->price + a->free_of_price->after[stage - 1][state];
         }
     }
-    rb_arena_reset(scratch);
 }
 
-static struct policy price_lateness(struct rb_adaptive *a, double price, struct rb_arena *scratch)
+// In the room behind the policies that are kept.
+static struct policy *price_lateness(struct rb_adaptive *a, double price)
 {
-    struct policy p = {.price = price};
-    size_t n = (size_t)a->n_states;
-    for (int stage = 0; stage + 1 < a->n_stages; stage++) {
-        p.after[stage] = new_values(&a->arena, n);
-        p.late[stage] = rb_arena_array(&a->arena, n, sizeof(double));
+    struct policy *p = &a->policies[a->n_policies];
+    const size_t n = (size_t)a->n_states;
+    p->price = price;
+    for (int stage = 0; stage + 1 < a->n_stages && !p->after[stage]; stage++) {
+        p->after[stage] = rb_arena_array(&a->arena, n * POINTS, sizeof *p->after[stage]);
+        p->late[stage] = rb_arena_array(&a->arena, n, sizeof *p->late[stage]);
     }
     for (int stage = a->n_stages - 1; stage > 0; stage--)
-        step_back(a, &p, stage, scratch);
-    double *fresh = new_values(scratch, n / (size_t)a->l->most_counts);
-    add_cells(a, &p, 0, &(struct least){.fresh = fresh});
-    p.least = INFINITY;
-    for (size_t offer = 0; offer < n / (size_t)a->l->most_counts; offer++)
-        p.least = fmin(p.least, fresh[offer * POINTS + POINTS - 1]);
-    rb_arena_reset(scratch);
+        step_back(a, p, stage);
+    const struct least first = begin_least(a);
+    add_cells(a, p, 0, &first);
+    p->least = INFINITY;
+    for (int offer = 0; offer < a->n_offers; offer++)
+        p->least = fmin(p->least, first.fresh[offer * POINTS + POINTS - 1]);
     return p;
 }
 
@@ -384,32 +421,32 @@ static double root_bound(const struct rb_adaptive *a, const struct policy *p)
     return p->least - p->price * (1 - a->l->search->req->confidence);
 }
 
-static void keep(struct rb_adaptive *a, const struct policy *p)
+// The policy behind those that are kept takes its place among them, or else the place of the worst is free again.
+static void keep(struct rb_adaptive *a)
 {
-    int i = a->n_policies < PRICES ? a->n_policies++ : PRICES;
-    if (i == PRICES && root_bound(a, p) <= root_bound(a, &a->policies[PRICES - 1]))
-        return;
-    for (i = i < PRICES ? i : PRICES - 1; i > 0 && root_bound(a, p) > root_bound(a, &a->policies[i - 1]); i--)
+    int i = a->n_policies;
+    for (; i > 0 && root_bound(a, &a->policies[i]) > root_bound(a, &a->policies[i - 1]); i--) {
+        const struct policy better = a->policies[i];
         a->policies[i] = a->policies[i - 1];
-    a->policies[i] = *p;
+        a->policies[i - 1] = better;
+    }
+    if (a->n_policies < PRICES)
+        a->n_policies++;
 }
 
 // Up while that is better, else down.
 static void search_prices(struct rb_adaptive *a, double start)
 {
-    struct rb_arena scratch;
-    rb_arena_init(&scratch);
-    struct policy first = price_lateness(a, start, &scratch), p;
-    double price = start, best = root_bound(a, &first), factor = FACTOR;
-    keep(a, &first);
+    double price = start, best = root_bound(a, price_lateness(a, start)), factor = FACTOR;
+    keep(a);
     for (int i = 1; i < TRIES && best < a->to_beat; i++) {
         price *= factor;
-        p = price_lateness(a, price, &scratch);
-        keep(a, &p);
-        if (root_bound(a, &p) >= a->to_beat)
+        const double bound = root_bound(a, price_lateness(a, price));
+        keep(a);
+        if (bound >= a->to_beat)
             break;
-        if (root_bound(a, &p) > best) {
-            best = root_bound(a, &p);
+        if (bound > best) {
+            best = bound;
         } else if (i == 1) {
             factor = 1 / FACTOR;
             price = start;
@@ -417,7 +454,6 @@ static void search_prices(struct rb_adaptive *a, double start)
             break;
         }
     }
-    rb_arena_finish(&scratch);
 }
 
 // --- the whole
@@ -450,8 +486,9 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
     a->free_of_price = x->multipliers[0];
     a->to_beat = rb_exact_to_beat(x);
     a->n_stages = x->lattice.n_stages;
-    a->stride = x->lattice.most_counts + 2;
-    a->n_states = x->search->scenario->n_offers * x->lattice.most_counts;
+    a->n_offers = x->search->scenario->n_offers;
+    a->n_states = a->n_offers * x->lattice.most_counts;
+    a->least = rb_xcalloc((2 * (size_t)a->n_states + (size_t)a->n_offers) * POINTS, sizeof *a->least);
     a->step_s = (double)x->search->req->deadline_us / 1e6 / (POINTS - 1);
     set_waits(a, x);
     for (int i = 0; i < x->n_multipliers; i++) {
@@ -478,6 +515,9 @@ void rb_adaptive_destroy(struct rb_adaptive *a)
 {
     if (!a)
         return;
+    for (int stage = 0; stage < a->n_stages; stage++)
+        free(a->stages[stage].cells);
+    free(a->least);
     rb_arena_finish(&a->arena);
     free(a);
 }
@@ -530,7 +570,7 @@ double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, 
 {
     const struct rb_lattice_entry *e = &a->l->stages[stage].entries[entry];
     const int state = e->choice.offer * a->l->most_counts + e->count;
-    struct laws *laws = a->stages[stage].laws[entry * a->stride + kept];
+    struct laws **by_kept = a->stages[stage].laws[entry], *laws = by_kept ? by_kept[kept] : NULL;
     double best = -INFINITY;
     if (!laws)
         return INFINITY;

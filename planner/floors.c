@@ -1,5 +1,6 @@
 #include "planner/floors.h"
 
+#include "base/larger.h"
 #include "simulator/trial_law.h"
 
 #include <math.h>
@@ -231,21 +232,11 @@ struct stage {
     double over[2];                                 // P(the longest trial has ended by arrivals->late_s[])
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 static void raise(struct rb_times *t, double mean_s, const double *tilted_s)
 {
-    t->mean_s = larger(t->mean_s, mean_s);
+    t->mean_s = rb_larger(t->mean_s, mean_s);
     for (int i = 0; i < RB_N_TILTS; i++)
-        t->tilted_s[i] = larger(t->tilted_s[i], tilted_s[i]);
+        t->tilted_s[i] = rb_larger(t->tilted_s[i], tilted_s[i]);
 }
 
 // At most P(a new node comes after the end) of a stage whose tilts are these or more.
@@ -255,8 +246,8 @@ static double missed(const struct stage *s, int new_nodes, const double *tilted_
     for (int k = 0; k < 2; k++) {
         double exponent = 0;
         for (int i = 0; i < RB_N_TILTS; i++)
-            exponent = smaller(exponent, s->floors->theta[i] * (s->arrivals->late_s[k] - tilted_s[i]));
-        least = smaller(least, smaller(s->over[k], exp(exponent)) + new_nodes * late_p[k]);
+            exponent = rb_smaller(exponent, s->floors->theta[i] * (s->arrivals->late_s[k] - tilted_s[i]));
+        least = rb_smaller(least, rb_smaller(s->over[k], exp(exponent)) + new_nodes * late_p[k]);
     }
     return least;
 }

@@ -2,6 +2,8 @@
 
 #include "planner/node_counts.h"
 #include "planner/stage_samples.h"
+
+#include "base/larger.h"
 #include "simulator/list_schedule.h"
 #include "simulator/stage_pilot.h"
 #include "simulator/trial_law.h"
@@ -58,13 +60,11 @@ int rb_lattice_kept_nodes(const struct rb_lattice *l, const struct rb_lattice_en
     return kept == 0 ? 0 : l->counts[e->choice.offer].nodes[kept - 1];
 }
 
-// The part of a stage's mean bill that its time decides, and what its new nodes add: planner/score.h, as a bound.
+// The part of a stage's mean bill that its time decides, and what its new nodes add.
 static double cost_uusd(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept, double mean_s)
 {
-    const struct rb_sim_offer *offer = &l->search->scenario->sim_offers[e->choice.offer];
-    const struct rb_law law = {.mean_s = mean_s};
-    const struct rb_stage_time bound = {.law = law, .queue_mean_s = rb_queue_mean_s(offer->provisioning)};
-    return rb_stage_cost_mean_uusd(l->search->scenario, &e->choice, rb_lattice_kept_nodes(l, e, kept), &bound);
+    return rb_node_bill_mean_uusd(&l->bills[e->choice.offer], e->choice.nodes, rb_lattice_kept_nodes(l, e, kept),
+                                  mean_s);
 }
 
 static void raise_likely(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
@@ -73,7 +73,7 @@ static void raise_likely(const struct rb_lattice *l, struct rb_lattice_entry *e,
         e->likely_mean_s[kept] = v->mean_s;
         e->likely_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
     }
-    e->likely_s[kept] = fmax(e->likely_s[kept], v->delay_s[RB_DELAY_CAUTIOUS]);
+    e->likely_s[kept] = rb_larger(e->likely_s[kept], v->delay_s[RB_DELAY_CAUTIOUS]);
 }
 
 static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
@@ -84,7 +84,7 @@ static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, 
         e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
     }
     for (int i = 0; i < RB_N_DELAYS; i++)
-        e->delay_s[i][kept] = fmax(e->delay_s[i][kept], v->delay_s[i]);
+        e->delay_s[i][kept] = rb_larger(e->delay_s[i][kept], v->delay_s[i]);
 }
 
 static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v,
@@ -95,7 +95,7 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
     e->cost_uusd[kept] = cost_uusd(l, e, kept, v->mean_s);
     // A law's tail on the left is no more accurate than the law, so replicates may know more of its tilts.
     for (int i = 0; i < RB_N_DELAYS; i++)
-        e->delay_s[i][kept] = i < RB_DELAY_TILT ? v->delay_s[i] : fmax(e->delay_s[i][kept], v->delay_s[i]);
+        e->delay_s[i][kept] = i < RB_DELAY_TILT ? v->delay_s[i] : rb_larger(e->delay_s[i][kept], v->delay_s[i]);
     if (time && rb_stage_is_too_short(&e->choice, rb_lattice_kept_nodes(l, e, kept), time)) {
         e->cost_uusd[kept] = EXCLUDED_UUSD;
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
@@ -409,6 +409,12 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     l->normal_quantile = normal_quantile(search->req->confidence);
     l->caution = fmax(0, l->normal_quantile / (2 * deviation));
     rb_node_counts(l);
+    l->bills = rb_arena_array(&l->arena, (size_t)search->scenario->n_offers, sizeof *l->bills);
+    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
+        const struct rb_sim_offer *o = &search->scenario->sim_offers[offer];
+        if (l->counts[offer].n > 0)
+            l->bills[offer] = rb_node_bill_of(&o->billing, rb_queue_mean_s(o->provisioning));
+    }
     l->floors = rb_floors_create(search, l->theta);
     l->draws = rb_common_draws_create(search->scenario, search->times);
     l->controls = rb_arena_array(&l->arena, (size_t)l->n_stages, sizeof *l->controls);

@@ -43,6 +43,7 @@ struct rb_lattice {
         int n, *nodes;            // ascending; the same for all stages
     } *counts;
     int most_counts;              // of any offer
+    struct rb_node_bill *bills;   // [n_offers]
     struct rb_floors *floors;
     double theta[RB_N_TILTS];     // 1/s
     double normal_quantile;       // of the confidence asked, in standard deviations

@@ -21,13 +21,16 @@ double rb_node_rate_uusd(const struct rb_billing *b)
     return ((double)b->rate.uusd_per_hour + (double)b->disk_rate.uusd_per_hour * (double)b->disk_gb) / RB_S_PER_HOUR;
 }
 
+struct rb_node_bill rb_node_bill_of(const struct rb_billing *b, double queue_mean_s)
+{
+    return (struct rb_node_bill){rb_node_rate_uusd(b), (double)b->data_uusd, queue_mean_s - 0.5};
+}
+
 double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choice *choice, int kept,
                                const struct rb_stage_time *time)
 {
-    const struct rb_billing *b = &s->sim_offers[choice->offer].billing;
-    int requested = choice->nodes - kept;
-    double new_s = fmax(0, time->law.mean_s - (time->queue_mean_s - 0.5));
-    return rb_node_rate_uusd(b) * (kept * time->law.mean_s + requested * new_s) + requested * (double)b->data_uusd;
+    const struct rb_node_bill bill = rb_node_bill_of(&s->sim_offers[choice->offer].billing, time->queue_mean_s);
+    return rb_node_bill_mean_uusd(&bill, choice->nodes, kept, time->law.mean_s);
 }
 
 bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time)

@@ -12,6 +12,19 @@ double rb_stage_cost_mean_uusd(const struct rb_scenario *s, const struct rb_choi
                                const struct rb_stage_time *time);
 // One node, machine and disk: micro-dollars a second.
 double rb_node_rate_uusd(const struct rb_billing *billing);
+
+// The same where many stages are told on nodes of one kind.
+struct rb_node_bill {
+    double rate_uusd, data_uusd; // a second; a new node
+    double unbilled_s;           // of a new node, from the stage's start
+};
+struct rb_node_bill rb_node_bill_of(const struct rb_billing *billing, double queue_mean_s);
+static inline double rb_node_bill_mean_uusd(const struct rb_node_bill *bill, int nodes, int kept, double mean_s)
+{
+    const double new_s = mean_s > bill->unbilled_s ? mean_s - bill->unbilled_s : 0;
+    return bill->rate_uusd * (kept * mean_s + (nodes - kept) * new_s) + (nodes - kept) * bill->data_uusd;
+}
+
 // Does the stage request nodes that on average only run once it has ended? Such plans are not in the space: what its own
 // stage does not use is an early request for a later one, and no sum over stages knows what that costs.
 bool rb_stage_is_too_short(const struct rb_choice *choice, int kept, const struct rb_stage_time *time);

@@ -1,5 +1,7 @@
 #include "planner/togo.h"
 
+#include "base/larger.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,12 +49,12 @@ static double best_of_offer(const struct rb_togo *t, int stage, int offer, doubl
         const struct rb_lattice_entry *e = &list->entries[i];
         const double *cost = rb_lattice_costs(e, t->delay), *delay = rb_lattice_delays(e, t->delay);
         const double after = rb_togo_after(t, stage, e), price = t->price;
-        fresh = fmin(fresh, weigh(t, e, 0) + after);
+        fresh = rb_smaller(fresh, weigh(t, e, 0) + after);
         for (int k = 1; k <= e->count; k++) {
             double sum = cost[k] + price * delay[k] + after;
             some[k] = sum < some[k] ? sum : some[k];
         }
-        all[e->count] = fmin(all[e->count], weigh(t, e, e->count + 1) + after);
+        all[e->count] = rb_smaller(all[e->count], weigh(t, e, e->count + 1) + after);
     }
     return fresh;
 }
@@ -62,7 +64,7 @@ static double fresh_elsewhere(const double *fresh, int n_offers, int offer)
 {
     double best = INFINITY;
     for (int i = 0; i < n_offers; i++)
-        best = i == offer ? best : fmin(best, fresh[i]);
+        best = i == offer ? best : rb_smaller(best, fresh[i]);
     return best;
 }
 
@@ -75,14 +77,14 @@ static void step_back(struct rb_togo *t, int stage)
         fresh[offer] = best_of_offer(t, stage, offer, some, all);
         double least_all = INFINITY;
         for (int c = 0; c < t->lattice->counts[offer].n; c++) {
-            least_all = fmin(least_all, all[c]);
-            before[offer * most + c] = fmin(least_all, some[c + 1]);
+            least_all = rb_smaller(least_all, all[c]);
+            before[offer * most + c] = rb_smaller(least_all, some[c + 1]);
         }
     }
     for (int offer = 0; offer < n_offers; offer++) {
         double elsewhere = fresh_elsewhere(fresh, n_offers, offer);
         for (int c = 0; c < t->lattice->counts[offer].n; c++)
-            before[offer * most + c] = fmin(before[offer * most + c], elsewhere);
+            before[offer * most + c] = rb_smaller(before[offer * most + c], elsewhere);
     }
 }
 
@@ -95,7 +97,7 @@ void rb_togo_compute(struct rb_togo *t, enum rb_delay delay, double price)
         step_back(t, stage);
     t->least = INFINITY;
     for (int i = 0; i < first->n; i++)
-        t->least = fmin(t->least, weigh(t, &first->entries[i], 0) + rb_togo_after(t, 0, &first->entries[i]));
+        t->least = rb_smaller(t->least, weigh(t, &first->entries[i], 0) + rb_togo_after(t, 0, &first->entries[i]));
 }
 
 // The least up to the stage before a choice that finds so many nodes kept.
@@ -111,7 +113,7 @@ static double before_of(const struct rb_togo *t, int stage, const struct rb_latt
     for (int offer = 0; offer < n_offers; offer++) {
         const bool same = offer == e->choice.offer;
         for (int c = same ? e->count : 0; c < t->lattice->counts[offer].n && same == (kept > 0); c++)
-            least = fmin(least, before[offer * most + c]);
+            least = rb_smaller(least, before[offer * most + c]);
     }
     return least;
 }
@@ -127,7 +129,7 @@ void rb_togo_compute_before(struct rb_togo *t)
             const struct rb_lattice_entry *e = &list->entries[i];
             double *least = &t->before[stage][e->choice.offer * most + e->count];
             for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++)
-                *least = fmin(*least, before_of(t, stage, e, kept) + weigh(t, e, kept));
+                *least = rb_smaller(*least, before_of(t, stage, e, kept) + weigh(t, e, kept));
         }
     }
 }

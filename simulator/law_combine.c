@@ -112,6 +112,90 @@ static void fill(enum operation op, const struct rb_law_curve *wide, const struc
     }
 }
 
+// ---- sums, where points of the result are as far apart as points of the wider law, or a multiple
+
+// The wider law moved by one node: point i of the result lies in its cell first + i * stride, all at one share of a cell, so
+// that the cubic's factors are made once.
+struct moved_law {
+    const struct rb_law_curve *wide;
+    int first, stride;
+    double to, slope_from, slope_to;
+};
+
+static struct moved_law move_by(const struct rb_law_curve *wide, double value_s, int stride,
+                                const struct rb_law_grid *grid)
+{
+    const double at = (grid->low_s - value_s - wide->law->low_s) / wide->law->step_s, first = floor(at), w = at - first;
+    return (struct moved_law){wide, (int)first, stride, w * w * (3 - 2 * w), w * (1 - w) * (1 - w), w * w * (w - 1)};
+}
+
+// The first point of the result, up to n, that lies in this cell or in a later one.
+static int first_point_in(const struct moved_law *m, int cell, int n)
+{
+    const int points = cell > m->first ? (cell - m->first + m->stride - 1) / m->stride : 0;
+    return points < n ? points : n;
+}
+
+// out += constant + weight x one tail of the law.
+static void add_tail(const struct moved_law *m, bool lower, int from, int to, double constant, double weight,
+                     double *out)
+{
+    const double *tail = lower ? m->wide->law->below : m->wide->law->above, *slope = m->wide->slope;
+    const double a = weight * (1 - m->to), b = weight * m->to;
+    const double c = (lower ? weight : -weight) * m->slope_from, d = (lower ? weight : -weight) * m->slope_to;
+    for (int i = from; i < to; i++) {
+        const int k = m->first + i * m->stride;
+        out[i] += constant + (a * tail[k] + b * tail[k + 1] + (c * slope[k] + d * slope[k + 1]));
+    }
+}
+
+static void add_constant(int from, int to, double constant, double *out)
+{
+    for (int i = from; i < to; i++)
+        out[i] += constant;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int most(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+// Below point `middle` the lower tail is summed, from there on the upper one. The wider law's own tails change in cell `half`.
+static void add_node(const struct moved_law *m, double weight, int half, int middle, const struct rb_law_grid *grid)
+{
+    const int begin = first_point_in(m, 0, grid->n), turn = first_point_in(m, half, grid->n);
+    const int end = first_point_in(m, m->wide->law->n - 1, grid->n);
+    add_tail(m, true, begin, least(turn, middle), 0, weight, grid->below);
+    add_tail(m, false, turn, least(end, middle), weight, -weight, grid->below);
+    add_constant(end, middle, weight, grid->below);
+    add_constant(middle, begin, weight, grid->above);
+    add_tail(m, true, most(begin, middle), turn, weight, -weight, grid->above);
+    add_tail(m, false, most(turn, middle), end, 0, weight, grid->above);
+}
+
+static void fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s, int stride,
+                     struct rb_law_grid *grid)
+{
+    int half = 0, middle = 0;
+    while (half < wide->law->n - 1 && wide->law->below[half] < 0.5)
+        half++;
+    while (middle < grid->n && !(grid->low_s + middle * grid->step_s > middle_s))
+        middle++;
+    for (int j = 0; j < nodes->n; j++) {
+        const struct moved_law m = move_by(wide, nodes->value[j], stride, grid);
+        add_node(&m, nodes->weight[j], half, middle, grid);
+    }
+    for (int i = 0; i < middle; i++)
+        grid->above[i] = 1 - grid->below[i];
+    for (int i = middle; i < grid->n; i++)
+        grid->below[i] = 1 - grid->above[i];
+}
+
 // A density that jumps where its law begins: mixing over it is smooth, moving it about is not.
 static bool begins_with_a_jump(const struct rb_law *law)
 {
@@ -152,7 +236,11 @@ static struct rb_law mix(enum operation op, const struct rb_law *a, const struct
         apart /= 2;
         nodes = nodes_of(narrow, apart, 0, &scratch);
     }
-    fill(op, &curve, &nodes, m.mean, &grid);
+    const double stride = grid.step_s / wide->step_s;
+    if (op == SUM && fabs(stride - round(stride)) < 1e-12 * stride)
+        fill_sum(&curve, &nodes, m.mean, (int)round(stride), &grid);
+    else
+        fill(op, &curve, &nodes, m.mean, &grid);
     rb_arena_finish(&scratch);
     const double jump = fmin(a->jump, b->jump);
     return rb_law_grid_finish(&grid, m.mean, m.variance, jump, error + a->error + b->error,

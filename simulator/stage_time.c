@@ -332,7 +332,25 @@ static double short_lived_bound(const struct rb_law *end, const struct rb_law *q
     return fmin(1, least + end->error + queue->error);
 }
 
-// Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once.
+// Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once. The work of
+// all trials is the same for any number of slots.
+static const struct rb_law *floor_law(struct rb_stage_times *times, const struct rb_stage_key *key,
+                                      const struct rb_law *trial)
+{
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, key, &times->arena);
+    if (e->value)
+        return e->value;
+    struct rb_law floor = rb_law_largest_of(trial, key->trials, &times->arena);
+    if (trial->mean_s * key->trials > floor.mean_s * key->slots) {
+        struct rb_stage_key one_slot = *key;
+        one_slot.slots = 1;
+        floor = key->slots == 1 ? rb_law_sum_of(trial, key->trials, &times->arena)
+                                : rb_law_times(floor_law(times, &one_slot, trial), 1.0 / key->slots, &times->arena);
+    }
+    e->value = new_law(times, floor);
+    return e->value;
+}
+
 static const struct rb_law *floor_of(struct rb_stage_times *times, const struct stage *st)
 {
     struct rb_stage_key key = part_key(RB_PART_FLOOR);
@@ -341,17 +359,7 @@ static const struct rb_law *floor_of(struct rb_stage_times *times, const struct 
     key.unit_s = st->key.unit_s;
     key.trials = st->key.trials;
     key.slots = st->slots < st->key.trials ? st->slots : st->key.trials;
-    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
-    if (e->value)
-        return e->value;
-    const struct rb_law *trial = trial_law(times, &st->key);
-    struct rb_law floor = rb_law_largest_of(trial, key.trials, &times->arena);
-    if (trial->mean_s * key.trials > floor.mean_s * key.slots) {
-        const struct rb_law work_law = rb_law_sum_of(trial, key.trials, &times->arena);
-        floor = rb_law_times(&work_law, 1.0 / key.slots, &times->arena);
-    }
-    e->value = new_law(times, floor);
-    return e->value;
+    return floor_law(times, &key, trial_law(times, &st->key));
 }
 
 // ---- laws of stages
