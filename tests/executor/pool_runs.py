@@ -123,18 +123,18 @@ class PoolRuns(CloudCase):
         shares = sum(job["share_uusd"] for job in report["jobs"])
         self.assertLessEqual(abs(shares - report["cost_uusd"]), len(report["jobs"]))
 
-    def check_every_report_came(self, report, epochs):
-        for job, n in zip(report["jobs"], epochs):
+    def check_every_report_came(self, report, *jobs):
+        for job, (n_trials, epochs) in zip(report["jobs"], jobs, strict=True):
             seen = {(e["trial"], e["resource"]) for e in self.events(job["run"]) if e["event"] == "report"}
-            self.assertEqual(seen, {(t, r) for t in range(2) for r in range(1, n + 1)})
+            self.assertEqual(seen, {(t, r) for t in range(n_trials) for r in range(1, epochs + 1)})
 
     # --- what it does
 
     def test_jobs_share_the_nodes_and_give_way(self):
-        self.make()
+        self.make(first=(4, 40)) # whatever the nodes' delays: when the second arrives, every GPU trains
         report = json.loads(self.rbrun(*self.command()).stdout)
         self.check(report)
-        self.check_every_report_came(report, (40, 8))
+        self.check_every_report_came(report, (4, 40), (2, 8))
         first = self.events(report["jobs"][0]["run"])
         self.assertIn("yielded", [e.get("outcome") for e in first], "nobody gave way")
         self.assertGreater(report["jobs"][0]["times_lent"], 1)
@@ -188,7 +188,7 @@ class PoolRuns(CloudCase):
         pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
         self.check(report)
-        self.check_every_report_came(report, (40, 8))
+        self.check_every_report_came(report, (2, 40), (2, 8))
         self.assertEqual(len(self.mine(pool)), 2, "a node was launched twice")
 
     def test_a_lost_node_is_replaced_and_its_trials_go_on(self):
@@ -274,7 +274,7 @@ class PoolRuns(CloudCase):
             before = {run: [e for e in self.events(run) if e["event"] == "report"] for run in jobs}
             self.check(json.loads(self.rbrun("resume", pool, "--json").stdout), cost_is_the_clouds=not where)
             if not where: # here trials train on meanwhile, and what they print finds no room either
-                self.check_every_report_came(report, (20, 4))
+                self.check_every_report_came(report, (2, 20), (2, 4))
             for run in jobs: # what was written is still there
                 after = [e for e in self.events(run) if e["event"] == "report"]
                 self.assertEqual(after[:len(before[run])], before[run])
