@@ -15,7 +15,7 @@ static inline uint32_t mul_hi_lo(uint32_t a, uint32_t b, uint32_t *lo)
     return (uint32_t)(product >> 32);
 }
 
-void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+static inline void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
@@ -34,6 +34,11 @@ void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t
     out[1] = c1;
     out[2] = c2;
     out[3] = c3;
+}
+
+void rb_philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    philox(counter, key, out);
 }
 
 void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key)
@@ -64,10 +69,23 @@ uint64_t rb_stream_u64(struct rb_stream *s)
     return hi << 32 | rb_stream_u32(s);
 }
 
+// The midpoints of 2^52 equal cells are exact doubles: 52 bits and a half give 53, and neither 0 nor 1 occurs.
+static double uniform_of(uint64_t bits)
+{
+    return ((double)(bits >> 12) + 0.5) * 0x1p-52;
+}
+
 double rb_stream_uniform(struct rb_stream *s)
 {
-    // The midpoints of 2^52 equal cells are exact doubles: 52 bits and a half give 53, and neither 0 nor 1 occurs.
-    return ((double)(rb_stream_u64(s) >> 12) + 0.5) * 0x1p-52;
+    return uniform_of(rb_stream_u64(s));
+}
+
+double rb_stream_first_uniform(const struct rb_stream_key *key)
+{
+    struct rb_stream s;
+    rb_stream_init(&s, key);
+    philox(s.counter, s.key, s.out);
+    return uniform_of((uint64_t)s.out[0] << 32 | s.out[1]);
 }
 
 uint64_t rb_stream_below(struct rb_stream *s, uint64_t n)

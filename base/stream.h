@@ -46,6 +46,7 @@ void rb_stream_init(struct rb_stream *s, const struct rb_stream_key *key);
 uint32_t rb_stream_u32(struct rb_stream *s);
 uint64_t rb_stream_u64(struct rb_stream *s);
 double rb_stream_uniform(struct rb_stream *s);                 // in (0, 1), 53 bits, never 0 or 1
+double rb_stream_first_uniform(const struct rb_stream_key *key); // of a stream that nothing else is drawn from
 uint64_t rb_stream_below(struct rb_stream *s, uint64_t n);     // 0..n-1, unbiased; n > 0
 
 // The block function under it all, public for its published known answers.

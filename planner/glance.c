@@ -7,53 +7,96 @@
 #include <string.h>
 
 #define SAMPLES 16   // a mean within a fourth or so
-#define ROOM    0.7  // of such a mean is what a choice may cost in truth
+#define ROOM    0.7  // of such a mean is what a choice may cost or take in truth
 #define ROOM_2  0.95 // of a table's
 #define HULL    32   // plans on the hull of cost against time
 
-// ---- what a choice costs at least
+// ---- what a choice costs and takes at least
+
+// Of a choice, or of the least of a stage's choices each for itself.
+struct least {
+    double objective;
+    double time_us, cost_uusd; // means of the runs that may keep the limits: sums of these never exceed what is kept
+};
 
 static double objective_of(const struct rb_options *o, const struct rb_stage_sample *s)
 {
     return o->search->req->objective == RB_OBJECTIVE_MIN_COST ? s->cost_mean_uusd : s->time_mean_us;
 }
 
-// With all its nodes inherited or none, whichever is less.
-static double least_objective(const struct rb_options *o, int stage, const struct rb_option_entry *e)
+static struct least least_of_both(struct least a, struct least b)
 {
-    const double fresh = objective_of(o, e->by_kept[0]);
-    return stage > 0 ? fmin(fresh, objective_of(o, e->by_kept[e->choice.nodes])) : fresh;
+    return (struct least){fmin(a.objective, b.objective), fmin(a.time_us, b.time_us), fmin(a.cost_uusd, b.cost_uusd)};
 }
 
-static double cheapest_of(const struct rb_options *o, int stage)
+static struct least least_of_sample(const struct rb_options *o, const struct rb_stage_sample *s)
 {
-    double least = INFINITY;
+    return (struct least){objective_of(o, s), s->time_low_us, s->cost_low_uusd};
+}
+
+// With all its nodes inherited or none, whichever is less.
+static struct least least_of(const struct rb_options *o, int stage, const struct rb_option_entry *e)
+{
+    const struct least fresh = least_of_sample(o, e->by_kept[0]);
+    return stage > 0 ? least_of_both(fresh, least_of_sample(o, e->by_kept[e->choice.nodes])) : fresh;
+}
+
+static struct least least_of_stage(const struct rb_options *o, int stage)
+{
+    struct least least = {INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < o->stages[stage].n; i++)
-        least = fmin(least, least_objective(o, stage, &o->stages[stage].entries[i]));
+        least = least_of_both(least, least_of(o, stage, &o->stages[stage].entries[i]));
     return least;
 }
 
-static void drop_above(struct rb_options *o, int stage, double most)
+// What one stage may take, when every other takes its least; what the cheapest takes it may.
+static struct least most_of_stage(const struct rb_options *o, int stage, const struct least *of, double room)
 {
-    struct rb_stage_options *list = &o->stages[stage];
-    int n = 0;
-    for (int i = 0; i < list->n; i++) {
-        if (least_objective(o, stage, &list->entries[i]) > most)
-            free(list->entries[i].by_kept);
-        else
-            list->entries[n++] = list->entries[i];
+    const struct rb_plan_request *req = o->search->req;
+    struct least most = {
+        .objective = o->to_beat / room,
+        .time_us = req->deadline_us < 0 ? INFINITY : (double)req->deadline_us / room,
+        .cost_uusd = req->budget_uusd < 0 ? INFINITY : (double)req->budget_uusd / room,
+    };
+    for (int i = 0; i < o->n_stages; i++) {
+        most.objective -= i == stage ? 0 : of[i].objective;
+        most.time_us -= i == stage ? 0 : of[i].time_us;
+        most.cost_uusd -= i == stage ? 0 : of[i].cost_uusd;
     }
-    list->n = n;
+    return most;
 }
 
-// A plan costs at least what one of its choices does and the cheapest of every other stage.
-static void drop_dear(struct rb_options *o, double room)
+static bool is_within(const struct least *a, const struct least *most)
 {
-    double cheapest[RB_LIMIT_STAGES], all = 0;
+    return a->objective <= most->objective && a->time_us <= most->time_us && a->cost_uusd <= most->cost_uusd;
+}
+
+// Of a plan better than the known one. Where so few runs leave nothing of a stage, they are not believed.
+static void drop_beyond(struct rb_options *o, double room)
+{
+    struct least of[RB_LIMIT_STAGES];
     for (int stage = 0; stage < o->n_stages; stage++)
-        all += cheapest[stage] = cheapest_of(o, stage);
-    for (int stage = 0; stage < o->n_stages; stage++)
-        drop_above(o, stage, o->to_beat / room - (all - cheapest[stage]));
+        of[stage] = least_of_stage(o, stage);
+    for (int stage = 0; stage < o->n_stages; stage++) {
+        struct rb_stage_options *list = &o->stages[stage];
+        const struct least most = most_of_stage(o, stage, of, room);
+        int n = 0;
+        for (int i = 0; i < list->n; i++) {
+            const struct least least = least_of(o, stage, &list->entries[i]);
+            n += is_within(&least, &most);
+        }
+        if (n == 0)
+            continue;
+        n = 0;
+        for (int i = 0; i < list->n; i++) {
+            const struct least least = least_of(o, stage, &list->entries[i]);
+            if (is_within(&least, &most))
+                list->entries[n++] = list->entries[i];
+            else
+                free(list->entries[i].by_kept);
+        }
+        list->n = n;
+    }
 }
 
 // ---- a plan to beat
@@ -101,16 +144,25 @@ static bool find_plan(struct rb_options *o, struct rb_err *err)
     return true;
 }
 
+void rb_glance_limit(const struct rb_options *o, struct rb_stage_samples *samples, int n_deadlines)
+{
+    const struct rb_plan_request *req = o->search->req;
+    if (!isinf(o->to_beat) && req->deadline_us >= 0)
+        rb_stage_samples_limit(samples, req->deadline_us, req->confidence, req->deadline_us * n_deadlines);
+}
+
 bool rb_glance(struct rb_options *o, struct rb_err *err)
 {
     o->to_beat = INFINITY;
     if (o->search->asked_again)
         return true;
     o->to_beat = rb_search_to_beat(o->search);
-    struct rb_stage_samples *few = rb_stage_samples_create(o->search->scenario, SAMPLES, SAMPLES);
+    struct rb_stage_samples *few =
+        rb_stage_samples_create(o->search->scenario, SAMPLES, rb_need_count(o->search->req->confidence, SAMPLES));
+    rb_glance_limit(o, few, 1);
     const bool ok = sample(o, few, err) && find_plan(o, err);
     if (ok && !isinf(o->to_beat))
-        drop_dear(o, ROOM);
+        drop_beyond(o, ROOM);
     forget(o);
     rb_stage_samples_destroy(few);
     return ok;
@@ -119,5 +171,5 @@ bool rb_glance(struct rb_options *o, struct rb_err *err)
 void rb_glance_again(struct rb_options *o)
 {
     if (!isinf(o->to_beat))
-        drop_dear(o, ROOM_2);
+        drop_beyond(o, ROOM_2);
 }

@@ -12,6 +12,7 @@
 #define WANTED_SAMPLES 256     // worth four times that: with fewer, plans on spot were found 2 % above the best
 #define FEWEST_SAMPLES 64      // below this a pilot says too little about a probability
 #define PILOT_SIGMA    2.0     // how far below the confidence asked a pilot still calls a plan feasible
+#define MEANS_UNTIL    2       // deadlines: what runs take beyond hardly counts in a mean that is worth to be known
 #define ALL_COUNTS     24      // up to here every node count is considered
 
 // --- which entries exist
@@ -261,6 +262,7 @@ bool rb_options_init(struct rb_options *o, struct rb_search *search, struct rb_e
         return false;
     }
     o->samples = rb_stage_samples_create(search->scenario, o->n_samples, o->need);
+    rb_glance_limit(o, o->samples, MEANS_UNTIL);
     bool ok = true;
     for (int stage = 0; stage < o->n_stages && ok; stage++)
         ok = drop_beaten(o, stage, err);

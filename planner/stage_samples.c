@@ -4,9 +4,12 @@
 #include "simulator/stage_run.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
-#define FIRST_SLOTS 256 // of the hash table; doubles when three quarters full
+#define FIRST_SLOTS  256 // of the hash table; doubles when three quarters full
+#define LATE_SIGMA   4.0 // a choice that is just good enough is dropped once in 30000
+#define MOST_AT_ONCE 64  // runs between two looks at how many are late
 
 struct entry {
     uint64_t key;                   // 0: empty
@@ -18,6 +21,8 @@ struct rb_stage_samples {
     struct rb_workspace *workspace;
     int n, need;
     bool linear;
+    int64_t deadline_us, until_us; // RB_STAGE_RUN_TO_THE_END: none
+    double confidence;
     struct entry *entries;
     size_t n_slots, n_used;
     struct rb_arena arena; // the samples
@@ -31,6 +36,7 @@ struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, in
     samples->workspace = rb_workspace_create();
     samples->n = n;
     samples->need = need;
+    samples->deadline_us = samples->until_us = RB_STAGE_RUN_TO_THE_END;
     samples->n_slots = FIRST_SLOTS;
     samples->entries = rb_xcalloc(samples->n_slots, sizeof *samples->entries);
     samples->scratch = rb_xcalloc((size_t)n, sizeof *samples->scratch);
@@ -43,6 +49,13 @@ struct rb_stage_samples *rb_stage_samples_create_linear(const struct rb_scenario
     struct rb_stage_samples *samples = rb_stage_samples_create(s, n, 0);
     samples->linear = true;
     return samples;
+}
+
+void rb_stage_samples_limit(struct rb_stage_samples *samples, int64_t deadline_us, double confidence, int64_t until_us)
+{
+    samples->deadline_us = deadline_us;
+    samples->confidence = confidence;
+    samples->until_us = until_us;
 }
 
 void rb_stage_samples_destroy(struct rb_stage_samples *samples)
@@ -140,21 +153,42 @@ static double low_mean(struct rb_stage_samples *samples, const double *values, d
     return samples->need > 0 ? low / samples->need : 0;
 }
 
-static bool run(struct rb_stage_samples *samples, int stage, const struct rb_choice *c, int kept, double *time_us,
-                double *cost_uusd, struct rb_err *err)
+// Too many of the first n runs are late for a choice that is late as often as it may be.
+static bool is_hopeless(const struct rb_stage_samples *samples, const double *time_us, int n)
 {
-    struct rb_plan_nodes nodes = {c->offer, c->nodes};
-    struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
-    struct rb_err why = {0};
-    if ((samples->linear ? rb_stage_run_linear : rb_stage_run)(samples->scenario, stage, &plan, kept, samples->n,
-                                                               samples->workspace, time_us, cost_uusd, &why))
-        return true;
-    if (why.code != RB_ERR_INFEASIBLE) {
-        *err = why;
+    const double late = 1 - samples->confidence;
+    int n_late = 0;
+    if (samples->deadline_us == RB_STAGE_RUN_TO_THE_END)
         return false;
+    for (int r = 0; r < n; r++)
+        n_late += time_us[r] > (double)samples->deadline_us;
+    return n_late > 0.5 + n * late + LATE_SIGMA * sqrt(n * late * samples->confidence);
+}
+
+// *out_ends false: it does not come to an end, or too late.
+static bool run(struct rb_stage_samples *samples, int stage, const struct rb_choice *c, int kept, double *time_us,
+                double *cost_uusd, bool *out_ends, struct rb_err *err)
+{
+    const struct rb_plan_nodes nodes = {c->offer, c->nodes};
+    const struct rb_plan_stage plan = rb_scenario_stage(samples->scenario, stage, c->gpus, &nodes);
+    struct rb_err why = {0};
+    *out_ends = true;
+    for (int made = 0; made < samples->n && *out_ends;) {
+        const int more = made < MOST_AT_ONCE ? 1 + made / 4 : MOST_AT_ONCE, left = samples->n - made;
+        const struct rb_stage_runs runs = {.n_kept = kept,
+                                           .first = made,
+                                           .n = more < left ? more : left,
+                                           .until_us = samples->until_us,
+                                           .linear = samples->linear};
+        *out_ends = rb_stage_run(samples->scenario, stage, &plan, &runs, samples->workspace, time_us + made,
+                                 cost_uusd + made, &why);
+        if (!*out_ends && why.code != RB_ERR_INFEASIBLE) {
+            *err = why;
+            return false;
+        }
+        made += runs.n;
+        *out_ends = *out_ends && !is_hopeless(samples, time_us, made);
     }
-    for (int r = 0; r < samples->n; r++) // it does not come to an end
-        time_us[r] = cost_uusd[r] = (double)rb_endless_estimate(samples->n).time_us.mean;
     return true;
 }
 
@@ -183,8 +217,11 @@ const struct rb_stage_sample *rb_stage_samples_get(struct rb_stage_samples *samp
         return e->sample;
     double *time_us = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *time_us);
     double *cost_uusd = rb_arena_array(&samples->arena, (size_t)samples->n, sizeof *cost_uusd);
-    if (!run(samples, stage, choice, kept, time_us, cost_uusd, err))
+    bool ends;
+    if (!run(samples, stage, choice, kept, time_us, cost_uusd, &ends, err))
         return NULL;
+    for (int r = 0; r < samples->n && !ends; r++)
+        time_us[r] = cost_uusd[r] = (double)rb_endless_estimate(samples->n).time_us.mean;
     return keep(samples, key, time_us, cost_uusd);
 }
 

@@ -15,19 +15,24 @@ static bool is_constant(const struct rb_dist *d)
     return d->kind == RB_DIST_CONSTANT;
 }
 
-static struct rb_stream stream_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
-                                  int attempt, uint32_t replicate)
+static struct rb_stream_key key_of(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
+                                   int attempt, uint32_t replicate)
 {
-    struct rb_stream stream;
-    rb_stream_init(&stream, &(struct rb_stream_key){
-                                .seed = s->seed,
-                                .purpose = purpose,
-                                .stage = (uint32_t)stage,
-                                .index = (uint32_t)index,
-                                .attempt = (uint32_t)attempt,
-                                .replicate = replicate,
-                            });
-    return stream;
+    return (struct rb_stream_key){
+        .seed = s->seed,
+        .purpose = purpose,
+        .stage = (uint32_t)stage,
+        .index = (uint32_t)index,
+        .attempt = (uint32_t)attempt,
+        .replicate = replicate,
+    };
+}
+
+static double uniform(const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index, int attempt,
+                      uint32_t replicate)
+{
+    const struct rb_stream_key key = key_of(s, purpose, stage, index, attempt, replicate);
+    return rb_stream_first_uniform(&key);
 }
 
 static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb_purpose purpose, int stage, int index,
@@ -35,8 +40,7 @@ static double draw(const struct rb_dist *d, const struct rb_scenario *s, enum rb
 {
     if (is_constant(d))
         return d->mean;
-    struct rb_stream stream = stream_of(s, purpose, stage, index, attempt, replicate);
-    return rb_dist_draw(d, &stream);
+    return rb_dist_quantile(d, uniform(s, purpose, stage, index, attempt, replicate));
 }
 
 int64_t rb_draw_queue_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
@@ -57,8 +61,7 @@ bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordi
     const double probability = s->sim_offers[offer].provisioning->capacity_failure;
     if (!(probability > 0))
         return false;
-    struct rb_stream stream = stream_of(s, RB_DRAW_CAPACITY, stage, ordinal, attempt, replicate);
-    return rb_stream_uniform(&stream) < probability;
+    return uniform(s, RB_DRAW_CAPACITY, stage, ordinal, attempt, replicate) < probability;
 }
 
 int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt,
@@ -67,8 +70,8 @@ int64_t rb_draw_preemption_us(const struct rb_scenario *s, int offer, int stage,
     const double per_hour = s->sim_offers[offer].provisioning->preemption_per_hour;
     if (!(per_hour > 0))
         return INT64_MAX;
-    struct rb_stream stream = stream_of(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
-    const double seconds = -log1p(-rb_stream_uniform(&stream)) * ((double)RB_S_PER_HOUR / per_hour);
+    const double u = uniform(s, RB_DRAW_PREEMPTION, stage, ordinal, attempt, replicate);
+    const double seconds = -log1p(-u) * ((double)RB_S_PER_HOUR / per_hour);
     return seconds < (double)(RB_SIM_LONGEST_US / RB_US_PER_S) ? rb_us_from_seconds(seconds) : INT64_MAX;
 }
 
@@ -118,8 +121,9 @@ void rb_trial_progress_begin(struct rb_trial_progress *p, const struct rb_scenar
         .checkpoint_s = draw(&profile->checkpoint_s, s, RB_DRAW_CHECKPOINT, stage, position, attempt, replicate),
         .unit_s = unit_s,
     };
+    const struct rb_stream_key key = key_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);
     if (!is_constant(p->within))
-        p->stream = stream_of(s, RB_DRAW_WITHIN, stage, position, attempt, replicate);
+        rb_stream_init(&p->stream, &key);
 }
 
 void rb_drawn_trial_init(struct rb_drawn_trial *d, const struct rb_scenario *s, int stage, int position,

@@ -215,6 +215,7 @@ bool rb_sim_run(struct rb_workspace *ws, const struct rb_program *program, uint3
 {
     ws->first_stage = ws->n_inherited = 0;
     ws->is_unbilled = false;
+    ws->until_us = RB_SIM_HORIZON_US;
     return rb_sim_run_from(ws, program, replicate, out, err);
 }
 

@@ -272,9 +272,11 @@ static bool play_stage(struct rb_workspace *ws, int64_t *io_now_us)
     start_waiting(ws, &st, ws->stage_start_us);
     while (st.n_ended < current(ws)->n_trials && !ws->failed) {
         const struct rb_sim_event event = rb_event_heap_pop(&ws->heap);
+        if (event.time_us > ws->until_us) {
+            *io_now_us = ws->until_us;
+            return ws->until_us < RB_SIM_HORIZON_US || rb_sim_fail(ws, "it takes more than 100 years");
+        }
         *io_now_us = event.time_us;
-        if (event.time_us > RB_SIM_HORIZON_US)
-            return rb_sim_fail(ws, "it takes more than 100 years");
         happen(ws, &st, &event);
     }
     return !ws->failed;

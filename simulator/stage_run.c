@@ -11,39 +11,29 @@ static double rate_of(const struct rb_billing *b)
     return per_hour / ((double)RB_S_PER_HOUR * (double)RB_US_PER_S);
 }
 
-static bool run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                bool linear, struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
+bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
+                  const struct rb_stage_runs *runs, struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd,
+                  struct rb_err *err)
 {
     struct rb_program program;
     struct rb_replicate replicate;
-    assert(n_kept == 0 || stage > 0);
+    assert(runs->n_kept == 0 || stage > 0);
     if (!rb_program_compile_stage(s, stage, plan, &program, err))
         return false;
     const struct rb_billing *billing = &s->sim_offers[plan->nodes[0].offer].billing;
     const double rate = rate_of(billing), per_new = (double)billing->data_uusd + rate * (double)RB_US_PER_S / 2;
     ws->is_unbilled = true;
+    ws->until_us = runs->until_us < RB_SIM_HORIZON_US ? runs->until_us : RB_SIM_HORIZON_US;
     ws->first_stage = stage;
-    ws->n_inherited = n_kept;
+    ws->n_inherited = runs->n_kept;
     ws->inherited_offer = plan->nodes[0].offer;
-    for (int r = 0; r < n; r++) {
-        if (!rb_sim_run_from(ws, &program, (uint32_t)r, &replicate, err))
+    for (int i = 0; i < runs->n; i++) {
+        if (!rb_sim_run_from(ws, &program, (uint32_t)(runs->first + i), &replicate, err))
             return false;
-        out_time_us[r] = (double)replicate.time_us;
-        out_cost_uusd[r] = rate * (double)ws->node_us + per_new * ws->n_billed_new;
-        if (linear)
-            out_cost_uusd[r] += per_new * ws->n_unrun - rate * (double)ws->unrun_us;
+        out_time_us[i] = (double)replicate.time_us;
+        out_cost_uusd[i] = rate * (double)ws->node_us + per_new * ws->n_billed_new;
+        if (runs->linear)
+            out_cost_uusd[i] += per_new * ws->n_unrun - rate * (double)ws->unrun_us;
     }
     return true;
-}
-
-bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                  struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
-{
-    return run(s, stage, plan, n_kept, n, false, ws, out_time_us, out_cost_uusd, err);
-}
-
-bool rb_stage_run_linear(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                         struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err)
-{
-    return run(s, stage, plan, n_kept, n, true, ws, out_time_us, out_cost_uusd, err);
 }

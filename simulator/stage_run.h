@@ -6,15 +6,20 @@
 
 #include "simulator/evaluate.h"
 
-// Replicates 0..n-1. `plan` is stage number `stage`; n_kept > 0 only from stage 1 on. out_cost_uusd is the stage's part of
-// the bill: node time at its rate, and for each new node its data and the half second that rounding up costs on average;
-// the minimum of 60 s is left out, since only the whole life of a node shows whether it is reached.
-bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                  struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err);
+struct rb_stage_runs {
+    int n_kept;
+    int first, n;     // replicates first..first+n-1
+    int64_t until_us; // a run that may lose nodes is told as over then, if it is not; RB_STAGE_RUN_TO_THE_END
+    bool linear;      // a new node that does not run when the stage ends costs less than nothing, by how much later it would
+                      // have run, instead of nothing: what is linear in times, as mean costs from laws are
+};
+#define RB_STAGE_RUN_TO_THE_END INT64_MAX
 
-// The same, but a new node that does not run when the stage ends costs less than nothing, by how much later it would have run,
-// instead of nothing: what is linear in times, as mean costs from laws are.
-bool rb_stage_run_linear(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan, int n_kept, int n,
-                         struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd, struct rb_err *err);
+// `plan` is stage number `stage`; n_kept > 0 only from stage 1 on. out_cost_uusd is the stage's part of the bill: node time at
+// its rate, and for each new node its data and the half second that rounding up costs on average; the minimum of 60 s is left
+// out, since only the whole life of a node shows whether it is reached. out [n].
+bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_stage *plan,
+                  const struct rb_stage_runs *runs, struct rb_workspace *ws, double *out_time_us, double *out_cost_uusd,
+                  struct rb_err *err);
 
 #endif

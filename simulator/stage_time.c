@@ -534,9 +534,9 @@ static bool is_certain(struct rb_stage_times *times, const struct stage *st)
 static bool run_once(struct rb_stage_times *times, const struct stage *st, const struct rb_plan_stage *plan,
                      double *out_s, struct rb_err *err)
 {
+    const struct rb_stage_runs one = {.n_kept = st->key.kept, .n = 1, .until_us = RB_STAGE_RUN_TO_THE_END};
     double time_us, cost_uusd;
-    if (!rb_stage_run(st->scenario, st->work->stage, plan, st->key.kept, 1, times->workspace, &time_us, &cost_uusd,
-                      err))
+    if (!rb_stage_run(st->scenario, st->work->stage, plan, &one, times->workspace, &time_us, &cost_uusd, err))
         return false;
     *out_s = time_us / (double)RB_US_PER_S;
     return true;

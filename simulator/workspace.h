@@ -46,6 +46,7 @@ struct rb_workspace {
     int64_t unrun_us;        // from the end to when they would have run, over all nodes that were withdrawn before
     int n_unrun;             // of these
     bool is_unbilled;        // bills are not made out: only node_us is wanted
+    int64_t until_us;        // event by event, the last stage ends then if it has not; the horizon: that is an error
 
     int stage;
     int64_t stage_start_us;

@@ -72,7 +72,9 @@ static void check_plan(const struct rb_scenario *s, const struct plan *p, struct
     struct rb_err err = {0};
     for (int i = 0; i < p->n; i++) {
         double t[SAMPLES], c[SAMPLES];
-        if (!rb_stage_run(s, i, &p->stages[i], kept_nodes(p, i), SAMPLES, ws, t, c, &err))
+        const struct rb_stage_runs runs = {
+            .n_kept = kept_nodes(p, i), .n = SAMPLES, .until_us = RB_STAGE_RUN_TO_THE_END};
+        if (!rb_stage_run(s, i, &p->stages[i], &runs, ws, t, c, &err))
             fail_msg("%s", err.message);
         for (int r = 0; r < SAMPLES; r++) {
             time_us[r] += t[r];

@@ -68,7 +68,8 @@ static void run(struct world *w, const struct rb_stage_work *work)
         .n_nodes = 1,
     };
     struct rb_err err;
-    if (!rb_stage_run(&w->small.scenario, work->stage, &plan, work->kept, RUNS, w->small.ws, w->time_us, w->cost, &err))
+    const struct rb_stage_runs runs = {.n_kept = work->kept, .n = RUNS, .until_us = RB_STAGE_RUN_TO_THE_END};
+    if (!rb_stage_run(&w->small.scenario, work->stage, &plan, &runs, w->small.ws, w->time_us, w->cost, &err))
         fail_msg("%s", err.message);
 }
 
