@@ -127,6 +127,19 @@ static void uniform_stays_inside_and_is_even(void **state)
     assert_true(fabs(sum_squares / N - 1.0 / 3) < 5 * sqrt(4.0 / 45 / N));
 }
 
+static void the_first_uniform_is_that_of_a_stream(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct rb_stream s;
+        const struct rb_stream_key key = {
+            .seed = 9, .purpose = 1 + i % 7, .stage = i % 11, .index = i, .replicate = 3 * i};
+        rb_stream_init(&s, &key);
+        const double first = rb_stream_uniform(&s), alone = rb_stream_first_uniform(&key);
+        assert_memory_equal(&first, &alone, sizeof first);
+    }
+}
+
 static void uniform_reaches_neither_end(void **state)
 {
     (void)state;
@@ -162,7 +175,7 @@ int main(void)
         cmocka_unit_test(philox_gives_the_published_answers),    cmocka_unit_test(a_stream_depends_on_its_key_only),
         cmocka_unit_test(different_keys_give_different_streams), cmocka_unit_test(the_packing_never_changes),
         cmocka_unit_test(uniform_stays_inside_and_is_even),      cmocka_unit_test(uniform_reaches_neither_end),
-        cmocka_unit_test(below_is_unbiased_and_in_range),
+        cmocka_unit_test(the_first_uniform_is_that_of_a_stream), cmocka_unit_test(below_is_unbiased_and_in_range),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }

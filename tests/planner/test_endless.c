@@ -107,6 +107,48 @@ static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
     case_finish(&c);
 }
 
+// A stage on nodes that are lost is played until it is over, or only so long; one that is late too often ends nowhere.
+static void what_is_late_is_not_played_to_the_end(void **state)
+{
+    enum { N = 64 };
+    struct rb_case c;
+    struct rb_scenario s;
+    struct rb_offer *offers;
+    struct rb_err err = {0};
+    int n;
+    (void)state;
+    open_case(&c, "only", 1);
+    assert_true(rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err));
+    assert_true(rb_scenario_init(&s, &c.job, &c.profile, offers, n, &c.catalog, 1, &err));
+    const struct rb_choice choice = {0, 1, 1};
+    struct rb_stage_samples *to_the_end = rb_stage_samples_create(&s, N, N);
+    const struct rb_stage_sample *all = rb_stage_samples_get(to_the_end, 1, &choice, 0, &err);
+    double least_us = INFINITY, most_us = 0;
+    for (int r = 0; r < N; r++) {
+        least_us = fmin(least_us, all->time_us[r]);
+        most_us = fmax(most_us, all->time_us[r]);
+    }
+    assert_true(most_us > 1.2 * least_us); // some lose a node
+    const double until_us = floor((least_us + most_us) / 2);
+    struct rb_stage_samples *until = rb_stage_samples_create(&s, N, N);
+    rb_stage_samples_limit(until, (int64_t)most_us, 0.95, (int64_t)until_us);
+    const struct rb_stage_sample *cut = rb_stage_samples_get(until, 1, &choice, 0, &err);
+    for (int r = 0; r < N; r++) {
+        const double expected_us = fmin(all->time_us[r], until_us);
+        assert_true(fabs(cut->time_us[r] - expected_us) < 0.5);
+        assert_true(cut->cost_uusd[r] <= all->cost_uusd[r] + 0.5);
+    }
+    struct rb_stage_samples *in_time = rb_stage_samples_create(&s, N, N);
+    rb_stage_samples_limit(in_time, (int64_t)least_us, 0.95, (int64_t)most_us);
+    const struct rb_stage_sample *late = rb_stage_samples_get(in_time, 1, &choice, 0, &err);
+    assert_true(late->time_mean_us >= (double)rb_endless_estimate(1).time_us.mean);
+    rb_stage_samples_destroy(to_the_end);
+    rb_stage_samples_destroy(until);
+    rb_stage_samples_destroy(in_time);
+    rb_scenario_finish(&s);
+    case_finish(&c);
+}
+
 static void other_machines_are_planned_on(void **state)
 {
     struct rb_case c;
@@ -157,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trial_is_endless_where_it_starts_too_often),
         cmocka_unit_test(a_stage_that_does_not_end_is_sampled_as_never),
+        cmocka_unit_test(what_is_late_is_not_played_to_the_end),
         cmocka_unit_test(other_machines_are_planned_on),
         cmocka_unit_test(where_nothing_ends_it_is_infeasible),
     };
