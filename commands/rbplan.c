@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "library/time_limit.h"
 #include "planner/memory.h"
+#include "planner/sharing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ static const struct rb_option plan_options[] = {
     {"html", 0, RB_OPT_STRING, false, "FILE",
      "write the plan as a page for a browser: its times, its risks, other deadlines, what if", 0, 0},
     {"gantt", 0, RB_OPT_STRING, false, "FILE.svg", "draw the plan's stages in time", 0, 0},
-    {"pareto", 0, RB_OPT_STRING, false, "FILE",
-     "write (.json) or draw (.svg) cost against deadline for every planner", 0, 0},
+    {"pareto", 0, RB_OPT_STRING, false, "FILE", "write (.json) or draw (.svg) cost against deadline for every planner",
+     0, 0},
     {"marginal", 0, RB_OPT_FLAG, false, NULL,
      "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
@@ -68,7 +69,8 @@ static const struct rb_subcommand subcommands[] = {
 
 static const struct rb_command plan_command = {
     .name = "rbplan",
-    .usage = "[options] JOB.yaml | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
+    .usage =
+        "[options] JOB.yaml | diff A.json B.json | explain plan.json | explain RB1112 | import FILE | init [SCRIPT]",
     .summary = "Predicts time and cost of a tuning job and finds the cheapest plan that keeps its deadline and budget.",
     .examples = "  rbplan --deadline 2h job.yaml\n"
                 "  rbplan --deadline 2h --budget 40 -o plan.json job.yaml\n"
@@ -243,7 +245,8 @@ static bool find_comparison(const struct rb_args *args, const struct comparison 
 // Options that are about one plan mean nothing beside many.
 static bool check_alone(const struct rb_args *args, const char *option, bool explains, struct rb_err *err)
 {
-    static const char *const of_one_plan[] = {"output", "verify", "max-price-age", "html", "gantt", "marginal", "explain"};
+    static const char *const of_one_plan[] = {"output", "verify",   "max-price-age", "html",
+                                              "gantt",  "marginal", "explain"};
     const size_t n = sizeof of_one_plan / sizeof of_one_plan[0] - explains;
     for (size_t i = 0; i < n; i++) {
         if (is_given(args, of_one_plan[i]))
@@ -296,6 +299,9 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return false;
     if (comparison)
         return compare(comparison, args, &req, err);
+    RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
+    if (!rb_sharing_begin(&sharing, &req, err))
+        return false;
     if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err)) {
         struct rb_err io;
         if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))

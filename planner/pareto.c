@@ -2,6 +2,7 @@
 
 #include "planner/endless.h"
 #include "planner/estimator.h"
+#include "planner/sharing.h"
 #include "planner/time_share.h"
 
 #include <assert.h>
@@ -350,19 +351,15 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     timed.samples_asked = req->samples;
     if (timed.samples == req->samples)
         rb_search_keep_draws(&scenario, timed.samples);
-    if (!req->times)
-        timed.times = rb_stage_times_create(rb_search_pilot_samples(&scenario));
-    timed.runs = rb_run_store_create();
+    struct rb_sharing sharing = {NULL, NULL};
     struct sweep sweep = {.req = &timed};
-    bool ok = rb_search_init(&sweep.search, &timed, &scenario, err);
+    bool ok = rb_sharing_begin(&sharing, &timed, err) && rb_search_init(&sweep.search, &timed, &scenario, err);
     if (ok) {
         sweep.search.asked_again = true;
         ok = rb_endless_check(&sweep.search, err) && sweep_deadlines(&sweep, arena, out, err);
         rb_search_finish(&sweep.search);
     }
-    rb_run_store_destroy(timed.runs);
-    if (!req->times)
-        rb_stage_times_destroy(timed.times);
+    rb_sharing_end(&sharing);
     rb_scenario_finish(&scenario);
     return ok;
 }

@@ -32,9 +32,9 @@ struct rb_plan_request {
     void *out_of_time_ctx;            // of both
     int64_t time_limit_us;            // what out_of_time goes by, from now on: estimates are sized to it; 0: no limit
     int64_t memory_limit_bytes;       // of what grows with the search (planner/memory.h); 0: the planner's own
-    struct rb_stage_times *times;     // shared by many requests on the same profile (pareto, what-if); NULL: made and freed
+    struct rb_stage_times *times;     // shared by many requests on the same profile (planner/sharing.h); NULL: made and freed
                                       // for this one
-    struct rb_run_store *runs;        // shared by requests on the same scenario (pareto); NULL: made for this one
+    struct rb_run_store *runs;        // shared by those on the same scenario; NULL: likewise
     const struct rb_candidate *hints; // plans to start from, of a neighbouring request; [n_hints]
     int n_hints;
     // Every candidate considered and why it lost; NULL: silent. `text` is one line.

@@ -1,6 +1,6 @@
 #include "planner/what_if.h"
 
-#include "planner/search.h"
+#include "planner/sharing.h"
 #include "planner/time_share.h"
 
 #include "engine/rungs.h"
@@ -99,14 +99,34 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
     return true;
 }
 
-// As many pilot samples as the base by itself would have.
-static bool make_times(const struct rb_plan_request *base, struct rb_stage_times **out, struct rb_err *err)
+// Runs of a plan are the same whatever is asked of it.
+static bool changes_constraints_only(const struct rb_what_if *scenario)
 {
-    struct rb_scenario s = {0};
-    if (!rb_rungs_of_job(base->job, &s.stages, err))
-        return false;
-    *out = rb_stage_times_create(rb_search_pilot_samples(&s));
+    static const char *const constraints[] = {"deadline", "budget", "confidence"};
+    for (int i = 0; i < scenario->n_changes; i++) {
+        size_t k = 0;
+        while (k < 3 && strcmp(scenario->changes[i].key, constraints[k]) != 0)
+            k++;
+        if (k == 3)
+            return false;
+    }
     return true;
+}
+
+// A scenario, with what it can share of the base's.
+static bool plan_scenario(const struct rb_plan_request *base, const struct rb_what_if *scenario,
+                          const struct rb_plan_request *asked, const char *planner, double until,
+                          struct rb_arena *arena, struct rb_what_if_row *out, struct rb_err *err)
+{
+    struct rb_plan_request req = *asked;
+    struct rb_sharing own;
+    req.times = req.profile == base->profile ? base->times : NULL; // stage times are those of one profile
+    req.runs = changes_constraints_only(scenario) ? base->runs : NULL;
+    if (!rb_sharing_begin(&own, &req, err))
+        return false;
+    const bool ok = plan_row(&req, planner, until, scenario->text, arena, out, err);
+    rb_sharing_end(&own);
+    return ok;
 }
 
 static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_request *requests, const char *planner,
@@ -119,18 +139,11 @@ static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_r
     for (int i = 0; i < table->n; i++) {
         struct rb_plan_request req = requests[i];
         struct rb_candidate hint;
-        const bool own_times = req.profile != base->profile; // stage times are those of one profile
-        req.times = own_times ? NULL : base->times;
-        if (own_times && !make_times(&req, &req.times, err))
-            return false;
         if (out_base->feasible && carry_over(base, &out_base->result.best, &req, arena, &hint)) {
             req.hints = &hint;
             req.n_hints = 1;
         }
-        const bool ok = plan_row(&req, planner, part * (i + 2), table->scenarios[i].text, arena, &out_rows[i], err);
-        if (own_times)
-            rb_stage_times_destroy(req.times);
-        if (!ok)
+        if (!plan_scenario(base, &table->scenarios[i], &req, planner, part * (i + 2), arena, &out_rows[i], err))
             return rb_err_prefix(err, "--what-if %s", table->scenarios[i].text);
     }
     return true;
@@ -141,18 +154,18 @@ bool rb_what_if_plan(const struct rb_plan_request *base, const char *planner, co
 {
     struct rb_what_if *scenarios = rb_arena_array(arena, (size_t)n, sizeof *scenarios);
     struct rb_what_if_row *rows = rb_arena_array(arena, (size_t)n, sizeof *rows);
-    struct rb_plan_request *requests = rb_arena_array(arena, (size_t)n, sizeof *requests), timed = *base;
+    struct rb_plan_request *requests = rb_arena_array(arena, (size_t)n, sizeof *requests), shared = *base;
+    struct rb_sharing sharing;
     struct rb_what_if_table table = {.scenarios = scenarios, .rows = rows, .n = n};
     for (int i = 0; i < n; i++) {
         if (!rb_what_if_parse(texts[i], arena, &scenarios[i], err) ||
             !rb_what_if_request(base, &scenarios[i], arena, &requests[i], err))
             return false;
     }
-    if (!base->times && !make_times(base, &timed.times, err))
+    if (!rb_sharing_begin(&sharing, &shared, err))
         return false;
-    bool ok = plan_rows(&timed, requests, planner, arena, &table, &table.base, rows, err);
-    if (!base->times)
-        rb_stage_times_destroy(timed.times);
+    const bool ok = plan_rows(&shared, requests, planner, arena, &table, &table.base, rows, err);
+    rb_sharing_end(&sharing);
     if (ok)
         *out = table;
     return ok;

@@ -1,5 +1,5 @@
 // What if: the same request again with a few inputs changed, planned in one run. Stage times that no change touches are
-// shared, and every scenario starts from the base's plan.
+// shared, and simulated runs where only constraints change; every scenario starts from the base's plan.
 #ifndef RB_PLANNER_WHAT_IF_H
 #define RB_PLANNER_WHAT_IF_H
 
