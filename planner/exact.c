@@ -16,13 +16,11 @@
 #define DETOURS            1000    // around choices that are not sampled
 #define MOST_SAMPLED       2000    // without a limit asked for: some seconds
 #define BYTES_A_NODE       224     // of a label
-#define SURE_SIGMA         3.3     // 99.9 %
-#define DOUBTFUL_SIGMA     4.0
-#define GAIN               1e-9 // a smaller relative gain is rounding, not progress
-#define COSTS_MORE         1e18 // micro-dollars: more than any plan
-#define DOUBLINGS          24   // fourfold steps of the price of time: from a thousandth of what a plan costs to any
-#define CLOSE              1.05 // prices whose plans are told apart
-#define STEP_DOWN          1.05 // from a price whose plan is in time
+#define GAIN               1e-9    // a smaller relative gain is rounding, not progress
+#define COSTS_MORE         1e18    // micro-dollars: more than any plan
+#define DOUBLINGS          24      // fourfold steps of the price of time: from a thousandth of what a plan costs to any
+#define CLOSE              1.05    // prices whose plans are told apart
+#define STEP_DOWN          1.05    // from a price whose plan is in time
 #define MOST_STEPS_DOWN    2
 #define STEP_UP            1.05 // from a price whose plan is not, squared at every step
 #define MOST_STEPS_UP      9
@@ -56,120 +54,6 @@ bool rb_exact_out_of_time(struct rb_exact *x)
 double rb_exact_to_beat(const struct rb_exact *x)
 {
     return fmin(x->has_best ? x->best_billed.mean_uusd * (1 - GAIN) : COSTS_MORE, x->affordable_uusd);
-}
-
-// --- one plan
-
-// Feasible but for what the errors of its probability hide? Budgets and late nodes, which laws do not know, are told by runs.
-static bool is_doubtful(const struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score)
-{
-    const double confidence = x->search->req->confidence;
-    const bool by_runs = x->search->req->budget_uusd >= 0 || c->estimate.time_method != RB_ESTIMATE_LAWS;
-    return score->p_deadline + score->p_error - score->unready >= confidence &&
-           (!by_runs || c->estimate.p_both + DOUBTFUL_SIGMA * c->estimate.stderr_.p_both >= confidence);
-}
-
-// Do a few runs say that a plan is billed no less than the best?
-static bool is_billed_more(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score, bool *out,
-                           struct rb_err *err)
-{
-    struct rb_billed few;
-    *out = false;
-    if (!x->opt.bills || !x->has_best || !rb_billed_may_differ(score) || x->search->req->samples <= RB_BILLED_FEW)
-        return true;
-    if (!rb_billed_by_runs(x->search, c, score, RB_BILLED_FEW, &few, err))
-        return false;
-    *out = rb_billed_at_least_uusd(&few, score) >= rb_exact_to_beat(x);
-    return true;
-}
-
-// What a plan is billed at least, where its bill was told to be no less than the best's: by all runs if some leave it in doubt.
-static bool at_least(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
-                     const struct rb_billed *told, double *out, struct rb_err *err)
-{
-    const int all = x->search->req->samples;
-    struct rb_billed billed;
-    *out = rb_billed_at_least_uusd(told, score);
-    if (*out >= rb_exact_to_beat(x) || told->n == 0 || told->n >= all)
-        return true;
-    if (!rb_billed_by_runs(x->search, c, score, all, &billed, err))
-        return false;
-    *out = fmax(*out, rb_billed_at_least_uusd(&billed, score));
-    return true;
-}
-
-static void become_best(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
-                        const struct rb_billed *billed)
-{
-    if (x->has_best)
-        rb_search_explain_loss(x->search, "optimal", &x->best, c);
-    x->best = *c;
-    x->best_score = *score;
-    x->best_billed = *billed;
-    x->has_best = true;
-}
-
-// A feasible plan whose stages cost less than the best is billed. What the one that loses is billed at least bounds the proof.
-static bool compare_bills(struct rb_exact *x, struct rb_candidate *c, const struct rb_score *score, struct rb_err *err)
-{
-    struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd};
-    double least_uusd;
-    if (x->opt.bills && !rb_billed_mean(x->search, c, score, &billed, err))
-        return false;
-    c->estimate.cost_uusd.mean = (int64_t)llround(billed.mean_uusd);
-    if (billed.mean_uusd < rb_exact_to_beat(x)) {
-        const struct rb_candidate last = x->best;
-        const struct rb_score last_score = x->best_score;
-        const struct rb_billed last_billed = x->best_billed;
-        const bool had_best = x->has_best;
-        become_best(x, c, score, &billed);
-        if (had_best && !at_least(x, &last, &last_score, &last_billed, &least_uusd, err))
-            return false;
-        x->billed_uusd = fmin(x->billed_uusd, had_best ? least_uusd : INFINITY);
-        return true;
-    }
-    rb_search_explain_loss(x->search, "optimal", c, &x->best);
-    if (!at_least(x, c, score, &billed, &least_uusd, err))
-        return false;
-    x->billed_uusd = fmin(x->billed_uusd, least_uusd);
-    return true;
-}
-
-static bool is_best(const struct rb_exact *x, const struct rb_candidate *c)
-{
-    bool same = x->has_best;
-    for (int stage = 0; same && stage < c->n_stages; stage++) {
-        const struct rb_choice *a = &x->best.stages[stage], *b = &c->stages[stage];
-        same = a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
-    }
-    return same;
-}
-
-bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct rb_err *err)
-{
-    struct rb_score score;
-    if (is_best(x, candidate)) // its own bill is not one that competes
-        return true;
-    if (!rb_score_candidate(x->search, candidate, x->opt.accuracy, &score, err))
-        return false;
-    bool ruled_out = score.cost_mean_uusd >= rb_exact_to_beat(x);
-    if (!ruled_out && !is_billed_more(x, candidate, &score, &ruled_out, err))
-        return false;
-    if (ruled_out) {
-        x->n_ruled_out++;
-        return true;
-    }
-    if (!rb_search_score(x->search, candidate, x->search->req->samples, err))
-        return false;
-    if (rb_search_feasible(x->search, &candidate->estimate))
-        return compare_bills(x, candidate, &score, err);
-    rb_search_explain_loss(x->search, "optimal", candidate, NULL);
-    // What is that close to the confidence was scored as accurately as can be just now.
-    if (is_doubtful(x, candidate, &score) && !rb_score_candidate(x->search, candidate, RB_SCORE_ACCURACY, &score, err))
-        return false;
-    if (is_doubtful(x, candidate, &score))
-        x->doubtful_uusd = fmin(x->doubtful_uusd, score.cost_mean_uusd);
-    return true;
 }
 
 // --- good plans from prices of time
@@ -430,8 +314,10 @@ static bool is_certain(const struct rb_exact *x)
 {
     const struct rb_estimate *e = &x->best.estimate;
     double confidence = x->search->req->confidence;
+    if (x->is_settled)
+        return true;
     if (e->time_method == RB_ESTIMATE_REPLICATES)
-        return e->p_both - SURE_SIGMA * e->stderr_.p_both >= confidence;
+        return e->p_both - RB_EXACT_SURE_SIGMA * e->stderr_.p_both >= confidence;
     return x->best_score.p_deadline - x->best_score.p_error >= confidence;
 }
 
@@ -489,6 +375,12 @@ static bool certify(struct rb_exact *x, struct rb_plan_bound *out, struct rb_err
     for (int i = 0; i < x->n_multipliers; i++)
         root = fmax(root, root_bound(x, x->multipliers[i]));
     bound = fmax(fmin(cost, root), bound);
+    if (cost - bound <= GAIN * cost && !is_certain(x)) {
+        enum rb_side side;
+        if (!rb_exact_tell_side(x, &x->best, &side, err))
+            return false;
+        x->is_settled = side == RB_SIDE_KEEPS;
+    }
     b.why_not = why_not_proved(x, bound);
     b.proved = b.why_not == NULL;
     b.cost_uusd = (int64_t)floor(fmax(bound, 0));

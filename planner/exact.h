@@ -16,6 +16,7 @@
 #define RB_MULTIPLIERS 6
 #define RB_EXACT_SEEN  24
 #define RB_EXACT_ROOMS 4
+#define RB_EXACT_SURE_SIGMA 3.3 // 99.9 %
 
 struct rb_exact_options {
     double accuracy;   // of stage times while searching
@@ -46,6 +47,7 @@ struct rb_exact {
     double root_uusd;              // no plan that keeps the constraints costs less, as the adaptive bound says; -INFINITY
     int64_t n_nodes, node_limit;
     int64_t n_ruled_out;
+    bool is_settled;   // runs are sure that the best keeps the constraints
     bool cut, skipped; // by a limit; choices whose stage times would have to be sampled
     // [n_seen], plans at prices of time, then those with room for the budget: for the nearest constraints
     struct rb_candidate seen[RB_EXACT_SEEN + RB_EXACT_ROOMS];
@@ -57,6 +59,10 @@ struct rb_exact {
 bool rb_exact_plan(struct rb_search *search, const struct rb_exact_options *opt, struct rb_plan_result *out,
                    struct rb_err *err);
 
+// Does a plan keep the constraints? More runs than the request asks for, where these are not sure: as many as it takes, within limits.
+enum rb_side { RB_SIDE_FAILS, RB_SIDE_UNSETTLED, RB_SIDE_KEEPS };
+bool rb_exact_tell_side(struct rb_exact *x, const struct rb_candidate *candidate, enum rb_side *out,
+                        struct rb_err *err);
 // Offers a plan: it becomes the best if it is feasible and cheaper.
 bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct rb_err *err);
 double rb_exact_to_beat(const struct rb_exact *x); // mean cost; more than any plan costs if none was found
