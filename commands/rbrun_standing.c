@@ -50,7 +50,6 @@ void rb_standing_tell(const struct rb_standing *s, struct rb_progress *out)
     out->pace = rb_prediction_pace(s->prediction);
     if (!e)
         return;
-    out->assumes = rb_prediction_assumes(s->prediction);
     out->end_p50_us = e->time_us.p50;
     out->end_p95_us = e->time_us.p95;
     if (out->deadline_us >= 0)

@@ -47,6 +47,9 @@ struct rb_policy {
     bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
     bool keeps_cluster;                 // owns the first stage's nodes throughout: only static plans are what it carries out
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
+    // A clause: what whoever foresees the end of a run has to take to stay as it is, as it is decided while the run goes on.
+    // NULL: nothing.
+    const char *foreseen_if;
     // GPUs of each trial of the group. Pure function of its inputs.
     int (*size)(const struct rb_plan *plan, const struct rb_group *group);
     // Trials that may sit on one GPU when the group starts there, those of its size of one; NULL: they do not share.

@@ -51,16 +51,6 @@ static const char *cannot_foresee(const struct rb_plan *plan)
     return policy ? NULL : "the plan's policy is unknown to this version";
 }
 
-const char *rb_prediction_assumes(const struct rb_prediction *p)
-{
-    const struct rb_policy *policy = rb_policy_find(p->plan->policy);
-    if (policy && policy->on_lent_gpus)
-        return "the GPUs that the job is lent now stay as they are";
-    if (policy && policy->on_advice)
-        return "no forecast changes sizes or nodes any more";
-    return NULL;
-}
-
 struct rb_prediction *rb_prediction_create(const struct rb_plan *plan)
 {
     struct rb_prediction *p = rb_xcalloc(1, sizeof *p);

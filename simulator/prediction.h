@@ -30,8 +30,6 @@ bool rb_prediction_make(struct rb_prediction *p, int n);
 
 // Of the last completed ones: time and cost of the whole run. NULL: unknown, *out_why (a constant phrase) says why.
 const struct rb_estimate *rb_prediction_estimate(const struct rb_prediction *p, const char **out_why);
-// What is taken to stay as it is, though somebody decides about it while the run goes on: a constant clause. NULL: nothing.
-const char *rb_prediction_assumes(const struct rb_prediction *p);
 // Time of a unit of training over the expected one; NaN: too few were seen.
 double rb_prediction_pace(const struct rb_prediction *p);
 const struct rb_engine *rb_prediction_engine(const struct rb_prediction *p); // after all events; NULL: the plan is no good

@@ -18,6 +18,7 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
         .n_stages = plan->n_stages,
         .on_demand = tuner && tuner->on_demand,
         .is_lent = policy && policy->on_lent_gpus,
+        .foreseen_if = policy ? policy->foreseen_if : NULL,
         .metric_name = plan->job->metric_name,
         .best_trial = rb_engine_best(e),
         .spent_uusd = -1,
@@ -45,7 +46,6 @@ void rb_progress_set_unknown(struct rb_progress *p, const char *why)
     p->end_p50_us = p->end_p95_us = p->cost_mean_uusd = p->cost_p95_uusd = -1;
     p->p_on_time = p->p_in_budget = p->pace = NAN;
     p->why_unknown = why;
-    p->assumes = NULL;
 }
 
 static void trials_members(const struct rb_progress *p, struct rb_json *j)

@@ -26,7 +26,7 @@ struct rb_progress {
     int64_t cost_mean_uusd, cost_p95_uusd; // of the whole run
     double p_on_time, p_in_budget;         // NaN, too, where no deadline or budget was asked for
     double pace;                           // time of a unit of training over the expected; NaN: too little was seen
-    const char *assumes;                   // a clause that all of it rests on, "nothing is resized any more"; NULL: none
+    const char *foreseen_if;               // of the policy (engine/policy.h)
     const char *why_unknown;               // NULL: known
 };
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/units.h"
+#include "engine/policy.h"
 #include "views/document.h"
 #include "views/progress.h"
 #include "views/report_table.h"
@@ -446,6 +447,9 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     quantity(&t, "at most, 95 %", now, "cost_p95_uusd", rb_format_money);
     probability(&t, "P(in budget)", now, "p_in_budget", "budget_uusd");
     finish(p, "Times since the start of the run", &t);
+    const struct rb_policy *policy = rb_policy_find(rb_document_text(rb_document_member(document, "plan"), "policy"));
     if (rb_document_text(now, "why_unknown")[0])
         rb_page_paragraph(p, "How it will end is not known: %s.", rb_document_text(now, "why_unknown"));
+    else if (policy && policy->foreseen_if)
+        rb_page_paragraph(p, "This is how it will end if %s.", policy->foreseen_if);
 }

@@ -37,8 +37,8 @@ static void remark(const struct rb_run_screen *r, struct rb_buf *out)
         rb_buf_printf(out, "%s\n", r->hint);
     else if (goes_on(r) && r->progress.why_unknown)
         rb_buf_printf(out, "how it will end is not known: %s\n", r->progress.why_unknown);
-    else if (goes_on(r) && r->progress.assumes)
-        rb_buf_printf(out, "this is how it will end if %s\n", r->progress.assumes);
+    else if (goes_on(r) && r->progress.foreseen_if)
+        rb_buf_printf(out, "this is how it will end if %s\n", r->progress.foreseen_if);
     else if (goes_on(r) && fabs(off) >= 0.05)
         rb_buf_printf(out, "training takes %.0f %% %s than planned\n", fabs(100 * off), off > 0 ? "longer" : "less");
 }

@@ -261,6 +261,7 @@ const struct rb_policy rb_policy_lookahead = {
     .name = "lookahead",
     .anytime = true,
     .needs_on_demand = true,
+    .foreseen_if = "no forecast changes sizes or nodes any more",
     .size = rb_size_of_atom,
     .cluster = cluster,
     .create = create,

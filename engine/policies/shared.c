@@ -113,6 +113,7 @@ static int size(const struct rb_plan *plan, const struct rb_group *group)
 const struct rb_policy rb_policy_shared = {
     .name = "shared",
     .on_lent_gpus = true,
+    .foreseen_if = "the GPUs that the job is lent now stay as they are",
     .size = size,
     .cluster = cluster,
     .create = create,

@@ -195,6 +195,22 @@ class Progress(unittest.TestCase):
         self.assertIn("instances left: 0", pool.screen.text())
         self.assertNotIn("\x1b[?25l", pool.raw)
 
+    def test_a_job_of_a_pool_is_foreseen_if_it_keeps_its_gpus(self):
+        self.make_pool()
+        pool = subprocess.Popen(["rbrun", "--pool", "pool.yaml"], cwd=self.top, env=self.env, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        self.runs.append(pool)
+        runs = os.path.join(self.top, ".local/state/rubberband/runs")
+        told = []
+
+        def foreseen():
+            one = next((name for name in os.listdir(runs) if name.startswith("one-")), None) if os.path.isdir(runs) else None
+            told.append(self.call("rbrun", "status", one) if one else "")
+            return re.search(r"lent nodes  ETA \d+ s", told[-1])
+        self.until(foreseen)
+        self.assertIn("\nthis is how it will end if the GPUs that the job is lent now stay as they are\n", told[-1])
+        self.assertEqual(pool.wait(60), 0)
+
     def test_elsewhere_a_pool_prints_events(self):
         self.make_pool()
         p = subprocess.run(["rbrun", "--pool", "pool.yaml"], cwd=self.top, env=self.env, text=True, capture_output=True, timeout=60)

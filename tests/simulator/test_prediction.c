@@ -2,6 +2,7 @@
 #include "random_plan.h"
 #include "small_scenario.h"
 
+#include "engine/policy.h"
 #include "simulator/prediction.h"
 #include "simulator/world.h"
 
@@ -286,7 +287,7 @@ static void a_lent_job_is_foreseen_with_the_gpus_it_has_now(void **state)
     assert_int_equal(end_with(p, 1, &why), begun_us + 2 * trial_us);
     assert_int_equal(end_with(p, 3, &why), begun_us + trial_us);
     assert_null(why);
-    assert_string_equal(rb_prediction_assumes(p), "the GPUs that the job is lent now stay as they are");
+    assert_string_equal(rb_policy_find("shared")->foreseen_if, "the GPUs that the job is lent now stay as they are");
     assert_int_equal(end_with(p, 0, &why), -1); // asked back: no end that was known before is told again
     assert_string_equal(why, "no GPU is lent now");
     rb_prediction_destroy(p);

@@ -169,6 +169,10 @@ static void a_slow_run_says_so(void **state)
     s.screen.progress.pace = 0.97; // nothing to speak of
     rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
     assert_null(strstr(rb_buf_str(&out), "planned"));
+    rb_buf_clear(&out);
+    s.screen.progress.foreseen_if = "nobody decides otherwise";
+    rb_run_screen_summary(&s.screen, &(struct rb_text_style){0}, &out);
+    assert_non_null(strstr(rb_buf_str(&out), "\nthis is how it will end if nobody decides otherwise\n"));
     rb_buf_finish(&out);
     finish(&s);
 }
