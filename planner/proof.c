@@ -35,7 +35,6 @@ struct proof {
     int64_t adaptive_made;                             // stage times known to it
     struct rb_adaptive_ends ends[RB_LIMIT_STAGES + 1]; // of the stages before, once there is an adaptive bound
     int stood[RB_LIMIT_STAGES];                        // the choice that last stood when one looked ahead
-    double below;                                      // P(in time) of the last plan that was looked at to its end
     struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
     struct rb_labels *labels;
     struct rb_lattice_path path;
@@ -184,9 +183,9 @@ static bool may_be_in_time(struct proof *p, int stage, double error, const struc
     if (!p->x->opt.envelope && !last)
         return true;
     struct rb_limit_weights deadline = rb_on_time_deadline(p->on_time);
-    p->below =
+    const double below =
         rb_product_below_with(product, &p->rest[stage + 1], &deadline) + rb_product_leftover(product, p->on_time);
-    return p->below + error >= p->x->search->req->confidence;
+    return below + error >= p->x->search->req->confidence;
 }
 
 // What the beginning of a plan on the path costs at most, late nodes and short lives with it.
@@ -377,19 +376,6 @@ static bool spares_its_time(struct proof *p, int stage, const struct prefix *at,
     return excluded_ahead(p, stage, at, c->entry, c->kept, &budget, out_excluded, err);
 }
 
-// A plan that only samples keep from being excluded needs no finer look. With a budget its estimate has a say.
-static bool look_at_plan(struct proof *p, const struct prefix *plan, struct rb_err *err)
-{
-    struct rb_exact *x = p->x;
-    if (p->on_time && x->search->req->budget_uusd < 0 && p->below + plan->error.settled < x->search->req->confidence) {
-        x->doubtful_uusd = fmin(x->doubtful_uusd, plan->cost_uusd);
-        x->n_ruled_out++;
-        return true;
-    }
-    struct rb_candidate c = rb_lattice_candidate(p->l, &p->path);
-    return rb_exact_offer(x, &c, err);
-}
-
 static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err);
 
 static bool descend(struct proof *p, int stage, const struct prefix *next, const struct rb_law *law, struct rb_err *err)
@@ -402,8 +388,10 @@ static bool descend(struct proof *p, int stage, const struct prefix *next, const
 static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err)
 {
     struct rb_exact *x = p->x;
-    if (stage == p->l->n_stages)
-        return look_at_plan(p, at, err);
+    if (stage == p->l->n_stages) {
+        struct rb_candidate plan = rb_lattice_candidate(p->l, &p->path);
+        return rb_exact_offer(x, &plan, err);
+    }
     RB_AUTO(rb_auto_free)
     struct child *children = rb_xcalloc((size_t)p->l->stages[stage].n + 1, sizeof *children);
     int n = list_children(p, stage, at, children);

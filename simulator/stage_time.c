@@ -21,6 +21,7 @@
 #define CROWDED            256                // points of one stage's law ...
 #define DENSE              24                 // ... with this many per standard deviation: every second one will do
 #define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
+#define FINE_PILOT         8                  // times as many, where a finer law is asked for
 #define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
 #define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where a finer one is not reached ...
 #define COARSEST_ACCURACY  3e-3               // ... nor this: errors of narrow openings count threefold
@@ -459,11 +460,12 @@ static bool wave_law(struct rb_stage_times *times, const struct stage *st, doubl
     return ok;
 }
 
-static int pilot_samples(const struct rb_stage_times *times, const struct stage *st)
+// Where a plan's probability has to be told from the confidence asked, many more: the error falls to a third.
+static int pilot_samples(const struct rb_stage_times *times, const struct stage *st, double accuracy)
 {
     const int enough = PILOT_TRIALS / st->key.trials;
     const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
-    return n < times->pilot ? n : times->pilot;
+    return (n < times->pilot ? n : times->pilot) * (accuracy < COARSE_ACCURACY ? FINE_PILOT : 1);
 }
 
 // What cannot be had as accurately as asked for may still be better than samples. 0: no more.
@@ -500,7 +502,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             ranked[i] = *openings[i];
         }
     }
-    const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
+    const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st, COARSE_ACCURACY));
     for (double reached = accuracy; reached > 0; reached = coarser(reached)) {
         if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
             *out = known->law;
@@ -563,7 +565,7 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
 }
 
 static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
-                                              struct rb_err *err)
+                                              double accuracy, struct rb_err *err)
 {
     const bool certain = is_certain(times, st);
     struct rb_stage_key key = st->key;
@@ -572,10 +574,11 @@ static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, stru
     key.stage = st->work->stage;
     key.seed = st->scenario->seed;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
-    if (e->value)
+    if (e->value && e->accuracy <= accuracy)
         return e->value;
-    if (!run_pilot(times, st, certain ? 1 : pilot_samples(times, st), &law, err))
+    if (!run_pilot(times, st, certain ? 1 : pilot_samples(times, st, accuracy), &law, err))
         return NULL;
+    e->accuracy = certain || accuracy < COARSE_ACCURACY ? 0 : COARSE_ACCURACY;
     if (certain)
         law.error = law.tail_error = 0;
     e->value = keep_time(times, st, law, certain ? RB_STAGE_SCHEDULE : RB_STAGE_PILOT, certain ? NULL : why);
@@ -600,7 +603,7 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
         method = RB_STAGE_SCHEDULE;
         accuracy =
             law.error > accuracy && st->nodes_per_trial > 1 ? 0 : accuracy; // arrivals depend on each other as before
-    } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st)), &law)) {
+    } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st, COARSE_ACCURACY)), &law)) {
         accuracy = 0; // a finer request would find the same trials end early
     } else {
         return false;
@@ -640,16 +643,16 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &st.key, &times->arena);
     const struct rb_stage_time *known = e->value;
     count_use(times, e);
+    if (known && known->method == RB_STAGE_PILOT)
+        return pilot_time(times, &st, known->why, accuracy, err);
     if (known && e->accuracy <= accuracy)
-        return known->method == RB_STAGE_PILOT ? pilot_time(times, &st, known->why, err) : known;
+        return known;
     const char *why = NULL;
     if (find_law(times, &st, accuracy, e, &why))
         return e->value;
-    const struct rb_stage_time *t = pilot_time(times, &st, why, err);
-    if (t) { // an entry of its own per stage and seed: they key the draws
+    const struct rb_stage_time *t = pilot_time(times, &st, why, accuracy, err);
+    if (t) // it has an entry of its own per stage and seed, which key the draws
         e->value = (struct rb_stage_time *)t;
-        e->accuracy = 0;
-    }
     return t;
 }
 

@@ -254,6 +254,27 @@ static void objects_are_shared(void **state)
     finish(&w);
 }
 
+// Eight times the samples err by the square root of that less, and those drawn for a search stay as they were.
+static void finer_samples_err_less(void **state)
+{
+    (void)state;
+    static struct world w;
+    make(&w, 60, 20, 4);
+    w.small.p.job.trial.max_nodes = 2;
+    compile(&w, 5);
+    const struct rb_stage_work work = {0, 0, 8, 40, 0};
+    const struct rb_stage_time *coarse = ask(&w, &work, 1e-3), copy = *coarse;
+    assert_int_equal(coarse->method, RB_STAGE_PILOT);
+    assert_ptr_equal(ask(&w, &work, 1e-3), coarse);
+    const struct rb_stage_time *fine = ask(&w, &work, 1e-4);
+    assert_float_equal(fine->law.error, coarse->law.error / sqrt(8), 0.1 * fine->law.error);
+    assert_memory_equal(coarse, &copy, sizeof copy);
+    assert_ptr_equal(ask(&w, &work, 1e-3), fine);
+    run(&w, &work);
+    agree(&w, &work, fine);
+    finish(&w);
+}
+
 // Where nothing is random there is nothing to sample: three waves of 2 + 30 + 1 s on new nodes that take 15 s.
 static void certain_times_are_exact(void **state)
 {
@@ -320,9 +341,13 @@ static void what_has_no_law_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_agree_with_the_schedule), cmocka_unit_test(random_stages_agree),
-        cmocka_unit_test(random_gangs_agree),           cmocka_unit_test(objects_are_shared),
-        cmocka_unit_test(certain_times_are_exact),      cmocka_unit_test(floors_are_below),
+        cmocka_unit_test(laws_agree_with_the_schedule),
+        cmocka_unit_test(random_stages_agree),
+        cmocka_unit_test(random_gangs_agree),
+        cmocka_unit_test(objects_are_shared),
+        cmocka_unit_test(finer_samples_err_less),
+        cmocka_unit_test(certain_times_are_exact),
+        cmocka_unit_test(floors_are_below),
         cmocka_unit_test(what_has_no_law_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
