@@ -62,6 +62,7 @@ struct rb_adaptive {
     const struct rb_togo *free_of_price;
     int n_stages, n_states, n_offers;
     double step_s, to_beat;
+    double most[RB_MULTIPLIERS];
     struct waits **waits; // [n_offers], shared by offers whose nodes arrive alike; NULL: not told
     struct stage stages[RB_LIMIT_STAGES];
     struct policy policies[PRICES + 1]; // [n_policies] best first; behind them, room for the next one
@@ -72,12 +73,19 @@ struct rb_adaptive {
 
 // --- choices that a cheaper plan may make
 
+// Least sums above these are of plans that are dearer than the best, by multiplier.
+static void set_most(struct rb_adaptive *a, const struct rb_exact *x)
+{
+    for (int i = 0; i < x->n_multipliers; i++)
+        a->most[i] = rb_exact_to_beat(x) + rb_exact_allowance(x, x->multipliers[i]);
+}
+
 // Of all plans through a choice, less than the best costs?
-static bool may_be_cheaper(const struct rb_exact *x, int stage, const struct rb_lattice_entry *e, int kept)
+static bool may_be_cheaper(const struct rb_adaptive *a, const struct rb_exact *x, int stage,
+                           const struct rb_lattice_entry *e, int kept)
 {
     for (int i = 0; i < x->n_multipliers; i++) {
-        if (rb_togo_through(x->multipliers[i], stage, e, kept) - rb_exact_allowance(x, x->multipliers[i]) >=
-            rb_exact_to_beat(x))
+        if (rb_togo_through(x->multipliers[i], stage, e, kept) >= a->most[i])
             return false;
     }
     return true;
@@ -220,7 +228,7 @@ static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, str
     for (int i = 0; i < list->n; i++) {
         const struct rb_lattice_entry *e = &list->entries[i];
         for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++) {
-            if (may_be_cheaper(x, stage, e, kept) && !add_cell(a, x, stage, i, kept, err))
+            if (may_be_cheaper(a, x, stage, e, kept) && !add_cell(a, x, stage, i, kept, err))
                 return false;
         }
     }
@@ -495,6 +503,7 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
         rb_togo_compute(x->multipliers[i], x->multipliers[i]->delay, x->multipliers[i]->price);
         rb_togo_compute_before(x->multipliers[i]);
     }
+    set_most(a, x);
     for (int stage = 0; stage < a->n_stages; stage++) {
         if (!list_cells(a, x, stage, err)) {
             rb_adaptive_destroy(a);

@@ -33,7 +33,7 @@ struct rb_exact_options rb_exact_defaults(void)
         .samples = true,
         .tilts = true,
         .adaptive = true,
-        .patience = 24,
+        .patience = 10,
         .envelope = true,
         .labels = true,
         .bills = true,

@@ -120,6 +120,7 @@ static void bound_fewer(struct rb_lattice *l, int stage, const struct rb_lattice
                         const struct values *v, const struct values *likely, const struct rb_law *law)
 {
     const struct rb_lattice_stage *list = &l->stages[stage];
+    l->n_changes[stage]++;
     for (int i = list->first[made->choice.offer]; i < list->first[made->choice.offer + 1]; i++) {
         struct rb_lattice_entry *e = &list->entries[i];
         if (e->choice.gpus != made->choice.gpus || e->count > made->count)
@@ -297,6 +298,7 @@ bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *e
 {
     if (e->time[kept])
         return true;
+    l->n_changes[stage]++;
     if (l->n_sampled >= l->most_sampled && is_sampled(l, stage, e, kept)) {
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
         return true;

@@ -60,6 +60,7 @@ struct rb_lattice {
         int n_controls;           // how many were there when they last raised a bound
     } *replicates;                // [n_replicates], by number; 0 is none
     int n_replicates;
+    int64_t n_changes[RB_LIMIT_STAGES];  // of a stage's values so far
     double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RENEWAL  64   // stage times made, and a quarter of all, that are worth making the adaptive bound anew
+#define RENEWAL  24   // stage times made, and a quarter of all, that are worth making the adaptive bound anew
 #define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
 #define AHEAD    64   // beginnings of plans looked at to do without a stage time: as dear as one
 

@@ -13,6 +13,7 @@ struct rb_togo *rb_togo_create(const struct rb_lattice *l)
     for (int stage = 0; stage < l->n_stages; stage++) {
         t->after[stage] = rb_xcalloc(n, sizeof *t->after[stage]);
         t->before[stage] = rb_xcalloc(n, sizeof *t->before[stage]);
+        t->n_changes[stage] = -1;
     }
     t->scratch = rb_xcalloc(2 * ((size_t)l->most_counts + 2), sizeof *t->scratch);
     return t;
@@ -91,10 +92,15 @@ static void step_back(struct rb_togo *t, int stage)
 void rb_togo_compute(struct rb_togo *t, enum rb_delay delay, double price)
 {
     const struct rb_lattice_stage *first = &t->lattice->stages[0];
+    bool changed = t->delay != delay || t->price < price || t->price > price;
     t->delay = delay;
     t->price = price;
-    for (int stage = t->lattice->n_stages - 1; stage >= 1; stage--)
-        step_back(t, stage);
+    for (int stage = t->lattice->n_stages - 1; stage >= 1; stage--) { // what follows the last change is as it was
+        changed |= t->n_changes[stage] != t->lattice->n_changes[stage];
+        t->n_changes[stage] = t->lattice->n_changes[stage];
+        if (changed)
+            step_back(t, stage);
+    }
     t->least = INFINITY;
     for (int i = 0; i < first->n; i++)
         t->least = rb_smaller(t->least, weigh(t, &first->entries[i], 0) + rb_togo_after(t, 0, &first->entries[i]));

@@ -12,6 +12,7 @@ struct rb_togo {
     double *after[RB_LIMIT_STAGES]; // [n_offers * most_counts], by offer and count of the stage's choice
     double *before[RB_LIMIT_STAGES]; // the same, of the stages up to this one: rb_togo_compute_before
     double least;                   // of a whole plan
+    int64_t n_changes[RB_LIMIT_STAGES]; // of the lattice's stages that `after` knows; -1: none
     double *scratch;
 };
 
