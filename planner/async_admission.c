@@ -7,14 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BISECTIONS 7     // the instant to within a hundredth of what there is
-#define FEW_RUNS   64    // while looking for it
-#define MORE       1.005 // configurations: an exchange must start so many times as many
-#define MOVE       0.3   // part of the instant by which more runs may move it,
-#define MOVES      6     // to within a hundredth
-#define STEP_DOWN  0.98  // of the instant, where the runs a plan is told by say that it is too late
-#define STEPS_DOWN 12
-#define MOST_POOLS 4 // fixed clusters to start from, of each offer
+#define BISECTIONS   7     // the instant to within a hundredth of what there is
+#define FEW_RUNS     64    // while looking for it
+#define PLAYED_PARTS 8     // after each of which it may be known that the instant is too late
+#define MORE         1.005 // configurations: an exchange must start so many times as many
+#define MOVE         0.3   // part of the instant by which more runs may move it,
+#define MOVES        6     // to within a hundredth
+#define STEP_DOWN    0.98  // of the instant, where the runs a plan is told by say that it is too late
+#define STEPS_DOWN   12
+#define MOST_POOLS   4 // fixed clusters to start from, of each offer
 
 // ---- one candidate and its instant
 
@@ -46,11 +47,22 @@ static void sum_up(const struct rb_plan_request *req, const struct rb_world_resu
     *out_in_limits = (double)kept / n;
 }
 
+// In parts: as soon as too many runs are beyond the limits, the rest does not matter, and *out_in_limits is what it is at most.
 static bool play(const struct rb_search *search, struct admission *a, int n, double *out_in_limits, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct rb_world_result *runs = rb_xcalloc((size_t)n, sizeof *runs);
-    if (!rb_async_play(search, &a->candidate, 0, n, runs, NULL, err))
-        return false;
+    const int part = (n + PLAYED_PARTS - 1) / PLAYED_PARTS;
+    int beyond = 0;
+    for (int made = 0; made < n; made += part) {
+        const int more = n - made < part ? n - made : part;
+        if (!rb_async_play(search, &a->candidate, (uint32_t)made, more, runs + made, NULL, err))
+            return false;
+        for (int i = made; i < made + more; i++)
+            beyond += !within(search->req, &runs[i]);
+        *out_in_limits = (double)(n - beyond) / n;
+        if (*out_in_limits < search->req->confidence)
+            return true;
+    }
     sum_up(search->req, runs, n, a, out_in_limits);
     return true;
 }

@@ -137,17 +137,22 @@ bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, in
     return true;
 }
 
+bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err)
+{
+    const struct rb_plan_request *req = search->req;
+    const struct rb_runs *runs;
+    if (!rb_async_unseen(search, candidate, n, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
+    return true;
+}
+
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                        struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    const struct rb_runs *runs;
-    if (!out_stages) {
-        if (!rb_async_unseen(search, candidate, req->samples, &runs, err))
-            return false;
-        candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
-        return true;
-    }
+    if (!out_stages)
+        return rb_async_guess(search, candidate, req->samples, err);
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);

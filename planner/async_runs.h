@@ -34,6 +34,8 @@ bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candid
 
 // How the candidate compares, into candidate->estimate: from the first n of those runs, at most rb_async_n_compared.
 bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
+// As it may be told, from the first n of the runs that it would be told by.
+bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
 // As it is told: from the request's number of unseen runs; quantiles of the phases into out_stages if it is not NULL
 // ([n_stages]).
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,

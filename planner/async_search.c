@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WORTH       1e-3 // of the objective: what an exchange must gain
+#define TOLD_PART   8    // of the runs that a plan is told by: the first look at them
 #define SLACK_SIGMA 2.5  // a neighbour that keeps the constraints is dropped by the first few runs once in 160
 
 // ---- what a candidate is compared by
@@ -243,6 +244,23 @@ static bool stand_at(struct rb_search *search, const struct rb_candidate *c, str
            look_at(search, c, rb_async_n_compared(search), &out->look, err);
 }
 
+// From a place that keeps the constraints, a neighbour is given up as soon as it cannot do so for less.
+static bool settle_step(const struct walk *w, const struct position *now, struct position *next, bool *out_stands,
+                        struct rb_err *err)
+{
+    struct rb_search *search = w->search;
+    const int all = rb_async_n_compared(search);
+    for (int n = 2 * rb_async_n_screened(search); n < all && keeps(w, &now->look); n *= 2) {
+        if (!rb_async_score(search, &next->at, n, err))
+            return false;
+        *out_stands = rb_search_may_stand(search, RB_RUN_WORLDS, &next->at, &now->at, all);
+        if (!*out_stands)
+            return true;
+    }
+    *out_stands = true;
+    return look_at(search, &next->at, all, &next->look, err);
+}
+
 // The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
 static bool step(const struct walk *w, const struct neighbours *list, int start, const struct position *now,
                  struct position *out, int *out_found, struct rb_err *err)
@@ -256,9 +274,10 @@ static bool step(const struct walk *w, const struct neighbours *list, int start,
             return false;
         if (!may_be_better(w, &next.few, &now->few, keeps(w, &now->look)))
             continue;
-        if (!look_at(search, &next.at, rb_async_n_compared(search), &next.look, err))
+        bool stands;
+        if (!settle_step(w, now, &next, &stands, err))
             return false;
-        if (!is_better(w, &next.look, &now->look))
+        if (!stands || !is_better(w, &next.look, &now->look))
             continue;
         *out = next;
         *out_found = i;
@@ -308,18 +327,32 @@ struct best {
     struct rb_candidate candidate; // told, and as told it keeps the constraints
 };
 
+// On more and more of the runs that it would be told by, until these refuse it or it is told.
+static bool tell(struct rb_search *search, const struct rb_candidate *best, struct rb_candidate *io, struct rb_err *err)
+{
+    const int all = search->req->samples;
+    for (int n = all / TOLD_PART; n > 0 && n < all; n *= 2) {
+        if (!rb_async_guess(search, io, n, err))
+            return false;
+        if (!rb_search_may_stand(search, RB_RUN_UNSEEN, io, best, all))
+            return true;
+    }
+    return rb_async_estimate(search, io, NULL, err);
+}
+
 static bool offer(struct rb_search *search, struct best *best, const struct rb_candidate *c, bool *out_better,
                   struct rb_err *err)
 {
     struct rb_candidate told = *c;
     *out_better = false;
-    if (!rb_async_estimate(search, &told, NULL, err))
+    if (!tell(search, best->exists ? &best->candidate : NULL, &told, err))
         return false;
     if (told.estimate.p_both < search->req->confidence) {
         rb_search_explain(search, "optimal", &told, "P=%.3f in runs that it was not chosen by", told.estimate.p_both);
         return true;
     }
-    *out_better = !best->exists || rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0;
+    *out_better = !best->exists || (told.estimate.samples == search->req->samples &&
+                                    rb_candidate_compare(&told, &best->candidate, search->req->objective) < 0);
     if (!*out_better)
         return true;
     if (best->exists)

@@ -26,17 +26,17 @@ static int n_all(const struct rb_search *search)
 }
 
 // The part of a standard error of n runs that the runs still to come can make good: all of them together decide.
-static double still_open(const struct rb_search *search, int64_t n)
+static double still_open(int64_t n, int all)
 {
-    return sqrt(fmax(0, 1 - (double)n / n_all(search)));
+    return sqrt(fmax(0, 1 - (double)n / all));
 }
 
 // A screened candidate that may yet be feasible on all replicates.
-static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened)
+static bool may_be_feasible(const struct rb_search *search, const struct rb_estimate *screened, int all)
 {
     const double c = search->req->confidence, se = sqrt(c * (1 - c) / (double)screened->samples);
     const double sigma = search->asynchronous ? ASYNC_SIGMA_P : SCREEN_SIGMA;
-    return screened->p_both >= c - sigma * se * still_open(search, screened->samples);
+    return screened->p_both >= c - sigma * se * still_open(screened->samples, all);
 }
 
 static const int64_t *objectives(const struct rb_search *search, const struct rb_runs *runs)
@@ -45,10 +45,9 @@ static const int64_t *objectives(const struct rb_search *search, const struct rb
 }
 
 // Both plans drew the same, so that what tells them apart is their difference, run by run.
-static bool may_be_better(const struct rb_search *search, const struct rb_candidate *candidate,
-                          const struct rb_candidate *best)
+static bool may_be_better(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *candidate,
+                          const struct rb_candidate *best, int all)
 {
-    const enum rb_run_kind kind = search->asynchronous ? RB_RUN_WORLDS : RB_RUN_REPLICATES;
     const struct rb_runs *a = rb_run_store_longest(search->runs, kind, candidate);
     const struct rb_runs *b = rb_run_store_longest(search->runs, kind, best);
     if (!a || !b) // runs that a time limit may interrupt are not kept
@@ -60,7 +59,14 @@ static bool may_be_better(const struct rb_search *search, const struct rb_candid
         mean += (double)(x[i] - y[i]) / n;
     for (int i = 0; i < n; i++)
         squares += ((double)(x[i] - y[i]) - mean) * ((double)(x[i] - y[i]) - mean);
-    return mean <= SCREEN_SIGMA * sqrt(squares / n / fmax(1, n - 1)) * still_open(search, n);
+    return mean <= SCREEN_SIGMA * sqrt(squares / n / fmax(1, n - 1)) * still_open(n, all);
+}
+
+bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *screened,
+                         const struct rb_candidate *best, int all)
+{
+    return may_be_feasible(search, &screened->estimate, all) &&
+           (!best || may_be_better(search, kind, screened, best, all));
 }
 
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
@@ -71,12 +77,13 @@ bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, 
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
                       bool *out_stands, struct rb_err *err)
 {
+    const enum rb_run_kind kind = search->asynchronous ? RB_RUN_WORLDS : RB_RUN_REPLICATES;
     const int all = n_all(search), more = search->req->out_of_time ? 4 : 2; // runs are not kept where time is limited
     *out_stands = false;
     for (int n = n_first(search); n < all && !search->by_laws; n *= more) {
         if (!rb_search_score(search, candidate, n, err))
             return false;
-        if (!may_be_feasible(search, &candidate->estimate) || (best && !may_be_better(search, candidate, best)))
+        if (!rb_search_may_stand(search, kind, candidate, best, all))
             return true;
     }
     if (!rb_search_score(search, candidate, search->req->samples, err))

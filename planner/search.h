@@ -114,6 +114,10 @@ bool rb_search_out_of_time(const struct rb_search *search);
 
 // One candidate on the first replicates only, into candidate->estimate.
 bool rb_search_screen(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
+// May a candidate that was scored on its first estimate.samples runs be feasible on all of them, and better than `best` (NULL:
+// there is none), whose runs are kept, too?
+bool rb_search_may_stand(const struct rb_search *search, enum rb_run_kind kind, const struct rb_candidate *screened,
+                         const struct rb_candidate *best, int all);
 // Is it feasible, and better than `best` (NULL: there is none)? Scores it on more and more replicates until these say that it is
 // not, but for bad luck, or it is scored on all. estimate.samples tells how many there were.
 bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, const struct rb_candidate *best,
