@@ -7,6 +7,7 @@
 
 #define SHOWS             2e-3 // of a mean cost: less is not looked for
 #define FINE              5e-4 // of a mean cost: a smaller standard error is not needed
+#define MORE              4    // times as many runs, until they err by no more
 #define BILLED_AT_LEAST_S 60.0
 
 // --- at most
@@ -152,13 +153,13 @@ bool rb_billed_by_runs(struct rb_search *search, const struct rb_candidate *c, c
 bool rb_billed_mean(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                     struct rb_billed *out, struct rb_err *err)
 {
-    const int all = search->req->samples, few = all < RB_BILLED_FEW ? all : RB_BILLED_FEW;
-    struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd};
-    if (rb_billed_may_differ(score)) {
-        if (!rb_billed_by_runs(search, candidate, score, few, &billed, err))
+    const int all = search->req->samples;
+    struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd, .error_uusd = INFINITY};
+    if (!rb_billed_may_differ(score))
+        billed.error_uusd = 0;
+    for (int n = RB_BILLED_FEW; billed.n < all && billed.error_uusd > FINE * billed.mean_uusd; n *= MORE) {
+        if (!rb_billed_by_runs(search, candidate, score, n < all ? n : all, &billed, err))
             return false;
-        if (billed.error_uusd > FINE * billed.mean_uusd && few < all)
-            return rb_billed_by_runs(search, candidate, score, all, out, err);
     }
     *out = billed;
     return true;

@@ -23,8 +23,8 @@ bool rb_billed_may_differ(const struct rb_score *score);
 // errs by nothing but the rounding of bills. Or their plain mean, where that errs less: short lives are all billed the same.
 bool rb_billed_by_runs(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                        int n, struct rb_billed *out, struct rb_err *err);
-// The sum where nothing more could be seen, else by RB_BILLED_FEW runs, or as many as the request has where these err by more
-// than half a thousandth.
+// The sum where nothing more could be seen, else by RB_BILLED_FEW runs, or more and more, up to those that the request has, until
+// they err by no more than half a thousandth.
 bool rb_billed_mean(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                     struct rb_billed *out, struct rb_err *err);
 // Nowhere above the mean.
