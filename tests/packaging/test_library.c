@@ -95,10 +95,11 @@ static void memory_and_files_give_the_same_plan(void **state)
 
 static void assert_near(int64_t a, int64_t b)
 {
-    assert_true(llabs((long long)(a - b)) <= 1 + a / 1000000);
+    assert_true(llabs((long long)(a - b)) <= 1 + a / 100000);
 }
 
-// Every figure of the whole and of each stage. A search may know some laws more finely than a single estimate asks for.
+// Every figure of the whole and of each stage. A search may know some laws more finely than a single estimate asks for: means of
+// dynamic schedules then differ by some millionths, far below what either says of its own error.
 static void assert_same_estimates(const struct rubberband_estimate *a, const struct rubberband_estimate *b)
 {
     assert_int_equal(rubberband_estimate_n_stages(a), rubberband_estimate_n_stages(b));
