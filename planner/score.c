@@ -51,14 +51,13 @@ struct moments {
     double mean_s, variance_s2;
 };
 
-// Of the longest trial or of the work shared by all slots, whichever is longer in the mean.
-static struct moments floor_moments(const struct rb_law *trial, int n_trials, int slots)
+// Of the longest trial or of the work shared by all slots, whichever is longer in the mean. share: trials a slot.
+static struct moments floor_moments(const struct rb_law *trial, int n_trials, double share)
 {
     struct rb_arena arena;
     rb_arena_init(&arena);
     const struct rb_law longest = rb_law_largest_of(trial, n_trials, &arena);
     struct moments m = {longest.mean_s, longest.variance_s2};
-    const double share = (double)n_trials / (slots < n_trials ? slots : n_trials);
     if (trial->mean_s * share > m.mean_s)
         m = (struct moments){trial->mean_s * share, trial->variance_s2 * share * share / n_trials};
     rb_arena_finish(&arena);
@@ -75,14 +74,19 @@ static bool fastest_floor(struct rb_search *search, int stage, struct moments *o
         const struct rb_sizes *sizes = &search->sizes[offer];
         const int per_node = rb_search_gpus_per_node(search, offer);
         const int nodes = sizes->n > 0 ? rb_search_useful_nodes(search, stage, offer) : 0;
-        for (int i = 0; i < sizes->n && rb_nodes_per_trial(per_node, sizes->gpus[i]) <= nodes; i++) {
+        for (int i = sizes->n - 1; i >= 0; i--) { // the fastest trials first: others need no look
             double unit_s;
+            if (rb_nodes_per_trial(per_node, sizes->gpus[i]) > nodes)
+                continue;
             if (!rb_scenario_unit_s(s, offer, sizes->gpus[i], &unit_s, err))
                 return false;
             const struct rb_law *trial =
                 rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
-            const struct moments m =
-                floor_moments(trial, rung->trials, (int)rb_placement_capacity(nodes, per_node, sizes->gpus[i]));
+            const int slots = rb_placement_capacity(nodes, per_node, sizes->gpus[i]);
+            const double share = slots < rung->trials ? (double)rung->trials / slots : 1;
+            if (trial->mean_s * share >= out->mean_s)
+                continue;
+            const struct moments m = floor_moments(trial, rung->trials, share);
             *out = m.mean_s < out->mean_s ? m : *out;
         }
     }

@@ -333,21 +333,22 @@ static double short_lived_bound(const struct rb_law *end, const struct rb_law *q
     return fmin(1, least + end->error + queue->error);
 }
 
-// Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once. The work of
-// all trials is the same for any number of slots.
+// Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once. The
+// longest trial is what remains where all have slots, and the work of all is the same for any number of them.
 static const struct rb_law *floor_law(struct rb_stage_times *times, const struct rb_stage_key *key,
                                       const struct rb_law *trial)
 {
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, key, &times->arena);
+    struct rb_stage_key other = *key;
     if (e->value)
         return e->value;
-    struct rb_law floor = rb_law_largest_of(trial, key->trials, &times->arena);
-    if (trial->mean_s * key->trials > floor.mean_s * key->slots) {
-        struct rb_stage_key one_slot = *key;
-        one_slot.slots = 1;
+    other.slots = key->trials;
+    struct rb_law floor = key->slots == key->trials ? rb_law_largest_of(trial, key->trials, &times->arena)
+                                                    : *floor_law(times, &other, trial);
+    other.slots = 1;
+    if (trial->mean_s * key->trials > floor.mean_s * key->slots)
         floor = key->slots == 1 ? rb_law_sum_of(trial, key->trials, &times->arena)
-                                : rb_law_times(floor_law(times, &one_slot, trial), 1.0 / key->slots, &times->arena);
-    }
+                                : rb_law_times(floor_law(times, &other, trial), 1.0 / key->slots, &times->arena);
     e->value = new_law(times, floor);
     return e->value;
 }
