@@ -247,6 +247,27 @@ static void rows_equal_planning_from_scratch(void **state)
     case_finish(&c);
 }
 
+// Compared by replicates: runs that constraints share, and those that a price does not, whatever came before.
+static void shared_runs_are_those_of_their_own_plans(void **state)
+{
+    static const char *const texts[] = {"deadline=12m", "price=+20%", "confidence=0.8", "budget=$100,deadline=20m"};
+    struct rb_case c;
+    struct rb_what_if_table table;
+    struct rb_err err = {0};
+    (void)state;
+    init(&c);
+    case_make_uncertain(&c, 0.1);
+    if (!rb_what_if_plan(&c.req, "optimal", texts, 4, &c.arena, &table, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(table.base.estimate.time_method, RB_ESTIMATE_REPLICATES);
+    check_row(&c, &c.req, "the base", &table.base);
+    for (int i = 0; i < table.n; i++) {
+        struct rb_plan_request req = request_of(&c, texts[i]);
+        check_row(&c, &req, texts[i], &table.rows[i]);
+    }
+    case_finish(&c);
+}
+
 // --- what is shared
 
 // Prices touch no stage time: all that the base has made and the scenario asks for is found again.
@@ -513,6 +534,7 @@ int main(void)
         cmocka_unit_test(prices_are_rounded_up),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(rows_equal_planning_from_scratch),
+        cmocka_unit_test(shared_runs_are_those_of_their_own_plans),
         cmocka_unit_test(stage_times_are_shared),
         cmocka_unit_test(unchanged_stage_times_are_the_same_objects),
         cmocka_unit_test(what_is_reused_is_counted),
