@@ -252,7 +252,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
                                  .negligible = negligible,
                                  .dust = negligible * 1e-3,
                                  .arena = arena};
-    const size_t ages = (size_t)(max_age < trial->last ? trial->last : max_age) + 1;
+    const size_t ages = (size_t)(max_age < trial->last ? max_age : trial->last) + 1; // that have times left at one time
     e.kernel = choose_kernel(s);
     e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
     e.first_y = trial->first > 0 ? trial->first : 1;

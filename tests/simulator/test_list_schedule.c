@@ -218,6 +218,24 @@ static void one_slot_is_a_sum(void **state)
     }
 }
 
+// Trials that may end at once: no time before the first that was laid out is left to chance.
+static void the_lower_end_is_told(void **state)
+{
+    (void)state;
+    static const double cvs[] = {0.3, 0.4, 0.48, 0.6};
+    for (size_t i = 0; i < sizeof cvs / sizeof *cvs; i++) {
+        const struct rb_dist dist = dist_of(RB_DIST_NORMAL, 196, cvs[i]);
+        struct fixture f;
+        fixture_init(&f, 2, 1, 0, 0);
+        f.trial = rb_law_of_dist(&dist, &f.arena);
+        fixture_law(&f, 1e-3);
+        const struct rb_law sum = rb_law_sum_of(&f.trial, 2, &f.arena);
+        assert_true(f.law.below[0] <= f.law.error);
+        check_same(&f.law, &sum);
+        rb_arena_finish(&f.arena);
+    }
+}
+
 static void a_slot_for_each_is_the_largest(void **state)
 {
     (void)state;
@@ -390,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_schedules),
         cmocka_unit_test(one_slot_is_a_sum),
+        cmocka_unit_test(the_lower_end_is_told),
         cmocka_unit_test(a_slot_for_each_is_the_largest),
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
