@@ -33,8 +33,8 @@ const struct rb_law *rb_schedule_opening(const struct rb_list_schedule *s, int g
 // Into *out. Its arrays and all that is needed on the way to them live in `arena`: megabytes, so copy the law and reset the
 // arena. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);
 // out->error is what it may err by, the errors of the laws given included. out->above is computed down to a fiftieth of
-// the accuracy and continued from there. At 1e-3 a tenth of a millisecond for open slots alone, whatever their number, and
-// for new nodes of one slot; some tenths to two milliseconds for nodes of several, more where hundreds of slots wait.
+// the accuracy and continued from there. At 1e-3 a twelfth of a millisecond for open slots alone, whatever their number, two
+// tenths for new nodes of one slot; some tenths to a millisecond for nodes of several, more where hundreds of slots wait.
 // false: outside what the method can do well (the reason in *out_why, a constant string): laws with atoms, too many grid
 // points for a narrow law and a wide arrival, an accuracy not reached. *out is untouched then.
 bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena,
