@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,18 @@ static void begin_closing(struct rb_controller *c)
     rb_controller_list_all(c);
 }
 
+// Once for every launch that makes the end wait.
+static void say_lingering(struct rb_controller *c)
+{
+    const int64_t left_us = c->linger_until_us - rb_controller_now_us(c);
+    if (c->lingering_until_us == c->linger_until_us)
+        return;
+    c->lingering_until_us = c->linger_until_us;
+    rb_controller_note(c, "warning",
+                       "the end waits %.0f s: a copy of a refused launch may arrive until then, and would be ended",
+                       ceil((double)left_us / 1e6));
+}
+
 void rb_controller_check_over(struct rb_controller *c)
 {
     if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
@@ -103,8 +116,10 @@ void rb_controller_check_over(struct rb_controller *c)
         return;
     }
     if (!c->closing) {
-        if (rb_controller_now_us(c) >= c->linger_until_us) // else the next listing comes back to this
+        if (rb_controller_now_us(c) >= c->linger_until_us)
             begin_closing(c);
+        else
+            say_lingering(c); // the next listing comes back to this
         return;
     }
     int left = 0;

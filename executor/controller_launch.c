@@ -220,6 +220,8 @@ static int64_t late_until(const struct rb_controller_gang *g)
 
 void rb_controller_linger(const struct rb_controller_gang *g)
 {
+    if (rb_controller_provider_of(g->members[0])->ops->is_in_process)
+        return;
     const int64_t copies_us = rb_controller_now_us(g->c) + RB_CONTROLLER_COPY_S * RB_US_PER_S;
     const int64_t until_us = late_until(g) > copies_us ? late_until(g) : copies_us;
     if (until_us > g->c->linger_until_us)

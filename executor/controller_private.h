@@ -180,6 +180,7 @@ struct rb_controller {
     uint64_t believe_after; // answers to earlier ones do not count as listed
     bool recovering;        // nothing is launched before every infra was listed
     int64_t linger_until_us; // not over before: a copy of a refused launch may still arrive
+    int64_t lingering_until_us; // said already
     bool closing;           // all over but the last listing
     bool over;              // finished was or will be called
     int leak_tries;

@@ -319,6 +319,7 @@ static bool is_harmless(const char *region)
 static const struct rb_provider_ops lender_ops = {
     .name = "pool",
     .summary = "nodes lent by the run that owns them",
+    .is_in_process = true,
     .destroy = lender_destroy,
     .launch = lender_launch,
     .list = lender_list,

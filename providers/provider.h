@@ -100,6 +100,7 @@ struct rb_provider_ops {
     const char *name;             // "aws", "local", "mock", ...
     const char *summary;
     bool launches_gangs;          // a launch may be of more than one machine
+    bool is_in_process;           // asked by a call and not over a network: no copy of a request arrives after its answer
     bool (*create)(const struct rb_provider_config *config, struct rb_provider *out, struct rb_err *err);
     void (*destroy)(struct rb_provider *p); // before config.http; calls under way are dropped without an answer
     // Of a gang: an answer with some of its machines is none (UNKNOWN_OUTCOME), and a refusal is one of all of them.
