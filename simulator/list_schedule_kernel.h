@@ -4,7 +4,7 @@
 #define RB_SIMULATOR_LIST_SCHEDULE_KERNEL_H
 
 #include "simulator/list_schedule_circle.h"
-#include "simulator/list_schedule_lanes.h"
+#include "simulator/complex_lanes.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
-// Complex numbers at four neighbouring roots of unity. Two implementations with the same results bit by bit: every operation
-// is one IEEE operation, and nothing is fused or reordered. Which one holds is decided by the compiler's flags for the
-// file that includes this.
-#ifndef RB_SIMULATOR_LIST_SCHEDULE_LANES_H
-#define RB_SIMULATOR_LIST_SCHEDULE_LANES_H
+// Four complex numbers side by side: at neighbouring roots of unity, at neighbouring frequencies. Two implementations with the same
+// results bit by bit: every operation is one IEEE operation, and nothing is fused or reordered. Which one holds is decided by the
+// compiler's flags for the file that includes this.
+#ifndef RB_SIMULATOR_COMPLEX_LANES_H
+#define RB_SIMULATOR_COMPLEX_LANES_H
 
 #include <math.h>
 #include <stdbool.h>
