@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define POINTS     RB_ADAPTIVE_POINTS
+#define POINTS     RB_ADAPTIVE_POINTS // of the grid, at most
+#define A_STAGE    32                 // of them: every stage rounds down by half a step
+#define FEWEST     128
 #define PRICES     3      // of lateness, kept
 #define TRIES      6      // .. looked at
 #define FACTOR     2.5    // between two of them
@@ -61,6 +63,7 @@ struct rb_adaptive {
     const struct rb_lattice *l;
     const struct rb_togo *free_of_price;
     int n_stages, n_states, n_offers;
+    int points; // of the grid
     double step_s, to_beat;
     double most[RB_MULTIPLIERS];
     struct waits **waits; // [n_offers], shared by offers whose nodes arrive alike; NULL: not told
@@ -119,11 +122,11 @@ static void rank_arrivals(struct rb_adaptive *a, struct waits *w)
     const int n = w->most + 1;
     double *chance = rb_xcalloc((size_t)n * (size_t)n, sizeof *chance);
     double *last = rb_xcalloc((size_t)n * (size_t)n, sizeof *last);
-    double *steps = rb_arena_array(&a->arena, (size_t)n * (size_t)n * POINTS, sizeof *steps);
+    double *steps = rb_arena_array(&a->arena, (size_t)n * (size_t)n * a->points, sizeof *steps);
     w->ranked = rb_arena_array(&a->arena, (size_t)n * (size_t)n, sizeof *w->ranked);
     for (int i = 0; i < n * n; i++)
-        w->ranked[i] = (struct wait){.steps = steps + (size_t)i * POINTS, .first = POINTS};
-    for (int j = 0; j < POINTS; j++) {
+        w->ranked[i] = (struct wait){.steps = steps + (size_t)i * a->points, .first = a->points};
+    for (int j = 0; j < a->points; j++) {
         const double below = rb_law_below(w->arrival, a->step_s * (j + 1));
         for (int m = 0; m < n; m++) {
             chance[m * n] = 1;
@@ -241,9 +244,9 @@ static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, str
 static void discretize(const struct rb_adaptive *a, const struct rb_law *law, double *p, int *first, int *end)
 {
     double last = 0;
-    *first = POINTS;
+    *first = a->points;
     *end = 0;
-    for (int j = 0; j < POINTS; j++) {
+    for (int j = 0; j < a->points; j++) {
         double below = rb_law_below(law, a->step_s * (j + 1));
         p[j] = below - last;
         last = below;
@@ -267,41 +270,42 @@ static void make_steps(struct rb_adaptive *a, struct steps *s)
 }
 
 // out[i] = E of what follows when i steps are left before steps of these probabilities, p[j - first] for j in [first, end).
-static void expect(const double *p, int first, int end, const double *after, double late, double *out)
+static void expect(const struct rb_adaptive *a, const double *p, int first, int end, const double *after, double late,
+                   double *out)
 {
     double less[POINTS];
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < a->points; i++) {
         out[i] = late;
         less[i] = after[i] - late;
     }
     for (int j = first; j < end; j++) {
         const double weight = p[j - first];
-        for (int i = j; i < POINTS; i++)
+        for (int i = j; i < a->points; i++)
             out[i] += weight * less[i - j];
     }
 }
 
 // Nothing follows the last stage.
-static void expect_end(const struct steps *s, double price, double *out)
+static void expect_end(const struct rb_adaptive *a, const struct steps *s, double price, double *out)
 {
     double below = 0;
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < a->points; i++) {
         out[i] = price * (1 - below);
         below += i >= s->first && i < s->end ? s->p[i - s->first] : 0;
     }
 }
 
-static void lower(double *least, const double *values, double more)
+static void lower(const struct rb_adaptive *a, double *least, const double *values, double more)
 {
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < a->points; i++) {
         double sum = values[i] + more;
         least[i] = sum < least[i] ? sum : least[i];
     }
 }
 
-static double *fill_unknown(double *values, size_t n)
+static double *fill_unknown(const struct rb_adaptive *a, double *values, size_t n)
 {
-    for (size_t i = 0; i < n * POINTS; i++)
+    for (size_t i = 0; i < n * a->points; i++)
         values[i] = INFINITY;
     return values;
 }
@@ -318,10 +322,11 @@ static void value_of_law(struct rb_adaptive *a, const struct policy *p, int stag
 {
     make_steps(a, law);
     if (stage + 1 == a->n_stages)
-        expect_end(law, p->price, out);
+        expect_end(a, law, p->price, out);
     else
-        expect(law->p, law->first, law->end, p->after[stage] + (size_t)state * POINTS, p->late[stage][state], out);
-    for (int i = 0; i < POINTS; i++)
+        expect(a, law->p, law->first, law->end, p->after[stage] + (size_t)state * a->points, p->late[stage][state],
+               out);
+    for (int i = 0; i < a->points; i++)
         out[i] -= p->price * error;
 }
 
@@ -332,8 +337,8 @@ static void value_of_floor(struct rb_adaptive *a, const struct policy *p, int st
     const double late = stage + 1 == a->n_stages ? p->price : p->late[stage][state];
     value_of_law(a, p, stage, state, &c->floor, c->floor_error, c->wait ? ready : out);
     if (c->wait)
-        expect(c->wait->steps + c->wait->first, c->wait->first, c->wait->end, ready, late - p->price * c->floor_error,
-               out);
+        expect(a, c->wait->steps + c->wait->first, c->wait->first, c->wait->end, ready,
+               late - p->price * c->floor_error, out);
 }
 
 static void value_of_laws(struct rb_adaptive *a, const struct policy *p, int stage, int state, struct laws *c,
@@ -348,7 +353,7 @@ static void value_of_laws(struct rb_adaptive *a, const struct policy *p, int sta
     if (!c->floor.law)
         return;
     value_of_floor(a, p, stage, state, c, floor);
-    for (int i = 0; i < POINTS; i++)
+    for (int i = 0; i < a->points; i++)
         out[i] = floor[i] > out[i] ? floor[i] : out[i];
 }
 
@@ -364,18 +369,18 @@ static void add_cells(struct rb_adaptive *a, const struct policy *p, int stage, 
         if (!last || c->laws != last->laws)
             value_of_laws(a, p, stage, state, c->laws, values);
         last = c;
-        double *least = c->kept == 0          ? out->fresh + (size_t)e->choice.offer * POINTS
-                        : c->kept <= e->count ? out->some + (size_t)(state - e->count + c->kept - 1) * POINTS
-                                              : out->all + (size_t)state * POINTS;
-        lower(least, values, e->cost_uusd[c->kept]);
+        double *least = c->kept == 0          ? out->fresh + (size_t)e->choice.offer * a->points
+                        : c->kept <= e->count ? out->some + (size_t)(state - e->count + c->kept - 1) * a->points
+                                              : out->all + (size_t)state * a->points;
+        lower(a, least, values, e->cost_uusd[c->kept]);
     }
 }
 
 static struct least begin_least(struct rb_adaptive *a)
 {
     const size_t n = (size_t)a->n_states;
-    double *values = fill_unknown(a->least, 2 * n + (size_t)a->n_offers);
-    return (struct least){values, values + n * POINTS, values + 2 * n * POINTS};
+    double *values = fill_unknown(a, a->least, 2 * n + (size_t)a->n_offers);
+    return (struct least){values, values + n * a->points, values + 2 * n * a->points};
 }
 
 // What follows a stage, for every state that it may leave.
@@ -383,19 +388,19 @@ static void step_back(struct rb_adaptive *a, struct policy *p, int stage)
 {
     const int most = a->l->most_counts;
     const struct least l = begin_least(a);
-    fill_unknown(p->after[stage - 1], (size_t)a->n_states);
+    fill_unknown(a, p->after[stage - 1], (size_t)a->n_states);
     add_cells(a, p, stage, &l);
     for (int offer = 0; offer < a->n_offers; offer++) {
         for (int c = 0; c < a->l->counts[offer].n; c++) {
             const size_t state = (size_t)(offer * most + c);
-            double *out = p->after[stage - 1] + state * POINTS;
+            double *out = p->after[stage - 1] + state * a->points;
             if (c > 0)
-                lower(l.all + state * POINTS, l.all + (state - 1) * POINTS, 0);
-            lower(out, l.all + state * POINTS, 0);
-            lower(out, l.some + state * POINTS, 0);
+                lower(a, l.all + state * a->points, l.all + (state - 1) * a->points, 0);
+            lower(a, out, l.all + state * a->points, 0);
+            lower(a, out, l.some + state * a->points, 0);
             for (int other = 0; other < a->n_offers; other++) {
                 if (other != offer)
-                    lower(out, l.fresh + (size_t)other * POINTS, 0);
+                    lower(a, out, l.fresh + (size_t)other * a->points, 0);
             }
             p->late[stage - 1][state] = p->price + a->free_of_price->after[stage - 1][state];
         }
@@ -409,7 +414,7 @@ static struct policy *price_lateness(struct rb_adaptive *a, double price)
     const size_t n = (size_t)a->n_states;
     p->price = price;
     for (int stage = 0; stage + 1 < a->n_stages && !p->after[stage]; stage++) {
-        p->after[stage] = rb_arena_array(&a->arena, n * POINTS, sizeof *p->after[stage]);
+        p->after[stage] = rb_arena_array(&a->arena, n * a->points, sizeof *p->after[stage]);
         p->late[stage] = rb_arena_array(&a->arena, n, sizeof *p->late[stage]);
     }
     for (int stage = a->n_stages - 1; stage > 0; stage--)
@@ -418,7 +423,7 @@ static struct policy *price_lateness(struct rb_adaptive *a, double price)
     add_cells(a, p, 0, &first);
     p->least = INFINITY;
     for (int offer = 0; offer < a->n_offers; offer++)
-        p->least = fmin(p->least, first.fresh[offer * POINTS + POINTS - 1]);
+        p->least = fmin(p->least, first.fresh[offer * a->points + a->points - 1]);
     return p;
 }
 
@@ -494,10 +499,13 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
     a->free_of_price = x->multipliers[0];
     a->to_beat = rb_exact_to_beat(x);
     a->n_stages = x->lattice.n_stages;
+    a->points = A_STAGE * a->n_stages < FEWEST   ? FEWEST
+                : A_STAGE * a->n_stages > POINTS ? POINTS
+                                                 : A_STAGE * a->n_stages;
     a->n_offers = x->search->scenario->n_offers;
     a->n_states = a->n_offers * x->lattice.most_counts;
-    a->least = rb_xcalloc((2 * (size_t)a->n_states + (size_t)a->n_offers) * POINTS, sizeof *a->least);
-    a->step_s = (double)x->search->req->deadline_us / 1e6 / (POINTS - 1);
+    a->least = rb_xcalloc((2 * (size_t)a->n_states + (size_t)a->n_offers) * a->points, sizeof *a->least);
+    a->step_s = (double)x->search->req->deadline_us / 1e6 / (a->points - 1);
     set_waits(a, x);
     for (int i = 0; i < x->n_multipliers; i++) {
         rb_togo_compute(x->multipliers[i], x->multipliers[i]->delay, x->multipliers[i]->price);
@@ -545,9 +553,9 @@ void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends 
     int first, end;
     discretize(a, law, p, &first, &end);
     *ends = (struct rb_adaptive_ends){.first = first + before->first, .end = end + before->end - 1};
-    ends->end = ends->end < POINTS ? ends->end : POINTS;
+    ends->end = ends->end < a->points ? ends->end : a->points;
     for (int k = first; k < end; k++) {
-        const int last = k + before->end < POINTS ? k + before->end : POINTS;
+        const int last = k + before->end < a->points ? k + before->end : a->points;
         for (int j = k + before->first; j < last; j++)
             ends->chance[j] += p[k] * before->chance[j - k];
     }
@@ -556,20 +564,21 @@ void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends 
 static const double *value_at(struct rb_adaptive *a, int policy, int stage, int state, struct laws *laws)
 {
     if (!laws->value[policy]) {
-        laws->value[policy] = rb_arena_array(&a->arena, POINTS, sizeof(double));
+        laws->value[policy] = rb_arena_array(&a->arena, a->points, sizeof(double));
         value_of_laws(a, &a->policies[policy], stage, state, laws, laws->value[policy]);
     }
     return laws->value[policy];
 }
 
 // Sums run side by side, in an order that no compiler may change.
-static double mean_of(const struct rb_adaptive_ends *ends, const double *value, double late)
+static double mean_of(const struct rb_adaptive *a, const struct rb_adaptive_ends *ends, const double *value,
+                      double late)
 {
     enum { LANES = 4 };
     double lanes[LANES] = {0};
     for (int j = ends->first / LANES * LANES; j < ends->end; j += LANES) {
         for (int i = 0; i < LANES; i++)
-            lanes[i] += ends->chance[j + i] * (value[POINTS - 1 - j - i] - late);
+            lanes[i] += ends->chance[j + i] * (value[a->points - 1 - j - i] - late);
     }
     return late + (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
@@ -586,7 +595,7 @@ double rb_adaptive_bound(struct rb_adaptive *a, int stage, int entry, int kept, 
     for (int i = 0; i < a->n_policies && best + e->cost_uusd[kept] < enough; i++) {
         const double price = a->policies[i].price;
         const double *value = value_at(a, i, stage, state, laws);
-        best = fmax(best, mean_of(ends, value, price) - price * late);
+        best = fmax(best, mean_of(a, ends, value, price) - price * late);
     }
     return best + e->cost_uusd[kept];
 }

@@ -8,7 +8,7 @@
 
 #include "planner/exact.h"
 
-#define RB_ADAPTIVE_POINTS 128
+#define RB_ADAPTIVE_POINTS 256 // at most
 
 struct rb_adaptive;
 
