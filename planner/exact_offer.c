@@ -109,10 +109,8 @@ static bool compare_bills(struct rb_exact *x, struct rb_candidate *c, const stru
 static bool is_best(const struct rb_exact *x, const struct rb_candidate *c)
 {
     bool same = x->has_best;
-    for (int stage = 0; same && stage < c->n_stages; stage++) {
-        const struct rb_choice *a = &x->best.stages[stage], *b = &c->stages[stage];
-        same = a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
-    }
+    for (int stage = 0; same && stage < c->n_stages; stage++)
+        same = rb_choice_is_same(&x->best.stages[stage], &c->stages[stage]);
     return same;
 }
 

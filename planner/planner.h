@@ -54,6 +54,11 @@ struct rb_choice {
     int nodes; // of that offer, owned during the stage
 };
 
+static inline bool rb_choice_is_same(const struct rb_choice *a, const struct rb_choice *b)
+{
+    return a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
+}
+
 // A plan as the search sees it: a plain value.
 struct rb_candidate {
     struct rb_choice stages[RB_LIMIT_STAGES];

@@ -43,17 +43,12 @@ void rb_run_store_destroy(struct rb_run_store *store)
     free(store);
 }
 
-static bool same_choice(const struct rb_choice *a, const struct rb_choice *b)
-{
-    return a->offer == b->offer && a->gpus == b->gpus && a->nodes == b->nodes;
-}
-
 static bool is_of_plan(const struct entry *e, enum rb_run_kind kind, const struct rb_candidate *plan)
 {
     if (e->kind != kind || e->n_stages != plan->n_stages || e->admit_until_us != plan->admit_until_us)
         return false;
     for (int i = 0; i < plan->n_stages; i++) {
-        if (!same_choice(&e->stages[i], &plan->stages[i]))
+        if (!rb_choice_is_same(&e->stages[i], &plan->stages[i]))
             return false;
     }
     return true;

@@ -39,6 +39,15 @@ static void open_case(struct rb_case *c, const char *spot, double losses_per_hou
     case_init(c, job, profile, prices);
 }
 
+static void open_scenario(struct rb_case *c, struct rb_scenario *out)
+{
+    struct rb_offer *offers;
+    struct rb_err err;
+    int n;
+    assert_true(rb_planner_offers(&c->job, &c->catalog, &c->arena, &offers, &n, &err));
+    assert_true(rb_scenario_init(out, &c->job, &c->profile, offers, n, &c->catalog, 1, &err));
+}
+
 static bool plan(struct rb_case *c, struct rb_plan *out, struct rb_plan_result *out_result, struct rb_err *err)
 {
     *err = (struct rb_err){0};
@@ -90,13 +99,10 @@ static void a_stage_that_does_not_end_is_sampled_as_never(void **state)
 {
     struct rb_case c;
     struct rb_scenario s;
-    struct rb_offer *offers;
     struct rb_err err = {0};
-    int n;
     (void)state;
     open_case(&c, "only", 60);
-    assert_true(rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err));
-    assert_true(rb_scenario_init(&s, &c.job, &c.profile, offers, n, &c.catalog, 1, &err));
+    open_scenario(&c, &s);
     struct rb_stage_samples *samples = rb_stage_samples_create(&s, 4, 4);
     const struct rb_choice choice = {0, 1, 1};
     const struct rb_stage_sample *sample = rb_stage_samples_get(samples, 1, &choice, 0, &err);
@@ -113,13 +119,10 @@ static void what_is_late_is_not_played_to_the_end(void **state)
     enum { N = 64 };
     struct rb_case c;
     struct rb_scenario s;
-    struct rb_offer *offers;
     struct rb_err err = {0};
-    int n;
     (void)state;
     open_case(&c, "only", 1);
-    assert_true(rb_planner_offers(&c.job, &c.catalog, &c.arena, &offers, &n, &err));
-    assert_true(rb_scenario_init(&s, &c.job, &c.profile, offers, n, &c.catalog, 1, &err));
+    open_scenario(&c, &s);
     const struct rb_choice choice = {0, 1, 1};
     struct rb_stage_samples *to_the_end = rb_stage_samples_create(&s, N, N);
     const struct rb_stage_sample *all = rb_stage_samples_get(to_the_end, 1, &choice, 0, &err);
