@@ -52,7 +52,7 @@ void rb_law_transform_odd(const struct rb_law *law, double omega, int n, double 
 // Sum of independent laws without sampling: all transforms multiplied, inverted by the cosine series.
 struct rb_law_sum {
     int n_terms;
-    double *re, *im;  // [n_terms] product so far
+    double *sine;     // [n_terms] coefficients of the distribution function less its chord
     double mean_s, variance_s2, error;
     double low_s, high_s; // the series holds between; next to nothing lies outside
 };

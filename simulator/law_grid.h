@@ -49,7 +49,6 @@ struct rb_law_series {
 };
 struct rb_law rb_law_of_series(const struct rb_law_series *series, double step_s, double mean_s, double variance_s2,
                                double error, struct rb_arena *arena);
-double rb_law_series_below(const struct rb_law_series *series, double seconds);
 // P(sum of k copies - k mean > out) <= p, and likewise below, by exponential bounds (Chernoff). out > 0.
 double rb_law_upper_reach(const struct rb_law *law, double k, double p);
 double rb_law_lower_reach(const struct rb_law *law, double k, double p);

@@ -10,6 +10,7 @@
 #define CUT        1e-13 // probability left outside of the interval, on each side
 #define MOST_TERMS 1024
 #define SUM_TERMS  4096
+#define AT_ONCE    32    // of them, until no more matter
 #define SETTLED    1e-13 // of a transform: nothing that matters comes after it
 #define STEPS      14    // points per standard deviation
 #define CHERNOFF   14    // exponents tried
@@ -62,21 +63,6 @@ static void to_coefficients(const struct rb_law_series *s, double *out)
         const double turn = j * PI * s->start_s / s->width_s;
         out[j] = 2 / (j * PI) * (s->re[j] * cos(turn) + s->im[j] * sin(turn));
     }
-}
-
-double rb_law_series_below(const struct rb_law_series *s, double seconds)
-{
-    const double at = (seconds - s->center_s - s->start_s) / s->width_s;
-    if (at <= 0)
-        return 0;
-    if (at >= 1)
-        return 1;
-    double sum = at;
-    for (int j = 1; j < s->n_terms; j++) {
-        const double turn = j * PI * s->start_s / s->width_s;
-        sum += 2 / (j * PI) * (s->re[j] * cos(turn) + s->im[j] * sin(turn)) * sin(j * PI * at);
-    }
-    return fmax(0, fmin(1, sum));
 }
 
 struct rb_law rb_law_of_series(const struct rb_law_series *s, double step_s, double mean_s, double variance_s2,
@@ -189,25 +175,14 @@ static void window_of(const struct rb_law *const *laws, int n, struct rb_law_sum
     }
 }
 
-static struct rb_law_series series_of(const struct rb_law_sum *sum)
+static void multiply(struct rb_law_series *product, const struct rb_law *law, double omega, int from)
 {
-    return (struct rb_law_series){
-        .start_s = sum->low_s,
-        .width_s = sum->high_s - sum->low_s,
-        .n_terms = sum->n_terms,
-        .re = sum->re,
-        .im = sum->im,
-    };
-}
-
-static void multiply(struct rb_law_sum *sum, const struct rb_law *law, double omega, int from, int n)
-{
-    double re[64], im[64];
-    rb_law_transform_from(law, omega, from, n, re, im);
-    for (int j = 0; j < n; j++) {
-        const double product = sum->re[from + j] * re[j] - sum->im[from + j] * im[j];
-        sum->im[from + j] = sum->re[from + j] * im[j] + sum->im[from + j] * re[j];
-        sum->re[from + j] = product;
+    double re[AT_ONCE], im[AT_ONCE], *to_re = product->re + from, *to_im = product->im + from;
+    rb_law_transform_from(law, omega, from, AT_ONCE, re, im);
+    for (int j = 0; j < AT_ONCE; j++) {
+        const double real = to_re[j] * re[j] - to_im[j] * im[j];
+        to_im[j] = to_re[j] * im[j] + to_im[j] * re[j];
+        to_re[j] = real;
     }
 }
 
@@ -217,30 +192,50 @@ struct rb_law_sum rb_law_sum_create(const struct rb_law *const *laws, int n, str
     window_of(laws, n, &sum);
     if (!(sum.high_s > sum.low_s)) // constants
         return sum;
-    const double omega = PI / (sum.high_s - sum.low_s);
-    sum.re = rb_arena_array(arena, SUM_TERMS, sizeof *sum.re);
-    sum.im = rb_arena_array(arena, SUM_TERMS, sizeof *sum.im);
-    double last = 1;
-    while (sum.n_terms < SUM_TERMS && last > 1e-10) {
-        for (int j = sum.n_terms; j < sum.n_terms + 64; j++)
-            sum.re[j] = 1;
+    struct rb_law_series product = {.start_s = sum.low_s, .width_s = sum.high_s - sum.low_s};
+    const double omega = PI / product.width_s;
+    double last = 1, re[SUM_TERMS], im[SUM_TERMS];
+    product.re = re;
+    product.im = im;
+    while (product.n_terms < SUM_TERMS && last > 1e-10) {
+        const int from = product.n_terms;
+        for (int j = from; j < from + AT_ONCE; j++) {
+            re[j] = 1;
+            im[j] = 0;
+        }
         for (int i = 0; i < n; i++)
-            multiply(&sum, laws[i], omega, sum.n_terms, 64);
-        sum.n_terms += 64;
+            multiply(&product, laws[i], omega, from);
+        product.n_terms += AT_ONCE;
         last = 0;
-        for (int j = sum.n_terms - 8; j < sum.n_terms; j++)
-            last = fmax(last, hypot(sum.re[j], sum.im[j]));
+        for (int j = product.n_terms - 8; j < product.n_terms; j++)
+            last = fmax(last, hypot(re[j], im[j]));
     }
+    sum.n_terms = product.n_terms;
+    sum.sine = rb_arena_array(arena, (size_t)sum.n_terms, sizeof *sum.sine);
+    to_coefficients(&product, sum.sine);
     sum.error = fmin(1, sum.error + 2e-9 + 2 / PI * last); // outside of the window, and terms left out
     return sum;
 }
 
+// Sines of multiples of an angle by turning: they are off by no more than there are terms, in units of the last place.
 double rb_law_sum_below(const struct rb_law_sum *sum, double seconds)
 {
     if (sum->n_terms == 0)
         return seconds >= sum->low_s ? 1 : 0;
-    const struct rb_law_series series = series_of(sum);
-    return rb_law_series_below(&series, seconds);
+    const double at = (seconds - sum->low_s) / (sum->high_s - sum->low_s);
+    if (at <= 0)
+        return 0;
+    if (at >= 1)
+        return 1;
+    const double on_c = cos(PI * at), on_s = sin(PI * at);
+    double below = at, c = 1, s = 0;
+    for (int j = 1; j < sum->n_terms; j++) {
+        const double turned = c * on_c - s * on_s;
+        s = s * on_c + c * on_s;
+        c = turned;
+        below += sum->sine[j] * s;
+    }
+    return fmax(0, fmin(1, below));
 }
 
 // False position, the value at an end that stays halved (the Illinois rule): a third of the evaluations of bisection.
