@@ -2,15 +2,18 @@
 // stretched, over nodes of the narrower one. All weights are positive, so both tails stay accurate relative to themselves.
 #include "simulator/law_grid.h"
 
+#include "base/larger.h"
+
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #define SQRT_2        1.41421356237309504880
 #define NODES_REACH   7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
 #define COARSEST      1.0 // normal scores between nodes
 #define FINEST        0.03125
 #define GOOD_ENOUGH   1e-7  // what the cubic between points of the wider law errs by, nearly
-#define PROBES        24    // where two sets of nodes are compared
+#define PROBES        23    // where two sets of nodes are compared
 #define RANKED_DUST   1e-16 // of a sum, what its last terms may be
 #define RANKED_POINTS 12    // between one deviation below the middle and one above
 #define CROWDED       24    // points per standard deviation: every second one will do
@@ -42,25 +45,34 @@ static struct rb_law moved(const struct rb_law *a, const struct rb_law *constant
 
 struct nodes { // a law as points with weights: the trapezoid rule over its quantile function of normal scores
     int n;
-    double *value, *weight;
+    double *value, *weight, sum; // of the weights
 };
 
-static struct nodes nodes_of(const struct rb_law *law, double apart, double offset, struct rb_arena *scratch)
+// `n` scores `apart`, symmetric about 0.
+static struct nodes nodes_of(const struct rb_law *law, int n, double apart, struct rb_arena *scratch)
 {
-    const int half = (int)(NODES_REACH / apart);
-    struct nodes nodes = {.n = 2 * half + 1};
-    nodes.value = rb_arena_array(scratch, (size_t)nodes.n, sizeof *nodes.value);
-    nodes.weight = rb_arena_array(scratch, (size_t)nodes.n, sizeof *nodes.weight);
-    double sum = 0;
-    for (int i = 0; i < nodes.n; i++) {
-        const double z = (i - half + offset) * apart;
+    struct nodes nodes = {.n = n};
+    nodes.value = rb_arena_array(scratch, (size_t)n, sizeof *nodes.value);
+    nodes.weight = rb_arena_array(scratch, (size_t)n, sizeof *nodes.weight);
+    for (int i = 0; i < n; i++) {
+        const double z = (i - (n - 1) / 2.0) * apart;
         nodes.weight[i] = exp(-z * z / 2);
         nodes.value[i] = rb_law_quantile(law, erfc(-z / SQRT_2) / 2);
-        sum += nodes.weight[i];
+        nodes.sum += nodes.weight[i];
     }
-    for (int i = 0; i < nodes.n; i++)
-        nodes.weight[i] /= sum;
     return nodes;
+}
+
+static struct nodes both(const struct nodes *a, const struct nodes *b, struct rb_arena *scratch)
+{
+    struct nodes all = {.n = a->n + b->n, .sum = a->sum + b->sum};
+    all.value = rb_arena_array(scratch, (size_t)all.n, sizeof *all.value);
+    all.weight = rb_arena_array(scratch, (size_t)all.n, sizeof *all.weight);
+    memcpy(all.value, a->value, (size_t)a->n * sizeof *all.value);
+    memcpy(all.value + a->n, b->value, (size_t)b->n * sizeof *all.value);
+    memcpy(all.weight, a->weight, (size_t)a->n * sizeof *all.weight);
+    memcpy(all.weight + a->n, b->weight, (size_t)b->n * sizeof *all.weight);
+    return all;
 }
 
 enum operation { SUM, PRODUCT };
@@ -81,22 +93,41 @@ static double mixed(enum operation op, const struct rb_law_curve *wide, const st
         const double at = wider_at(op, seconds, nodes->value[j]);
         sum += nodes->weight[j] * (upper ? rb_law_curve_above(wide, at) : rb_law_curve_below(wide, at));
     }
-    return sum;
+    return sum / nodes->sum;
 }
 
-// The same rule with its nodes moved by half of what is between them errs by as much the other way; where a density
-// jumps, not quite: hence twice.
-static double disagreement(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
-                           const struct nodes *nodes, double apart, const struct rb_law_grid *grid,
-                           struct rb_arena *scratch)
+// The distribution function by one rule, where two are compared.
+static void probe(enum operation op, const struct rb_law_curve *wide, const struct nodes *nodes,
+                  const struct rb_law_grid *grid, double below[PROBES])
 {
-    const struct nodes between = nodes_of(narrow, apart, 0.5, scratch);
-    double most = 0;
-    for (int i = 1; i < PROBES; i++) {
-        const double at = grid->low_s + grid->step_s * (grid->n - 1) * i * i / (PROBES * PROBES);
-        most = fmax(most, fabs(mixed(op, wide, nodes, at, false) - mixed(op, wide, &between, at, false)));
+    for (int i = 0; i < PROBES; i++) {
+        const double share = (double)(i + 1) / (PROBES + 1);
+        below[i] = mixed(op, wide, nodes, grid->low_s + grid->step_s * (grid->n - 1) * share * share, false);
     }
-    return 2 * most;
+}
+
+// The rule with its nodes moved by half of what is between them errs by as much the other way; where a density jumps, not
+// quite: hence *out_error is twice the difference. While that is too much, both rules together are the next one.
+static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
+                                 const struct rb_law_grid *grid, double *out_error, struct rb_arena *scratch)
+{
+    struct nodes nodes = nodes_of(narrow, 2 * (int)(NODES_REACH / COARSEST) + 1, COARSEST, scratch);
+    double here[PROBES], there[PROBES];
+    probe(op, wide, &nodes, grid, here);
+    for (double apart = COARSEST;; apart /= 2) {
+        const struct nodes between = nodes_of(narrow, nodes.n + 1, apart, scratch);
+        double most = 0;
+        probe(op, wide, &between, grid, there);
+        for (int i = 0; i < PROBES; i++)
+            most = rb_larger(most, fabs(here[i] - there[i]));
+        *out_error = 2 * most;
+        if (*out_error <= GOOD_ENOUGH || apart <= FINEST)
+            return nodes;
+        const struct nodes all = both(&nodes, &between, scratch);
+        for (int i = 0; i < PROBES; i++)
+            here[i] = (here[i] * nodes.sum + there[i] * between.sum) / all.sum;
+        nodes = all;
+    }
 }
 
 // Where half of the result lies, roughly: below it the lower tail is summed, above it the upper one.
@@ -188,7 +219,7 @@ static void fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes,
         middle++;
     for (int j = 0; j < nodes->n; j++) {
         const struct moved_law m = move_by(wide, nodes->value[j], stride, grid);
-        add_node(&m, nodes->weight[j], half, middle, grid);
+        add_node(&m, nodes->weight[j] / nodes->sum, half, middle, grid);
     }
     for (int i = 0; i < middle; i++)
         grid->above[i] = 1 - grid->below[i];
@@ -230,12 +261,8 @@ static struct rb_law mix(enum operation op, const struct rb_law *a, const struct
     rb_arena_init(&scratch);
     struct rb_law_grid grid = rb_law_grid_make(low, high, step, arena);
     const struct rb_law_curve curve = rb_law_curve_make(wide, &scratch);
-    double apart = COARSEST, error;
-    struct nodes nodes = nodes_of(narrow, apart, 0, &scratch);
-    while ((error = disagreement(op, &curve, narrow, &nodes, apart, &grid, &scratch)) > GOOD_ENOUGH && apart > FINEST) {
-        apart /= 2;
-        nodes = nodes_of(narrow, apart, 0, &scratch);
-    }
+    double error;
+    const struct nodes nodes = enough_nodes(op, &curve, narrow, &grid, &error, &scratch);
     const double stride = grid.step_s / wide->step_s;
     if (op == SUM && fabs(stride - round(stride)) < 1e-12 * stride)
         fill_sum(&curve, &nodes, m.mean, (int)round(stride), &grid);
