@@ -39,7 +39,7 @@ static double weigh(const struct rb_togo *t, const struct rb_lattice_entry *e, i
 // The best that the entries of one offer offer to nodes that come from the stage before: some[k], by entries that need
 // more nodes than the k there are, and all[c], by entries whose c-th count is there already. Returns the best with new
 // nodes only.
-static double best_of_offer(const struct rb_togo *t, int stage, int offer, double *some, double *all)
+static double best_of_offer(const struct rb_togo *t, int stage, int offer, double *restrict some, double *restrict all)
 {
     const struct rb_lattice_stage *list = &t->lattice->stages[stage];
     int n = t->lattice->counts[offer].n;
