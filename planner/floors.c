@@ -109,8 +109,9 @@ static struct trials *get_trials(struct rb_floors *f, int stage, int offer, int 
     }
     struct trials *t = rb_arena_alloc(&f->arena, sizeof *t);
     *t = (struct trials){.training = training, .stage = stage, .gpus = gpus, .unit_s = unit_s, .next = f->trials};
-    t->one = *rb_stage_times_trial(f->search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
-    t->longest = rb_law_largest_of(&t->one, rung->trials, &f->arena);
+    const int64_t units = rung->resource_end - rung->resource_start;
+    t->one = *rb_stage_times_trial(f->search->times, s->profile, units, unit_s);
+    t->longest = *rb_stage_times_longest(f->search->times, s->profile, units, unit_s, rung->trials);
     t->longest_times = rb_times_of(&t->longest, f->theta);
     f->trials = t;
     return t;
@@ -256,17 +257,26 @@ static double missed(const struct stage *s, int new_nodes, const double *tilted_
 // arrive before the end.
 static void raise_by_work(const struct stage *s, int new_nodes, struct rb_times *t)
 {
-    const double p = new_nodes > 0 ? missed(s, new_nodes, t->tilted_s) : 1;
+    const double mean_s = s->work_s + new_nodes * s->arrival_s;
     double tilted_s[RB_N_TILTS];
+    bool raises = mean_s > t->mean_s;
+    for (int i = 0; i < RB_N_TILTS; i++) {
+        tilted_s[i] = s->work_tilted_s[i] + new_nodes * s->arrival_tilted_s[i];
+        raises |= tilted_s[i] > t->tilted_s[i];
+    }
+    if (!raises) // nor where some are missed
+        return;
+    const double p = new_nodes > 0 ? missed(s, new_nodes, t->tilted_s) : 1;
     if (p > UNLIKELY)
         return;
     for (int i = 0; i < RB_N_TILTS; i++) {
-        const double theta = s->floors->theta[i], all_s = s->work_tilted_s[i] + new_nodes * s->arrival_tilted_s[i];
+        const double theta = s->floors->theta[i], all_s = tilted_s[i];
         // -ln(exp(-theta all) + p exp(-theta low)) / theta, what counts as missed ending at the soonest
-        tilted_s[i] = all_s - log1p(p * exp(theta * (all_s - s->trials->longest.low_s))) / theta;
+        if (all_s > t->tilted_s[i])
+            tilted_s[i] = all_s - log1p(p * exp(theta * (all_s - s->trials->longest.low_s))) / theta;
     }
     // E[average; missed] <= sqrt(p E average^2)
-    raise(t, (s->work_s + new_nodes * s->arrival_s) * (1 - 1.5 * sqrt(p)), tilted_s);
+    raise(t, mean_s * (1 - 1.5 * sqrt(p)), tilted_s);
 }
 
 // Nothing runs before the first gang's nodes are there.

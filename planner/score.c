@@ -52,16 +52,12 @@ struct moments {
 };
 
 // Of the longest trial or of the work shared by all slots, whichever is longer in the mean. share: trials a slot.
-static struct moments floor_moments(const struct rb_law *trial, int n_trials, double share)
+static struct moments floor_moments(const struct rb_law *trial, const struct rb_law *longest, int n_trials,
+                                    double share)
 {
-    struct rb_arena arena;
-    rb_arena_init(&arena);
-    const struct rb_law longest = rb_law_largest_of(trial, n_trials, &arena);
-    struct moments m = {longest.mean_s, longest.variance_s2};
-    if (trial->mean_s * share > m.mean_s)
-        m = (struct moments){trial->mean_s * share, trial->variance_s2 * share * share / n_trials};
-    rb_arena_finish(&arena);
-    return m;
+    if (trial->mean_s * share > longest->mean_s)
+        return (struct moments){trial->mean_s * share, trial->variance_s2 * share * share / n_trials};
+    return (struct moments){longest->mean_s, longest->variance_s2};
 }
 
 // Of a stage on the most nodes of any offer and with any size that is the fastest in the mean.
@@ -69,6 +65,7 @@ static bool fastest_floor(struct rb_search *search, int stage, struct moments *o
 {
     const struct rb_scenario *s = search->scenario;
     const struct rb_rung *rung = &s->stages.rungs[stage];
+    const int64_t units = rung->resource_end - rung->resource_start;
     *out = (struct moments){.mean_s = INFINITY};
     for (int offer = 0; offer < s->n_offers; offer++) {
         const struct rb_sizes *sizes = &search->sizes[offer];
@@ -80,13 +77,14 @@ static bool fastest_floor(struct rb_search *search, int stage, struct moments *o
                 continue;
             if (!rb_scenario_unit_s(s, offer, sizes->gpus[i], &unit_s, err))
                 return false;
-            const struct rb_law *trial =
-                rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
+            const struct rb_law *trial = rb_stage_times_trial(search->times, s->profile, units, unit_s);
             const int slots = rb_placement_capacity(nodes, per_node, sizes->gpus[i]);
             const double share = slots < rung->trials ? (double)rung->trials / slots : 1;
             if (trial->mean_s * share >= out->mean_s)
                 continue;
-            const struct moments m = floor_moments(trial, rung->trials, share);
+            const struct rb_law *longest =
+                rb_stage_times_longest(search->times, s->profile, units, unit_s, rung->trials);
+            const struct moments m = floor_moments(trial, longest, rung->trials, share);
             *out = m.mean_s < out->mean_s ? m : *out;
         }
     }

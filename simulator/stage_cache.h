@@ -8,6 +8,7 @@ enum rb_stage_part {
     RB_PART_WORK,     // struct rb_law: profile, units
     RB_PART_OVERHEAD, // struct rb_law: profile
     RB_PART_TRIAL,    // struct rb_law: profile, units, unit_s
+    RB_PART_LONGEST,  // struct rb_law: a trial's and trials
     RB_PART_ARRIVAL,  // struct rb_law: provisioning
     RB_PART_RANKED,   // struct rb_law: provisioning, nodes requested, rank as kept
     RB_PART_QUEUE,    // struct rb_law: provisioning, without initialisation

@@ -154,6 +154,26 @@ const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const st
     return e->value;
 }
 
+const struct rb_law *rb_stage_times_longest(struct rb_stage_times *times, const struct rb_profile *profile,
+                                            int64_t units, double unit_s, int trials)
+{
+    struct rb_stage_key key = part_key(RB_PART_LONGEST);
+    key.profile = profile;
+    key.units = units;
+    key.unit_s = unit_s;
+    key.trials = trials;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(
+            times, rb_law_largest_of(rb_stage_times_trial(times, profile, units, unit_s), trials, &times->arena));
+    return e->value;
+}
+
+static const struct rb_law *longest_law(struct rb_stage_times *times, const struct rb_stage_key *stage)
+{
+    return rb_stage_times_longest(times, stage->profile, stage->units, stage->unit_s, stage->trials);
+}
+
 static const struct rb_law *trial_law(struct rb_stage_times *times, const struct rb_stage_key *stage)
 {
     return rb_stage_times_trial(times, stage->profile, stage->units, stage->unit_s);
@@ -166,13 +186,24 @@ struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times)
     return times->tables;
 }
 
+// From the request to running, which is where the bill begins.
+static const struct rb_law *queue_law(struct rb_stage_times *times, const struct rb_provisioning *p)
+{
+    struct rb_stage_key key = part_key(RB_PART_QUEUE);
+    key.provisioning = p;
+    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
+    if (!e->value)
+        e->value = new_law(times, rb_queue_law(p, &times->arena));
+    return e->value;
+}
+
 const struct rb_law *rb_stage_times_arrival(struct rb_stage_times *times, const struct rb_provisioning *p)
 {
     struct rb_stage_key key = part_key(RB_PART_ARRIVAL);
     key.provisioning = p;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
-        e->value = new_law(times, rb_arrival_law(p, &times->arena));
+        e->value = new_law(times, rb_arrival_law(queue_law(times, p), p, &times->arena));
     return e->value;
 }
 
@@ -187,17 +218,6 @@ static const struct rb_law *ranked_law(struct rb_stage_times *times, const struc
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
         e->value = new_law(times, rb_law_ranked(rb_stage_times_arrival(times, p), rank, nodes, &times->arena));
-    return e->value;
-}
-
-// From the request to running, which is where the bill begins.
-static const struct rb_law *queue_law(struct rb_stage_times *times, const struct rb_provisioning *p)
-{
-    struct rb_stage_key key = part_key(RB_PART_QUEUE);
-    key.provisioning = p;
-    struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
-    if (!e->value)
-        e->value = new_law(times, rb_queue_law(p, &times->arena));
     return e->value;
 }
 
@@ -334,21 +354,19 @@ static double short_lived_bound(const struct rb_law *end, const struct rb_law *q
 }
 
 // Both laws are below the stage's time draw by draw: no trial outlasts the stage, and no more than `slots` run at once. The
-// longest trial is what remains where all have slots, and the work of all is the same for any number of them.
+// work of all is the same for any number of them.
 static const struct rb_law *floor_law(struct rb_stage_times *times, const struct rb_stage_key *key,
                                       const struct rb_law *trial)
 {
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, key, &times->arena);
-    struct rb_stage_key other = *key;
+    struct rb_stage_key alone = *key;
     if (e->value)
         return e->value;
-    other.slots = key->trials;
-    struct rb_law floor = key->slots == key->trials ? rb_law_largest_of(trial, key->trials, &times->arena)
-                                                    : *floor_law(times, &other, trial);
-    other.slots = 1;
+    struct rb_law floor = *longest_law(times, key);
+    alone.slots = 1;
     if (trial->mean_s * key->trials > floor.mean_s * key->slots)
         floor = key->slots == 1 ? rb_law_sum_of(trial, key->trials, &times->arena)
-                                : rb_law_times(floor_law(times, &other, trial), 1.0 / key->slots, &times->arena);
+                                : rb_law_times(floor_law(times, &alone, trial), 1.0 / key->slots, &times->arena);
     e->value = new_law(times, floor);
     return e->value;
 }
@@ -594,7 +612,7 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
     struct rb_law law;
     enum rb_stage_method method = RB_STAGE_ONE_WAVE;
     if (st->kept_slots >= st->key.trials) {
-        law = rb_law_largest_of(trial_law(times, &st->key), st->key.trials, &times->arena);
+        law = *longest_law(times, &st->key);
         accuracy = 0;
     } else if (is_certain(times, st)) {
         return false;

@@ -56,6 +56,9 @@ int64_t rb_stage_times_reused(const struct rb_stage_times *times); // by the pre
 // The law of one trial of so many units, made once. Borrowed.
 const struct rb_law *rb_stage_times_trial(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units,
                                           double unit_s);
+// The longest of so many of them, likewise.
+const struct rb_law *rb_stage_times_longest(struct rb_stage_times *times, const struct rb_profile *profile,
+                                            int64_t units, double unit_s, int trials);
 // What such trials share at all speeds, made once: the work of so many units at one second each, and what each trial adds to it.
 // Borrowed.
 const struct rb_law *rb_stage_times_work(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units);

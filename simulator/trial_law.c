@@ -97,10 +97,10 @@ struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *are
     return total;
 }
 
-struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena)
+struct rb_law rb_arrival_law(const struct rb_law *queue, const struct rb_provisioning *p, struct rb_arena *arena)
 {
-    const struct rb_law queue = rb_queue_law(p, arena), init = rb_law_of_dist(&p->init_s, arena);
-    return rb_law_plus(&queue, &init, arena);
+    const struct rb_law init = rb_law_of_dist(&p->init_s, arena);
+    return rb_law_plus(queue, &init, arena);
 }
 
 double rb_queue_mean_s(const struct rb_provisioning *p)

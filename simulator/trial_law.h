@@ -15,10 +15,10 @@ struct rb_law rb_trial_law_of(const struct rb_law *work, double unit_s, const st
 struct rb_law rb_work_law(const struct rb_profile *profile, int64_t units, struct rb_arena *arena);
 struct rb_law rb_overhead_law(const struct rb_profile *profile, struct rb_arena *arena);
 
-// From a request to ready: queueing (again after every refusal), then initialisation.
-struct rb_law rb_arrival_law(const struct rb_provisioning *p, struct rb_arena *arena);
-// The first part of it: from a request to running, where billing starts.
+// From a request to running, where billing starts: queueing, again after every refusal.
 struct rb_law rb_queue_law(const struct rb_provisioning *p, struct rb_arena *arena);
+// From a request to ready: the law of queueing, then initialisation.
+struct rb_law rb_arrival_law(const struct rb_law *queue, const struct rb_provisioning *p, struct rb_arena *arena);
 // Mean seconds from a request to running: queueing delay over 1 - capacity_failure.
 double rb_queue_mean_s(const struct rb_provisioning *p);
 

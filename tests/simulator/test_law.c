@@ -339,7 +339,7 @@ static void arrivals(void **state)
                 drawn[i] += rb_dist_draw(&p.queue_s, &s);
             drawn[i] += rb_dist_draw(&p.init_s, &s);
         }
-        const struct rb_law law = rb_arrival_law(&p, &arena);
+        const struct rb_law queue = rb_queue_law(&p, &arena), law = rb_arrival_law(&queue, &p, &arena);
         assert_true(law.error < 1e-4);
         assert_float_equal(rb_queue_mean_s(&p), 18 / (1 - 0.3 * r), 1e-12);
         agrees(&law, drawn);
