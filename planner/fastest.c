@@ -164,10 +164,30 @@ static bool needs_of_cheapest(struct rb_exact *x, struct rb_needs *nearest, stru
     return ok;
 }
 
-// Between the deadline asked for and one that the budget is enough for: halved, while that tells them apart.
-static bool halve_deadlines(struct rb_exact *x, struct rb_needs *nearest, struct rb_err *err)
+// Where the surest plan is late, none keeps a deadline before the soonest one does; and that may keep the budget as well.
+// io_late_us: no plan is in time until then.
+static bool needs_of_soonest(struct rb_exact *x, const struct rb_candidate *surest, int64_t *io_late_us,
+                             struct rb_needs *nearest, struct rb_err *err)
 {
-    int64_t late_us = x->search->req->deadline_us;
+    struct rb_candidate soonest;
+    struct rb_score score;
+    struct rb_needs needs;
+    double quantile_s;
+    if (!rb_score_candidate(x->search, surest, RB_SCORE_SEARCH_ACCURACY, &score, err))
+        return false;
+    if (score.p_deadline >= x->search->req->confidence)
+        return true;
+    if (!find(x, SOONEST, &soonest, &quantile_s, err) || !rb_search_needs(x->search, &soonest, &needs, err))
+        return false;
+    rb_needs_merge(nearest, &needs);
+    *io_late_us = (int64_t)fmax((double)*io_late_us, 1e6 * quantile_s);
+    return true;
+}
+
+// Between a deadline that nothing keeps within the budget and one that the budget is enough for: halved, while that tells them
+// apart.
+static bool halve_deadlines(struct rb_exact *x, int64_t late_us, struct rb_needs *nearest, struct rb_err *err)
+{
     for (int i = 0; i < HALVINGS && nearest->deadline_us > late_us + late_us / 100 && !rb_exact_out_of_time(x); i++) {
         const int64_t middle_us = late_us + (nearest->deadline_us - late_us) / 2;
         struct rb_needs needs;
@@ -180,8 +200,7 @@ static bool halve_deadlines(struct rb_exact *x, struct rb_needs *nearest, struct
     return true;
 }
 
-static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest,
-                              struct rb_err *err)
+static bool needs_of_seen(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest, struct rb_err *err)
 {
     for (int i = 0; i < x->n_seen; i++) {
         struct rb_needs needs;
@@ -191,7 +210,16 @@ static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, s
             *surest = x->seen[i];
         rb_needs_merge(nearest, &needs);
     }
-    return needs_of_cheapest(x, nearest, err) && (x->search->req->deadline_us < 0 || halve_deadlines(x, nearest, err));
+    return true;
+}
+
+static bool needs_with_budget(struct rb_exact *x, struct rb_candidate *surest, struct rb_needs *nearest,
+                              struct rb_err *err)
+{
+    int64_t late_us = x->search->req->deadline_us;
+    return rb_fastest_surest(x, surest, err) && needs_of_soonest(x, surest, &late_us, nearest, err) &&
+           needs_of_seen(x, surest, nearest, err) && needs_of_cheapest(x, nearest, err) &&
+           (x->search->req->deadline_us < 0 || halve_deadlines(x, late_us, nearest, err));
 }
 
 // Nodes that are not ready at a barrier make a plan later than its laws say: then replicates have a say as well.
@@ -236,7 +264,7 @@ bool rb_fastest_nearest(struct rb_exact *x, struct rb_plan_result *out, struct r
     if (x->search->req->budget_uusd < 0) {
         if (!needs_of_time(x, &surest, &nearest, err))
             return false;
-    } else if (!rb_fastest_surest(x, &surest, err) || !needs_with_budget(x, &surest, &nearest, err)) {
+    } else if (!needs_with_budget(x, &surest, &nearest, err)) {
         return false;
     }
     if (!rb_search_not_found(x->search, &surest, &nearest, out, err))
