@@ -10,13 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPREAD        17 // deadlines spread over the range
-#define MAX_DEADLINES (SPREAD + 3)
+#define NARROW        0.1 // of the range, as ratios go: a stretch between two deadlines that is no longer is not split ...
+#define FLAT          0.05 // ... nor one over which the least cost falls by no more: what is between costs something between
+#define ROOM          0.01 // at both ends of it, so that what estimates do not know decides nothing there
+#define MAX_DEADLINES 32
+#define TYPICAL       20  // deadlines that a time limit is shared by
 #define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
 
 // What every planner has found at one deadline.
 struct answers {
+    int64_t deadline_us;
     struct rb_plan_result of[MAX_PLANNERS]; // in the order of rb_planners
 };
 
@@ -27,9 +31,11 @@ struct sweep {
     bool has_cheapest;
     struct rb_candidate cheapest; // of all plans, however long it takes
     struct rb_candidate soonest;  // of what was asked for no time at all: where the frontier begins; n_stages 0: none
-    int64_t deadlines_us[MAX_DEADLINES];
-    struct answers *answers; // [n]
-    int n, n_answered;
+    double range;                 // logarithm of the loosest deadline over the tightest
+    int64_t landmarks_us[3];      // [n_landmarks], points whatever is found around them
+    int n_landmarks;
+    struct answers *answers; // [n], in the order they were asked for, then by deadline
+    int n;
 };
 
 // What the search is asked at one deadline.
@@ -59,16 +65,22 @@ static bool begin(struct sweep *sweep, int64_t deadline_us, double until, const 
     return rb_search_ask_again(&sweep->search, &q->req, err);
 }
 
-static bool ask_optimal(struct sweep *sweep, int64_t deadline_us, double until, struct rb_plan_result *out,
-                        struct rb_err *err)
+static bool ask_cheapest(struct sweep *sweep, struct rb_plan_result *out, struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *result;
-    if (!begin(sweep, deadline_us, until, NULL, &q, err) ||
+    if (!begin(sweep, -1, RANGE_UNTIL / 2, NULL, &q, err) ||
         !rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
         return false;
     *out = *result;
     return true;
+}
+
+// Asked for no time at all: what is nearest to that is not a point, so nobody reads its quantiles and bills.
+static bool ask_soonest(struct sweep *sweep, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct question q;
+    return begin(sweep, 0, RANGE_UNTIL, NULL, &q, err) && rb_planner_optimal.plan(&sweep->search, out, err);
 }
 
 // Where the search scores by all replicates, what it says of its best is the estimate already.
@@ -151,37 +163,63 @@ static struct rb_plan_result *optimal_of(struct answers *a)
     return a ? &a->of[i] : NULL;
 }
 
-// All planners at deadline i, between neighbours that are answered. NULL: there is none.
-static bool ask_all(struct sweep *sweep, int i, struct answers *tighter, struct answers *looser, struct rb_err *err)
+// All planners at one deadline, between neighbours that are answered. NULL: there is none.
+static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct answers *tighter, struct answers *looser,
+                    struct answers **out, struct rb_err *err)
 {
     struct question q;
+    struct answers *here = &sweep->answers[sweep->n++];
     const struct rb_plan_result *left = optimal_of(tighter);
-    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * ++sweep->n_answered / sweep->n;
-    if (!begin(sweep, sweep->deadlines_us[i], until, left && left->feasible ? &left->best : NULL, &q, err))
+    const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)sweep->n / TYPICAL);
+    here->deadline_us = deadline_us;
+    if (!begin(sweep, deadline_us, until, left && left->feasible ? &left->best : NULL, &q, err))
         return false;
     bool ok = true;
     for (int p = 0; ok && rb_planners[p]; p++) // at one confidence: averages are another question
-        ok = rb_planners[p]->on_average ||
-             ask_planner(&sweep->search, p, tighter, looser, &sweep->answers[i].of[p], err);
+        ok = rb_planners[p]->on_average || ask_planner(&sweep->search, p, tighter, looser, &here->of[p], err);
+    *out = here;
     return ok;
 }
 
-// Halves the range between two deadlines that are answered: one of them gives a plan to start from, and the other one that may
-// still be the best.
-static bool ask_between(struct sweep *sweep, int tighter, int looser, struct rb_err *err)
+// Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
+static bool is_flat(struct answers *tighter, struct answers *looser)
 {
-    const int middle = (tighter + looser) / 2;
-    if (looser - tighter < 2)
-        return true;
-    return ask_all(sweep, middle, &sweep->answers[tighter], &sweep->answers[looser], err) &&
-           ask_between(sweep, tighter, middle, err) && ask_between(sweep, middle, looser, err);
+    const struct rb_plan_result *dearer = optimal_of(tighter), *cheaper = optimal_of(looser);
+    return dearer->feasible && cheaper->feasible &&
+           (double)dearer->best.estimate.cost_uusd.mean <= (1 + FLAT) * (double)cheaper->best.estimate.cost_uusd.mean;
 }
 
-static bool ask_everywhere(struct sweep *sweep, struct rb_err *err)
+// The next deadline to ask for between two that are answered; -1: none.
+static int64_t middle_us(const struct sweep *sweep, struct answers *tighter, struct answers *looser)
 {
-    const int last = sweep->n - 1;
-    return ask_all(sweep, last, NULL, NULL, err) &&
-           (last == 0 || (ask_all(sweep, 0, NULL, &sweep->answers[last], err) && ask_between(sweep, 0, last, err)));
+    const int64_t low_us = tighter->deadline_us, high_us = looser->deadline_us;
+    const double width = log((double)high_us / (double)low_us);
+    for (int i = 0; i < sweep->n_landmarks; i++) {
+        if (sweep->landmarks_us[i] > low_us && sweep->landmarks_us[i] < high_us)
+            return sweep->landmarks_us[i];
+    }
+    if (width <= NARROW * sweep->range || is_flat(tighter, looser) || sweep->n == MAX_DEADLINES)
+        return -1;
+    const int64_t middle = rb_us_from_seconds(ceil((double)low_us / 1e6 * exp(width / 2)));
+    return middle < high_us ? middle : -1;
+}
+
+// Splits a stretch: one of its ends gives a plan to start from, and the other one that may still be the best.
+static bool ask_between(struct sweep *sweep, struct answers *tighter, struct answers *looser, struct rb_err *err)
+{
+    const int64_t deadline_us = middle_us(sweep, tighter, looser);
+    struct answers *middle;
+    return deadline_us < 0 || (ask_all(sweep, deadline_us, tighter, looser, &middle, err) &&
+                               ask_between(sweep, tighter, middle, err) && ask_between(sweep, middle, looser, err));
+}
+
+static bool ask_everywhere(struct sweep *sweep, int64_t tight_us, int64_t loose_us, struct rb_err *err)
+{
+    struct answers *tightest, *loosest;
+    sweep->range = log((double)loose_us / (double)tight_us);
+    return ask_all(sweep, loose_us, NULL, NULL, &loosest, err) &&
+           (tight_us == loose_us ||
+            (ask_all(sweep, tight_us, NULL, loosest, &tightest, err) && ask_between(sweep, tightest, loosest, err)));
 }
 
 // Where nothing is proved a tighter deadline that was answered later may have found a cheaper plan.
@@ -194,7 +232,7 @@ static bool never_rises(struct sweep *sweep, struct rb_err *err)
         if (!tighter->feasible ||
             (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
             continue;
-        if (!begin(sweep, sweep->deadlines_us[i], 1, NULL, &q, err) ||
+        if (!begin(sweep, sweep->answers[i].deadline_us, 1, NULL, &q, err) ||
             !keep_neighbour(&sweep->search, tighter, here, err))
             return false;
     }
@@ -203,27 +241,26 @@ static bool never_rises(struct sweep *sweep, struct rb_err *err)
 
 // --- which deadlines
 
-// A deadline that the plan keeps with the confidence, from the quantiles of its estimate; a little above, so that what the
-// estimate does not know decides nothing.
+// A deadline that the plan keeps with the confidence, from the quantiles of its estimate.
 static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
 {
     int64_t kept_us = confidence <= 0.95 ? e->time_us.p95 : e->time_us.p99;
     if (confidence > 0.99)
         kept_us += e->time_us.p99 - e->time_us.p95;
-    return kept_us + kept_us / 100;
+    return kept_us;
 }
 
 // From the tightest deadline that any plan keeps to the one that the cheapest plan of all keeps.
 static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_loose_us, struct rb_err *err)
 {
     struct rb_plan_result cheapest, fastest;
-    if (!ask_optimal(sweep, -1, RANGE_UNTIL / 2, &cheapest, err))
+    if (!ask_cheapest(sweep, &cheapest, err))
         return false;
     if (cheapest.feasible) {
         sweep->cheapest = cheapest.best;
         sweep->has_cheapest = true;
     }
-    if (!ask_optimal(sweep, 0, RANGE_UNTIL, &fastest, err))
+    if (!ask_soonest(sweep, &fastest, err))
         return false;
     if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the budget with probability %.3f, however long it may take",
@@ -234,35 +271,39 @@ static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_
     return true;
 }
 
-static int compare_int64(const void *pa, const void *pb)
+// The deadline asked for and one step to either side.
+static void list_landmarks(struct sweep *sweep, int64_t tight_us)
 {
-    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-    return (a > b) - (a < b);
+    const int64_t asked_us = sweep->req->deadline_us;
+    if (asked_us < tight_us)
+        return;
+    const int64_t step_us = rb_marginal_step_us(asked_us);
+    sweep->landmarks_us[sweep->n_landmarks++] = asked_us;
+    sweep->landmarks_us[sweep->n_landmarks++] = asked_us + step_us;
+    if (asked_us - step_us >= tight_us)
+        sweep->landmarks_us[sweep->n_landmarks++] = asked_us - step_us;
 }
 
-// Spread by equal ratios; then the deadline asked for and one step to either side. Ascending, each once.
-static int list_deadlines(const struct rb_plan_request *req, int64_t tight_us, int64_t loose_us,
-                          int64_t out[static MAX_DEADLINES])
+static int64_t first_deadline_us(const struct sweep *sweep, int64_t tight_us)
 {
-    double ratio = loose_us > tight_us ? (double)loose_us / (double)tight_us : 1;
-    int n = 0, kept = 0;
-    for (int i = 0; i < SPREAD; i++) {
-        double seconds = (double)tight_us / 1e6 * pow(ratio, (double)i / (SPREAD - 1));
-        out[n++] = rb_us_from_seconds(ceil(seconds));
-    }
-    if (req->deadline_us >= tight_us) {
-        int64_t step_us = rb_marginal_step_us(req->deadline_us);
-        out[n++] = req->deadline_us;
-        out[n++] = req->deadline_us + step_us;
-        if (req->deadline_us - step_us >= tight_us)
-            out[n++] = req->deadline_us - step_us;
-    }
-    qsort(out, (size_t)n, sizeof *out, compare_int64);
-    for (int i = 0; i < n; i++) {
-        if (kept == 0 || out[i] != out[kept - 1])
-            out[kept++] = out[i];
-    }
-    return kept;
+    int64_t first = rb_us_from_seconds(ceil((1 + ROOM) * (double)tight_us / 1e6));
+    for (int i = 0; i < sweep->n_landmarks; i++)
+        first = sweep->landmarks_us[i] < first ? sweep->landmarks_us[i] : first;
+    return first;
+}
+
+static int64_t last_deadline_us(const struct sweep *sweep, int64_t first_us, int64_t loose_us)
+{
+    int64_t last = rb_us_from_seconds(ceil((1 + ROOM) * (double)loose_us / 1e6));
+    for (int i = 0; i < sweep->n_landmarks; i++)
+        last = sweep->landmarks_us[i] > last ? sweep->landmarks_us[i] : last;
+    return last > first_us ? last : first_us;
+}
+
+static int by_deadline(const void *pa, const void *pb)
+{
+    const struct answers *a = pa, *b = pb;
+    return (a->deadline_us > b->deadline_us) - (a->deadline_us < b->deadline_us);
 }
 
 // --- the frontier
@@ -309,9 +350,10 @@ static void list_points(const struct sweep *sweep, struct rb_pareto_point *point
             const struct rb_plan_result *r = &sweep->answers[i].of[p];
             if (r->feasible)
                 points[out->n_points++] = (struct rb_pareto_point){
-                    .deadline_us = sweep->deadlines_us[i],
+                    .deadline_us = sweep->answers[i].deadline_us,
                     .planner = rb_planners[p]->name,
                     .estimate = r->best.estimate,
+                    .proved = r->bound.present && r->bound.proved,
                 };
         }
     }
@@ -326,9 +368,13 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
     assert(n_planners <= MAX_PLANNERS);
     if (!find_range(sweep, &tight_us, &loose_us, err))
         return false;
-    sweep->n = list_deadlines(sweep->req, tight_us, loose_us, sweep->deadlines_us);
-    sweep->answers = rb_arena_array(arena, (size_t)sweep->n, sizeof *sweep->answers);
-    if (!ask_everywhere(sweep, err) || !never_rises(sweep, err))
+    list_landmarks(sweep, tight_us);
+    const int64_t first_us = first_deadline_us(sweep, tight_us), last_us = last_deadline_us(sweep, first_us, loose_us);
+    sweep->answers = rb_arena_array(arena, MAX_DEADLINES + 2, sizeof *sweep->answers); // landmarks are not counted
+    if (!ask_everywhere(sweep, first_us, last_us, err))
+        return false;
+    qsort(sweep->answers, (size_t)sweep->n, sizeof *sweep->answers, by_deadline);
+    if (!never_rises(sweep, err))
         return false;
     struct rb_pareto pareto = {.confidence = sweep->req->confidence, .tightest_us = tight_us};
     list_points(sweep, rb_arena_array(arena, (size_t)sweep->n * (size_t)n_planners, sizeof *pareto.points), &pareto);

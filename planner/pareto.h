@@ -1,6 +1,7 @@
 // Cost against deadline at the confidence asked, for every planner, and what a little more or less time is worth at the
-// deadline that was asked for. One run: all deadlines share the stage times, and the range is halved, so that each has one
-// neighbour's plan to start from and another's that may be the best here, too. Early requests are not looked for.
+// deadline that was asked for. One run: all deadlines share the stage times, and the range is halved where the least cost falls,
+// so that each has one neighbour's plan to start from and another's that may be the best here, too. Early requests are not
+// looked for.
 #ifndef RB_PLANNER_PARETO_H
 #define RB_PLANNER_PARETO_H
 
@@ -11,6 +12,7 @@ struct rb_pareto_point {
     int64_t deadline_us;
     const char *planner;
     struct rb_estimate estimate; // of that planner's cheapest plan at this deadline
+    bool proved;                 // no plan at all is cheaper
 };
 
 struct rb_pareto {

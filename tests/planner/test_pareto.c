@@ -4,6 +4,7 @@
 
 #include "planner/pareto.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,63 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
         }
         stop(&c);
     }
+}
+
+// At every deadline, of every planner: whatever neighbours lent.
+static void every_point_is_a_plan_of_its_own(void **state)
+{
+    int n_proved = 0;
+    (void)state;
+    for (uint32_t i = 0; i < N_CASES; i++) {
+        struct rb_case c;
+        start(&c, i);
+        c.req.deadline_us = middle_deadline_us(&c);
+        const struct rb_pareto pareto = find(&c);
+        struct rb_stage_times *lent = c.req.times;
+        c.req.times = NULL; // nothing is shared
+        for (int k = 0; k < pareto.n_points; k++) {
+            const struct rb_pareto_point *p = &pareto.points[k];
+            struct rb_plan plan;
+            struct rb_plan_result result;
+            struct rb_err err = {0};
+            c.req.deadline_us = p->deadline_us;
+            assert_true(rb_make_plan(&c.req, p->planner, &c.arena, &plan, &result, &err));
+            assert_int_equal(p->estimate.cost_uusd.mean, plan.estimate.cost_uusd.mean);
+            assert_int_equal(p->proved, strcmp(p->planner, "optimal") == 0 && result.bound.proved);
+            n_proved += p->proved;
+        }
+        c.req.times = lent;
+        stop(&c);
+    }
+    assert_true(n_proved > 0);
+}
+
+// What lies between two deadlines that are neighbours is known to 5 %, or they are closer than a tenth of the range.
+static void nothing_is_asked_where_the_least_cost_hardly_falls(void **state)
+{
+    int n_flat = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 2 * N_CASES; i++) {
+        struct rb_case c;
+        const struct rb_pareto_point *optimal[64];
+        int n = 0;
+        start(&c, i);
+        const struct rb_pareto pareto = find(&c);
+        for (int k = 0; k < pareto.n_points; k++) {
+            if (strcmp(pareto.points[k].planner, "optimal") == 0)
+                optimal[n++] = &pareto.points[k];
+        }
+        for (int k = 1; k < n; k++) {
+            const double fall = (double)optimal[k - 1]->estimate.cost_uusd.mean / optimal[k]->estimate.cost_uusd.mean;
+            const double width = log((double)optimal[k]->deadline_us / optimal[k - 1]->deadline_us);
+            const double tenth = 0.1 * log((double)optimal[n - 1]->deadline_us / optimal[0]->deadline_us);
+            assert_true(fall <= 1.05 + 1e-9 || width <= tenth + 1e-9 ||
+                        optimal[k]->deadline_us - optimal[k - 1]->deadline_us <= RB_US_PER_S);
+            n_flat += width > tenth;
+        }
+        stop(&c);
+    }
+    assert_true(n_flat > 0);
 }
 
 static void marginal_is_a_difference_of_points(void **state)
@@ -260,6 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_keep_their_deadline_and_fall),
         cmocka_unit_test(a_point_is_the_plan_of_its_deadline),
+        cmocka_unit_test(every_point_is_a_plan_of_its_own),
+        cmocka_unit_test(nothing_is_asked_where_the_least_cost_hardly_falls),
         cmocka_unit_test(marginal_is_a_difference_of_points),
         cmocka_unit_test(beside_a_plan_it_is_that_of_the_frontier),
         cmocka_unit_test(per_minute_is_over_the_step),
