@@ -1,13 +1,12 @@
 #include "planner/billed.h"
 
+#include "planner/draws.h"
 #include "planner/stage_samples.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define SHOWS             2e-3 // of a mean cost: less is not looked for
-#define FINE              5e-4 // of a mean cost: a smaller standard error is not needed
-#define MORE              4    // times as many runs, until they err by no more
 #define BILLED_AT_LEAST_S 60.0
 
 // --- at most
@@ -82,35 +81,6 @@ bool rb_billed_may_differ(const struct rb_score *score)
 
 // --- by runs
 
-#define SIZES 4 // numbers of replicates that are asked for
-
-struct rb_billed_stages {
-    struct rb_stage_samples *of[SIZES];
-    int n;
-};
-
-void rb_billed_stages_destroy(struct rb_billed_stages *stages)
-{
-    for (int i = 0; stages && i < stages->n; i++)
-        rb_stage_samples_destroy(stages->of[i]);
-    free(stages);
-}
-
-// Of n replicates.
-static struct rb_stage_samples *stages_of(struct rb_search *search, int n)
-{
-    if (!search->billed_stages)
-        search->billed_stages = rb_xcalloc(1, sizeof *search->billed_stages);
-    struct rb_billed_stages *stages = search->billed_stages;
-    for (int i = 0; i < stages->n; i++) {
-        if (rb_stage_samples_n(stages->of[i]) == n)
-            return stages->of[i];
-    }
-    if (stages->n == SIZES) // those that were asked for first
-        rb_stage_samples_destroy(stages->of[--stages->n]);
-    return stages->of[stages->n++] = rb_stage_samples_create_linear(search->scenario, n);
-}
-
 static struct rb_billed mean_of(const double *values, int n)
 {
     double sum = 0, squares = 0;
@@ -126,25 +96,19 @@ bool rb_billed_by_runs(struct rb_search *search, const struct rb_candidate *c, c
                        struct rb_billed *out, struct rb_err *err)
 {
     const struct rb_runs *runs;
-    struct rb_stage_samples *stages = stages_of(search, n);
-    if (!rb_search_runs(search, c, n, &runs, err))
+    if (!rb_draws_get(search, c, n, &runs, err))
         return false;
     RB_AUTO(rb_auto_free) double *values = rb_xcalloc((size_t)n, sizeof *values);
     for (int r = 0; r < n; r++)
         values[r] = (double)runs->cost_uusd[r];
-    const struct rb_billed plain = mean_of(values, n);
-    for (int stage = 0; stage < c->n_stages; stage++) {
-        const struct rb_choice *choice = &c->stages[stage];
-        const struct rb_stage_sample *sample =
-            rb_stage_samples_get(stages, stage, choice, choice->nodes - new_nodes(c, stage), err);
-        if (!sample)
-            return false;
-        for (int r = 0; r < n; r++)
-            values[r] -= sample->cost_uusd[r];
-    }
     struct rb_billed billed = mean_of(values, n);
-    billed.mean_uusd += score->cost_mean_uusd;
-    billed = plain.error_uusd < billed.error_uusd ? plain : billed;
+    if (runs->alone_uusd) {
+        for (int r = 0; r < n; r++)
+            values[r] -= (double)runs->alone_uusd[r];
+        struct rb_billed above = mean_of(values, n);
+        above.mean_uusd += score->cost_mean_uusd;
+        billed = above.error_uusd < billed.error_uusd ? above : billed;
+    }
     billed.mean_uusd = fmax(billed.mean_uusd, score->cost_mean_uusd);
     *out = billed;
     return true;
@@ -153,15 +117,9 @@ bool rb_billed_by_runs(struct rb_search *search, const struct rb_candidate *c, c
 bool rb_billed_mean(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                     struct rb_billed *out, struct rb_err *err)
 {
-    const int all = search->req->samples;
-    struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd, .error_uusd = INFINITY};
-    if (!rb_billed_may_differ(score))
-        billed.error_uusd = 0;
-    for (int n = RB_BILLED_FEW; billed.n < all && billed.error_uusd > FINE * billed.mean_uusd; n *= MORE) {
-        if (!rb_billed_by_runs(search, candidate, score, n < all ? n : all, &billed, err))
-            return false;
-    }
-    *out = billed;
+    if (rb_billed_may_differ(score))
+        return rb_billed_by_runs(search, candidate, score, search->req->samples, out, err);
+    *out = (struct rb_billed){.mean_uusd = score->cost_mean_uusd};
     return true;
 }
 

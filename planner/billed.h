@@ -19,19 +19,15 @@ double rb_billed_above_sum_uusd(const struct rb_scenario *s, const struct rb_can
                                 const struct rb_stage_time *const *times, int n);
 // Could anybody see it?
 bool rb_billed_may_differ(const struct rb_score *score);
-// Of the first n replicates. What they cost beyond their own stages' sum, added to the mean of sums: where nothing is added that
-// errs by nothing but the rounding of bills. Or their plain mean, where that errs less: short lives are all billed the same.
+// Of the first n draws (planner/draws.h). What they cost beyond their own stages' sum, added to the mean of sums: where nothing is
+// added that errs by nothing but the rounding of bills. Or their plain mean, where that errs less: short lives are all billed the
+// same.
 bool rb_billed_by_runs(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                        int n, struct rb_billed *out, struct rb_err *err);
-// The sum where nothing more could be seen, else by RB_BILLED_FEW runs, or more and more, up to those that the request has, until
-// they err by no more than half a thousandth.
+// The sum where nothing more could be seen, else by all runs that the request has.
 bool rb_billed_mean(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_score *score,
                     struct rb_billed *out, struct rb_err *err);
 // Nowhere above the mean.
 double rb_billed_at_least_uusd(const struct rb_billed *billed, const struct rb_score *score);
-
-// Stages' own replicates, kept with the search.
-struct rb_billed_stages;
-void rb_billed_stages_destroy(struct rb_billed_stages *stages); // NULL is fine
 
 #endif

@@ -2,16 +2,15 @@
 
 #include "planner/async_runs.h"
 #include "planner/billed.h"
+#include "planner/draws.h"
 #include "planner/early.h"
-#include "planner/stage_samples.h"
-#include "simulator/sampler.h"
+#include "simulator/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define ACCURACY       1e-4 // of P, for what is told
 #define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
-#define ATOM           0.01 // of probability at one instant; steps of sampled laws are far smaller
 
 // ---- parts
 
@@ -40,33 +39,19 @@ static bool collect(struct rb_search *search, const struct rb_candidate *c, doub
 {
     out->candidate = c;
     for (int i = 0; i < c->n_stages; i++) {
-        const struct rb_choice *choice = &c->stages[i];
-        out->kept[i] = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, choice);
-        const struct rb_stage_work work = {i, choice->offer, choice->gpus, choice->nodes, out->kept[i]};
-        out->time[i] = rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
+        out->time[i] = rb_score_stage_time(search, c, i, accuracy, &out->kept[i], err);
         if (!out->time[i])
             return false;
     }
     return true;
 }
 
-// Bills round up to seconds: where times fall on few values, only the replicates' whole microseconds say to which.
-static bool has_atoms(const struct parts *p)
-{
-    for (int i = 0; i < p->candidate->n_stages; i++) {
-        if (p->time[i]->law.jump > ATOM)
-            return true;
-    }
-    return false;
-}
-
 // How far the mean of a stage's time may be off.
 static double mean_error_s(const struct rb_stage_time *t)
 {
-    const double late_s = t->unready * t->law.mean_s;
     if (t->method == RB_STAGE_PILOT)
-        return late_s + SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
-    return late_s + t->law.error * t->law.step_s * (t->law.n - 1);
+        return SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
+    return t->law.error * t->law.step_s * (t->law.n - 1);
 }
 
 static int64_t rounded(double value)
@@ -106,12 +91,15 @@ static struct rb_time_law time_law(struct rb_search *search, const struct parts 
     return made;
 }
 
-static void tell_time(const struct parts *p, const struct rb_score *score, const struct rb_time_law *law,
-                      struct rb_estimate *e)
+// Nodes that come late make it longer, as the draws say if any of them has seen it.
+static void tell_time(const struct parts *p, const struct rb_plan_request *req, const struct rb_score *score,
+                      const struct rb_time_law *law, const struct rb_runs *draws, struct rb_estimate *e)
 {
-    double error_s = 0;
-    for (int i = 0; i < p->candidate->n_stages; i++)
+    double error_s = 0, late_s = 0;
+    for (int i = 0; i < p->candidate->n_stages; i++) {
         error_s += mean_error_s(p->time[i]);
+        late_s += p->time[i]->late_mean_s;
+    }
     e->time_us = law->time_us;
     e->time_us.mean = rounded(score->time_mean_us);
     e->p_deadline = score->p_deadline;
@@ -120,70 +108,12 @@ static void tell_time(const struct parts *p, const struct rb_score *score, const
     e->error.p_deadline = fmin(1, fmax(score->p_error, law->error + score->unready));
     e->stderr_.time_mean_us = 0;
     e->stderr_.p_deadline = 0;
+    if (!rb_draws_tell_delay(draws, e))
+        e->error.time_mean_us += (int64_t)ceil(1e6 * late_s);
+    rb_draws_tell_probability(draws, score, req->deadline_us, e);
 }
 
-// ---- cost, from the sampler
-
-static const struct rb_runs *keep_draws(struct rb_search *search, const struct rb_candidate *candidate, int samples,
-                                        const double *time_s, const double *cost_usd)
-{
-    const size_t n = (size_t)samples;
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * n, sizeof *values);
-    for (size_t i = 0; i < n; i++) {
-        values[i] = rounded(1e6 * time_s[i]);
-        values[n + i] = rounded(1e6 * cost_usd[i]);
-    }
-    return rb_run_store_keep(search->runs, RB_RUN_TABLES, candidate, samples, values, values + n);
-}
-
-static bool draw(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_plan_stage *stages,
-                 int samples, const struct rb_runs **out, struct rb_err *err)
-{
-    struct rb_sampler_options opt = rb_sampler_defaults();
-    opt.threads = search->req->threads;
-    opt.seed = search->req->seed;
-    opt.tables = rb_stage_times_tables(search->times);
-    struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, candidate->n_stages, &opt, err);
-    if (!sampler)
-        return false;
-    RB_AUTO(rb_auto_free) double *draws = rb_xcalloc(2 * (size_t)samples, sizeof *draws);
-    rb_sampler_run(sampler, 0, samples, draws, draws + samples);
-    rb_sampler_destroy(sampler);
-    *out = keep_draws(search, candidate, samples, draws, draws + samples);
-    return true;
-}
-
-static bool table_runs(struct rb_search *search, const struct rb_candidate *candidate,
-                       const struct rb_plan_stage *stages, int samples, const struct rb_runs **out, struct rb_err *err)
-{
-    *out = rb_run_store_find(search->runs, RB_RUN_TABLES, candidate, samples);
-    return *out || draw(search, candidate, stages, samples, out, err);
-}
-
-bool rb_estimate_by_tables(struct rb_search *search, const struct rb_candidate *candidate,
-                           const struct rb_plan_stage *stages, int samples, struct rb_estimate *out, struct rb_err *err)
-{
-    const struct rb_runs *runs;
-    if (!table_runs(search, candidate, stages, samples, &runs, err))
-        return false;
-    *out = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
-    return true;
-}
-
-bool rb_estimate_draws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs **out,
-                       struct rb_err *err)
-{
-    const int samples = search->req->samples;
-    struct parts parts;
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    if (search->by_laws && !collect(search, candidate, RB_SCORE_SEARCH_ACCURACY, &parts, err))
-        return false;
-    if (!search->by_laws || has_atoms(&parts))
-        return rb_search_runs(search, candidate, samples, out, err);
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    return table_runs(search, candidate, stages, samples, out, err);
-}
+// ---- cost, from draws
 
 // The mean is computed, and where runs are billed more than the sum of their stages that is told from them. Of p_both, what the
 // budget does not decide is the deadline's, and that is not sampled either.
@@ -197,7 +127,7 @@ static void tell_cost(const struct rb_plan_request *req, const struct rb_score *
     e->error.cost_mean_uusd = (int64_t)ceil(score->cost_error_uusd - score->above_sum_uusd + above_uusd);
     if (req->budget_uusd < 0) {
         e->p_both = e->p_deadline;
-        e->stderr_.p_both = 0;
+        e->stderr_.p_both = e->stderr_.p_deadline;
         e->error.p_both = req->deadline_us < 0 ? 0 : e->error.p_deadline;
     }
 }
@@ -261,18 +191,18 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
     struct parts parts;
     struct rb_score score;
     struct rb_billed billed;
-    struct rb_estimate e;
+    const struct rb_runs *draws;
     if (!collect(search, c, ACCURACY, &parts, err))
         return false;
-    if (has_atoms(&parts))
+    if (rb_draws_see_atoms(parts.time, c->n_stages))
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
                                err);
-    if (!rb_score_candidate(search, c, ACCURACY, &score, err) ||
-        !rb_estimate_by_tables(search, c, stages, search->req->samples, &e, err) ||
-        !rb_billed_mean(search, c, &score, &billed, err))
+    if (!rb_score_candidate(search, c, ACCURACY, &score, err) || !rb_billed_mean(search, c, &score, &billed, err) ||
+        !rb_draws_from_tables(search, c, stages, search->req->samples, &draws, err))
         return false;
+    struct rb_estimate e = rb_runs_estimate(draws, search->req->deadline_us, search->req->budget_uusd);
     const struct rb_time_law law = time_law(search, &parts);
-    tell_time(&parts, &score, &law, &e);
+    tell_time(&parts, search->req, &score, &law, draws, &e);
     tell_cost(search->req, &score, &billed, &e);
     for (int i = 0; i < c->n_stages && out_stages; i++) {
         tell_stage(search, &parts, i, &out_stages[i]);

@@ -309,15 +309,15 @@ static bool offer_baselines(struct rb_exact *x, struct rb_err *err)
 
 // --- the certificate
 
-// Does the best keep the constraints whatever its errors hide? What nodes that are not ready may spoil, replicates settled.
+// Does the best keep the constraints whatever its errors hide? What nodes that are not ready may spoil, draws settled.
 static bool is_certain(const struct rb_exact *x)
 {
     const struct rb_estimate *e = &x->best.estimate;
     double confidence = x->search->req->confidence;
     if (x->is_settled)
         return true;
-    if (e->time_method == RB_ESTIMATE_REPLICATES)
-        return e->p_both - RB_EXACT_SURE_SIGMA * e->stderr_.p_both >= confidence;
+    if (e->time_method != RB_ESTIMATE_LAWS)
+        return e->p_both - e->error.p_both >= confidence;
     return x->best_score.p_deadline - x->best_score.p_error >= confidence;
 }
 

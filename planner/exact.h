@@ -16,7 +16,6 @@
 #define RB_MULTIPLIERS 6
 #define RB_EXACT_SEEN  24
 #define RB_EXACT_ROOMS 4
-#define RB_EXACT_SURE_SIGMA 3.3 // 99.9 %
 
 struct rb_exact_options {
     double accuracy;   // of stage times while searching

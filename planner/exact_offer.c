@@ -1,7 +1,7 @@
 // One plan against the best so far: is it cheaper, and does it keep the constraints? Laws say first, and runs where they do not.
 #include "planner/exact.h"
 
-#include "planner/estimator.h"
+#include "planner/draws.h"
 
 #include <math.h>
 
@@ -9,37 +9,40 @@
 #define MOST_TIMES      16  // the runs of a request
 #define SETTLING_TRIALS 4e6 // some tenths of a second
 
+// Where no error lets it be further up.
+static bool may_reach(const struct rb_estimate *e, double confidence)
+{
+    return e->p_both + fmax(e->error.p_both, DOUBTFUL_SIGMA * e->stderr_.p_both) >= confidence;
+}
+
 // Feasible but for what the errors of its probability hide? Budgets and late nodes, which laws do not know, are told by runs.
 static bool is_doubtful(const struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score)
 {
     const double confidence = x->search->req->confidence;
     const bool by_runs = x->search->req->budget_uusd >= 0 || c->estimate.time_method != RB_ESTIMATE_LAWS;
     return score->p_deadline + score->p_error - score->unready >= confidence &&
-           (!by_runs || c->estimate.p_both + DOUBTFUL_SIGMA * c->estimate.stderr_.p_both >= confidence);
+           (!by_runs || may_reach(&c->estimate, confidence));
 }
 
 bool rb_exact_tell_side(struct rb_exact *x, const struct rb_candidate *c, enum rb_side *out, struct rb_err *err)
 {
     const struct rb_plan_request *asked = x->search->req;
-    struct rb_plan_request more = *asked;
+    struct rb_estimate e;
+    struct rb_score score;
     double trials = 0;
     for (int stage = 0; stage < c->n_stages; stage++)
         trials += rb_search_n_trials(x->search, stage);
     *out = RB_SIDE_UNSETTLED;
+    if (!rb_score_candidate(x->search, c, RB_SCORE_ACCURACY, &score, err))
+        return false;
     for (int times = 4; *out == RB_SIDE_UNSETTLED && times <= MOST_TIMES; times *= 4) {
-        const struct rb_runs *runs;
-        more.samples = times * asked->samples;
-        if (more.samples * trials > SETTLING_TRIALS || rb_exact_out_of_time(x))
+        if (times * asked->samples * trials > SETTLING_TRIALS || rb_exact_out_of_time(x))
             return true;
-        x->search->req = &more;
-        const bool ok = rb_estimate_draws(x->search, c, &runs, err);
-        x->search->req = asked;
-        if (!ok)
+        if (!rb_draws_estimate(x->search, c, &score, times * asked->samples, &e, err))
             return false;
-        const struct rb_estimate e = rb_runs_estimate(runs, asked->deadline_us, asked->budget_uusd);
-        if (e.p_both - RB_EXACT_SURE_SIGMA * e.stderr_.p_both >= asked->confidence)
+        if (e.p_both - e.error.p_both >= asked->confidence)
             *out = RB_SIDE_KEEPS;
-        if (e.p_both + DOUBTFUL_SIGMA * e.stderr_.p_both < asked->confidence)
+        if (!may_reach(&e, asked->confidence))
             *out = RB_SIDE_FAILS;
     }
     return true;
@@ -59,21 +62,10 @@ static bool is_billed_more(struct rb_exact *x, const struct rb_candidate *c, con
     return true;
 }
 
-// A plan whose bill was told to be no less than the best's. By all runs if few leave it in doubt, what it is billed at least bounds
-// the proof.
-static bool count_loser(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
-                        const struct rb_billed *told, struct rb_err *err)
+// A plan whose bill was told to be no less than the best's: what it is billed at least bounds the proof.
+static void count_loser(struct rb_exact *x, const struct rb_score *score, const struct rb_billed *told)
 {
-    const int all = x->search->req->samples;
-    double least_uusd = rb_billed_at_least_uusd(told, score);
-    if (least_uusd < rb_exact_to_beat(x) && told->n > 0 && told->n < all) {
-        struct rb_billed billed;
-        if (!rb_billed_by_runs(x->search, c, score, all, &billed, err))
-            return false;
-        least_uusd = fmax(least_uusd, rb_billed_at_least_uusd(&billed, score));
-    }
-    x->billed_uusd = fmin(x->billed_uusd, least_uusd);
-    return true;
+    x->billed_uusd = fmin(x->billed_uusd, rb_billed_at_least_uusd(told, score));
 }
 
 static void become_best(struct rb_exact *x, const struct rb_candidate *c, const struct rb_score *score,
@@ -90,20 +82,19 @@ static void become_best(struct rb_exact *x, const struct rb_candidate *c, const 
 // A feasible plan whose stages cost less than the best is billed.
 static bool compare_bills(struct rb_exact *x, struct rb_candidate *c, const struct rb_score *score, struct rb_err *err)
 {
-    const struct rb_candidate last = x->best;
-    const struct rb_score last_score = x->best_score;
-    const struct rb_billed last_billed = x->best_billed;
-    const bool had_best = x->has_best;
     struct rb_billed billed = {.mean_uusd = score->cost_mean_uusd};
     if (x->opt.bills && !rb_billed_mean(x->search, c, score, &billed, err))
         return false;
     c->estimate.cost_uusd.mean = (int64_t)llround(billed.mean_uusd);
     if (billed.mean_uusd >= rb_exact_to_beat(x)) {
         rb_search_explain_loss(x->search, "optimal", c, &x->best);
-        return count_loser(x, c, score, &billed, err);
+        count_loser(x, score, &billed);
+        return true;
     }
+    if (x->has_best)
+        count_loser(x, &x->best_score, &x->best_billed);
     become_best(x, c, score, &billed);
-    return !had_best || count_loser(x, &last, &last_score, &last_billed, err);
+    return true;
 }
 
 static bool is_best(const struct rb_exact *x, const struct rb_candidate *c)

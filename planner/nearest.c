@@ -1,11 +1,13 @@
 #include "planner/nearest.h"
 
 #include "planner/async_nearest.h"
+#include "planner/draws.h"
 #include "planner/endless.h"
-#include "planner/estimator.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#define MOST_CERTAIN (1 - 1e-6)
 
 static int compare_int64(const void *pa, const void *pb)
 {
@@ -96,18 +98,33 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // --- of candidates
 
+// Later, by whole seconds, until the laws say so too, less what nodes that come late take from it.
+static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
+                             int64_t *io_us, struct rb_err *err)
+{
+    bool moved = true;
+    while (moved) {
+        const int64_t at_us = round_up(*io_us, RB_US_PER_S);
+        const double delayed = runs->alone_us ? fmax(0, rb_draws_delayed(runs, at_us)) : 0;
+        const double p = fmin(search->req->confidence + delayed, fmax(search->req->confidence, MOST_CERTAIN));
+        double quantile_s;
+        if (!rb_score_quantile_s(search, candidate, p, RB_SCORE_ACCURACY, &quantile_s, err))
+            return false;
+        moved = at_us < (int64_t)ceil(1e6 * quantile_s);
+        *io_us = moved ? (int64_t)ceil(1e6 * quantile_s) : at_us;
+    }
+    return true;
+}
+
 // A plan is compared by its laws before it is by draws, and has to keep the constraints by both.
-static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *io,
-                          struct rb_err *err)
+static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
+                          struct rb_needs *io, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     struct rb_score score;
-    double quantile_s;
     if (!rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, &score, err) ||
-        !rb_score_quantile_s(search, candidate, req->confidence, RB_SCORE_ACCURACY, &quantile_s, err))
+        (io->deadline_us >= 0 && !deadline_by_laws(search, candidate, runs, &io->deadline_us, err)))
         return false;
-    if (io->deadline_us >= 0)
-        io->deadline_us = (int64_t)fmax((double)io->deadline_us, ceil(1e6 * quantile_s));
     if (score.p_deadline < req->confidence)
         io->budget_uusd = -1;
     io->confidence = fmin(io->confidence, score.p_deadline);
@@ -123,7 +140,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     *out = rb_needs_none();
     if (rb_has_endless_stage(search, candidate))
         return true;
-    if (!rb_estimate_draws(search, candidate, &runs, &why)) {
+    if (!rb_draws_get(search, candidate, req->samples, &runs, &why)) {
         if (why.code != RB_ERR_INFEASIBLE) // else it does not come to an end
             *err = why;
         return why.code == RB_ERR_INFEASIBLE;
@@ -131,7 +148,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
                        scratch);
-    return !search->by_laws || needs_by_laws(search, candidate, out, err);
+    return !search->by_laws || needs_by_laws(search, candidate, runs, out, err);
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,

@@ -10,7 +10,7 @@ struct entry {
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     int64_t admit_until_us;
-    int64_t *values; // [2 n]: times, costs
+    int64_t *values; // [2 n]: times, costs; of tables [4 n]: and of the stages alone
     struct rb_runs runs;
     struct rb_time_law law; // of RB_RUN_LAW
     struct entry *next;     // kept after it
@@ -128,23 +128,53 @@ void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate
     append(store, e);
 }
 
+// Makes room for an entry of `values` times n numbers.
+static struct entry *add_entry(struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan,
+                               int n, int values)
+{
+    struct entry *e = entry_of(kind, plan);
+    while (store->first && store->n_runs + n > MOST_RUNS)
+        forget_first(store);
+    e->values = rb_xcalloc((size_t)values * (size_t)n, sizeof *e->values);
+    e->runs.n = n;
+    append(store, e);
+    return e;
+}
+
+static const int64_t *copied(struct entry *e, int at, const int64_t *values)
+{
+    const size_t n = (size_t)e->runs.n;
+    return memcpy(e->values + (size_t)at * n, values, n * sizeof *values);
+}
+
+static const struct rb_runs *summed_up(struct entry *e)
+{
+    const size_t n = (size_t)e->runs.n;
+    RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc(2 * n, sizeof *sorted);
+    memcpy(sorted, e->values, 2 * n * sizeof *sorted);
+    e->runs.estimate = rb_estimate_of_runs(sorted, sorted + n, e->runs.n, -1, -1);
+    return &e->runs;
+}
+
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd)
 {
-    const size_t size = (size_t)n * sizeof(int64_t);
-    struct entry *e = entry_of(kind, plan);
-    while (store->first && store->n_runs + n > MOST_RUNS)
-        forget_first(store);
-    e->values = rb_xcalloc(2 * (size_t)n, sizeof *e->values);
-    memcpy(e->values, time_us, size);
-    memcpy(e->values + n, cost_uusd, size);
-    e->runs = (struct rb_runs){.n = n, .time_us = e->values, .cost_uusd = e->values + n};
-    RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc(2 * (size_t)n, sizeof *sorted);
-    memcpy(sorted, e->values, 2 * size);
-    e->runs.estimate = rb_estimate_of_runs(sorted, sorted + n, n, -1, -1);
-    append(store, e);
-    return &e->runs;
+    struct entry *e = add_entry(store, kind, plan, n, 2);
+    e->runs.time_us = copied(e, 0, time_us);
+    e->runs.cost_uusd = copied(e, 1, cost_uusd);
+    return summed_up(e);
+}
+
+const struct rb_runs *rb_run_store_keep_tables(struct rb_run_store *store, const struct rb_candidate *plan,
+                                               const struct rb_runs *runs)
+{
+    struct entry *e = add_entry(store, RB_RUN_TABLES, plan, runs->n, 4);
+    e->runs.time_us = copied(e, 0, runs->time_us);
+    e->runs.cost_uusd = copied(e, 1, runs->cost_uusd);
+    e->runs.alone_us = copied(e, 2, runs->alone_us);
+    e->runs.alone_uusd = copied(e, 3, runs->alone_uusd);
+    return summed_up(e);
 }
 
 size_t rb_run_store_bytes(const struct rb_run_store *store)

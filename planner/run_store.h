@@ -15,6 +15,7 @@ enum rb_run_kind {
 struct rb_runs {
     int n;
     const int64_t *time_us, *cost_uusd; // [n], in the order of their numbers
+    const int64_t *alone_us, *alone_uusd; // [n], of the stages one by one (simulator/sampler.h); NULL: not known
     struct rb_estimate estimate;        // of all of them, without constraints
 };
 
@@ -36,6 +37,9 @@ int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, c
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd);
+// The same of RB_RUN_TABLES, with what their stages take alone.
+const struct rb_runs *rb_run_store_keep_tables(struct rb_run_store *store, const struct rb_candidate *plan,
+                                               const struct rb_runs *runs);
 
 size_t rb_run_store_bytes(const struct rb_run_store *store);
 

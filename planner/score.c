@@ -1,7 +1,7 @@
 #include "planner/score.h"
 
 #include "planner/billed.h"
-#include "planner/estimator.h"
+#include "planner/draws.h"
 #include "planner/on_time.h"
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
@@ -156,8 +156,8 @@ static double farthest_error(const struct rb_stage_time *const *times, int n, do
     return error;
 }
 
-static const struct rb_stage_time *stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
-                                              double accuracy, int *out_kept, struct rb_err *err)
+const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
+                                                double accuracy, int *out_kept, struct rb_err *err)
 {
     const struct rb_choice *choice = &c->stages[stage];
     *out_kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
@@ -224,7 +224,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     bool too_short = false;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
+        const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, &kept, err);
         if (!t)
             return false;
         times[i] = t;
@@ -257,7 +257,7 @@ bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *ca
     struct rb_arena arena;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = stage_time(search, candidate, i, accuracy, &kept, err);
+        const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, &kept, err);
         if (!t)
             return false;
         laws[i] = &t->law;
@@ -278,7 +278,7 @@ static bool cost_deviation_uusd(struct rb_search *search, const struct rb_candid
     double variance = 0;
     for (int i = 0; i < c->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, &kept, err);
+        const struct rb_stage_time *t = rb_score_stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, &kept, err);
         if (!t)
             return false;
         const struct rb_sim_offer *offer = &search->scenario->sim_offers[c->stages[i].offer];
@@ -314,27 +314,22 @@ static bool score_as_needed(struct rb_search *search, const struct rb_candidate 
     return rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, out, err);
 }
 
-// A few replicates settle most candidates that keep the deadline by their laws and not the budget, or not with nodes that
-// are late; all of them the others.
-static bool settle_by_samples(struct rb_search *search, struct rb_candidate *candidate, bool spoiled,
-                              struct rb_err *err)
+// A few draws settle most candidates that keep the deadline by their laws and not the budget, or not with nodes that are
+// late; all of them the others.
+static bool settle_by_draws(struct rb_search *search, struct rb_candidate *candidate, const struct rb_score *score,
+                            struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    const double deviation = sqrt(req->confidence * (1 - req->confidence) / FEW_SAMPLES);
-    const struct rb_runs *runs;
-    if (!spoiled && req->samples >= 2 * FEW_SAMPLES) {
-        if (!rb_search_replicates(search, candidate, FEW_SAMPLES, err))
+    struct rb_estimate e;
+    search->n_evaluated++;
+    if (req->samples >= 2 * FEW_SAMPLES) {
+        if (!rb_draws_estimate(search, candidate, score, FEW_SAMPLES, &e, err))
             return false;
-        if (candidate->estimate.p_both < req->confidence - FEW_SIGMA * deviation)
+        candidate->estimate = e;
+        if (e.p_both + fmax(e.error.p_both, FEW_SIGMA * e.stderr_.p_both) < req->confidence)
             return true;
     }
-    if (!spoiled)
-        return rb_estimate_candidate(search, candidate, NULL, err);
-    if (!rb_estimate_draws(search, candidate, &runs, err))
-        return false;
-    search->n_evaluated++;
-    candidate->estimate = rb_runs_estimate(runs, req->deadline_us, req->budget_uusd);
-    return true;
+    return rb_draws_estimate(search, candidate, score, req->samples, &candidate->estimate, err);
 }
 
 bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
@@ -350,7 +345,7 @@ bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate,
         p_budget = budget_by_moments(search, &score, deviation_uusd);
     const bool spoiled = score.p_deadline - score.unready < req->confidence;
     if (score.p_deadline >= req->confidence && (isnan(p_budget) || (spoiled && p_budget > 0)))
-        return settle_by_samples(search, candidate, spoiled, err);
+        return settle_by_draws(search, candidate, &score, err);
     p_budget = isnan(p_budget) ? 0 : p_budget;
     search->n_evaluated++;
     candidate->estimate = (struct rb_estimate){

@@ -46,6 +46,10 @@ struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p);
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);
 
+// The law of one stage of a candidate; *out_kept: nodes that it inherits. NULL on error.
+const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *candidate, int stage,
+                                                double accuracy, int *out_kept, struct rb_err *err);
+
 // Standard deviation of the time of a fast plan: what times of this request are measured by. Seconds.
 bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err *err);
 
@@ -70,7 +74,7 @@ bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *ca
                          double *out_s, struct rb_err *err);
 
 // What a search compares, into candidate->estimate: means and probabilities, no quantiles. A budget that moments do not
-// decide, and a probability that nodes not ready might spoil, are settled by replicates.
+// decide, and a probability that nodes not ready might spoil, are settled by draws (planner/draws.h).
 bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "planner/async_pool.h"
 #include "planner/async_runs.h"
 #include "planner/billed.h"
+#include "planner/draws.h"
 #include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/floors.h"
@@ -193,7 +194,6 @@ void rb_search_finish(struct rb_search *search)
     free(search->static_best);
     forget_deadline(search);
     rb_plan_space_destroy(search->space);
-    rb_billed_stages_destroy(search->billed_stages);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);
     if (search->owns_times)
@@ -406,6 +406,16 @@ bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
+static bool tables_in_time(struct rb_search *search, struct rb_candidate *candidate, const struct rb_plan_stage *stages,
+                           int samples, struct rb_err *err)
+{
+    const struct rb_runs *runs;
+    if (!rb_draws_from_tables(search, candidate, stages, samples, &runs, err))
+        return false;
+    candidate->estimate = rb_runs_estimate(runs, search->req->deadline_us, search->req->budget_uusd);
+    return true;
+}
+
 // Where time is limited they may end in the middle if they take long, and what was made by then is not kept.
 static bool replicates_in_time(struct rb_search *search, struct rb_candidate *candidate, int samples,
                                struct rb_err *err)
@@ -414,7 +424,7 @@ static bool replicates_in_time(struct rb_search *search, struct rb_candidate *ca
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
     if (search->by_laws && search->req->samples < search->req->samples_asked) // so many trials that every run counts
-        return rb_estimate_by_tables(search, candidate, stages, samples, &candidate->estimate, err);
+        return tables_in_time(search, candidate, stages, samples, err);
     struct rb_evaluate_options opt = rb_evaluate_defaults();
     opt.samples = samples;
     opt.deadline_us = search->req->deadline_us;

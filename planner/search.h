@@ -40,7 +40,6 @@ struct rb_search {
         bool known, exists;
         struct rb_candidate candidate;
     } *static_best;
-    struct rb_billed_stages *billed_stages; // what bills were told from (planner/billed.h); NULL: none yet
     int64_t n_evaluated;              // exact scores made
     struct rb_explained *explained;   // what req->explain was told (planner/explain.c)
 };

@@ -20,7 +20,6 @@ struct rb_stage_samples {
     const struct rb_scenario *scenario;
     struct rb_workspace *workspace;
     int n, need;
-    bool linear;
     int64_t deadline_us, until_us; // RB_STAGE_RUN_TO_THE_END: none
     double confidence;
     struct entry *entries;
@@ -41,13 +40,6 @@ struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, in
     samples->entries = rb_xcalloc(samples->n_slots, sizeof *samples->entries);
     samples->scratch = rb_xcalloc((size_t)n, sizeof *samples->scratch);
     rb_arena_init(&samples->arena);
-    return samples;
-}
-
-struct rb_stage_samples *rb_stage_samples_create_linear(const struct rb_scenario *s, int n)
-{
-    struct rb_stage_samples *samples = rb_stage_samples_create(s, n, 0);
-    samples->linear = true;
     return samples;
 }
 
@@ -175,11 +167,8 @@ static bool run(struct rb_stage_samples *samples, int stage, const struct rb_cho
     *out_ends = true;
     for (int made = 0; made < samples->n && *out_ends;) {
         const int more = made < MOST_AT_ONCE ? 1 + made / 4 : MOST_AT_ONCE, left = samples->n - made;
-        const struct rb_stage_runs runs = {.n_kept = kept,
-                                           .first = made,
-                                           .n = more < left ? more : left,
-                                           .until_us = samples->until_us,
-                                           .linear = samples->linear};
+        const struct rb_stage_runs runs = {
+            .n_kept = kept, .first = made, .n = more < left ? more : left, .until_us = samples->until_us};
         *out_ends = rb_stage_run(samples->scenario, stage, &plan, &runs, samples->workspace, time_us + made,
                                  cost_uusd + made, &why);
         if (!*out_ends && why.code != RB_ERR_INFEASIBLE) {

@@ -17,8 +17,6 @@ struct rb_stage_samples;
 
 // Replicates 0..n-1; `need` of them must keep the constraints.
 struct rb_stage_samples *rb_stage_samples_create(const struct rb_scenario *s, int n, int need);
-// Replicates of what is linear in times (rb_stage_runs.linear).
-struct rb_stage_samples *rb_stage_samples_create_linear(const struct rb_scenario *s, int n);
 // From now on only what keeps a deadline with some confidence is wanted: runs are over after until_us, and a choice that is
 // later than the deadline too often takes for ever (rb_endless_estimate), whatever it is and whatever surrounds it.
 void rb_stage_samples_limit(struct rb_stage_samples *samples, int64_t deadline_us, double confidence, int64_t until_us);

@@ -22,8 +22,6 @@ void rb_sim_cluster_reset(struct rb_workspace *ws)
     ws->n_requeued = 0;
     ws->node_us = 0;
     ws->n_billed_new = 0;
-    ws->unrun_us = 0;
-    ws->n_unrun = 0;
     ws->failed = false;
 }
 
@@ -55,11 +53,8 @@ void rb_sim_cluster_end_node(struct rb_workspace *ws, int node, int64_t now_us)
     struct rb_sim_node *n = &ws->nodes[node];
     assert(n->owned);
     n->owned = false;
-    if (n->running_us > now_us) { // the request is withdrawn
-        ws->unrun_us += n->running_us - now_us;
-        ws->n_unrun++;
+    if (n->running_us > now_us) // the request is withdrawn
         return;
-    }
     ws->node_us += now_us - n->running_us;
     ws->n_billed_new += n->stage >= ws->first_stage;
     if (ws->is_unbilled)

@@ -285,7 +285,7 @@ struct piece {
     const struct rb_sampler *sampler;
     uint32_t first; // replicate that stands at [0]
     int begin, end; // positions
-    double *time_s, *cost_usd;
+    const struct rb_sampler_runs *out;
 };
 
 // Rows of lanes begin on cache lines' halves: no row lies across two.
@@ -298,29 +298,41 @@ static void *alloc_rows(size_t n_float_rows, size_t n_double_rows)
     return memory;
 }
 
-static void run_block(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block,
-                      double *time_s, double *cost_usd)
+static double *from(double *values, int64_t at)
 {
-    piece->sampler->run_block(&piece->sampler->program, scratch, block, time_s, piece->cost_usd ? cost_usd : NULL);
+    return values ? values + at : NULL;
+}
+
+static void copy_lane(double *to, int64_t at, const double *block, int lane)
+{
+    if (to)
+        to[at] = block[lane];
 }
 
 // Of a block that reaches beyond the piece, what lies in it is copied.
 static void run_block_at(const struct piece *piece, const struct rb_sampler_scratch *scratch, uint32_t block)
 {
-    double time_s[RB_SAMPLER_LANES], cost_usd[RB_SAMPLER_LANES];
+    const struct rb_sampler *sampler = piece->sampler;
+    const struct rb_sampler_runs *out = piece->out;
     const int64_t first = (int64_t)block * RB_SAMPLER_LANES - piece->first;
     if (first >= piece->begin && first + RB_SAMPLER_LANES <= piece->end) {
-        run_block(piece, scratch, block, piece->time_s + first, piece->cost_usd ? piece->cost_usd + first : NULL);
+        const struct rb_sampler_runs here = {from(out->time_s, first), from(out->cost_usd, first),
+                                             from(out->alone_s, first), from(out->alone_usd, first)};
+        sampler->run_block(&sampler->program, scratch, block, &here);
         return;
     }
-    run_block(piece, scratch, block, time_s, cost_usd);
+    double lanes[4][RB_SAMPLER_LANES];
+    const struct rb_sampler_runs all = {lanes[0], out->cost_usd ? lanes[1] : NULL, out->alone_s ? lanes[2] : NULL,
+                                        out->alone_usd ? lanes[3] : NULL};
+    sampler->run_block(&sampler->program, scratch, block, &all);
     for (int lane = 0; lane < RB_SAMPLER_LANES; lane++) {
         const int64_t at = first + lane;
         if (at < piece->begin || at >= piece->end)
             continue;
-        piece->time_s[at] = time_s[lane];
-        if (piece->cost_usd)
-            piece->cost_usd[at] = cost_usd[lane];
+        copy_lane(out->time_s, at, lanes[0], lane);
+        copy_lane(out->cost_usd, at, lanes[1], lane);
+        copy_lane(out->alone_s, at, lanes[2], lane);
+        copy_lane(out->alone_usd, at, lanes[3], lane);
     }
 }
 
@@ -328,11 +340,12 @@ static void *run_piece(void *arg)
 {
     const struct piece *piece = arg;
     const struct rb_sampler_program *p = &piece->sampler->program;
-    const size_t n_nodes = (size_t)p->n_nodes, n_slots = (size_t)p->max_slots, n_stages = (size_t)p->n_stages;
-    double *memory = alloc_rows(n_slots + 3 * n_nodes, n_stages + 1);
-    float *rows = (float *)(memory + (n_stages + 1) * RB_SAMPLER_LANES);
+    const size_t n_nodes = (size_t)p->n_nodes, n_slots = (size_t)p->max_slots, n_starts = (size_t)p->n_stages + 1;
+    double *memory = alloc_rows(n_slots + 3 * n_nodes, 2 * n_starts);
+    float *rows = (float *)(memory + 2 * n_starts * RB_SAMPLER_LANES);
     const struct rb_sampler_scratch scratch = {
         .stage_start_s = memory,
+        .alone_start_s = memory + n_starts * RB_SAMPLER_LANES,
         .free_s = rows,
         .running_s = rows + n_slots * RB_SAMPLER_LANES,
         .ready_s = rows + (n_slots + n_nodes) * RB_SAMPLER_LANES,
@@ -347,7 +360,7 @@ static void *run_piece(void *arg)
 
 // Several pieces a thread: one that is held up by other programs leaves the rest to the others. A block that two pieces
 // share is run by both: it is the same.
-void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
+void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out)
 {
     struct piece pieces[RB_THREADS_MAX * PIECES_A_THREAD];
     const int threads = sampler->threads < 1 ? 1 : (int)min_count(sampler->threads, RB_THREADS_MAX);
@@ -358,7 +371,11 @@ void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, dou
                                    .first = first,
                                    .begin = (int)((int64_t)n * i / n_pieces),
                                    .end = (int)((int64_t)n * (i + 1) / n_pieces),
-                                   .time_s = out_time_s,
-                                   .cost_usd = out_cost_usd};
+                                   .out = out};
     rb_pieces_run(run_piece, pieces, sizeof pieces[0], n_pieces, threads);
+}
+
+void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd)
+{
+    rb_sampler_run_beside(sampler, first, n, &(struct rb_sampler_runs){.time_s = out_time_s, .cost_usd = out_cost_usd});
 }

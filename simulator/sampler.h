@@ -36,8 +36,17 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
                                      const struct rb_sampler_options *opt, struct rb_err *err);
 void rb_sampler_destroy(struct rb_sampler *sampler);
 
-// Replicates first .. first + n - 1: seconds and dollars (billing as rb_bill_node, in floating point: seconds rounded
-// up, 60 s minimum). out_cost_usd may be NULL: then no cost is computed.
+// Of each replicate, [n]; NULL: not computed. Billing as rb_bill_node, in floating point: seconds rounded up, 60 s minimum.
+struct rb_sampler_runs {
+    double *time_s, *cost_usd; // time_s not NULL
+    // The same draws had every stage found the nodes that it keeps ready, and were bills linear in times (no minimum, half a
+    // second a node for rounding): sums of stages, whose means and laws are known. alone_usd needs alone_s.
+    double *alone_s, *alone_usd;
+};
+
+// Replicates first .. first + n - 1.
+void rb_sampler_run_beside(const struct rb_sampler *sampler, uint32_t first, int n, const struct rb_sampler_runs *out);
+// Times and costs (NULL: none) alone.
 void rb_sampler_run(const struct rb_sampler *sampler, uint32_t first, int n, double *out_time_s, double *out_cost_usd);
 
 #endif

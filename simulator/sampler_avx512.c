@@ -7,7 +7,7 @@
 #include "simulator/sampler_block.h"
 
 void rb_sampler_block_avx512(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
-                             uint32_t block, double *time_s, double *cost_usd)
+                             uint32_t block, const struct rb_sampler_runs *out)
 {
-    run_block(p, scratch, block, time_s, cost_usd);
+    run_block(p, scratch, block, out);
 }

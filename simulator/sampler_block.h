@@ -14,6 +14,7 @@
 
 #define MINIMUM_S ((float)(RB_BILLING_MINIMUM_US / RB_US_PER_S))
 #define WHOLE_SECOND (1 - 0x1p-20F)
+#define ROUNDED_UP_S 0.5F // on average
 // Merging into R rows costs R log R / 2 exchanges, starting a trial on heaps 8 paths of log R that no branch predictor
 // foresees: a batch of R / 128 trials is where both cost the same.
 #define SHORTEST_BATCH 128
@@ -25,7 +26,7 @@ struct block {
     struct lane_stream streams[2]; // the second is for draw_largest only
     bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
     int n_ended;  // spans
-    double *cost_usd;
+    const struct rb_sampler_runs *out;
 };
 
 static inline float *row(float *rows, int i)
@@ -71,12 +72,12 @@ static inline bool is_owned(const struct rb_sampler_span *span, int s)
 }
 
 // When nodes open that are not ready at the stage's start, into openings_s. Returns how many; the others open at once.
-static inline int find_openings(struct block *b, int s)
+static inline int find_openings(struct block *b, int s, bool is_late)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
     float *openings_s = b->scratch->openings_s, *ready_s = b->scratch->ready_s;
     int n = 0;
-    if (!b->is_late) {
+    if (!is_late) {
         for (; n < stage->n_new; n++)
             lanes_store(row(openings_s, n), lanes_load(row(ready_s, stage->first_new + n)));
         return n;
@@ -112,32 +113,49 @@ static inline void bill_data(struct block *b, const struct rb_sampler_span *span
         const struct lanes life = lanes_sub(alive, lanes_load(row(b->scratch->running_s, node)));
         n_ran = lanes_add(n_ran, lanes_if_not_negative(life, lanes_all(1)));
     }
-    add_to_doubles(b->cost_usd, n_ran, span->usd_per_node);
+    add_to_doubles(b->out->cost_usd, n_ran, span->usd_per_node);
+}
+
+static inline struct lanes alive_of(const double *start_s, const struct rb_sampler_span *span, int s)
+{
+    return difference_of_doubles(start_s + s * LANES, start_s + span->from * LANES);
 }
 
 // A node whose request is withdrawn before it runs costs nothing. A life that is over a whole second by a millionth of
 // itself is float's rounding of that second: where all latencies but the queueing delay are constants, many are.
 static inline void bill_span(struct block *b, const struct rb_sampler_span *span, int s)
 {
-    const double *start_s = b->scratch->stage_start_s;
-    const struct lanes alive = difference_of_doubles(start_s + s * LANES, start_s + span->from * LANES);
+    const struct lanes alive = alive_of(b->scratch->stage_start_s, span, s);
     struct lanes billed = lanes_all(0);
     for (int node = span->first; node < span->first + span->n; node++) {
         const struct lanes life = lanes_sub(alive, lanes_load(row(b->scratch->running_s, node)));
         const struct lanes whole = lanes_ceil(lanes_times(life, WHOLE_SECOND));
         billed = lanes_add(billed, lanes_if_not_negative(life, lanes_max(whole, lanes_all(MINIMUM_S))));
     }
-    add_to_doubles(b->cost_usd, billed, span->usd_per_s);
+    add_to_doubles(b->out->cost_usd, billed, span->usd_per_s);
     if (span->usd_per_node > 0)
         bill_data(b, span, alive);
+}
+
+// Linear in times: a node that would only run later than it ends costs less than nothing.
+static inline void bill_span_alone(struct block *b, const struct rb_sampler_span *span, int s)
+{
+    struct lanes alive = lanes_add(alive_of(b->scratch->alone_start_s, span, s), lanes_all(ROUNDED_UP_S));
+    struct lanes billed = lanes_times(alive, (float)span->n);
+    for (int node = span->first; node < span->first + span->n; node++)
+        billed = lanes_sub(billed, lanes_load(row(b->scratch->running_s, node)));
+    add_to_doubles(b->out->alone_usd, billed, span->usd_per_s);
+    add_to_doubles(b->out->alone_usd, lanes_all((float)span->n), span->usd_per_node);
 }
 
 static inline void bill_ended(struct block *b, int s)
 {
     const int end = s < b->p->n_stages ? b->p->stages[s].end_of_spans : b->p->n_spans;
     for (; b->n_ended < end; b->n_ended++) {
-        if (b->cost_usd)
+        if (b->out->cost_usd)
             bill_span(b, &b->p->spans[b->n_ended], s);
+        if (b->out->alone_usd)
+            bill_span_alone(b, &b->p->spans[b->n_ended], s);
     }
 }
 
@@ -323,12 +341,13 @@ static inline int run_some(struct block *b, const struct rb_sampler_stage *stage
     return started + n;
 }
 
-// Slots are interchangeable: only the times when they become free count, and of these only as many as trials are left.
+// Slots are interchangeable: only the times when they become free count, and of these only as many as trials are left. Trials of a
+// stage that is run twice (run_late_stage) are drawn one by one both times.
 static inline struct lanes run_dynamic(struct block *b, const struct slots *slots)
 {
     const struct rb_sampler_stage *stage = slots->stage;
     struct lanes end = lanes_all(0);
-    if (n_slots_of_nodes(stage, slots->n_open_nodes) == stage->n_trials)
+    if (!b->is_late && n_slots_of_nodes(stage, slots->n_open_nodes) == stage->n_trials)
         return run_one_wave(b, slots);
     for (int slot = 0; slot < stage->n_slots; slot++)
         lanes_store(row(b->scratch->free_s, slot), slot_opening(slots, slot));
@@ -360,46 +379,83 @@ static inline struct lanes latest_of(const float *openings_s, int n)
     return latest;
 }
 
-static inline struct lanes run_stage(struct block *b, int s)
+// How long a stage takes on nodes that are not ready at its start, or of which some are late. *out_latest: when the last is.
+static inline struct lanes run_stage_on(struct block *b, int s, bool is_late, struct lanes *out_latest)
 {
     const struct rb_sampler_stage *stage = &b->p->stages[s];
-    request_nodes(b, stage);
-    const int n_nodes = stage->n_kept + stage->n_new, n_late = find_openings(b, s);
+    const int n_nodes = stage->n_kept + stage->n_new, n_late = find_openings(b, s, is_late);
     struct slots slots = {.stage = stage, .n_open_nodes = n_nodes - n_late, .openings_s = b->scratch->openings_s};
-    const struct lanes latest = latest_of(slots.openings_s, n_late);
+    *out_latest = latest_of(slots.openings_s, n_late);
     if (b->p->wait_for_all) {
         slots.n_open_nodes = n_nodes;
-        return lanes_add(latest, run_waves(b, &slots));
+        return lanes_add(*out_latest, run_waves(b, &slots));
     }
     sort_rows(b->scratch->openings_s, n_late);
-    const struct lanes stage_s = run_waves(b, &slots);
-    if (lanes_any_above(latest, stage_s))
-        carry_late_nodes(b, s, stage_s);
+    return run_waves(b, &slots);
+}
+
+// And with the same draws as if no kept node were late. What follows has draws of its own.
+static inline struct lanes run_late_stage(struct block *b, uint32_t number, int s, struct lanes *out_latest,
+                                          struct lanes *out_alone)
+{
+    const struct lane_stream first = b->streams[0], second = b->streams[1];
+    *out_alone = b->out->alone_s ? run_stage_on(b, s, false, out_latest) : lanes_all(0);
+    b->streams[0] = first;
+    b->streams[1] = second;
+    const struct lanes stage_s = run_stage_on(b, s, true, out_latest);
+    b->streams[0] = lane_stream_of(b->p->seed, number, 2 * (uint32_t)s + 2);
+    b->streams[1] = lane_stream_of(b->p->seed, number, 2 * (uint32_t)s + 3);
+    return stage_s;
+}
+
+static inline struct lanes run_stage(struct block *b, uint32_t number, int s, struct lanes *out_alone)
+{
+    struct lanes latest, stage_s;
+    request_nodes(b, &b->p->stages[s]);
+    if (b->is_late)
+        stage_s = run_late_stage(b, number, s, &latest, out_alone);
     else
+        stage_s = *out_alone = run_stage_on(b, s, false, &latest);
+    if (!b->p->wait_for_all && lanes_any_above(latest, stage_s))
+        carry_late_nodes(b, s, stage_s);
+    else if (!b->p->wait_for_all)
         b->is_late = false;
     return stage_s;
 }
 
+static inline void start_next(double *start_s, struct lanes stage_s)
+{
+    memcpy(start_s + LANES, start_s, LANES * sizeof *start_s);
+    add_to_doubles(start_s + LANES, stage_s, 1);
+}
+
 static inline void run_block(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
-                             uint32_t number, double *time_s, double *cost_usd)
+                             uint32_t number, const struct rb_sampler_runs *out)
 {
     struct block b = {
         .p = p,
         .scratch = scratch,
         .streams = {lane_stream_of(p->seed, number, 0), lane_stream_of(p->seed, number, 1)},
-        .cost_usd = cost_usd,
+        .out = out,
     };
-    double *start_s = scratch->stage_start_s;
+    double *start_s = scratch->stage_start_s, *alone_start_s = scratch->alone_start_s;
     memset(start_s, 0, LANES * sizeof *start_s);
-    if (cost_usd)
-        memset(cost_usd, 0, LANES * sizeof *cost_usd);
-    for (int s = 0; s < p->n_stages; s++, start_s += LANES) {
+    memset(alone_start_s, 0, LANES * sizeof *alone_start_s);
+    if (out->cost_usd)
+        memset(out->cost_usd, 0, LANES * sizeof *out->cost_usd);
+    if (out->alone_usd)
+        memset(out->alone_usd, 0, LANES * sizeof *out->alone_usd);
+    for (int s = 0; s < p->n_stages; s++, start_s += LANES, alone_start_s += LANES) {
+        struct lanes alone_s;
         bill_ended(&b, s);
-        memcpy(start_s + LANES, start_s, LANES * sizeof *start_s);
-        add_to_doubles(start_s + LANES, run_stage(&b, s), 1);
+        start_next(start_s, run_stage(&b, number, s, &alone_s));
+        if (out->alone_s)
+            start_next(alone_start_s, alone_s);
     }
     bill_ended(&b, p->n_stages);
-    memcpy(time_s, start_s, LANES * sizeof *time_s);
+    memcpy(out->time_s, start_s, LANES * sizeof *start_s);
+    if (out->alone_s)
+        memcpy(out->alone_s, alone_start_s, LANES * sizeof *alone_start_s);
 }
 
 #endif

@@ -54,18 +54,19 @@ struct rb_sampler_program {
     int n_nodes, max_slots;
 };
 
-// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes] and [n_stages + 1] blocks of lanes.
+// Memory of one thread: [max_slots], [n_nodes], [n_nodes], [n_nodes], [n_stages + 1] and [n_stages + 1] blocks of lanes.
 struct rb_sampler_scratch {
     float *free_s;           // when each slot is free, since the stage's start
     float *running_s;        // of each node, since its request
     float *ready_s;          // since the start of the stage at hand
     float *openings_s;       // of nodes, sorted
     double *stage_start_s;   // [n_stages + 1]
+    double *alone_start_s;   // [n_stages + 1], had every stage found its kept nodes ready
 };
 
-// Replicates 8 * block .. 8 * block + 7. cost_usd may be NULL.
+// Replicates 8 * block .. 8 * block + 7, the first of them at [0].
 typedef void rb_sampler_block_fn(const struct rb_sampler_program *p, const struct rb_sampler_scratch *scratch,
-                                 uint32_t block, double *time_s, double *cost_usd);
+                                 uint32_t block, const struct rb_sampler_runs *out);
 rb_sampler_block_fn rb_sampler_block_scalar;
 rb_sampler_block_fn rb_sampler_block_avx2, rb_sampler_block_avx512; // only where they are built: RB_SAMPLER_HAS_AVX2
 

@@ -32,8 +32,6 @@ bool rb_stage_run(const struct rb_scenario *s, int stage, const struct rb_plan_s
             return false;
         out_time_us[i] = (double)replicate.time_us;
         out_cost_uusd[i] = rate * (double)ws->node_us + per_new * ws->n_billed_new;
-        if (runs->linear)
-            out_cost_uusd[i] += per_new * ws->n_unrun - rate * (double)ws->unrun_us;
     }
     return true;
 }

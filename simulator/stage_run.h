@@ -10,8 +10,6 @@ struct rb_stage_runs {
     int n_kept;
     int first, n;     // replicates first..first+n-1
     int64_t until_us; // a run that may lose nodes is told as over then, if it is not; RB_STAGE_RUN_TO_THE_END
-    bool linear;      // a new node that does not run when the stage ends costs less than nothing, by how much later it would
-                      // have run, instead of nothing: what is linear in times, as mean costs from laws are
 };
 #define RB_STAGE_RUN_TO_THE_END INT64_MAX
 

@@ -43,8 +43,6 @@ struct rb_workspace {
     int n_inherited, inherited_offer;
     int64_t node_us;         // running to ended, over all nodes
     int n_billed_new;        // nodes that ran and were not inherited
-    int64_t unrun_us;        // from the end to when they would have run, over all nodes that were withdrawn before
-    int n_unrun;             // of these
     bool is_unbilled;        // bills are not made out: only node_us is wanted
     int64_t until_us;        // event by event, the last stage ends then if it has not; the horizon: that is an error
 

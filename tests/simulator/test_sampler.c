@@ -4,6 +4,7 @@
 
 #include "simulator/sampler.h"
 #include "simulator/sampler_sort.h"
+#include "simulator/stage_run.h"
 
 #include "tests/base/says.h"
 
@@ -54,14 +55,20 @@ static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t see
 #define BYTES_N 203 // no whole number of blocks
 
 struct results {
-    double time_s[BYTES_N], cost_usd[BYTES_N];
+    double time_s[BYTES_N], cost_usd[BYTES_N], alone_s[BYTES_N], alone_usd[BYTES_N];
 };
+
+static struct rb_sampler_runs results_from(struct results *out, int at)
+{
+    return (struct rb_sampler_runs){out->time_s + at, out->cost_usd + at, out->alone_s + at, out->alone_usd + at};
+}
 
 static void run_whole(const struct random_plan *p, const struct rb_scenario *s, const struct rb_sampler_options *opt,
                       struct results *out)
 {
     struct rb_sampler *sampler = make_sampler(s, p->stages, p->plan.n_stages, opt);
-    rb_sampler_run(sampler, 5, BYTES_N, out->time_s, out->cost_usd);
+    const struct rb_sampler_runs runs = results_from(out, 0);
+    rb_sampler_run_beside(sampler, 5, BYTES_N, &runs);
     rb_sampler_destroy(sampler);
 }
 
@@ -71,7 +78,8 @@ static void run_in_parts(const struct random_plan *p, const struct rb_scenario *
     struct rb_sampler *sampler = make_sampler(s, p->stages, p->plan.n_stages, opt);
     for (int at = 0; at < BYTES_N; at += part) {
         const int n = part < BYTES_N - at ? part : BYTES_N - at;
-        rb_sampler_run(sampler, 5 + (uint32_t)at, n, out->time_s + at, out->cost_usd + at);
+        const struct rb_sampler_runs runs = results_from(out, at);
+        rb_sampler_run_beside(sampler, 5 + (uint32_t)at, n, &runs);
     }
     rb_sampler_destroy(sampler);
 }
@@ -439,6 +447,72 @@ static void expect_refusal(struct small_scenario *s, const struct rb_sampler_opt
     small_scenario_finish(s);
 }
 
+// --- stages alone
+
+// Boots take longer than stages, and every trial has a node of its own.
+static void make_late_nodes(struct small_scenario *s)
+{
+    static const int counts[] = {3, 2, 1};
+    small_scenario_make(s);
+    s->provisioning.queue_s = small_dist(RB_DIST_LOGNORMAL, 3, 0.5);
+    s->provisioning.init_s = small_dist(RB_DIST_LOGNORMAL, 40, 0.6);
+    s->p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+    for (int i = 0; i < 3; i++) {
+        s->p.nodes[i][0].count = counts[i];
+        s->p.stages[i].gpus_per_trial = 2;
+    }
+    small_scenario_compile(s, 3);
+}
+
+// Sums of stages that were run one by one, each on nodes of which those that it keeps are ready.
+static void run_stages(struct small_scenario *s, double *out_s, double *out_usd)
+{
+    static double time_us[FEW], cost_uusd[FEW];
+    struct rb_err err;
+    for (int r = 0; r < FEW; r++)
+        out_s[r] = out_usd[r] = 0;
+    for (int i = 0; i < 3; i++) {
+        const int before = i > 0 ? s->p.nodes[i - 1][0].count : 0, now = s->p.nodes[i][0].count;
+        const struct rb_stage_runs runs = {
+            .n_kept = before < now ? before : now, .n = FEW, .until_us = RB_STAGE_RUN_TO_THE_END};
+        if (!rb_stage_run(&s->scenario, i, &s->p.stages[i], &runs, s->ws, time_us, cost_uusd, &err))
+            fail_msg("%s", err.message);
+        for (int r = 0; r < FEW; r++) {
+            out_s[r] += time_us[r] / 1e6;
+            out_usd[r] += cost_uusd[r] / 1e6;
+        }
+    }
+}
+
+static void stages_alone_are_what_they_take_one_by_one(void **state)
+{
+    (void)state;
+    static double few_s[FEW], few_usd[FEW], time_s[MANY], cost_usd[MANY], alone_s[MANY], alone_usd[MANY];
+    const struct rb_sampler_options opt = rb_sampler_defaults();
+    const struct rb_sampler_runs runs = {time_s, cost_usd, alone_s, alone_usd};
+    struct scores scores = {0};
+    struct small_scenario s;
+    int n_late = 0, n_sooner = 0;
+    make_late_nodes(&s);
+    run_stages(&s, few_s, few_usd);
+    struct rb_sampler *sampler = make_sampler(&s.scenario, s.p.stages, 3, &opt);
+    rb_sampler_run_beside(sampler, 0, MANY, &runs);
+    rb_sampler_destroy(sampler);
+    for (int r = 0; r < MANY; r++) {
+        n_late += time_s[r] > alone_s[r] + 1e-3;
+        n_sooner += time_s[r] < alone_s[r] - 1e-3;
+    }
+    assert_true(n_late > MANY / 5 && n_late < MANY);
+    assert_int_equal(n_sooner, 0);
+    const struct sample time_few = summarise(few_s, FEW), time_many = summarise(alone_s, MANY);
+    const struct sample cost_few = summarise(few_usd, FEW), cost_many = summarise(alone_usd, MANY);
+    score_samples(&scores, &time_few, &time_many, 1e-4);
+    score_samples(&scores, &cost_few, &cost_many, 1e-5);
+    if (fabs(scores.largest) > 4)
+        fail_msg("the largest of %d scores is %.2f", scores.n, scores.largest);
+    small_scenario_finish(&s);
+}
+
 static void what_tables_cannot_do_is_refused(void **state)
 {
     (void)state;
@@ -463,10 +537,15 @@ static void what_tables_cannot_do_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bytes_whoever_computes_them),  cmocka_unit_test(seeds_and_replicates_differ),
-        cmocka_unit_test(tables_are_close_to_their_law),         cmocka_unit_test(rows_are_sorted),
-        cmocka_unit_test(distributions_are_those_of_replicates), cmocka_unit_test(many_slots_and_wide_durations),
-        cmocka_unit_test(chains_and_barriers_are_what_they_say), cmocka_unit_test(what_tables_cannot_do_is_refused),
+        cmocka_unit_test(the_same_bytes_whoever_computes_them),
+        cmocka_unit_test(seeds_and_replicates_differ),
+        cmocka_unit_test(tables_are_close_to_their_law),
+        cmocka_unit_test(rows_are_sorted),
+        cmocka_unit_test(distributions_are_those_of_replicates),
+        cmocka_unit_test(many_slots_and_wide_durations),
+        cmocka_unit_test(chains_and_barriers_are_what_they_say),
+        cmocka_unit_test(what_tables_cannot_do_is_refused),
+        cmocka_unit_test(stages_alone_are_what_they_take_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
