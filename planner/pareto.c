@@ -17,6 +17,7 @@
 #define TYPICAL       20  // deadlines that a time limit is shared by
 #define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
+#define N_HINTS       2 // of a tighter deadline, and of another planner
 
 // What every planner has found at one deadline.
 struct answers {
@@ -27,12 +28,11 @@ struct answers {
 // What deadlines of one frontier share.
 struct sweep {
     const struct rb_plan_request *req;
-    struct rb_search search; // asked for one deadline after the other
-    bool has_cheapest;
-    struct rb_candidate cheapest; // of all plans, however long it takes
-    struct rb_candidate soonest;  // of what was asked for no time at all: where the frontier begins; n_stages 0: none
-    double range;                 // logarithm of the loosest deadline over the tightest
-    int64_t landmarks_us[3];      // [n_landmarks], points whatever is found around them
+    struct rb_search search;        // asked for one deadline after the other
+    struct rb_plan_result cheapest; // of all plans, however long it takes
+    struct rb_candidate soonest;    // of what was asked for no time at all: where the frontier begins; n_stages 0: none
+    double range;                   // logarithm of the loosest deadline over the tightest
+    int64_t landmarks_us[3];        // [n_landmarks], points whatever is found around them
     int n_landmarks;
     struct answers *answers; // [n], in the order they were asked for, then by deadline
     int n;
@@ -42,26 +42,20 @@ struct sweep {
 struct question {
     struct rb_plan_request req;
     struct rb_time_share share;
-    struct rb_candidate hints[3];
+    struct rb_candidate hints[N_HINTS];
 };
 
 // --- one deadline
 
-// `until`: of the time limit. left: a plan that keeps a tighter deadline; NULL: none is known.
-static bool begin(struct sweep *sweep, int64_t deadline_us, double until, const struct rb_candidate *left,
-                  struct question *q, struct rb_err *err)
+// `until`: of the time limit.
+static bool begin(struct sweep *sweep, int64_t deadline_us, double until, struct question *q, struct rb_err *err)
 {
     q->req = *sweep->req;
     rb_time_share_begin(&q->share, sweep->req, until, &q->req);
     q->req.deadline_us = deadline_us;
     q->req.objective = RB_OBJECTIVE_MIN_COST;
     q->req.hints = q->hints;
-    if (sweep->has_cheapest)
-        q->hints[q->req.n_hints++] = sweep->cheapest;
-    if (left)
-        q->hints[q->req.n_hints++] = *left;
-    else if (sweep->soonest.n_stages > 0)
-        q->hints[q->req.n_hints++] = sweep->soonest;
+    q->req.n_hints = 0;
     return rb_search_ask_again(&sweep->search, &q->req, err);
 }
 
@@ -69,18 +63,26 @@ static bool ask_cheapest(struct sweep *sweep, struct rb_plan_result *out, struct
 {
     struct question q;
     const struct rb_plan_result *result;
-    if (!begin(sweep, -1, RANGE_UNTIL / 2, NULL, &q, err) ||
+    if (!begin(sweep, -1, RANGE_UNTIL / 2, &q, err) ||
         !rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
         return false;
     *out = *result;
     return true;
 }
 
-// Asked for no time at all: what is nearest to that is not a point, so nobody reads its quantiles and bills.
+// What is asked for no time at all. It is not a point: by laws, nobody reads its quantiles and bills.
 static bool ask_soonest(struct sweep *sweep, struct rb_plan_result *out, struct rb_err *err)
 {
     struct question q;
-    return begin(sweep, 0, RANGE_UNTIL, NULL, &q, err) && rb_planner_optimal.plan(&sweep->search, out, err);
+    const struct rb_plan_result *result;
+    if (!begin(sweep, 0, RANGE_UNTIL, &q, err))
+        return false;
+    if (sweep->search.by_laws)
+        return rb_planner_optimal.plan(&sweep->search, out, err);
+    if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
+        return false;
+    *out = *result;
+    return true;
 }
 
 // Where the search scores by all replicates, what it says of its best is the estimate already.
@@ -137,30 +139,55 @@ static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result
     return true;
 }
 
-static bool ask_planner(struct rb_search *search, int planner, const struct answers *tighter,
-                        const struct answers *looser, struct rb_plan_result *out, struct rb_err *err)
+// tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
+static bool ask_planner(struct rb_search *search, const struct rb_planner *planner,
+                        const struct rb_plan_result *tighter, const struct rb_plan_result *looser,
+                        struct rb_plan_result *out, struct rb_err *err)
 {
-    const struct rb_planner *p = rb_planners[planner];
     const struct rb_plan_result *found;
     bool carried = false;
-    if (looser && !carry_over(search, p, &looser->of[planner], out, &carried, err))
+    if (looser && !carry_over(search, planner, looser, out, &carried, err))
         return false;
     if (carried)
         return true;
-    if (!rb_search_plan(search, p, &found, err))
+    if (!rb_search_plan(search, planner, &found, err))
         return false;
     *out = *found;
     if (out->feasible && !estimate(search, &out->best, err))
         return false;
-    return p != &rb_planner_optimal || keep_neighbour(search, tighter ? &tighter->of[planner] : NULL, out, err);
+    return planner != &rb_planner_optimal || keep_neighbour(search, tighter, out, err);
 }
 
-static struct rb_plan_result *optimal_of(struct answers *a)
+static int index_of_optimal(void)
 {
     int i = 0;
     while (rb_planners[i] != &rb_planner_optimal)
         i++;
-    return a ? &a->of[i] : NULL;
+    return i;
+}
+
+static struct rb_plan_result *optimal_of(struct answers *a)
+{
+    return a ? &a->of[index_of_optimal()] : NULL;
+}
+
+// Plans that are told already: what keeps a tighter deadline, and the best of the other planners, else the soonest.
+static void give_hints(const struct sweep *sweep, const struct answers *here, struct answers *tighter,
+                       struct question *q)
+{
+    const struct rb_plan_result *left = optimal_of(tighter);
+    const struct rb_candidate *best = NULL;
+    for (int p = 0; rb_planners[p]; p++) {
+        const struct rb_plan_result *r = &here->of[p];
+        if (r->feasible && (!best || rb_candidate_compare(&r->best, best, RB_OBJECTIVE_MIN_COST) < 0))
+            best = &r->best;
+    }
+    if (left && left->feasible)
+        q->hints[q->req.n_hints++] = left->best;
+    else if (!best && sweep->soonest.n_stages > 0)
+        best = &sweep->soonest;
+    if (best)
+        q->hints[q->req.n_hints++] = *best;
 }
 
 // All planners at one deadline, between neighbours that are answered. NULL: there is none.
@@ -169,16 +196,20 @@ static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct answers *ti
 {
     struct question q;
     struct answers *here = &sweep->answers[sweep->n++];
-    const struct rb_plan_result *left = optimal_of(tighter);
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)sweep->n / TYPICAL);
     here->deadline_us = deadline_us;
-    if (!begin(sweep, deadline_us, until, left && left->feasible ? &left->best : NULL, &q, err))
+    if (!begin(sweep, deadline_us, until, &q, err))
         return false;
-    bool ok = true;
-    for (int p = 0; ok && rb_planners[p]; p++) // at one confidence: averages are another question
-        ok = rb_planners[p]->on_average || ask_planner(&sweep->search, p, tighter, looser, &here->of[p], err);
+    for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
+        if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
+            !ask_planner(&sweep->search, rb_planners[p], tighter ? &tighter->of[p] : NULL,
+                         looser ? &looser->of[p] : NULL, &here->of[p], err))
+            return false;
+    }
+    give_hints(sweep, here, tighter, &q);
     *out = here;
-    return ok;
+    return ask_planner(&sweep->search, &rb_planner_optimal, optimal_of(tighter),
+                       looser ? optimal_of(looser) : &sweep->cheapest, optimal_of(here), err);
 }
 
 // Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
@@ -232,7 +263,7 @@ static bool never_rises(struct sweep *sweep, struct rb_err *err)
         if (!tighter->feasible ||
             (here->feasible && here->best.estimate.cost_uusd.mean <= tighter->best.estimate.cost_uusd.mean))
             continue;
-        if (!begin(sweep, sweep->answers[i].deadline_us, 1, NULL, &q, err) ||
+        if (!begin(sweep, sweep->answers[i].deadline_us, 1, &q, err) ||
             !keep_neighbour(&sweep->search, tighter, here, err))
             return false;
     }
@@ -253,21 +284,15 @@ static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
 // From the tightest deadline that any plan keeps to the one that the cheapest plan of all keeps.
 static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_loose_us, struct rb_err *err)
 {
-    struct rb_plan_result cheapest, fastest;
-    if (!ask_cheapest(sweep, &cheapest, err))
+    struct rb_plan_result fastest;
+    if (!ask_cheapest(sweep, &sweep->cheapest, err) || !ask_soonest(sweep, &fastest, err))
         return false;
-    if (cheapest.feasible) {
-        sweep->cheapest = cheapest.best;
-        sweep->has_cheapest = true;
-    }
-    if (!ask_soonest(sweep, &fastest, err))
-        return false;
-    if (!cheapest.feasible || fastest.nearest_deadline_us < 0)
+    if (!sweep->cheapest.feasible || fastest.nearest_deadline_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the budget with probability %.3f, however long it may take",
                           sweep->req->confidence);
     sweep->soonest = fastest.best;
     *out_tight_us = fastest.nearest_deadline_us;
-    *out_loose_us = kept_deadline_us(&cheapest.best.estimate, sweep->req->confidence);
+    *out_loose_us = kept_deadline_us(&sweep->cheapest.best.estimate, sweep->req->confidence);
     return true;
 }
 
