@@ -132,7 +132,9 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
         rb_buf_putc(out, '\n');
         write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {
-        rb_buf_printf(out, "no plan keeps %s; ", rb_format_duration(req->deadline_us, text));
+        const bool fewer = rb_job_is_asynchronous(req->job); // configurations may keep it: one plan says how many
+        rb_buf_printf(out, "no plan%s keeps %s; ", fewer ? " that tries all configurations" : "",
+                      rb_format_duration(req->deadline_us, text));
         rb_buf_printf(out, "the tightest deadline that one keeps is %s\n",
                       rb_format_duration(pareto->tightest_us, text));
     } else {

@@ -46,7 +46,7 @@ bool rb_async_needs(struct rb_search *search, const struct rb_candidate *candida
 static double distance(const struct rb_needs *needs, int what)
 {
     if (what == 2)
-        return 1 - needs->confidence;
+        return needs->confidence > 0 ? 1 - needs->confidence : INFINITY;
     const int64_t value = what == 0 ? needs->deadline_us : needs->budget_uusd;
     return value < 0 ? INFINITY : (double)value;
 }

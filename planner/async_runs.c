@@ -2,8 +2,10 @@
 
 #include "simulator/kept_trials.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#define COMPARED_PART   2   // of the runs that a plan is told by, at most
 #define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
 #define SCREENED_PART   8
 
@@ -19,9 +21,9 @@ double rb_async_events(const struct rb_scenario *s)
     return events;
 }
 
-static int n_compared(const struct rb_scenario *s)
+static int n_compared(const struct rb_scenario *s, int n_told)
 {
-    const double runs = COMPARED_EVENTS / rb_async_events(s);
+    const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_told / COMPARED_PART);
     return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
            : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
                                           : RB_ASYNC_COMPARED / 4;
@@ -29,7 +31,7 @@ static int n_compared(const struct rb_scenario *s)
 
 int rb_async_n_compared(const struct rb_search *search)
 {
-    return n_compared(search->scenario);
+    return n_compared(search->scenario, search->req->samples);
 }
 
 int rb_async_n_screened(const struct rb_search *search)
@@ -39,7 +41,7 @@ int rb_async_n_screened(const struct rb_search *search)
 
 void rb_async_keep_draws(struct rb_scenario *s, int n_unseen)
 {
-    const struct rb_run_range ranges[] = {{0, n_compared(s)}, {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
+    const struct rb_run_range ranges[] = {{0, n_compared(s, n_unseen)}, {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
     rb_scenario_keep_trials(s, ranges, 2);
 }
 

@@ -451,7 +451,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
         return false;
-    if (!best.exists && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
+    if (!best.exists && !search->whole_job && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;
     if (best.exists)
         *out = rb_search_found(search, &best.candidate);

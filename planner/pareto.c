@@ -17,7 +17,10 @@
 #define TYPICAL       20  // deadlines that a time limit is shared by
 #define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
-#define N_HINTS       2 // of a tighter deadline, and of another planner
+#define N_HINTS       2    // of a tighter deadline, and of another planner
+#define POINT_PART    4    // of the runs that one plan is told by tell a point,
+#define POINT_FEWEST  128  // and not fewer
+#define WORTH         0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What every planner has found at one deadline.
 struct answers {
@@ -96,8 +99,8 @@ static bool estimate(struct rb_search *search, struct rb_candidate *candidate, s
 // Of a plan found for another deadline: runs are kept, and only counted anew.
 static bool estimate_anew(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    return search->by_laws ? rb_estimate_candidate(search, candidate, NULL, err)
-                           : rb_search_score(search, candidate, search->req->samples, err);
+    return search->by_laws || search->asynchronous ? rb_estimate_candidate(search, candidate, NULL, err)
+                                                   : rb_search_score(search, candidate, search->req->samples, err);
 }
 
 // Does the best plan of a looser deadline keep this one, whatever the errors of its probability hide? Greedy climbs, and may
@@ -139,17 +142,57 @@ static bool keep_neighbour(struct rb_search *search, const struct rb_plan_result
     return true;
 }
 
-// tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
-static bool ask_planner(struct rb_search *search, const struct rb_planner *planner,
-                        const struct rb_plan_result *tighter, const struct rb_plan_result *looser,
-                        struct rb_plan_result *out, struct rb_err *err)
+// What the marginal is told from is always searched for.
+static bool is_landmark(const struct sweep *sweep, int64_t deadline_us)
 {
-    const struct rb_plan_result *found;
-    bool carried = false;
-    if (looser && !carry_over(search, planner, looser, out, &carried, err))
-        return false;
-    if (carried)
+    for (int i = 0; i < sweep->n_landmarks; i++) {
+        if (sweep->landmarks_us[i] == deadline_us)
+            return true;
+    }
+    return false;
+}
+
+// May a planner find anything between two deadlines that is worth a search?
+static bool falls_between(const struct rb_plan_result *tighter, const struct rb_plan_result *looser)
+{
+    const double most = (double)tighter->best.estimate.cost_uusd.mean,
+                 least = (double)looser->best.estimate.cost_uusd.mean;
+    return !tighter->feasible || !looser->feasible || most - least > WORTH * least;
+}
+
+// Where it may not, and plans are told by runs: the looser one's plan if it keeps this deadline as told, else the tighter one's.
+static bool stay_between(struct rb_search *search, const struct rb_plan_result *tighter,
+                         const struct rb_plan_result *looser, struct rb_plan_result *out, bool *out_stays,
+                         struct rb_err *err)
+{
+    *out_stays = !search->by_laws && !falls_between(tighter, looser);
+    if (!*out_stays)
         return true;
+    *out = *looser;
+    if (!estimate_anew(search, &out->best, err))
+        return false;
+    if (rb_search_feasible(search, &out->best.estimate))
+        return true;
+    *out = *tighter;
+    return estimate_anew(search, &out->best, err);
+}
+
+// tighter, looser: its answers at neighbouring deadlines; NULL: there are none.
+static bool ask_planner(struct sweep *sweep, const struct rb_planner *planner, const struct rb_plan_result *tighter,
+                        const struct rb_plan_result *looser, struct rb_plan_result *out, struct rb_err *err)
+{
+    struct rb_search *search = &sweep->search;
+    const struct rb_plan_result *found;
+    bool known = false;
+    if (looser && !carry_over(search, planner, looser, out, &known, err))
+        return false;
+    if (!known && looser && tighter && !is_landmark(sweep, search->req->deadline_us) &&
+        !stay_between(search, tighter, looser, out, &known, err))
+        return false;
+    if (known) {
+        rb_search_know(search, planner, out);
+        return true;
+    }
     if (!rb_search_plan(search, planner, &found, err))
         return false;
     *out = *found;
@@ -202,14 +245,14 @@ static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct answers *ti
         return false;
     for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question
         if (!rb_planners[p]->on_average && rb_planners[p] != &rb_planner_optimal &&
-            !ask_planner(&sweep->search, rb_planners[p], tighter ? &tighter->of[p] : NULL,
-                         looser ? &looser->of[p] : NULL, &here->of[p], err))
+            !ask_planner(sweep, rb_planners[p], tighter ? &tighter->of[p] : NULL, looser ? &looser->of[p] : NULL,
+                         &here->of[p], err))
             return false;
     }
     give_hints(sweep, here, tighter, &q);
     *out = here;
-    return ask_planner(&sweep->search, &rb_planner_optimal, optimal_of(tighter),
-                       looser ? optimal_of(looser) : &sweep->cheapest, optimal_of(here), err);
+    return ask_planner(sweep, &rb_planner_optimal, optimal_of(tighter), looser ? optimal_of(looser) : &sweep->cheapest,
+                       optimal_of(here), err);
 }
 
 // Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
@@ -288,8 +331,9 @@ static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_
     if (!ask_cheapest(sweep, &sweep->cheapest, err) || !ask_soonest(sweep, &fastest, err))
         return false;
     if (!sweep->cheapest.feasible || fastest.nearest_deadline_us < 0)
-        return rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the budget with probability %.3f, however long it may take",
-                          sweep->req->confidence);
+        return rb_err_set(err, RB_E_NO_PLAN,
+                          "no plan%s keeps the budget with probability %.3f, however long it may take",
+                          sweep->search.asynchronous ? " that tries all configurations" : "", sweep->req->confidence);
     sweep->soonest = fastest.best;
     *out_tight_us = fastest.nearest_deadline_us;
     *out_loose_us = kept_deadline_us(&sweep->cheapest.best.estimate, sweep->req->confidence);
@@ -408,6 +452,12 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
     return true;
 }
 
+// Points are many; how few runs they are told by, and what these err by, their estimates say.
+static int point_samples(const struct rb_search *search, int samples)
+{
+    return search->by_laws || samples / POINT_PART < POINT_FEWEST ? samples : samples / POINT_PART;
+}
+
 bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_pareto *out,
                     struct rb_err *err)
 {
@@ -420,12 +470,15 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     struct rb_plan_request timed = *req;
     timed.samples = rb_planner_samples(req, &scenario);
     timed.samples_asked = req->samples;
-    if (timed.samples == req->samples)
-        rb_search_keep_draws(&scenario, timed.samples);
+    const bool keep_draws = timed.samples == req->samples;
     struct rb_sharing sharing = {NULL, NULL};
     struct sweep sweep = {.req = &timed};
     bool ok = rb_sharing_begin(&sharing, &timed, err) && rb_search_init(&sweep.search, &timed, &scenario, err);
     if (ok) {
+        timed.samples = point_samples(&sweep.search, timed.samples);
+        if (keep_draws)
+            rb_search_keep_draws(&scenario, timed.samples);
+        sweep.search.whole_job = true;
         sweep.search.asked_again = true;
         ok = rb_endless_check(&sweep.search, err) && sweep_deadlines(&sweep, arena, out, err);
         rb_search_finish(&sweep.search);

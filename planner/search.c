@@ -262,12 +262,25 @@ static bool ask(struct rb_search *search, const struct rb_planner *planner, stru
     return true;
 }
 
-bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
-                    struct rb_err *err)
+static int index_of(const struct rb_planner *planner)
 {
     int index = 0;
     while (rb_planners[index] != planner)
         index++;
+    return index;
+}
+
+void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result)
+{
+    const int index = index_of(planner);
+    search->results[index] = *result;
+    search->has_result[index] = true;
+}
+
+bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
+                    struct rb_err *err)
+{
+    const int index = index_of(planner);
     if (!search->has_result[index]) {
         if (!ask(search, planner, &search->results[index], err))
             return rb_err_prefix(err, "planner %s", planner->name);

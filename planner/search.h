@@ -20,6 +20,7 @@ struct rb_search {
     int n_left_out;
     const char *left_out_for;         // the limit: "time", "memory"
     bool asynchronous;                // candidates are played by the engine (planner/async_runs.h)
+    bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
     double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
                                       // the last one found was told to keep less than that; see rb_search_plan
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
@@ -55,6 +56,9 @@ bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request 
 // Result of one planner, found once a request.
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err);
+
+// From now on this is the result of one planner, whatever found it.
+void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result);
 
 // The least objective of any plan that was found so far, INFINITY: none was.
 double rb_search_to_beat(const struct rb_search *search);
