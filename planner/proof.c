@@ -13,6 +13,7 @@
 // A beginning of a plan: sums over the stages before.
 struct prefix {
     double cost_uusd, delay_s[RB_N_DELAYS];
+    double soonest_s; // sooner it ends with no more probability than its laws err by
     struct rb_errors error;
     double unready; // bound on P(a node comes after the stage that asked for it)
     const struct rb_lattice_entry *last;
@@ -30,6 +31,7 @@ struct proof {
     double deadline_s;
     struct rb_product products[RB_LIMIT_STAGES + 1];   // of the stages before
     struct rb_transform rest[RB_LIMIT_STAGES + 1];     // envelopes of the stages from here on
+    double rest_low_s[RB_LIMIT_STAGES + 1];            // the least that these take
     struct rb_errors rest_error[RB_LIMIT_STAGES + 1];  // largest error of their laws in the bounds
     struct rb_adaptive *adaptive;                      // NULL: not yet
     int64_t adaptive_made;                             // stage times known to it
@@ -43,7 +45,7 @@ struct proof {
 
 // --- what does not change during the search
 
-static bool add_envelope(struct proof *p, int stage, double *low_s, struct rb_err *err)
+static bool add_envelope(struct proof *p, int stage, struct rb_err *err)
 {
     struct rb_law *law = rb_arena_alloc(&p->arena, sizeof *law);
     if (!rb_lattice_envelope(p->l, stage, law, err))
@@ -59,19 +61,15 @@ static bool add_envelope(struct proof *p, int stage, double *low_s, struct rb_er
     const struct rb_transform envelope = rb_on_time_transform_once(p->on_time, law, &p->arena);
     rb_product_multiply(&product, &product, &envelope);
     p->rest[stage] = (struct rb_transform){product.n, re, im};
-    *low_s = law->low_s;
+    p->rest_low_s[stage] = law->low_s + p->rest_low_s[stage + 1];
     return true;
 }
 
 // Times at which beginnings are compared: from the soonest they can end to the latest that leaves room for the rest.
-static void set_times(struct proof *p, const double *low_s)
+static void set_times(struct proof *p)
 {
-    double before_s = 0, after_s = 0;
-    for (int stage = 0; stage < p->l->n_stages; stage++)
-        after_s += low_s[stage];
     for (int stage = 0; stage + 1 < p->l->n_stages; stage++) {
-        before_s += low_s[stage];
-        after_s -= low_s[stage];
+        const double after_s = p->rest_low_s[stage + 1], before_s = p->rest_low_s[0] - after_s;
         double span_s = fmax(p->deadline_s - after_s - before_s, 0);
         for (int i = 0; i < RB_LABEL_TIMES; i++)
             p->times[stage][i] =
@@ -82,17 +80,16 @@ static void set_times(struct proof *p, const double *low_s)
 static bool prepare_times(struct proof *p, struct rb_err *err)
 {
     int n_stages = p->l->n_stages, n = rb_on_time_terms(p->on_time);
-    double low_s[RB_LIMIT_STAGES];
     double *re = rb_arena_array(&p->arena, (size_t)n, sizeof *re),
            *im = rb_arena_array(&p->arena, (size_t)n, sizeof *im);
     struct rb_product one = {.re = re, .im = im};
     rb_product_begin(&one, n);
     p->rest[n_stages] = (struct rb_transform){n, re, im};
     for (int stage = n_stages - 1; stage >= 0; stage--) {
-        if (!add_envelope(p, stage, &low_s[stage], err))
+        if (!add_envelope(p, stage, err))
             return false;
     }
-    set_times(p, low_s);
+    set_times(p);
     for (int stage = 0; stage <= n_stages; stage++) {
         p->products[stage].re = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
         p->products[stage].im = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
@@ -174,9 +171,12 @@ static struct prefix step(const struct prefix *at, const struct rb_lattice_entry
     return next;
 }
 
-// Could the plan be in time if every remaining stage were as fast as any choice makes it?
-static bool may_be_in_time(struct proof *p, int stage, double error, const struct rb_law *law)
+// Could the plan be in time if every remaining stage were as fast as any choice makes it? Transforms cannot tell what is far too
+// late: by a deadline after the deadline they count it as in time.
+static bool may_be_in_time(struct proof *p, int stage, double error, double soonest_s, const struct rb_law *law)
 {
+    if (soonest_s + p->rest_low_s[stage + 1] > p->deadline_s + RB_SCORE_ROUNDING_S)
+        return false;
     bool last = stage + 1 == p->l->n_stages;
     struct rb_product *product = &p->products[stage + 1];
     rb_product_multiply(product, &p->products[stage], rb_on_time_transform(p->on_time, law));
@@ -308,12 +308,14 @@ static bool out_of_limits(struct rb_exact *x)
 static bool stands(struct proof *p, int stage, const struct prefix *at, const struct child *c, struct prefix *next)
 {
     const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
+    const struct rb_law *law = &e->time[c->kept]->law;
     const double bound = bound_of(p, stage, at, e, c->kept);
     *next = step(at, e, c->kept, errors_of(p, e->time[c->kept]));
+    next->soonest_s += law->low_s;
     next->unready += e->time[c->kept]->unready;
     if (bound >= rb_exact_to_beat(p->x))
         return false;
-    if (p->on_time && !may_be_in_time(p, stage, error_at(p, &next->error, bound), &e->time[c->kept]->law))
+    if (p->on_time && !may_be_in_time(p, stage, error_at(p, &next->error, bound), next->soonest_s, law))
         return false;
     return !is_dominated(p, stage, next);
 }

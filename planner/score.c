@@ -199,7 +199,12 @@ static double above_at_most(const struct rb_law *const *laws, int n, double limi
 static double below_deadline(struct rb_search *search, const struct rb_law *const *laws, int n, double *out_error)
 {
     double re[RB_ON_TIME_TERMS + 8], im[RB_ON_TIME_TERMS + 8];
-    double deadline_s = (double)search->req->deadline_us / 1e6;
+    double deadline_s = (double)search->req->deadline_us / 1e6, soonest_s = 0;
+    *out_error = 0;
+    for (int i = 0; i < n; i++)
+        soonest_s += laws[i]->low_s;
+    if (soonest_s > deadline_s + RB_SCORE_ROUNDING_S) // but for what laws err by
+        return 0;
     if (!search->on_time)
         return below_by_sum(laws, n, deadline_s, out_error);
     struct rb_product product = {.re = re, .im = im};

@@ -55,6 +55,7 @@ bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err
 
 #define RB_SCORE_ACCURACY        1e-4 // of what is told
 #define RB_SCORE_SEARCH_ACCURACY 1e-3 // while searching: where it decides, nothing finer is made
+#define RB_SCORE_ROUNDING_S      1e-6 // a sum of constants is not further off
 
 struct rb_score {
     double time_mean_us, cost_mean_uusd;
