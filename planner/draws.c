@@ -20,40 +20,45 @@ bool rb_draws_see_atoms(const struct rb_stage_time *const *times, int n_stages)
 
 // --- runs
 
-static int64_t micros(double value)
-{
-    return (int64_t)llrint(1e6 * value);
-}
-
-static const struct rb_runs *keep(struct rb_search *search, const struct rb_candidate *candidate, int n,
-                                  const struct rb_sampler_runs *drawn)
+// Runs known..n-1 behind those that are known, as micro-units. values [4][n].
+static void convert(const struct rb_runs *known, const struct rb_sampler_runs *drawn, int n, int64_t *values)
 {
     const double *const from[] = {drawn->time_s, drawn->cost_usd, drawn->alone_s, drawn->alone_usd};
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
-    const struct rb_runs runs = {
-        .n = n, .time_us = values, .cost_uusd = values + n, .alone_us = values + 2 * n, .alone_uusd = values + 3 * n};
+    const int n_known = known ? known->n : 0;
     for (int k = 0; k < 4; k++) {
-        for (int i = 0; i < n; i++)
-            values[k * n + i] = micros(from[k][i]);
+        int64_t *to = values + (size_t)k * (size_t)n;
+        if (known) {
+            const int64_t *const of[] = {known->time_us, known->cost_uusd, known->alone_us, known->alone_uusd};
+            memcpy(to, of[k], (size_t)n_known * sizeof *to);
+        }
+        for (int i = n_known; i < n; i++)
+            to[i] = (int64_t)llrint(1e6 * from[k][i - n_known]);
     }
-    return rb_run_store_keep_tables(search->runs, candidate, &runs);
 }
 
 static bool draw(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_plan_stage *stages,
                  int n, const struct rb_runs **out, struct rb_err *err)
 {
+    const struct rb_runs *known = rb_run_store_longest(search->runs, RB_RUN_TABLES, candidate);
     struct rb_sampler_options opt = rb_sampler_defaults();
     opt.threads = search->req->threads;
     opt.seed = search->req->seed;
     opt.tables = rb_stage_times_tables(search->times);
+    if (known && known->n > n)
+        known = NULL;
+    const int n_known = known ? known->n : 0, n_new = n - n_known;
     struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, candidate->n_stages, &opt, err);
     if (!sampler)
         return false;
-    RB_AUTO(rb_auto_free) double *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
-    const struct rb_sampler_runs drawn = {values, values + n, values + 2 * n, values + 3 * n};
-    rb_sampler_run_beside(sampler, 0, n, &drawn);
+    RB_AUTO(rb_auto_free) double *drawn = rb_xcalloc(4 * (size_t)n_new, sizeof *drawn);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
+    const struct rb_sampler_runs to = {drawn, drawn + n_new, drawn + 2 * n_new, drawn + 3 * n_new};
+    rb_sampler_run_beside(sampler, (uint32_t)n_known, n_new, &to);
     rb_sampler_destroy(sampler);
-    *out = keep(search, candidate, n, &drawn);
+    convert(known, &to, n, values);
+    const struct rb_runs runs = {
+        .n = n, .time_us = values, .cost_uusd = values + n, .alone_us = values + 2 * n, .alone_uusd = values + 3 * n};
+    *out = rb_run_store_keep_tables(search->runs, candidate, &runs);
     return true;
 }
 

@@ -14,7 +14,8 @@
 #define SURE_SIGMA     6.0 // a cost is not further from its mean than this
 #define SETTLED        2e-5 // leftover frequencies that no longer matter
 #define FEW_SAMPLES    256
-#define FEW_SIGMA      4.0 // a feasible candidate is lost to few samples once in 30000
+#define MORE_SAMPLES   4
+#define FEW_SIGMA      4.0 // a candidate is told from the confidence wrongly by few samples once in 30000
 
 double rb_node_rate_uusd(const struct rb_billing *b)
 {
@@ -324,17 +325,18 @@ static bool score_as_needed(struct rb_search *search, const struct rb_candidate 
 static bool settle_by_draws(struct rb_search *search, struct rb_candidate *candidate, const struct rb_score *score,
                             struct rb_err *err)
 {
-    const struct rb_plan_request *req = search->req;
-    struct rb_estimate e;
+    const int all = search->req->samples;
+    bool settled = false;
     search->n_evaluated++;
-    if (req->samples >= 2 * FEW_SAMPLES) {
-        if (!rb_draws_estimate(search, candidate, score, FEW_SAMPLES, &e, err))
+    for (int n = FEW_SAMPLES; !settled; n *= MORE_SAMPLES) {
+        const bool last = n >= all;
+        if (!rb_draws_estimate(search, candidate, score, last ? all : n, &candidate->estimate, err))
             return false;
-        candidate->estimate = e;
-        if (e.p_both + fmax(e.error.p_both, FEW_SIGMA * e.stderr_.p_both) < req->confidence)
-            return true;
+        const struct rb_estimate *e = &candidate->estimate;
+        const double off = fmax(e->error.p_both, FEW_SIGMA * e->stderr_.p_both);
+        settled = last || fabs(e->p_both - search->req->confidence) > off;
     }
-    return rb_draws_estimate(search, candidate, score, req->samples, &candidate->estimate, err);
+    return true;
 }
 
 bool rb_score_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
