@@ -37,6 +37,7 @@ struct rb_exact_options rb_exact_defaults(void)
         .envelope = true,
         .labels = true,
         .bills = true,
+        .told_accuracy = RB_SCORE_ACCURACY,
     };
 }
 

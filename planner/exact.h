@@ -26,6 +26,7 @@ struct rb_exact_options {
     bool envelope;     // the fastest remaining stages as a feasibility cut
     bool labels;       // label dominance
     bool bills;        // plans cost what they are billed; else the sum of their stages
+    double told_accuracy; // of stage times that the nearest deadline is told from
 };
 struct rb_exact_options rb_exact_defaults(void);
 

@@ -227,7 +227,7 @@ static bool allow_for_late(struct rb_exact *x, const struct rb_candidate *c, str
 {
     struct rb_score score;
     *out = (struct rb_needs){.deadline_us = -1, .budget_uusd = -1, .confidence = 1};
-    if (!rb_score_candidate(x->search, c, RB_SCORE_ACCURACY, &score, err))
+    if (!rb_score_candidate(x->search, c, x->opt.told_accuracy, &score, err))
         return false;
     return score.unready < NO_MATTER || rb_search_needs(x->search, c, out, err);
 }
@@ -240,7 +240,7 @@ static bool needs_of_time(struct rb_exact *x, struct rb_candidate *surest, struc
     struct rb_needs late_soonest, late_surest;
     double quantile_s;
     if (!find(x, SOONEST, &soonest, &quantile_s, err) ||
-        !rb_score_quantile_s(x->search, &soonest, x->search->req->confidence, RB_SCORE_ACCURACY, &quantile_s, err) ||
+        !rb_score_quantile_s(x->search, &soonest, x->search->req->confidence, x->opt.told_accuracy, &quantile_s, err) ||
         !allow_for_late(x, &soonest, &late_soonest, err))
         return false;
     nearest->deadline_us = (int64_t)ceil(quantile_s * 1e6);

@@ -2,6 +2,7 @@
 
 #include "planner/endless.h"
 #include "planner/estimator.h"
+#include "planner/exact.h"
 #include "planner/sharing.h"
 #include "planner/time_share.h"
 
@@ -74,14 +75,16 @@ static bool ask_cheapest(struct sweep *sweep, struct rb_plan_result *out, struct
 }
 
 // What is asked for no time at all. It is not a point: by laws, nobody reads its quantiles and bills.
-static bool ask_soonest(struct sweep *sweep, struct rb_plan_result *out, struct rb_err *err)
+static bool ask_soonest(struct sweep *sweep, double accuracy, struct rb_plan_result *out, struct rb_err *err)
 {
     struct question q;
     const struct rb_plan_result *result;
+    struct rb_exact_options opt = rb_exact_defaults();
+    opt.told_accuracy = accuracy;
     if (!begin(sweep, 0, RANGE_UNTIL, &q, err))
         return false;
     if (sweep->search.by_laws)
-        return rb_planner_optimal.plan(&sweep->search, out, err);
+        return rb_exact_plan(&sweep->search, &opt, out, err);
     if (!rb_search_plan(&sweep->search, &rb_planner_optimal, &result, err))
         return false;
     *out = *result;
@@ -324,11 +327,21 @@ static int64_t kept_deadline_us(const struct rb_estimate *e, double confidence)
     return kept_us;
 }
 
+// Where no plan keeps the deadline asked for, or perhaps none, the tightest one that is kept is told or decides.
+static bool find_soonest(struct sweep *sweep, struct rb_plan_result *out, struct rb_err *err)
+{
+    const int64_t asked_us = sweep->req->deadline_us;
+    if (!ask_soonest(sweep, RB_SCORE_SEARCH_ACCURACY, out, err))
+        return false;
+    const bool matters = asked_us >= 0 && (double)asked_us < (1 + ROOM) * (double)out->nearest_deadline_us;
+    return !matters || ask_soonest(sweep, RB_SCORE_ACCURACY, out, err);
+}
+
 // From the tightest deadline that any plan keeps to the one that the cheapest plan of all keeps.
 static bool find_range(struct sweep *sweep, int64_t *out_tight_us, int64_t *out_loose_us, struct rb_err *err)
 {
     struct rb_plan_result fastest;
-    if (!ask_cheapest(sweep, &sweep->cheapest, err) || !ask_soonest(sweep, &fastest, err))
+    if (!ask_cheapest(sweep, &sweep->cheapest, err) || !find_soonest(sweep, &fastest, err))
         return false;
     if (!sweep->cheapest.feasible || fastest.nearest_deadline_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN,
