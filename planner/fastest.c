@@ -145,7 +145,7 @@ static bool needs_at(struct rb_exact *x, int64_t deadline_us, struct rb_needs *o
     const bool ok = rb_exact_plan(&there, &x->opt, &result, err);
     rb_search_finish(&there);
     *out = rb_needs_none();
-    return ok && (!result.feasible || rb_search_needs(x->search, &result.best, out, err));
+    return ok && (!result.feasible || rb_search_needs(x->search, &result.best, x->opt.told_accuracy, out, err));
 }
 
 // What the cheapest plan of all needs: where that is no deadline at all, nothing keeps the budget.
@@ -158,7 +158,7 @@ static bool needs_of_cheapest(struct rb_exact *x, struct rb_needs *nearest, stru
     rb_togo_destroy(t);
     if (ok) {
         const struct rb_candidate c = rb_lattice_candidate(&x->lattice, &path);
-        ok = rb_search_needs(x->search, &c, &needs, err);
+        ok = rb_search_needs(x->search, &c, x->opt.told_accuracy, &needs, err);
     }
     rb_needs_merge(nearest, &needs);
     return ok;
@@ -177,7 +177,8 @@ static bool needs_of_soonest(struct rb_exact *x, const struct rb_candidate *sure
         return false;
     if (score.p_deadline >= x->search->req->confidence)
         return true;
-    if (!find(x, SOONEST, &soonest, &quantile_s, err) || !rb_search_needs(x->search, &soonest, &needs, err))
+    if (!find(x, SOONEST, &soonest, &quantile_s, err) ||
+        !rb_search_needs(x->search, &soonest, x->opt.told_accuracy, &needs, err))
         return false;
     rb_needs_merge(nearest, &needs);
     *io_late_us = (int64_t)fmax((double)*io_late_us, 1e6 * quantile_s);
@@ -204,7 +205,7 @@ static bool needs_of_seen(struct rb_exact *x, struct rb_candidate *surest, struc
 {
     for (int i = 0; i < x->n_seen; i++) {
         struct rb_needs needs;
-        if (!rb_search_needs(x->search, &x->seen[i], &needs, err))
+        if (!rb_search_needs(x->search, &x->seen[i], x->opt.told_accuracy, &needs, err))
             return false;
         if (needs.confidence > nearest->confidence)
             *surest = x->seen[i];
@@ -229,7 +230,7 @@ static bool allow_for_late(struct rb_exact *x, const struct rb_candidate *c, str
     *out = (struct rb_needs){.deadline_us = -1, .budget_uusd = -1, .confidence = 1};
     if (!rb_score_candidate(x->search, c, x->opt.told_accuracy, &score, err))
         return false;
-    return score.unready < NO_MATTER || rb_search_needs(x->search, c, out, err);
+    return score.unready < NO_MATTER || rb_search_needs(x->search, c, x->opt.told_accuracy, out, err);
 }
 
 // The least deadline that laws say some plan keeps, and what late nodes make of it.

@@ -100,7 +100,7 @@ void rb_nearest_write(const struct rb_plan_result *result, struct rb_json *j)
 
 // Later, by whole seconds, until the laws say so too, less what nodes that come late take from it.
 static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
-                             int64_t *io_us, struct rb_err *err)
+                             double accuracy, int64_t *io_us, struct rb_err *err)
 {
     bool moved = true;
     while (moved) {
@@ -108,7 +108,7 @@ static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate
         const double delayed = runs->alone_us ? fmax(0, rb_draws_delayed(runs, at_us)) : 0;
         const double p = fmin(search->req->confidence + delayed, fmax(search->req->confidence, MOST_CERTAIN));
         double quantile_s;
-        if (!rb_score_quantile_s(search, candidate, p, RB_SCORE_ACCURACY, &quantile_s, err))
+        if (!rb_score_quantile_s(search, candidate, p, accuracy, &quantile_s, err))
             return false;
         moved = at_us < (int64_t)ceil(1e6 * quantile_s);
         *io_us = moved ? (int64_t)ceil(1e6 * quantile_s) : at_us;
@@ -118,12 +118,12 @@ static bool deadline_by_laws(struct rb_search *search, const struct rb_candidate
 
 // A plan is compared by its laws before it is by draws, and has to keep the constraints by both.
 static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *candidate, const struct rb_runs *runs,
-                          struct rb_needs *io, struct rb_err *err)
+                          double accuracy, struct rb_needs *io, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     struct rb_score score;
-    if (!rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, &score, err) ||
-        (io->deadline_us >= 0 && !deadline_by_laws(search, candidate, runs, &io->deadline_us, err)))
+    if (!rb_score_candidate(search, candidate, accuracy, &score, err) ||
+        (io->deadline_us >= 0 && !deadline_by_laws(search, candidate, runs, accuracy, &io->deadline_us, err)))
         return false;
     if (score.p_deadline < req->confidence)
         io->budget_uusd = -1;
@@ -131,8 +131,8 @@ static bool needs_by_laws(struct rb_search *search, const struct rb_candidate *c
     return true;
 }
 
-bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
-                     struct rb_err *err)
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                     struct rb_needs *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
     const struct rb_runs *runs;
@@ -148,7 +148,7 @@ bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candid
     RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)runs->n, sizeof *scratch);
     *out = rb_needs_of(runs->time_us, runs->cost_uusd, runs->n, req->deadline_us, req->budget_uusd, req->confidence,
                        scratch);
-    return !search->by_laws || needs_by_laws(search, candidate, runs, out, err);
+    return !search->by_laws || needs_by_laws(search, candidate, runs, accuracy, out, err);
 }
 
 bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *candidates, int n,
@@ -160,7 +160,7 @@ bool rb_search_nearest_of(struct rb_search *search, const struct rb_candidate *c
     double surest_p = -1;
     int surest = 0;
     for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
-        if (!rb_search_needs(search, &candidates[i], &needs, err))
+        if (!rb_search_needs(search, &candidates[i], RB_SCORE_ACCURACY, &needs, err))
             return false;
         rb_needs_merge(&nearest, &needs);
         surest = needs.confidence > surest_p ? i : surest;

@@ -208,7 +208,7 @@ static bool exact_nearest(struct rb_optimum *op, const struct rb_candidate *c, d
                           struct rb_err *err)
 {
     struct rb_needs needs;
-    if (!rb_search_needs(op->search, c, &needs, err))
+    if (!rb_search_needs(op->search, c, RB_SCORE_ACCURACY, &needs, err))
         return false;
     if (op->surest.n_stages == 0 || needs.confidence > op->nearest.confidence)
         op->surest = *c;

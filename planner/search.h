@@ -134,9 +134,9 @@ struct rb_plan_result rb_search_no_plan(const struct rb_search *search);
 // An infeasible result: the surest candidate (NULL: there is none at all) and the nearest constraints.
 bool rb_search_not_found(struct rb_search *search, const struct rb_candidate *surest, const struct rb_needs *nearest,
                          struct rb_plan_result *out, struct rb_err *err);
-// What one candidate would need, from simulated runs of it.
-bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, struct rb_needs *out,
-                     struct rb_err *err);
+// What one candidate would need, from simulated runs of it and, where it is compared by them, laws as accurate as told.
+bool rb_search_needs(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                     struct rb_needs *out, struct rb_err *err);
 // Result of a planner whose best is a feasible candidate; cut if the time is up, unless the planner knows better.
 struct rb_plan_result rb_search_found(const struct rb_search *search, const struct rb_candidate *best);
 
