@@ -19,6 +19,9 @@
 #define GAINED          3    // ... and thrice as much every level before
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
+#define NEGLIGIBLE      1e-3 // of the accuracy: what counts for less is left out, of some fifty times left ...
+#define LEFT_OUT        0.05 // ... and of all chances: together less than this
+#define LATEST          0.05 // of the accuracy: no time is evaluated beyond it, the odds fall on as they did
 #define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
 
 struct problem {
@@ -184,7 +187,7 @@ static double work_of(const struct problem *p, const struct level *l, double lar
 static bool make_level(const struct problem *p, double step_s, double larger_circle, struct rb_arena *arena,
                        struct level *l, const char **out_why)
 {
-    const double tail = p->s->new_nodes > 0 ? p->accuracy * 1e-3 / p->s->n_trials : 1e-10 / p->s->n_trials;
+    const double tail = p->accuracy * 1e-3 / p->s->n_trials;
     const double span = p->s->trial->low_s + p->s->trial->n * p->s->trial->step_s;
     const bool averaged = p->s->new_nodes > 0 && p->s->slots_per_node > 1; // over openings: all ages are of interest
     if (!rb_trial_lattice_make(p->s->trial, step_s, tail, arena, &l->trial, out_why))
@@ -193,7 +196,8 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         const int max_age = (int)ceil((p->last_start_s + l->margin_s) / step_s);
         const double youngest = p->last_start_s - span - 8 * p->edge_s;
         const int min_age = averaged || youngest < 0 ? 0 : (int)(youngest / step_s);
-        if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * 3e-4, arena, &l->tail, out_why))
+        if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * NEGLIGIBLE, arena, &l->tail,
+                                   out_why))
             return false;
         if ((double)max_age * rb_schedule_tail_width(&l->tail) > MOST_CHANCES) {
             *out_why = "too many waves: their table would not fit";
@@ -293,7 +297,7 @@ static void lay_out(const struct problem *p, struct level *l, const struct middl
     }
     double step = apart, last = 2, at = was.at[was.n - 1];
     above = rb_schedule_above(was.score[was.n - 1], was.dust);
-    while (above > p->accuracy * 0.02 && above < last && times->n < RB_SCHEDULE_TIMES / 2) {
+    while (above > p->accuracy * LATEST && above < last && times->n < RB_SCHEDULE_TIMES / 2) {
         if (above < 0.01)
             step *= 1.2;
         at += step;
@@ -525,7 +529,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     }
     struct rb_schedule_times times = {.dust = accuracy / 30};
     struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
-    p.reach = sqrt(2 * log(100 / accuracy));
+    p.reach = sqrt(2 * log(10 / accuracy)); // beyond it lies a hundredth of the accuracy
     guess_last_start(&p);
     p.rough = rb_lattice_rough(s->trial);
     for (int i = 0; i < rb_schedule_n_late(s); i++)
@@ -542,7 +546,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     }
     if (ok) {
         rb_schedule_times_table(&times, levels[at].trial.step_s, arena, out);
-        out->error = error + between + out->below[0] + inherited(&p, out);
+        out->error = error + between + LEFT_OUT * accuracy + out->below[0] + inherited(&p, out);
         out->tail_error = out->error;
     }
     return ok;

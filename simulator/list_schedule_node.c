@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#define RAISED 100 // of the dust: cut off on the way to a power
-#define FOUR   4   // coefficients are added in fours
+#define FOUR 4 // coefficients are added in fours
 
 struct polynomial { // coefficients of z^from, z^(from+1), ..
     const double *p;
@@ -87,7 +86,7 @@ static struct polynomial product(struct rb_schedule_node *node, struct polynomia
 {
     const struct polynomial all = {room, a.from + b.from, a.n + b.n - 1};
     node->convolver->convolve(a.p, a.n, 1, b.p, b.n, room, all.n);
-    return trimmed(all, node->dust / RAISED);
+    return trimmed(all, node->dust);
 }
 
 // A slot's generating function to the power `slots`, from the highest binary digit down.

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_POINTS 8192  // of a sum: beyond it a call would take longer than sampling
-#define MAX_SUMS   256   // completions between the youngest and the oldest age of interest
-#define DUST       1e-13 // mass per step that is not kept
-#define PAD        4     // arrays are read up to here beyond their end
+#define MAX_POINTS 8192 // of a sum: beyond it a call would take longer than sampling
+#define MAX_SUMS   256  // completions between the youngest and the oldest age of interest
+#define DUST       1e-2 // times the chance that is of no interest: mass per step that is not kept
+#define PAD        4    // arrays are read up to here beyond their end
 
 // ---- sums
 
@@ -18,16 +18,16 @@ static bool is_empty(const struct rb_renewal_sum *s)
 }
 
 // Beyond the window the array is read as zeros.
-static void trim(struct rb_renewal_sum *s, double step_s, int limit)
+static void trim(struct rb_renewal_sum *s, double least, int limit)
 {
     const int end = s->last;
     if (s->last > limit)
         s->last = limit;
-    while (s->last >= s->first && fabs(s->density[s->last - s->first]) * step_s < DUST)
+    while (s->last >= s->first && fabs(s->density[s->last - s->first]) < least)
         s->last--;
     for (int i = s->last + 1; i <= end && i <= s->last + PAD; i++)
         s->density[i - s->first] = 0;
-    while (s->first < s->last && fabs(s->density[0]) * step_s < DUST) {
+    while (s->first < s->last && fabs(s->density[0]) < least) {
         s->first++;
         s->density++;
     }
@@ -52,7 +52,7 @@ static struct rb_renewal_sum sum_of(const struct rb_renewal *r, const struct rb_
     const double *factors = b->padded ? b->density : padded(b, arena);
     s.density = rb_arena_array(arena, (size_t)(n + RB_CONVOLVE_TILE + PAD), sizeof *s.density);
     r->convolver->convolve(a->density, n_a, r->trial->step_s, factors, n_b, s.density, n);
-    trim(&s, r->trial->step_s, limit);
+    trim(&s, r->dust * DUST / r->trial->step_s, limit);
     return s;
 }
 
@@ -105,8 +105,10 @@ static void accumulate(struct rb_renewal *r, struct rb_renewal_sum *s, struct rb
     memcpy(h, s->density, (size_t)n * sizeof *h);
     memset(h + n, 0, PAD * sizeof *h);
     s->below = rb_arena_array(arena, (size_t)n, sizeof *s->below);
+    s->plain = rb_arena_array(arena, (size_t)n, sizeof *s->plain);
     for (int i = 0; i < n; i++) {
         sum += h[i];
+        s->plain[i] = sum;
         const double p = integral_to(h + i, sum, r->trial->step_s);
         s->below[i] = p < 0 ? 0 : p > 1 ? 1 : p;
     }
@@ -158,11 +160,15 @@ static bool make_sums(struct rb_renewal *r, const struct rb_opening_lattice *ope
 }
 
 bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_opening_lattice *opening, int min_age,
-                     int max_age, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
+                     int max_age, double dust, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
                      struct rb_renewal *out, const char **out_why)
 {
-    struct rb_renewal r = {
-        .trial = trial, .convolver = convolver, .delayed = opening != NULL, .min_age = min_age, .max_age = max_age};
+    struct rb_renewal r = {.trial = trial,
+                           .convolver = convolver,
+                           .delayed = opening != NULL,
+                           .min_age = min_age,
+                           .max_age = max_age,
+                           .dust = dust};
     const double sd = sqrt(trial->law->variance_s2) / trial->step_s, mean = trial->law->mean_s / trial->step_s;
     if (trial->last - trial->first + 16 * sd * sqrt(max_age / mean + 1) > MAX_POINTS) {
         *out_why = "too many waves for so fine a lattice";
@@ -198,12 +204,12 @@ static void none_completed(const struct rb_trial_lattice *l, int t, const struct
     }
 }
 
-// h[i] = density[i] * P(a trial ends by t - i), i < n.
-static void multiply_by_ends(const struct rb_renewal_sum *s, const struct rb_trial_lattice *trial, int t, int n,
-                             double *h)
+// h[i] = density[i] * P(a trial ends by t - i), from <= i < n.
+static void multiply_by_ends(const struct rb_renewal_sum *s, const struct rb_trial_lattice *trial, int t, int from,
+                             int n, double *h)
 {
     const int certain = t - trial->last < n ? t - trial->last : n, possible = t + 1 < n ? t + 1 : n;
-    int i = 0;
+    int i = from;
     for (; i < certain; i++)
         h[i] = s->density[i];
     for (; i < possible; i++)
@@ -212,25 +218,31 @@ static void multiply_by_ends(const struct rb_renewal_sum *s, const struct rb_tri
         h[i] = 0;
 }
 
-// The k-th completion by a and the next by t, less the next by a.
+// The k-th completion by a and the next by t, less the next by a. What completes so early that the next is certain to end by t
+// is summed up already.
 static void some_completed(const struct rb_renewal *r, const struct rb_renewal_sum *s,
                            const struct rb_renewal_sum *next, int t, const struct rb_renewal_chances *c, double *out)
 {
     const double step_s = r->trial->step_s;
     const int n = s->last - s->first + 1, wanted = c->to - s->first + 1 + PAD, used = wanted < n ? wanted : n;
+    const int certain = t - r->trial->last - s->first, known = certain < 0 || used < 0 ? 0
+                                                               : certain < used        ? certain
+                                                                                       : used;
     double *h = r->products + PAD;
-    multiply_by_ends(s, r->trial, t - s->first, used, h);
     memset(h - PAD, 0, PAD * sizeof *h);
+    multiply_by_ends(s, r->trial, t - s->first, known > PAD ? known - PAD : 0, used, h);
     if (used == n && n >= 0)
         memset(h + n, 0, PAD * sizeof *h);
-    double sum = 0;
-    int a = c->from, i = 0;
+    double sum = known > 0 ? s->plain[known - 1] : 0;
+    int a = c->from, i = known;
     for (; a <= c->to && a < s->first; a += c->apart, out += c->n_k)
         *out = 0;
     for (; a <= c->to && a - s->first < n; a += c->apart, out += c->n_k) {
         const int at = a - s->first;
+        double more = 0;
         for (; i <= at; i++)
-            sum += h[i];
+            more += h[i];
+        sum += more;
         const double both = s->narrow ? step_s * (sum - h[at] / 2) : integral_to(h + at, sum, step_s);
         const double p = both - sum_below(next, a);
         *out = p > 0 ? p : 0;

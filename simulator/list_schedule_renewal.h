@@ -11,6 +11,7 @@ struct rb_renewal_sum { // the opening if delayed, and k durations; outside firs
     bool narrow;        // only its moments are kept
     bool padded;        // a tile of zeros lies on either side of the density
     double *density;    // [last - first + 1]
+    double *plain;      // [last - first + 1] sum of the density up to here
     double *below;      // the same points; 0 before, and 1 after unless the ages of interest end there
 };
 
@@ -19,6 +20,7 @@ struct rb_renewal {
     const struct rb_schedule_convolver *convolver;
     bool delayed;
     int min_age, max_age;        // points
+    double dust;                 // chances below it are of no interest
     int min_k, max_k;            // completions a slot may have between the ages of interest
     struct rb_renewal_sum *sums; // [max_k + 2 - min_k], k = min_k..max_k + 1
     double *products;            // scratch
@@ -27,7 +29,7 @@ struct rb_renewal {
 // opening NULL: open at age 0. The lattice and the convolver must outlive *out, whose arrays are in `arena`.
 // false: too many points (the reason in *out_why, a constant string).
 bool rb_renewal_make(const struct rb_trial_lattice *trial, const struct rb_opening_lattice *opening, int min_age,
-                     int max_age, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
+                     int max_age, double dust, const struct rb_schedule_convolver *convolver, struct rb_arena *arena,
                      struct rb_renewal *out, const char **out_why);
 
 struct rb_renewal_chances { // of a slot at ages from, from + apart, .. <= to

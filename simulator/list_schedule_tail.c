@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+// What is negligible, times this, is shared by all slots: each of them is cut off some six times, so that all of them lose
+// thirty times what is negligible at most.
+#define DUST 5
+
 // A node's starts: of one slot that opens late, or of all of its slots averaged over their opening.
 static void node_starts(const struct rb_schedule_tail *e, const struct rb_schedule_late *late, int x, double *out_mean,
                         double *out_variance)
@@ -233,7 +237,7 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
                                 &l->opening);
         if (!e->linear)
             continue;
-        if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, &e->kernel->convolver, e->arena,
+        if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, e->dust, &e->kernel->convolver, e->arena,
                              &l->delayed, out_why))
             return false;
         l->chances.p = rb_arena_array(e->arena, ages * (size_t)width_of(&l->delayed), sizeof *l->chances.p);
@@ -245,12 +249,13 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
                            int max_age, double negligible, struct rb_arena *arena, struct rb_schedule_tail *out,
                            const char **out_why)
 {
+    const double slots = s->open_slots + (double)s->new_nodes * s->slots_per_node;
     struct rb_schedule_tail e = {.s = s,
                                  .trial = trial,
                                  .min_age = min_age,
                                  .max_age = max_age,
                                  .negligible = negligible,
-                                 .dust = negligible * 1e-3,
+                                 .dust = DUST * negligible / slots,
                                  .arena = arena};
     const size_t ages = (size_t)(max_age < trial->last ? max_age : trial->last) + 1; // that have times left at one time
     e.kernel = choose_kernel(s);
@@ -262,7 +267,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
         return false;
     e.slots = s->open_slots > 0 || !e.linear;
     if (e.slots) {
-        if (!rb_renewal_make(trial, NULL, min_age, max_age, &e.kernel->convolver, arena, &e.open, out_why))
+        if (!rb_renewal_make(trial, NULL, min_age, max_age, e.dust, &e.kernel->convolver, arena, &e.open, out_why))
             return false;
         e.chances.p = rb_arena_array(arena, ages * (size_t)width_of(&e.open), sizeof *e.chances.p);
     }
