@@ -466,9 +466,9 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
 }
 
 // Points are many; how few runs they are told by, and what these err by, their estimates say.
-static int point_samples(const struct rb_search *search, int samples)
+static int point_samples(int samples)
 {
-    return search->by_laws || samples / POINT_PART < POINT_FEWEST ? samples : samples / POINT_PART;
+    return samples / POINT_PART < POINT_FEWEST ? samples : samples / POINT_PART;
 }
 
 bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_pareto *out,
@@ -488,7 +488,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     struct sweep sweep = {.req = &timed};
     bool ok = rb_sharing_begin(&sharing, &timed, err) && rb_search_init(&sweep.search, &timed, &scenario, err);
     if (ok) {
-        timed.samples = point_samples(&sweep.search, timed.samples);
+        timed.samples = point_samples(timed.samples);
         if (keep_draws)
             rb_search_keep_draws(&scenario, timed.samples);
         sweep.search.whole_job = true;

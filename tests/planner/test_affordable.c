@@ -171,7 +171,7 @@ static struct rb_needs least_needs(const struct brute_job *job, struct rb_search
     struct rb_err err = {0};
     for (int i = 0; i < job->brute.n_plans; i++) {
         const struct rb_candidate c = brute_candidate(&job->brute, i);
-        if (!rb_search_needs(search, &c, &needs, &err))
+        if (!rb_search_needs(search, &c, RB_SCORE_ACCURACY, &needs, &err))
             fail_msg("%s", err.message);
         rb_needs_merge(&least, &needs);
     }
