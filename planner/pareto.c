@@ -374,11 +374,16 @@ static int64_t first_deadline_us(const struct sweep *sweep, int64_t tight_us)
     return first;
 }
 
+// The last landmark that the cheapest plan keeps, if any, has room enough.
 static int64_t last_deadline_us(const struct sweep *sweep, int64_t first_us, int64_t loose_us)
 {
-    int64_t last = rb_us_from_seconds(ceil((1 + ROOM) * (double)loose_us / 1e6));
-    for (int i = 0; i < sweep->n_landmarks; i++)
-        last = sweep->landmarks_us[i] > last ? sweep->landmarks_us[i] : last;
+    int64_t last = 0;
+    for (int i = 0; i < sweep->n_landmarks; i++) {
+        if (sweep->landmarks_us[i] >= loose_us && sweep->landmarks_us[i] > last)
+            last = sweep->landmarks_us[i];
+    }
+    if (last == 0)
+        last = rb_us_from_seconds(ceil((1 + ROOM) * (double)loose_us / 1e6));
     return last > first_us ? last : first_us;
 }
 
