@@ -16,7 +16,7 @@
 #define DROP_SIGMA      3.0  // an exchange that just pays is dropped wrongly once in 700
 #define SIGMA           4.0  // a gain smaller than so many standard errors is none
 #define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it
-#define WORTH           1e-3 // of the objective: what a neighbour must promise to gain
+#define WORTH           1e-3 // of the objective: what an exchange must gain
 #define MOST_NEIGHBOURS 48
 #define UNSEEN          (UINT32_C(1) << 23) // beyond the replicates of any search, 1,000,000 at most
 #define QUANTILES       3
@@ -34,9 +34,10 @@ struct runs {
 
 struct exchange {
     struct rb_search *search;
+    struct proposal plan; // without early requests
     struct proposal best;
     struct runs best_runs, runs; // of the best, and of what is looked at
-    double plan_p;               // with which the plan without early requests keeps the constraints; NAN: not asked yet
+    double plan_p;               // with which the plan keeps the constraints; NAN: not asked yet
     int64_t n_tried;
 };
 
@@ -148,6 +149,7 @@ static double p_both(const struct rb_search *search, const struct runs *r, int n
 
 struct gain {
     double mean, stderr_;
+    double least; // that is worth it
 };
 
 // How much less of the objective b has than a, by the same draws.
@@ -155,12 +157,19 @@ static struct gain gain_of(const struct rb_search *search, const struct runs *a,
 {
     const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
     const int64_t *from = by_time ? a->time_us : a->cost_uusd, *to = by_time ? b->time_us : b->cost_uusd;
-    double sum = 0, squares = 0;
-    for (int i = 0; i < n; i++)
+    double sum = 0, squares = 0, all = 0;
+    for (int i = 0; i < n; i++) {
         sum += (double)(from[i] - to[i]);
+        all += (double)from[i];
+    }
     for (int i = 0; i < n; i++)
         squares += pow((double)(from[i] - to[i]) - sum / n, 2);
-    return (struct gain){sum / n, sqrt(squares / (n - 1) / n)};
+    return (struct gain){sum / n, sqrt(squares / (n - 1) / n), WORTH * all / n};
+}
+
+static bool is_gain(const struct gain *g)
+{
+    return g->mean > fmax(SIGMA * g->stderr_, g->least);
 }
 
 // Clear of the confidence asked, or not less sure than the plan that the search stands for, on the same replicates.
@@ -170,41 +179,65 @@ static bool holds(const struct rb_search *search, double p, double plan_p, int n
     return p >= c && (p >= plan_p || p - CLEAR_SIGMA * sqrt(p * (1 - p) / n) >= c);
 }
 
-// By its first `few` runs: it will not pay, or not hold, unless the others are very different.
-static bool is_hopeless(const struct exchange *x, int few)
+enum verdict { OPEN, DROPPED, KEPT };
+
+// By the first n runs of two plans: the second will not pay, or not hold, or it does both, unless the others are very different.
+static enum verdict judge(const struct rb_search *search, const struct runs *a, const struct runs *b, int n)
 {
-    const struct rb_search *search = x->search;
-    const double c = search->req->confidence, open = sqrt(1 - (double)few / search->req->samples);
-    const struct gain g = gain_of(search, &x->best_runs, &x->runs, few);
-    return g.mean + (few < SCREENING ? DROP_SIGMA * open * g.stderr_ : 0) <= 0 ||
-           p_both(search, &x->runs, few) < c - DROP_SIGMA * open * sqrt(c * (1 - c) / few);
+    const double c = search->req->confidence, open = sqrt(fmax(0, 1 - (double)n / search->req->samples));
+    const double doubt = DROP_SIGMA * open * sqrt(c * (1 - c) / n), p = p_both(search, b, n);
+    const struct gain g = gain_of(search, a, b, n);
+    if (g.mean + (n < SCREENING ? DROP_SIGMA * open * g.stderr_ : 0) <= g.least || p < c - doubt)
+        return DROPPED;
+    return n >= SCREENING && is_gain(&g) && p > c + doubt ? KEPT : OPEN;
 }
 
-static bool simulate_both(struct exchange *x, const struct proposal *p, int n, struct rb_err *err)
+// The plan may be simulated no longer.
+static bool ask_plan(struct exchange *x, struct rb_err *err)
 {
-    return simulate(x->search, &x->best, 0, n, &x->best_runs, err) && simulate(x->search, p, 0, n, &x->runs, err);
+    const int n = x->search->req->samples;
+    if (!isnan(x->plan_p))
+        return true;
+    struct runs runs = runs_create(n);
+    const bool ok = simulate(x->search, &x->plan, 0, n, &runs, err);
+    x->plan_p = p_both(x->search, &runs, n);
+    runs_free(&runs);
+    return ok;
 }
 
-// A few replicates first, and then more and more.
+// More and more replicates of two plans from `first` on, until they tell whether the second is better. OPEN: all of them do not.
+static bool compare(const struct rb_search *search, const struct proposal *from, const struct proposal *to,
+                    uint32_t first, struct runs *a, struct runs *b, enum verdict *out, int *out_n, struct rb_err *err)
+{
+    const int all = search->req->samples;
+    *out = OPEN;
+    for (int n = FIRST_LOOK; *out == OPEN; n *= 2) {
+        *out_n = n < all ? n : all;
+        if (!simulate(search, from, first, *out_n, a, err) || !simulate(search, to, first, *out_n, b, err))
+            return false;
+        if (*out_n == all)
+            return true;
+        *out = judge(search, a, b, *out_n);
+    }
+    return true;
+}
+
 static bool look_at(struct exchange *x, const struct proposal *p, bool *out_better, struct rb_err *err)
 {
     const struct rb_search *search = x->search;
-    const int n = search->req->samples;
+    enum verdict verdict;
+    int n;
     *out_better = false;
     x->n_tried++;
     x->runs.n = 0;
-    for (int few = FIRST_LOOK; few < n; few *= 2) {
-        if (!simulate_both(x, p, few, err))
-            return false;
-        if (is_hopeless(x, few))
-            return true;
-    }
-    if (!simulate_both(x, p, n, err))
+    if (!compare(search, &x->best, p, 0, &x->best_runs, &x->runs, &verdict, &n, err))
         return false;
-    if (isnan(x->plan_p))
-        x->plan_p = p_both(search, &x->best_runs, n);
     const struct gain g = gain_of(search, &x->best_runs, &x->runs, n);
-    if (g.mean <= SIGMA * g.stderr_ || !holds(search, p_both(search, &x->runs, n), x->plan_p, n))
+    if (verdict == DROPPED || (verdict == OPEN && !is_gain(&g)))
+        return true;
+    if (verdict == OPEN && !ask_plan(x, err))
+        return false;
+    if (verdict == OPEN && !holds(search, p_both(search, &x->runs, n), x->plan_p, n))
         return true;
     const struct runs swap = x->best_runs;
     x->best_runs = x->runs;
@@ -383,7 +416,7 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
 static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
 {
     struct rb_search *search = x->search;
-    x->best.candidate = result->best;
+    x->plan.candidate = x->best.candidate = result->best;
     if (!try_candidate(x, &result->best, err) || !refine(x, err))
         return false;
     if (!search->by_laws)
@@ -392,24 +425,24 @@ static bool exchange(struct exchange *x, const struct rb_plan_result *result, st
     return try_neighbours(x, to_beat, err) && refine(x, err);
 }
 
-// On replicates that have not led to it: *out_gain against the plan, and whether it stands.
-static bool confirm(struct exchange *x, const struct rb_plan_result *result, struct gain *out_gain, bool *out_stands,
-                    struct rb_err *err)
+// On replicates that have not led to it: *out_gain against the plan, from *out_n of them, and whether it stands.
+static bool confirm(struct exchange *x, struct gain *out_gain, int *out_n, bool *out_stands, struct rb_err *err)
 {
     const struct rb_search *search = x->search;
-    const int n = search->req->samples;
-    const struct proposal plan = {.candidate = result->best};
     struct runs *before = &x->best_runs, *after = &x->runs;
+    enum verdict verdict;
+    int n;
     before->n = after->n = 0;
-    if (!simulate(search, &plan, UNSEEN, n, before, err) || !simulate(search, &x->best, UNSEEN, n, after, err))
+    if (!compare(search, &x->plan, &x->best, UNSEEN, before, after, &verdict, &n, err))
         return false;
     *out_gain = gain_of(search, before, after, n);
-    *out_stands = out_gain->mean > SIGMA * out_gain->stderr_ &&
-                  holds(search, p_both(search, after, n), p_both(search, before, n), n);
+    *out_n = n;
+    *out_stands = verdict == KEPT || (verdict == OPEN && is_gain(out_gain) &&
+                                      holds(search, p_both(search, after, n), p_both(search, before, n), n));
     return true;
 }
 
-static void explain(struct exchange *x, const struct gain *g)
+static void explain(struct exchange *x, const struct gain *g, int n)
 {
     struct rb_search *search = x->search;
     const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
@@ -426,22 +459,22 @@ static void explain(struct exchange *x, const struct gain *g)
     }
     char *(*format)(int64_t, char[static 32]) = by_time ? rb_format_duration : rb_format_money;
     rb_search_note(search, "early requests: %s: saves %s (standard error %s, %d runs that the search had not seen)",
-                   rb_buf_str(&text), format(llround(g->mean), gain), format(llround(g->stderr_), stderr_),
-                   search->req->samples);
+                   rb_buf_str(&text), format(llround(g->mean), gain), format(llround(g->stderr_), stderr_), n);
 }
 
 static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
 {
     struct gain g;
     bool stands = false;
-    if (!exchange(x, result, err) || (x->best.early.any && !confirm(x, result, &g, &stands, err)))
+    int n;
+    if (!exchange(x, result, err) || (x->best.early.any && !confirm(x, &g, &n, &stands, err)))
         return false;
     if (!stands) {
         rb_search_note(x->search, "early requests: none of %lld exchanges saves more than four standard errors%s",
                        (long long)x->n_tried, x->best.early.any ? " on runs that the search had not seen" : "");
         return true;
     }
-    explain(x, &g);
+    explain(x, &g, n);
     result->best = x->best.candidate;
     result->early = x->best.early;
     return true;
