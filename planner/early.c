@@ -12,7 +12,7 @@
 #define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
 #define FIRST_LOOK      32 // replicates, then twice as many each time, that show most exchanges not to be worth all of them
 #define SCREENING       256  // ... what has gained nothing by then is not looked at further
-#define INSTANTS        128  // replicates that tell when to ask for the nodes of a neighbour
+#define INSTANTS        32   // replicates that tell when to ask for the nodes of a neighbour
 #define DROP_SIGMA      3.0  // an exchange that just pays is dropped wrongly once in 700
 #define SIGMA           4.0  // a gain smaller than so many standard errors is none
 #define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it
