@@ -74,7 +74,7 @@ static bool sees_atoms(struct rb_search *search, const struct rb_candidate *c, b
     const struct rb_stage_time *times[RB_LIMIT_STAGES];
     for (int i = 0; i < c->n_stages; i++) {
         int kept;
-        times[i] = rb_score_stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, &kept, err);
+        times[i] = rb_score_stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, false, &kept, err);
         if (!times[i])
             return false;
     }

@@ -39,7 +39,7 @@ static bool collect(struct rb_search *search, const struct rb_candidate *c, doub
 {
     out->candidate = c;
     for (int i = 0; i < c->n_stages; i++) {
-        out->time[i] = rb_score_stage_time(search, c, i, accuracy, &out->kept[i], err);
+        out->time[i] = rb_score_stage_time(search, c, i, accuracy, false, &out->kept[i], err);
         if (!out->time[i])
             return false;
     }
@@ -105,7 +105,7 @@ static void tell_time(const struct parts *p, const struct rb_plan_request *req, 
     e->p_deadline = score->p_deadline;
     e->time_method = RB_ESTIMATE_LAWS;
     e->error.time_mean_us = (int64_t)ceil(1e6 * error_s);
-    e->error.p_deadline = fmin(1, fmax(score->p_error, law->error + score->unready));
+    e->error.p_deadline = fmin(1, score->finely ? score->p_error : fmax(score->p_error, law->error + score->unready));
     e->stderr_.time_mean_us = 0;
     e->stderr_.p_deadline = 0;
     if (!rb_draws_tell_delay(draws, e))

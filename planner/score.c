@@ -158,11 +158,11 @@ static double farthest_error(const struct rb_stage_time *const *times, int n, do
 }
 
 const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
-                                                double accuracy, int *out_kept, struct rb_err *err)
+                                                double accuracy, bool finely, int *out_kept, struct rb_err *err)
 {
     const struct rb_choice *choice = &c->stages[stage];
     *out_kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
-    struct rb_stage_work work = {stage, choice->offer, choice->gpus, choice->nodes, *out_kept};
+    struct rb_stage_work work = {stage, choice->offer, choice->gpus, choice->nodes, *out_kept, finely};
     return rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
 }
 
@@ -221,8 +221,8 @@ static double below_deadline(struct rb_search *search, const struct rb_law *cons
     return rb_product_below(&product, &weights);
 }
 
-bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
-                        struct rb_score *out, struct rb_err *err)
+static bool score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                            bool finely, struct rb_score *out, struct rb_err *err)
 {
     const struct rb_stage_time *times[RB_LIMIT_STAGES];
     const struct rb_law *laws[RB_LIMIT_STAGES];
@@ -230,9 +230,10 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     bool too_short = false;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, &kept, err);
+        const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, finely, &kept, err);
         if (!t)
             return false;
+        score.sampled |= t->method == RB_STAGE_PILOT;
         times[i] = t;
         laws[i] = &t->law;
         score.time_mean_us += t->law.mean_s * 1e6;
@@ -256,6 +257,29 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     return true;
 }
 
+// Is the probability no farther from the confidence asked than what computing it more finely may change?
+static bool is_in_doubt(const struct rb_search *search, const struct rb_score *score)
+{
+    return fabs(score->p_deadline - search->req->confidence) <= score->p_error - score->unready;
+}
+
+bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
+                        struct rb_score *out, struct rb_err *err)
+{
+    if (!score_candidate(search, candidate, accuracy, false, out, err))
+        return false;
+    if (accuracy > RB_SCORE_ACCURACY || !out->sampled || !is_in_doubt(search, out))
+        return true;
+    struct rb_score fine;
+    if (!score_candidate(search, candidate, accuracy, true, &fine, err))
+        return false;
+    out->p_deadline = fine.p_deadline;
+    out->p_error = fine.p_error;
+    out->unready = fine.unready;
+    out->finely = true;
+    return true;
+}
+
 bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *candidate, double p, double accuracy,
                          double *out_s, struct rb_err *err)
 {
@@ -263,7 +287,8 @@ bool rb_score_quantile_s(struct rb_search *search, const struct rb_candidate *ca
     struct rb_arena arena;
     for (int i = 0; i < candidate->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, &kept, err);
+        const struct rb_stage_time *t =
+            rb_score_stage_time(search, candidate, i, accuracy, accuracy <= RB_SCORE_ACCURACY, &kept, err);
         if (!t)
             return false;
         laws[i] = &t->law;
@@ -284,7 +309,7 @@ static bool cost_deviation_uusd(struct rb_search *search, const struct rb_candid
     double variance = 0;
     for (int i = 0; i < c->n_stages; i++) {
         int kept;
-        const struct rb_stage_time *t = rb_score_stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, &kept, err);
+        const struct rb_stage_time *t = rb_score_stage_time(search, c, i, RB_SCORE_SEARCH_ACCURACY, false, &kept, err);
         if (!t)
             return false;
         const struct rb_sim_offer *offer = &search->scenario->sim_offers[c->stages[i].offer];
@@ -315,9 +340,7 @@ static bool score_as_needed(struct rb_search *search, const struct rb_candidate 
 {
     if (!rb_score_candidate(search, candidate, RB_SCORE_SEARCH_ACCURACY, out, err))
         return false;
-    if (fabs(out->p_deadline - search->req->confidence) > out->p_error - out->unready)
-        return true;
-    return rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, out, err);
+    return !is_in_doubt(search, out) || rb_score_candidate(search, candidate, RB_SCORE_ACCURACY, out, err);
 }
 
 // A few draws settle most candidates that keep the deadline by their laws and not the budget, or not with nodes that are

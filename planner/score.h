@@ -46,9 +46,9 @@ struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p);
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);
 
-// The law of one stage of a candidate; *out_kept: nodes that it inherits. NULL on error.
+// The law of one stage of a candidate (`finely`: struct rb_stage_work); *out_kept: nodes that it inherits. NULL on error.
 const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *candidate, int stage,
-                                                double accuracy, int *out_kept, struct rb_err *err);
+                                                double accuracy, bool finely, int *out_kept, struct rb_err *err);
 
 // Standard deviation of the time of a fast plan: what times of this request are measured by. Seconds.
 bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err *err);
@@ -64,9 +64,12 @@ struct rb_score {
     double unready;          // of p_error, nodes not ready at a barrier: they can only make a plan later
     double cost_error_uusd;  // bound on |cost_mean - truth|: pilot samples, and
     double above_sum_uusd;   // of it, late nodes and the billing minimum, which only make a plan dearer (planner/billed.h)
+    bool sampled;            // a stage time is,
+    bool finely;             // ... and p_deadline comes from more samples, to be told from the confidence asked
 };
 
-// Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told.
+// Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told. Then stage times that are
+// sampled are sampled more often, too, for p_deadline alone and where that is in doubt.
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);
 

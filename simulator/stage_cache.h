@@ -14,7 +14,7 @@ enum rb_stage_part {
     RB_PART_QUEUE,    // struct rb_law: provisioning, without initialisation
     RB_PART_FLOOR,    // struct rb_law: a trial's and trials, slots
     RB_PART_STAGE,    // struct rb_stage_time: all
-    RB_PART_PILOT,    // struct rb_stage_time: all, and stage and seed, which key the draws
+    RB_PART_PILOT,    // struct rb_stage_time: all, and stage and seed, which key the draws, and how many there are
 };
 
 // Compared byte by byte: begin with memset.
@@ -26,7 +26,7 @@ struct rb_stage_key {
     uint64_t seed;
     int part, stage;
     int trials, gpus, gpus_per_node, nodes, kept;
-    int slots;
+    int slots, finely;
 };
 
 struct rb_stage_cache_entry {

@@ -21,7 +21,7 @@
 #define CROWDED            256                // points of one stage's law ...
 #define DENSE              24                 // ... with this many per standard deviation: every second one will do
 #define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
-#define FINE_PILOT         8                  // times as many, where a finer law is asked for
+#define FINE_PILOT         8                  // times as many, where that is asked for
 #define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
 #define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where a finer one is not reached ...
 #define COARSEST_ACCURACY  3e-3               // ... nor this: errors of narrow openings count threefold
@@ -479,12 +479,11 @@ static bool wave_law(struct rb_stage_times *times, const struct stage *st, doubl
     return ok;
 }
 
-// Where a plan's probability has to be told from the confidence asked, many more: the error falls to a third.
-static int pilot_samples(const struct rb_stage_times *times, const struct stage *st, double accuracy)
+static int pilot_samples(const struct rb_stage_times *times, const struct stage *st)
 {
     const int enough = PILOT_TRIALS / st->key.trials;
     const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
-    return (n < times->pilot ? n : times->pilot) * (accuracy < COARSE_ACCURACY ? FINE_PILOT : 1);
+    return n < times->pilot ? n : times->pilot;
 }
 
 // What cannot be had as accurately as asked for may still be better than samples. 0: no more.
@@ -521,7 +520,7 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
             ranked[i] = *openings[i];
         }
     }
-    const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st, COARSE_ACCURACY));
+    const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
     for (double reached = accuracy; reached > 0; reached = coarser(reached)) {
         if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
             *out = known->law;
@@ -584,20 +583,20 @@ static bool run_pilot(struct rb_stage_times *times, const struct stage *st, int 
 }
 
 static const struct rb_stage_time *pilot_time(struct rb_stage_times *times, struct stage *st, const char *why,
-                                              double accuracy, struct rb_err *err)
+                                              struct rb_err *err)
 {
-    const bool certain = is_certain(times, st);
+    const bool certain = is_certain(times, st), finely = st->work->finely && !certain;
     struct rb_stage_key key = st->key;
     struct rb_law law;
     key.part = RB_PART_PILOT;
     key.stage = st->work->stage;
     key.seed = st->scenario->seed;
+    key.finely = finely;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
-    if (e->value && e->accuracy <= accuracy)
+    if (e->value)
         return e->value;
-    if (!run_pilot(times, st, certain ? 1 : pilot_samples(times, st, accuracy), &law, err))
+    if (!run_pilot(times, st, certain ? 1 : pilot_samples(times, st) * (finely ? FINE_PILOT : 1), &law, err))
         return NULL;
-    e->accuracy = certain || accuracy < COARSE_ACCURACY ? 0 : COARSE_ACCURACY;
     if (certain)
         law.error = law.tail_error = 0;
     e->value = keep_time(times, st, law, certain ? RB_STAGE_SCHEDULE : RB_STAGE_PILOT, certain ? NULL : why);
@@ -622,7 +621,7 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
         method = RB_STAGE_SCHEDULE;
         accuracy =
             law.error > accuracy && st->nodes_per_trial > 1 ? 0 : accuracy; // arrivals depend on each other as before
-    } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st, COARSE_ACCURACY)), &law)) {
+    } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st)), &law)) {
         accuracy = 0; // a finer request would find the same trials end early
     } else {
         return false;
@@ -663,13 +662,13 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
     const struct rb_stage_time *known = e->value;
     count_use(times, e);
     if (known && known->method == RB_STAGE_PILOT)
-        return pilot_time(times, &st, known->why, accuracy, err);
+        return pilot_time(times, &st, known->why, err);
     if (known && e->accuracy <= accuracy)
         return known;
     const char *why = NULL;
     if (find_law(times, &st, accuracy, e, &why))
         return e->value;
-    const struct rb_stage_time *t = pilot_time(times, &st, why, accuracy, err);
+    const struct rb_stage_time *t = pilot_time(times, &st, why, err);
     if (t) // it has an entry of its own per stage and seed, which key the draws
         e->value = (struct rb_stage_time *)t;
     return t;
