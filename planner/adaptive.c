@@ -546,12 +546,10 @@ void rb_adaptive_begin(struct rb_adaptive_ends *ends)
     *ends = (struct rb_adaptive_ends){.chance = {1}, .end = 1};
 }
 
-void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const struct rb_law *law,
-                     struct rb_adaptive_ends *ends)
+// p: probabilities of steps, [first, end).
+static void add_steps(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const double *p, int first,
+                      int end, struct rb_adaptive_ends *ends)
 {
-    double p[POINTS];
-    int first, end;
-    discretize(a, law, p, &first, &end);
     *ends = (struct rb_adaptive_ends){.first = first + before->first, .end = end + before->end - 1};
     ends->end = ends->end < a->points ? ends->end : a->points;
     for (int k = first; k < end; k++) {
@@ -559,6 +557,32 @@ void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends 
         for (int j = k + before->first; j < last; j++)
             ends->chance[j] += p[k] * before->chance[j - k];
     }
+}
+
+void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const struct rb_law *law,
+                     struct rb_adaptive_ends *ends)
+{
+    double p[POINTS];
+    int first, end;
+    discretize(a, law, p, &first, &end);
+    add_steps(a, before, p, first, end, ends);
+}
+
+void rb_adaptive_add_samples(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const double *seconds,
+                             int n, struct rb_adaptive_ends *ends)
+{
+    double p[POINTS] = {0};
+    int first = a->points, end = 0;
+    for (int i = 0; i < n; i++) {
+        const double at = seconds[i] / a->step_s;
+        if (at >= a->points) // after the deadline
+            continue;
+        const int step = (int)at;
+        p[step] += 1.0 / n;
+        first = step < first ? step : first;
+        end = step < end ? end : step + 1;
+    }
+    add_steps(a, before, p, first, end, ends);
 }
 
 static const double *value_at(struct rb_adaptive *a, int policy, int stage, int state, struct laws *laws)

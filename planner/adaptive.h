@@ -29,6 +29,9 @@ void rb_adaptive_begin(struct rb_adaptive_ends *ends);
 // Of one stage more.
 void rb_adaptive_add(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const struct rb_law *law,
                      struct rb_adaptive_ends *ends);
+// Of one stage more that took so many seconds, each of n as likely.
+void rb_adaptive_add_samples(const struct rb_adaptive *a, const struct rb_adaptive_ends *before, const double *seconds,
+                             int n, struct rb_adaptive_ends *ends);
 
 // Least mean cost of a stage carried out by an entry, and of those after it, in a plan that begins so and is late with at
 // most the probability `late`; a lower bound of it from `enough` on. INFINITY: the plan is dearer than the best.

@@ -52,7 +52,7 @@ bool rb_candidate_floor(struct rb_search *search, const struct rb_candidate *c, 
         const int kept = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, choice);
         const int ready = ahead && i > 0 ? choice->nodes : kept;
         struct rb_times least;
-        if (!rb_floors_get(search->floors, i, choice, &ready, 1, &least, err))
+        if (!rb_floors_get(search->floors, i, choice, &ready, 1, &least, NULL, err))
             return false;
         const struct rb_stage_time floor = {.law.mean_s = least.mean_s, .queue_mean_s = rb_queue_mean_s(p)};
         cost_uusd += rb_stage_cost_mean_uusd(search->scenario, choice, kept, &floor);

@@ -24,7 +24,8 @@
 #define MOST_STEPS_DOWN    2
 #define STEP_UP            1.05 // from a price whose plan is not, squared at every step
 #define MOST_STEPS_UP      9
-#define PRICES             4 // of the Lagrangian bound, around the one that the best plan pays
+#define ALIKE              0.95 // of a time, is one that takes about as long
+#define PRICES             4    // of the Lagrangian bound, around the one that the best plan pays
 
 struct rb_exact_options rb_exact_defaults(void)
 {
@@ -71,6 +72,28 @@ static bool is_made(const struct rb_exact *x, const struct rb_lattice_path *path
     return true;
 }
 
+// The most kept nodes with which a stage likely takes about as long: what bounds it there bounds it with all fewer as well.
+static int most_alike(const struct rb_lattice_entry *e, int kept)
+{
+    int k = kept;
+    while (k > 0 && k <= e->count && !e->time[k + 1] && !e->sampled[k + 1] &&
+           e->likely_mean_s[k + 1] >= ALIKE * e->likely_mean_s[kept])
+        k++;
+    return k;
+}
+
+static bool tighten(struct rb_exact *x, int stage, struct rb_lattice_entry *e, int kept, bool *out_tighter,
+                    struct rb_err *err)
+{
+    const int most = e->sampled[kept] ? kept : most_alike(e, kept);
+    *out_tighter = false;
+    if (!x->opt.samples)
+        return true;
+    if (most > kept && !rb_lattice_tighten(&x->lattice, stage, e, most, out_tighter, err))
+        return false;
+    return *out_tighter || rb_lattice_tighten(&x->lattice, stage, e, kept, out_tighter, err);
+}
+
 // Raises the bounds on a path that replicates have not raised yet. *out_new: there were some.
 static bool tighten_path(struct rb_exact *x, const struct rb_lattice_path *path, bool *out_new, struct rb_err *err)
 {
@@ -79,9 +102,9 @@ static bool tighten_path(struct rb_exact *x, const struct rb_lattice_path *path,
     for (int stage = 0; stage < x->lattice.n_stages; stage++) {
         struct rb_lattice_entry *e = &x->lattice.stages[stage].entries[path->entry[stage]];
         bool tighter;
-        if (x->opt.samples && !rb_lattice_tighten(&x->lattice, stage, e, rb_lattice_kept(before, e), &tighter, err))
+        if (!tighten(x, stage, e, rb_lattice_kept(before, e), &tighter, err))
             return false;
-        *out_new |= x->opt.samples && tighter;
+        *out_new |= tighter;
         before = e;
     }
     return true;

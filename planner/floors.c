@@ -3,6 +3,8 @@
 #include "base/larger.h"
 #include "simulator/trial_law.h"
 
+#include "engine/placement.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -326,9 +328,23 @@ static bool describe(struct rb_floors *f, int stage, const struct rb_choice *c, 
     return true;
 }
 
-bool rb_floors_get(struct rb_floors *f, int stage, const struct rb_choice *choice, const int *kept, int n,
-                   struct rb_times *out, struct rb_err *err)
+// Ready slots work alone until new ones open, all at once. A trial that one of these carries out begins with it.
+static double roughly_s(const struct stage *s, int per_node, const struct rb_choice *c, int n_trials, int kept)
 {
+    const int slots = rb_placement_capacity(c->nodes, per_node, c->gpus),
+              ready = rb_placement_capacity(kept, per_node, c->gpus);
+    const double all_s = n_trials * s->trials->one.mean_s, opening_s = s->arrivals->law.mean_s;
+    if (slots == ready || all_s <= ready * opening_s)
+        return all_s / ready;
+    return rb_larger((all_s + (slots - ready) * opening_s) / slots,
+                     slots >= n_trials ? opening_s + s->trials->longest.mean_s : 0);
+}
+
+bool rb_floors_get(struct rb_floors *f, int stage, const struct rb_choice *choice, const int *kept, int n,
+                   struct rb_times *out, double *out_roughly_s, struct rb_err *err)
+{
+    const int per_node = rb_search_gpus_per_node(f->search, choice->offer),
+              n_trials = rb_search_n_trials(f->search, stage);
     struct stage s;
     if (!describe(f, stage, choice, &s, err))
         return false;
@@ -336,6 +352,8 @@ bool rb_floors_get(struct rb_floors *f, int stage, const struct rb_choice *choic
         out[i] = s.least;
         wait_for_first(&s, kept[i], &out[i]);
         raise_by_work(&s, choice->nodes - kept[i], &out[i]);
+        if (out_roughly_s)
+            out_roughly_s[i] = roughly_s(&s, per_node, choice, n_trials, kept[i]);
     }
     return true;
 }

@@ -22,9 +22,10 @@ struct rb_floors *rb_floors_create(const struct rb_search *search, const double 
 void rb_floors_destroy(struct rb_floors *floors); // NULL is fine
 
 // Bounds of one stage carried out by a choice: out[i] when kept[i] of its nodes are ready at the start. The variance is that
-// of the longest of its trials. Error: a layout that may not be asked of the profile.
+// of the longest of its trials. out_roughly_s[i]: what it takes as if all trials and arrivals took their means and work could be
+// split, no bound; NULL: not asked. Error: a layout that may not be asked of the profile.
 bool rb_floors_get(struct rb_floors *floors, int stage, const struct rb_choice *choice, const int *kept, int n,
-                   struct rb_times *out, struct rb_err *err);
+                   struct rb_times *out, double *out_roughly_s, struct rb_err *err);
 
 // The longest of the stage's trials by itself.
 const struct rb_law *rb_floors_longest(struct rb_floors *floors, int stage, int offer, int gpus, struct rb_err *err);

@@ -76,6 +76,14 @@ static void raise_likely(const struct rb_lattice *l, struct rb_lattice_entry *e,
     e->likely_s[kept] = rb_larger(e->likely_s[kept], v->delay_s[RB_DELAY_CAUTIOUS]);
 }
 
+// What was thought likely, before more is known.
+static void forget_likely(struct rb_lattice_entry *e, int kept)
+{
+    e->likely_mean_s[kept] = e->mean_s[kept];
+    e->likely_uusd[kept] = e->cost_uusd[kept];
+    e->likely_s[kept] = e->delay_s[RB_DELAY_CAUTIOUS][kept];
+}
+
 static void raise_bound(const struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const struct values *v)
 {
     raise_likely(l, e, kept, v);
@@ -100,18 +108,27 @@ static void set_exact(const struct rb_lattice *l, struct rb_lattice_entry *e, in
         e->cost_uusd[kept] = EXCLUDED_UUSD;
         e->delay_s[RB_DELAY_CAUTIOUS][kept] = AVOIDED_S;
     }
-    e->likely_mean_s[kept] = e->mean_s[kept];
-    e->likely_uusd[kept] = e->cost_uusd[kept];
-    e->likely_s[kept] = e->delay_s[RB_DELAY_CAUTIOUS][kept];
+    forget_likely(e, kept);
 }
 
-// Very many trials on several nodes that wait for whichever new nodes come first: simulator/stage_time.h has no closed form.
+// Trials on several nodes that wait for new ones, and gangs that these make up: the fewer of both. 0: none.
+static int waiting_gangs(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    const int per_trial = rb_nodes_per_trial(rb_search_gpus_per_node(l->search, e->choice.offer), e->choice.gpus);
+    const int gangs = e->choice.nodes / per_trial, kept_gangs = rb_lattice_kept_nodes(l, e, kept) / per_trial;
+    const int waiting = rb_search_n_trials(l->search, stage) - kept_gangs, new_gangs = gangs - kept_gangs;
+    return per_trial == 1 || waiting < 0 ? 0 : waiting < new_gangs ? waiting : new_gangs;
+}
+
+bool rb_lattice_waits_for_gangs(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
+{
+    return waiting_gangs(l, stage, e, kept) > 0;
+}
+
+// Very many: simulator/stage_time.h has no closed form.
 static bool is_sampled(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept)
 {
-    int per_trial = rb_nodes_per_trial(rb_search_gpus_per_node(l->search, e->choice.offer), e->choice.gpus);
-    int gangs = e->choice.nodes / per_trial, kept_gangs = rb_lattice_kept_nodes(l, e, kept) / per_trial;
-    const int waiting = rb_search_n_trials(l->search, stage) - kept_gangs;
-    return per_trial > 1 && gangs - kept_gangs > RB_SCHEDULE_RANKED && waiting > RB_SCHEDULE_RANKED;
+    return waiting_gangs(l, stage, e, kept) > RB_SCHEDULE_RANKED;
 }
 
 // Under a fixed order of trials every start moves with every opening of a slot: fewer nodes, or fewer of them kept, are
@@ -177,8 +194,8 @@ static struct values likely_values(const struct rb_lattice *l, const double *sec
     return values_of(l, &t);
 }
 
-static bool run_replicates(struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
-                           double *out_s, struct rb_err *err)
+bool rb_lattice_sample(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *e, int kept, int n,
+                       double *out_s, struct rb_err *err)
 {
     struct rb_plan_nodes nodes = {e->choice.offer, e->choice.nodes};
     struct rb_plan_stage plan = rb_scenario_stage(l->search->scenario, stage, e->choice.gpus, &nodes);
@@ -190,6 +207,11 @@ static struct rb_stage_work work_of(const struct rb_lattice *l, int stage, const
 {
     return (struct rb_stage_work){stage, e->choice.offer, e->choice.gpus, e->choice.nodes,
                                   rb_lattice_kept_nodes(l, e, kept)};
+}
+
+const float *rb_lattice_replicates(const struct rb_lattice *l, const struct rb_lattice_entry *e, int kept)
+{
+    return l->replicates[e->sampled[kept]].seconds;
 }
 
 static void add_replicates(struct rb_lattice *l, struct rb_lattice_entry *e, int kept, const float *seconds)
@@ -247,6 +269,7 @@ static bool tighten_by_controls(struct rb_lattice *l, const struct rb_stage_work
     rb_controls_estimate(controls, known, n_known, r->seconds, l->theta, &below, &likely);
     below.variance_s2 *= SURE_SHARE_OF_VARIANCE;
     const struct values v = values_of(l, &below), average = values_of(l, &likely);
+    forget_likely(e, kept);
     bound_fewer(l, work->stage, e, kept, &v, &average, NULL);
     *out_tighter = r->n_controls < 0 || e->mean_s[kept] > before_s * (1 + WORTH_A_LOOK);
     l->n_tightened += r->n_controls < 0;
@@ -260,10 +283,11 @@ static bool tighten_alone(struct rb_lattice *l, const struct rb_stage_work *work
     double seconds[REPLICATES];
     if (e->sampled[kept])
         return true;
-    if (!run_replicates(l, work->stage, e, kept, REPLICATES, seconds, err))
+    if (!rb_lattice_sample(l, work->stage, e, kept, REPLICATES, seconds, err))
         return false;
     struct rb_times times = surely_not_above(l, seconds, REPLICATES);
     struct values v = values_of(l, &times), likely = likely_values(l, seconds, REPLICATES);
+    forget_likely(e, kept);
     bound_fewer(l, work->stage, e, kept, &v, &likely, NULL);
     add_replicates(l, e, kept, NULL);
     l->n_tightened++;
@@ -368,11 +392,14 @@ static bool fill_floor(struct rb_lattice *l, int stage, struct rb_lattice_entry 
     int n = stage > 0 ? e->count + 2 : 1;
     for (int k = 0; k < n; k++)
         l->kept[k] = rb_lattice_kept_nodes(l, e, k);
-    if (!rb_floors_get(l->floors, stage, &e->choice, l->kept, n, l->times, err))
+    if (!rb_floors_get(l->floors, stage, &e->choice, l->kept, n, l->times, l->roughly_s, err))
         return false;
     for (int k = 0; k < n; k++) {
         struct values v = values_of(l, &l->times[k]);
         set_exact(l, e, k, &v, NULL);
+        v.delay_s[RB_DELAY_CAUTIOUS] += l->roughly_s[k] - v.mean_s;
+        v.mean_s = l->roughly_s[k];
+        raise_likely(l, e, k, &v);
     }
     return true;
 }
@@ -424,6 +451,7 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     l->n_replicates = 1;
     l->kept = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->kept);
     l->times = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->times);
+    l->roughly_s = rb_arena_array(&l->arena, (size_t)l->most_counts + 2, sizeof *l->roughly_s);
     for (int stage = 0; stage < l->n_stages; stage++) {
         if (!list_stage(l, stage, err)) {
             rb_lattice_finish(l);

@@ -65,6 +65,7 @@ struct rb_lattice {
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]
     struct rb_times *times;
+    double *roughly_s;
 };
 
 static inline const double *rb_lattice_costs(const struct rb_lattice_entry *e, enum rb_delay delay)
@@ -91,6 +92,13 @@ int rb_lattice_kept(const struct rb_lattice_entry *before, const struct rb_latti
 // of the exact value, and it fails once in three million. *out_tighter false: exact, sampled before, or cheaply made exact.
 bool rb_lattice_tighten(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, bool *out_tighter,
                         struct rb_err *err);
+// The replicates that raised a bound, [RB_COMMON_REPLICATES]; NULL: there are none, or not on common draws.
+const float *rb_lattice_replicates(const struct rb_lattice *l, const struct rb_lattice_entry *entry, int kept);
+// Seconds of n replicates that are drawn for this entry alone.
+bool rb_lattice_sample(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *entry, int kept, int n,
+                       double *out_s, struct rb_err *err);
+// Trials on several nodes that wait for new ones: their law is dear, or there is none.
+bool rb_lattice_waits_for_gangs(const struct rb_lattice *l, int stage, const struct rb_lattice_entry *entry, int kept);
 // Makes the values of an entry exact for one kept index. Sampled times are dear: beyond most_sampled they stay bounds
 // (time NULL), and prices of time avoid them.
 bool rb_lattice_make(struct rb_lattice *l, int stage, struct rb_lattice_entry *entry, int kept, struct rb_err *err);

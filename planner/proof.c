@@ -9,6 +9,9 @@
 #define RENEWAL  24   // stage times made, and a quarter of all, that are worth making the adaptive bound anew
 #define TELLABLE 1e-3 // labels are compared where missing frequencies change no probability by more
 #define AHEAD    64   // beginnings of plans looked at to do without a stage time: as dear as one
+#define SAMPLES  1024 // of a stage time, that exclude most of what will not stand: a tenth of those that it is told by
+#define WORTH    4    // as many stage times may be sampled in vain for one that is spared
+#define SURE     15   // -ln of how often samples may fail: as often as five standard errors
 
 // A beginning of a plan: sums over the stages before.
 struct prefix {
@@ -38,6 +41,7 @@ struct proof {
     struct rb_adaptive_ends ends[RB_LIMIT_STAGES + 1]; // of the stages before, once there is an adaptive bound
     int stood[RB_LIMIT_STAGES];                        // the choice that last stood when one looked ahead
     struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
+    int n_sampled, n_spared; // stage times that a few samples were drawn of; of these not made
     struct rb_labels *labels;
     struct rb_lattice_path path;
     struct rb_arena arena;
@@ -335,8 +339,30 @@ static bool excluded_by_samples(struct proof *p, int stage, const struct prefix 
     return true;
 }
 
+static bool excluded_ahead(struct proof *p, int stage, const struct prefix *at, int entry, int kept, int *budget,
+                           bool *out_excluded, struct rb_err *err);
+
+// All that may follow a beginning of a plan, excluded? Its p->ends are set. Ends at the first that stands.
+static bool nothing_follows(struct proof *p, int stage, const struct prefix *at, int *budget, bool *out,
+                            struct rb_err *err)
+{
+    const struct rb_lattice_stage *list = &p->l->stages[stage];
+    const int likely = p->stood[stage];
+    bool gone = true;
+    for (int n = 0; n < list->n && gone; n++) {
+        const int i = n == 0 ? likely : n <= likely ? n - 1 : n;
+        const int kept = rb_lattice_kept(at->last, &list->entries[i]);
+        gone = child_bound(p, stage, at, i, kept) >= rb_exact_to_beat(p->x);
+        if (!gone && !excluded_ahead(p, stage, at, i, kept, budget, &gone, err))
+            return false;
+        p->stood[stage] = gone ? likely : i;
+    }
+    *out = gone;
+    return true;
+}
+
 // All plans that go on from a choice, excluded whatever its stage time is? That time is nowhere below a law which is there
-// already, and what may follow such a beginning tells more than a bound on all that follows. Ends at the first that stands.
+// already, and what may follow such a beginning tells more than a bound on all that follows.
 static bool excluded_ahead(struct proof *p, int stage, const struct prefix *at, int entry, int kept, int *budget,
                            bool *out_excluded, struct rb_err *err)
 {
@@ -350,19 +376,52 @@ static bool excluded_ahead(struct proof *p, int stage, const struct prefix *at, 
         return false;
     const struct prefix next =
         step(at, e, kept, time ? errors_of(p, time) : (struct rb_errors){law->error, 2 * law->error});
-    const struct rb_lattice_stage *list = &p->l->stages[stage + 1];
     rb_adaptive_add(p->adaptive, &p->ends[stage], law, &p->ends[stage + 1]);
-    const int likely = p->stood[stage + 1];
-    bool gone = true;
-    for (int n = 0; n < list->n && gone; n++) {
-        const int i = n == 0 ? likely : n <= likely ? n - 1 : n;
-        const int then_kept = rb_lattice_kept(e, &list->entries[i]);
-        gone = child_bound(p, stage + 1, &next, i, then_kept) >= rb_exact_to_beat(p->x);
-        if (!gone && !excluded_ahead(p, stage + 1, &next, i, then_kept, budget, &gone, err))
-            return false;
-        p->stood[stage + 1] = gone ? likely : i;
-    }
-    *out_excluded = gone;
+    return nothing_follows(p, stage + 1, &next, budget, out_excluded, err);
+}
+
+// What the probability of a plan that keeps the constraints may fall to by the samples of one of its stages: it is the mean of
+// one function between 0 and 1 of them. Source: Bernstein's inequality.
+static double sampling_error(const struct proof *p, int n)
+{
+    const double c = fmax(0.5, p->x->search->req->confidence);
+    return sqrt(2 * c * (1 - c) * SURE / n) + SURE / (3 * n);
+}
+
+// The same, where samples stand for the stage time.
+static bool excluded_by_sampled(struct proof *p, int stage, const struct prefix *at, const struct child *c,
+                                const double *seconds, int n, bool *out_excluded, struct rb_err *err)
+{
+    const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
+    const double error = sampling_error(p, n);
+    const struct prefix next = step(at, e, c->kept, (struct rb_errors){error, error});
+    int budget = AHEAD;
+    rb_adaptive_add_samples(p->adaptive, &p->ends[stage], seconds, n, &p->ends[stage + 1]);
+    return nothing_follows(p, stage + 1, &next, &budget, out_excluded, err);
+}
+
+// By those that raised its bound, and by more where a law is dear. In stage 0, where a choice is looked at once: a later one's
+// time serves many beginnings.
+static bool excluded_by_few(struct proof *p, int stage, const struct prefix *at, const struct child *c,
+                            bool *out_excluded, struct rb_err *err)
+{
+    const struct rb_lattice_entry *e = &p->l->stages[stage].entries[c->entry];
+    const float *few = rb_lattice_replicates(p->l, e, c->kept);
+    double seconds[SAMPLES];
+    if (!p->adaptive || stage > 0 || stage + 1 == p->l->n_stages || !p->x->opt.samples)
+        return true;
+    for (int r = 0; few && r < RB_COMMON_REPLICATES; r++)
+        seconds[r] = few[r];
+    if (few && !excluded_by_sampled(p, stage, at, c, seconds, RB_COMMON_REPLICATES, out_excluded, err))
+        return false;
+    if (*out_excluded || !rb_lattice_waits_for_gangs(p->l, stage, e, c->kept) ||
+        p->n_sampled > WORTH * (1 + p->n_spared))
+        return true;
+    if (!rb_lattice_sample(p->l, stage, e, c->kept, SAMPLES, seconds, err) ||
+        !excluded_by_sampled(p, stage, at, c, seconds, SAMPLES, out_excluded, err))
+        return false;
+    p->n_sampled++;
+    p->n_spared += *out_excluded;
     return true;
 }
 
@@ -375,7 +434,9 @@ static bool spares_its_time(struct proof *p, int stage, const struct prefix *at,
         return false;
     if (*out_excluded || p->l->stages[stage].entries[c->entry].time[c->kept])
         return true;
-    return excluded_ahead(p, stage, at, c->entry, c->kept, &budget, out_excluded, err);
+    if (!excluded_ahead(p, stage, at, c->entry, c->kept, &budget, out_excluded, err))
+        return false;
+    return *out_excluded || excluded_by_few(p, stage, at, c, out_excluded, err);
 }
 
 static bool visit(struct proof *p, int stage, const struct prefix *at, struct rb_err *err);
