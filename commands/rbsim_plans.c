@@ -222,6 +222,7 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
     request.samples = PLAN_SAMPLES;
     request.threads = cores > 0 ? (int)cores : 1;
     request.early = false;
+    request.alone = true;
     if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
         return true;
     struct rb_err io;

@@ -381,7 +381,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
 
     struct rb_plan plan;
     fill_request(search, planner->name, &plan);
-    if (!fill_stages(&a, result, &plan, err) || !fill_baselines(&a, &plan, err))
+    if (!fill_stages(&a, result, &plan, err) || (!search->req->alone && !fill_baselines(&a, &plan, err)))
         return false;
     plan.admit_until_us = result->best.admit_until_us;
     plan.bound = bound_of(result, planner->name, arena);

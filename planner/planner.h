@@ -25,6 +25,7 @@ struct rb_plan_request {
     int threads;
     bool early;                       // look for nodes to request before they are needed, too (planner/early.h)
     bool marginal;                    // say what a little more time would save, too, where it is proved (planner/marginal.h)
+    bool alone;                       // the published planners' plans are not told beside it
     int64_t node_limit;               // search nodes; 0: the planner's own default. The reproducible cut
     bool (*out_of_time)(void *ctx);   // NULL: never. --time-limit, read by the main
     double (*time_used)(void *ctx);   // share of the limit used so far, by the same ctx: what ends one phase and leaves time

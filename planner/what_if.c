@@ -70,7 +70,7 @@ static void explain_sharing(const struct rb_plan_request *req, const char *what,
     req->explain(req->explain_ctx, rb_buf_str(&line));
 }
 
-// until: of the time limit. What is said of candidates is about one plan, and is not told.
+// until: of the time limit. What is said of candidates and of other planners is about one plan, and is not told.
 static bool plan_row(const struct rb_plan_request *asked, const char *planner, double until, const char *what,
                      struct rb_arena *arena, struct rb_what_if_row *out, struct rb_err *err)
 {
@@ -81,6 +81,7 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
     struct rb_err why = {0};
     rb_time_share_begin(&share, asked, until, &req);
     req.explain = NULL;
+    req.alone = true;
     rb_stage_times_begin_user(req.times);
     if (!rb_make_plan(&req, planner, arena, &plan, &row.result, &why)) {
         if (why.code != RB_ERR_INFEASIBLE) {

@@ -316,6 +316,7 @@ static int64_t made_alone(struct rb_case *c, const char *text)
     struct rb_plan_result result;
     struct rb_err err = {0};
     req.times = rb_stage_times_create(RB_PILOT_SAMPLES);
+    req.alone = true; // as scenarios are planned
     assert_true(rb_make_plan(&req, "optimal", &c->arena, &plan, &result, &err));
     int64_t made = n_made(req.times);
     rb_stage_times_destroy(req.times);
