@@ -122,13 +122,33 @@ static double standard_error(const struct basis *b, const double *left)
     return sqrt(dot(left, left) / (N - 1 - b->n) / N);
 }
 
+// exp(-theta x) for every theta, as powers of one.
+static void tilt(const double *theta, const double *centred, double out[RB_N_TILTS][N])
+{
+    double power[N];
+    for (int r = 0; r < N; r++)
+        power[r] = exp(-theta[0] / rb_tilts[0] * centred[r]);
+    for (int i = 0; i < RB_N_TILTS; i++) {
+        for (int r = 0; r < N; r++)
+            out[i][r] = 1;
+    }
+    for (int digit = 1; digit <= rb_tilts[RB_N_TILTS - 1]; digit *= 2) {
+        for (int i = 0; i < RB_N_TILTS; i++) {
+            for (int r = 0; r < N && rb_tilts[i] & digit; r++)
+                out[i][r] *= power[r];
+        }
+        for (int r = 0; r < N; r++)
+            power[r] *= power[r];
+    }
+}
+
 void rb_controls_estimate(const struct rb_controls *c, const struct rb_common_draw *known, int n_known,
                           const float *seconds, const double *theta, struct rb_times *out_below,
                           struct rb_times *out_likely)
 {
     const struct rb_known_layout *alike[LAYOUTS];
     struct basis basis = {.n = 0};
-    double centred[N], left[N];
+    double centred[N], left[N], tilted[RB_N_TILTS][N];
     for (int r = 0; r < N; r++)
         centred[r] = seconds[r];
     const double mean_s = centre(centred);
@@ -144,12 +164,11 @@ void rb_controls_estimate(const struct rb_controls *c, const struct rb_common_dr
     const double off_s = SIGMA * standard_error(&basis, left) + KNOWN_TO * sqrt(out_likely->variance_s2);
     *out_below =
         (struct rb_times){.mean_s = fmax(0, out_likely->mean_s - off_s), .variance_s2 = out_likely->variance_s2};
+    tilt(theta, centred, tilted);
     for (int i = 0; i < RB_N_TILTS; i++) {
-        for (int r = 0; r < N; r++)
-            left[r] = exp(-theta[i] * centred[r]);
-        double most = centre(left);
-        most += project(&basis, left);
-        most += SIGMA * standard_error(&basis, left);
+        double most = centre(tilted[i]);
+        most += project(&basis, tilted[i]);
+        most += SIGMA * standard_error(&basis, tilted[i]);
         const double tilted_s = most > 0 ? mean_s - log(most) / theta[i] : INFINITY;
         out_below->tilted_s[i] = fmax(0, fmin(tilted_s, out_below->mean_s)); // no tilt is above the mean
     }

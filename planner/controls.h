@@ -21,7 +21,7 @@ struct rb_controls { // of one stage
 void rb_controls_add(struct rb_controls *controls, const float *seconds, const struct rb_law *law);
 
 // From the replicates of a layout and what was drawn with them: *out_below, means and tilts less five standard errors, and
-// *out_likely, without tilts. The variances are the sample's.
+// *out_likely, without tilts. The variances are the sample's. theta: rb_tilts of one.
 void rb_controls_estimate(const struct rb_controls *controls, const struct rb_common_draw *known, int n_known,
                           const float *seconds, const double *theta, struct rb_times *out_below,
                           struct rb_times *out_likely);

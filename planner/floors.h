@@ -8,6 +8,9 @@
 
 #define RB_N_TILTS 4
 
+// Every theta is so many times one of its own, so that one exponential serves all of them.
+static const int rb_tilts[RB_N_TILTS] = {3, 7, 16, 40};
+
 struct rb_times { // of one law, in seconds
     double mean_s, variance_s2, tilted_s[RB_N_TILTS];
 };

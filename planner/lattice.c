@@ -22,9 +22,9 @@
 #define WORTH_A_LOOK           1e-3 // of a mean: a bound that is raised by less is as it was
 #define SURE_SHARE_OF_VARIANCE 0.5  // of the sampled one: only guides the search
 
-// theta in standard deviations of a whole plan: 0.3 bounds a plan that just keeps its deadline best, the others serve
+// Of theta in standard deviations of a whole plan: 0.35 bounds a plan that just keeps its deadline best, the others serve
 // plans whose spread is smaller or larger.
-static const double tilts[RB_N_TILTS] = {0.15, 0.35, 0.8, 2.0};
+#define A_TILT 0.05
 
 // z with P(N <= z) = p for a standard normal N.
 static double normal_quantile(double p)
@@ -434,7 +434,7 @@ bool rb_lattice_init(struct rb_lattice *l, struct rb_search *search, double accu
     rb_arena_init(&l->arena);
     double deviation = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
     for (int i = 0; i < RB_N_TILTS; i++)
-        l->theta[i] = tilts[i] / deviation;
+        l->theta[i] = rb_tilts[i] * A_TILT / deviation;
     l->normal_quantile = normal_quantile(search->req->confidence);
     l->caution = fmax(0, l->normal_quantile / (2 * deviation));
     rb_node_counts(l);

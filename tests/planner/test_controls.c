@@ -58,7 +58,7 @@ static void check_layout(struct bench *b, const struct rb_stage_work *work, stru
                          float *seconds, struct tally *tally)
 {
     static const struct rb_controls none;
-    const double theta[RB_N_TILTS] = {1e-4, 1e-3, 1e-2, 1e-1};
+    const double theta[RB_N_TILTS] = {rb_tilts[0] * 1e-3, rb_tilts[1] * 1e-3, rb_tilts[2] * 1e-3, rb_tilts[3] * 1e-3};
     struct rb_common_draw known[RB_COMMON_KNOWN];
     struct rb_times alone, below, likely;
     struct rb_err err = {0};
