@@ -68,17 +68,23 @@ void rb_floors_destroy(struct rb_floors *f)
 static void log_tilts(const struct rb_law *law, const double *theta, double scale, double *out)
 {
     double decay[RB_N_TILTS], at[RB_N_TILTS], sum[RB_N_TILTS];
+    const double *below = law->below;
     for (int k = 0; k < RB_N_TILTS; k++) {
         decay[k] = exp(-theta[k] * scale * law->step_s);
         at[k] = 1;
-        sum[k] = law->below[0];
+        sum[k] = below[0];
     }
-    for (int i = 1; i < law->n; i++) {
-        const double step = law->below[i] - law->below[i - 1];
+    int i = 1;
+    for (; i + 1 < law->n; i += 2) { // in twos: half as many products that wait for each other
+        const double first = below[i] - below[i - 1], second = below[i + 1] - below[i];
         for (int k = 0; k < RB_N_TILTS; k++) {
-            sum[k] += step * at[k];
-            at[k] *= decay[k];
+            sum[k] += (first + second * decay[k]) * at[k];
+            at[k] *= decay[k] * decay[k];
         }
+    }
+    for (int k = 0; k < RB_N_TILTS && i < law->n; k++) {
+        sum[k] += (below[i] - below[i - 1]) * at[k];
+        at[k] *= decay[k];
     }
     for (int k = 0; k < RB_N_TILTS; k++) {
         const double low = theta[k] * scale * law->low_s;

@@ -12,7 +12,8 @@
 #define NODES_REACH   7.5 // normal scores of the outermost nodes: 3e-14 lies beyond
 #define COARSEST      1.0 // normal scores between nodes
 #define FINEST        0.03125
-#define GOOD_ENOUGH   1e-7  // what the cubic between points of the wider law errs by, nearly
+#define GOOD_ENOUGH   1e-7  // what the cubic between points of the wider law errs by, nearly ...
+#define OF_GIVEN      0.01  // ... or of what the laws given err by
 #define PROBES        23    // where two sets of nodes are compared
 #define RANKED_DUST   1e-16 // of a sum, what its last terms may be
 #define RANKED_POINTS 12    // between one deviation below the middle and one above
@@ -111,6 +112,7 @@ static void probe(enum operation op, const struct rb_law_curve *wide, const stru
 static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *wide, const struct rb_law *narrow,
                                  const struct rb_law_grid *grid, double *out_error, struct rb_arena *scratch)
 {
+    const double enough = rb_larger(GOOD_ENOUGH, OF_GIVEN * (wide->law->error + narrow->error));
     struct nodes nodes = nodes_of(narrow, 2 * (int)(NODES_REACH / COARSEST) + 1, COARSEST, scratch);
     double here[PROBES], there[PROBES];
     probe(op, wide, &nodes, grid, here);
@@ -121,7 +123,7 @@ static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *w
         for (int i = 0; i < PROBES; i++)
             most = rb_larger(most, fabs(here[i] - there[i]));
         *out_error = 2 * most;
-        if (*out_error <= GOOD_ENOUGH || apart <= FINEST)
+        if (*out_error <= enough || apart <= FINEST)
             return nodes;
         const struct nodes all = both(&nodes, &between, scratch);
         for (int i = 0; i < PROBES; i++)
@@ -131,19 +133,19 @@ static struct nodes enough_nodes(enum operation op, const struct rb_law_curve *w
 }
 
 // Where half of the result lies, roughly: below it the lower tail is summed, above it the upper one.
-static void fill(enum operation op, const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s,
-                 struct rb_law_grid *grid)
+static void fill_product(const struct rb_law_curve *wide, const struct nodes *nodes, double middle,
+                         struct rb_law_grid *grid)
 {
     for (int i = 0; i < grid->n; i++) {
         const double at = grid->low_s + i * grid->step_s;
-        const bool upper = at > middle_s;
-        const double p = mixed(op, wide, nodes, at, upper);
+        const bool upper = at > middle;
+        const double p = mixed(PRODUCT, wide, nodes, at, upper);
         grid->below[i] = upper ? 1 - p : p;
         grid->above[i] = upper ? p : 1 - p;
     }
 }
 
-// ---- sums, where points of the result are as far apart as points of the wider law, or a multiple
+// ---- sums, points of the result being as far apart as points of the wider law, or a multiple
 
 // The wider law moved by one node: point i of the result lies in its cell first + i * stride, all at one share of a cell, so
 // that the cubic's factors are made once.
@@ -209,8 +211,8 @@ static void add_node(const struct moved_law *m, double weight, int half, int mid
     add_tail(m, false, most(turn, middle), end, 0, weight, grid->above);
 }
 
-static void fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s, int stride,
-                     struct rb_law_grid *grid)
+static void fill_by_cells(const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s, int stride,
+                          struct rb_law_grid *grid)
 {
     int half = 0, middle = 0;
     while (half < wide->law->n - 1 && wide->law->below[half] < 0.5)
@@ -225,6 +227,39 @@ static void fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes,
         grid->above[i] = 1 - grid->below[i];
     for (int i = middle; i < grid->n; i++)
         grid->below[i] = 1 - grid->above[i];
+}
+
+// The law at points of another step, from its lowest one on.
+static struct rb_law resampled(const struct rb_law_curve *of, double step_s, struct rb_arena *scratch)
+{
+    struct rb_law law = *of->law;
+    law.n = (int)ceil(law.step_s * (law.n - 1) / step_s) + 1;
+    law.step_s = step_s;
+    double *below = rb_arena_array(scratch, (size_t)law.n, sizeof *below);
+    double *above = rb_arena_array(scratch, (size_t)law.n, sizeof *above);
+    for (int i = 0; i < law.n; i++) {
+        below[i] = rb_law_curve_below(of, law.low_s + i * step_s);
+        above[i] = rb_law_curve_above(of, law.low_s + i * step_s);
+    }
+    law.below = below;
+    law.above = above;
+    return law;
+}
+
+// Returns what interpolation adds to the error: a grid of as many points as may be has a step of its own, and then the wider
+// law is interpolated twice.
+static double fill_sum(const struct rb_law_curve *wide, const struct nodes *nodes, double middle_s,
+                       struct rb_law_grid *grid, struct rb_arena *scratch)
+{
+    const double stride = grid->step_s / wide->law->step_s;
+    if (fabs(stride - round(stride)) < 1e-12 * stride) {
+        fill_by_cells(wide, nodes, middle_s, (int)round(stride), grid);
+        return 0;
+    }
+    const struct rb_law other_step = resampled(wide, grid->step_s, scratch);
+    const struct rb_law_curve curve = rb_law_curve_make(&other_step, scratch);
+    fill_by_cells(&curve, nodes, middle_s, 1, grid);
+    return wide->law->error;
 }
 
 // A density that jumps where its law begins: mixing over it is smooth, moving it about is not.
@@ -263,11 +298,10 @@ static struct rb_law mix(enum operation op, const struct rb_law *a, const struct
     const struct rb_law_curve curve = rb_law_curve_make(wide, &scratch);
     double error;
     const struct nodes nodes = enough_nodes(op, &curve, narrow, &grid, &error, &scratch);
-    const double stride = grid.step_s / wide->step_s;
-    if (op == SUM && fabs(stride - round(stride)) < 1e-12 * stride)
-        fill_sum(&curve, &nodes, m.mean, (int)round(stride), &grid);
+    if (op == SUM)
+        error += fill_sum(&curve, &nodes, m.mean, &grid, &scratch);
     else
-        fill(op, &curve, &nodes, m.mean, &grid);
+        fill_product(&curve, &nodes, m.mean, &grid);
     rb_arena_finish(&scratch);
     const double jump = fmin(a->jump, b->jump);
     return rb_law_grid_finish(&grid, m.mean, m.variance, jump, error + a->error + b->error,
