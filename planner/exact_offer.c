@@ -133,6 +133,6 @@ bool rb_exact_offer(struct rb_exact *x, struct rb_candidate *candidate, struct r
     if (candidate->estimate.time_method != RB_ESTIMATE_LAWS && !rb_exact_tell_side(x, candidate, &side, err))
         return false;
     if (side != RB_SIDE_FAILS)
-        x->doubtful_uusd = fmin(x->doubtful_uusd, score.cost_mean_uusd);
+        x->doubtful_uusd = fmin(x->doubtful_uusd, score.finest_uusd);
     return true;
 }

@@ -242,6 +242,7 @@ static bool score_candidate(struct rb_search *search, const struct rb_candidate 
         score.unready += i + 1 < candidate->n_stages ? t->unready : 0;
         too_short |= rb_stage_is_too_short(&candidate->stages[i], kept, t);
     }
+    score.finest_uusd = score.cost_mean_uusd;
     score.above_sum_uusd = rb_billed_above_sum_uusd(search->scenario, candidate, times, candidate->n_stages);
     score.cost_error_uusd += score.above_sum_uusd;
     if (search->req->deadline_us >= 0)
@@ -276,6 +277,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
     out->p_deadline = fine.p_deadline;
     out->p_error = fine.p_error;
     out->unready = fine.unready;
+    out->finest_uusd = fine.cost_mean_uusd;
     out->finely = true;
     return true;
 }

@@ -66,6 +66,7 @@ struct rb_score {
     double above_sum_uusd;   // of it, late nodes and the billing minimum, which only make a plan dearer (planner/billed.h)
     bool sampled;            // a stage time is,
     bool finely;             // ... and p_deadline comes from more samples, to be told from the confidence asked
+    double finest_uusd;      // cost_mean_uusd from those samples; the same where there are no more
 };
 
 // Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told. Then stage times that are
