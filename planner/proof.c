@@ -3,6 +3,8 @@
 #include "planner/adaptive.h"
 #include "planner/billed.h"
 
+#include "base/larger.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,7 +43,8 @@ struct proof {
     struct rb_adaptive_ends ends[RB_LIMIT_STAGES + 1]; // of the stages before, once there is an adaptive bound
     int stood[RB_LIMIT_STAGES];                        // the choice that last stood when one looked ahead
     struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
-    int n_sampled, n_spared; // stage times that a few samples were drawn of; of these not made
+    double last_error, last_log; // of log_confidence
+    int n_sampled, n_spared;     // stage times that a few samples were drawn of; of these not made
     struct rb_labels *labels;
     struct rb_lattice_path path;
     struct rb_arena arena;
@@ -121,26 +124,31 @@ static double error_at(const struct proof *p, const struct rb_errors *e, double 
     return cost_uusd >= p->x->doubtful_uusd ? fmin(e->all, e->settled) : e->all;
 }
 
-// The tilted constraint: P(T <= D) >= c' means that the tilts add up to at most D - ln(c') / theta.
-static double limit_s(const struct proof *p, int tilt, double error)
+// -ln(c') of what is left of the confidence, INFINITY: nothing. Most children err by what the last one did.
+static double log_confidence(struct proof *p, double error)
 {
-    double confidence = p->x->search->req->confidence - error;
-    if (confidence <= 0)
-        return INFINITY;
-    return p->deadline_s - log(confidence) / p->l->theta[tilt];
+    if (error < p->last_error || error > p->last_error) {
+        const double confidence = p->x->search->req->confidence - error;
+        p->last_error = error;
+        p->last_log = confidence > 0 ? -log(confidence) : INFINITY;
+    }
+    return p->last_log;
 }
 
-static double bound_with(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
-                         int kept, double error)
+// The tilted constraint: P(T <= D) >= c' means that the tilts add up to at most D - ln(c') / theta. A lower bound of the bound
+// from `enough` on.
+static double bound_with(struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
+                         int kept, double error, double enough)
 {
-    double cost = at->cost_uusd + e->cost_uusd[kept], bound = -INFINITY;
-    for (int i = 0; i < p->x->n_multipliers; i++) {
+    const double cost = at->cost_uusd + e->cost_uusd[kept], minus_log = log_confidence(p, error);
+    double bound = -INFINITY;
+    for (int i = 0; i < p->x->n_multipliers && bound < enough; i++) {
         const struct rb_togo *t = p->x->multipliers[i];
         double sum = cost + rb_togo_after(t, stage, e);
         if (t->price > 0)
-            sum += t->price * (at->delay_s[t->delay] + e->delay_s[t->delay][kept] -
-                               limit_s(p, (int)t->delay - RB_DELAY_TILT, error));
-        bound = fmax(bound, sum);
+            sum += t->price * (at->delay_s[t->delay] + e->delay_s[t->delay][kept] - p->deadline_s -
+                               minus_log / p->l->theta[t->delay - RB_DELAY_TILT]);
+        bound = rb_larger(bound, sum);
     }
     return bound;
 }
@@ -154,13 +162,13 @@ static struct rb_errors errors_with(const struct proof *p, int stage, const stru
     return plus(plus(at->error, here), p->rest_error[stage + 1]);
 }
 
-static double bound_of(const struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e,
-                       int kept)
+static double bound_of(struct proof *p, int stage, const struct prefix *at, const struct rb_lattice_entry *e, int kept)
 {
-    struct rb_errors errors = errors_with(p, stage, at, e, kept);
-    double bound = bound_with(p, stage, at, e, kept, errors.all);
-    double settled = error_at(p, &errors, bound);
-    return settled < errors.all ? bound_with(p, stage, at, e, kept, settled) : bound;
+    const double enough = rb_exact_to_beat(p->x);
+    const struct rb_errors errors = errors_with(p, stage, at, e, kept);
+    const double bound = bound_with(p, stage, at, e, kept, errors.all, enough);
+    const double settled = error_at(p, &errors, bound);
+    return bound < enough && settled < errors.all ? bound_with(p, stage, at, e, kept, settled, enough) : bound;
 }
 
 // error: of the law that stands for the stage's time.
@@ -499,6 +507,7 @@ bool rb_proof(struct rb_exact *x, struct rb_err *err)
     p->l = l;
     p->on_time = x->search->on_time;
     p->deadline_s = (double)req->deadline_us / 1e6;
+    p->last_error = -INFINITY;
     rb_arena_init(&p->arena);
     for (int stage = l->n_stages - 1; stage >= 0; stage--)
         p->rest_error[stage] =
