@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#define BY_RUNS  0.9 // of a floor: means of runs may be below the truth
 #define STEEPEST 300 // theta times the deadline: exp(-theta T) of what is not twice as late is still a number
 
 // theta of the bounds P(T <= D) <= E exp(-theta T) exp(theta D), in standard deviations of a fast plan.
@@ -74,17 +75,21 @@ static double work_uusd(struct rb_search *search, int stage, int offer)
     double least = INFINITY;
     for (int i = 0; i < search->sizes[offer].n; i++) {
         const int gpus = search->sizes[offer].gpus[i];
-        double unit_s;
-        if (!rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
+        double trial_s;
+        if (!rb_search_trial_s(search, stage, offer, gpus, &trial_s))
             continue;
-        const struct rb_law *trial =
-            rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
         const double nodes = gpus > per_node ? rb_nodes_per_trial(per_node, gpus) : 1.0 / (per_node / gpus);
         const struct rb_choice one = {offer, gpus, 1};
-        const struct rb_stage_time work = {.law.mean_s = rung->trials * nodes * trial->mean_s};
+        const struct rb_stage_time work = {.law.mean_s = rung->trials * nodes * trial_s};
         least = fmin(least, rb_stage_cost_mean_uusd(s, &one, 1, &work));
     }
     return least;
+}
+
+// Who is promoted decides how much work an asynchronous job is.
+static bool has_floors(const struct rb_search *search)
+{
+    return !search->asynchronous && search->req->objective == RB_OBJECTIVE_MIN_COST;
 }
 
 int rb_offers_by_floor(struct rb_search *search, int *out_offers, double *out_uusd)
@@ -95,8 +100,8 @@ int rb_offers_by_floor(struct rb_search *search, int *out_offers, double *out_uu
         int at = n;
         if (search->sizes[offer].n == 0 || rb_search_is_outbid(search, offer))
             continue;
-        for (int stage = 0; search->by_laws && stage < search->scenario->stages.n; stage++)
-            floor_uusd += work_uusd(search, stage, offer);
+        for (int stage = 0; has_floors(search) && stage < search->scenario->stages.n; stage++)
+            floor_uusd += (search->by_laws ? 1 : BY_RUNS) * work_uusd(search, stage, offer);
         for (; at > 0 && out_uusd[at - 1] > floor_uusd; at--) {
             out_uusd[at] = out_uusd[at - 1];
             out_offers[at] = out_offers[at - 1];

@@ -15,7 +15,8 @@ bool rb_candidate_floor(struct rb_search *search, const struct rb_candidate *can
                         struct rb_candidate_floor *out, struct rb_err *err);
 
 // Offers that can be used and that no cheaper one stands for, in the order of what their work alone costs: no plan on one of
-// them alone costs less on average. Both arrays [n_offers]. Returns how many; without laws all, in their own order, at 0.
+// them alone costs less on average. Both arrays [n_offers]. Returns how many; of asynchronous
+// jobs, and for another objective, all, in their own order, at 0.
 int rb_offers_by_floor(struct rb_search *search, int *out_offers, double *out_uusd);
 
 #endif

@@ -11,19 +11,6 @@ static double hazard_per_s(const struct rb_search *search, int offer)
     return search->scenario->sim_offers[offer].provisioning->preemption_per_hour / RB_S_PER_HOUR;
 }
 
-static bool trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out)
-{
-    const struct rb_scenario *s = search->scenario;
-    const struct rb_rung *rung = &s->stages.rungs[stage];
-    double unit_s;
-    if (!rb_scenario_unit_s(s, offer, gpus, &unit_s, NULL))
-        return false;
-    *out = rb_dist_mean(&s->profile->startup_s) + rb_dist_mean(&s->profile->checkpoint_s) +
-           (double)(rung->resource_end - rung->resource_start) * unit_s * rb_dist_mean(&s->profile->between) *
-               rb_dist_mean(&s->profile->within);
-    return true;
-}
-
 // A trial of x seconds on m nodes, each lost after an exponential time, starts exp(m x / mean) times on average. Every loss
 // asks for a node, and interrupts at most the trials of one.
 bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpus)
@@ -31,7 +18,7 @@ bool rb_is_endless(const struct rb_search *search, int stage, int offer, int gpu
     const int per_node = rb_search_gpus_per_node(search, offer);
     const double hazard = hazard_per_s(search, offer);
     double x_s;
-    if (!(hazard > 0) || !trial_s(search, stage, offer, gpus, &x_s))
+    if (!(hazard > 0) || !rb_search_trial_s(search, stage, offer, gpus, &x_s))
         return false;
     const double starts = exp(fmin(hazard * rb_nodes_per_trial(per_node, gpus) * x_s, 100));
     const double at_once = gpus < per_node ? per_node / gpus : 1;
@@ -62,7 +49,7 @@ static bool ends_nowhere(const struct rb_search *search, int stage, int offer, d
         double here_s;
         if (!rb_is_endless(search, stage, offer, sizes->gpus[i]))
             return false;
-        if (trial_s(search, stage, offer, sizes->gpus[i], &here_s))
+        if (rb_search_trial_s(search, stage, offer, sizes->gpus[i], &here_s))
             *out_trial_s = fmin(*out_trial_s, here_s);
     }
     return sizes->n > 0;

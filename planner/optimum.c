@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define DEFAULT_NODE_LIMIT 200000 // about a second of search on the largest examples
-#define CHECK_SAMPLES      1024   // a quarter of the default: most of what a pilot liked in error is found out
+#define CHECK_PART         4 // of the request's replicates: by so many most of what a pilot liked in error is found out
 #define DOUBTS             16
 #define SUMS_ERR           1e-3 // of a plan's cost and probability: late nodes and the rounding of bills couple its stages
 
 static int n_check(const struct rb_plan_request *req)
 {
-    return req->samples < CHECK_SAMPLES ? req->samples : CHECK_SAMPLES;
+    return req->samples / CHECK_PART;
 }
 
 static double limit_of(int64_t value)
@@ -32,9 +32,10 @@ bool rb_optimum_init(struct rb_optimum *op, struct rb_search *search, struct rb_
     };
     if (!rb_plan_space_take_options(search, &op->options, err))
         return false;
-    if (op->options.is_pilot && !op->options.check) {
-        op->options.check = rb_stage_samples_create(search->scenario, n_check(req), 0);
+    if (op->options.is_pilot && !op->options.all) {
         op->options.all = rb_stage_samples_create(search->scenario, req->samples, 0);
+        if (n_check(req) > op->options.n_samples)
+            op->options.check = rb_stage_samples_create(search->scenario, n_check(req), 0);
     }
     op->time_us = rb_xcalloc(n, sizeof *op->time_us);
     op->cost_uusd = rb_xcalloc(n, sizeof *op->cost_uusd);
@@ -192,11 +193,11 @@ static bool may_win(struct rb_optimum *op, struct rb_stage_samples *by, const st
 static bool check_likes(struct rb_optimum *op, const struct rb_candidate *c, bool *out, struct rb_err *err)
 {
     const struct rb_plan_request *req = op->search->req;
+    const double cautious = rb_cautious_confidence(req->confidence, n_check(req), req->samples);
     *out = true;
-    if (!op->options.check || op->aim.kind != RB_AIM_OBJECTIVE)
+    if (!op->options.all || op->aim.kind != RB_AIM_OBJECTIVE)
         return true;
-    if (!may_win(op, op->options.check, c, rb_cautious_confidence(req->confidence, n_check(req), req->samples), out,
-                 err))
+    if (op->options.check && !may_win(op, op->options.check, c, cautious, out, err))
         return false;
     return !*out || may_win(op, op->options.all, c, req->confidence - SUMS_ERR, out, err);
 }

@@ -24,7 +24,8 @@ struct rb_options {
     struct rb_stage_samples *samples; // n_samples replicates of every entry
     int n_samples;                    // fewer than the request's where the space is large: a pilot
     bool is_pilot;                    // then not every number of inherited nodes is simulated, some are interpolated
-    struct rb_stage_samples *check, *all; // more replicates than a pilot's, and all, for the few plans it likes; NULL: no need
+    struct rb_stage_samples *check, *all; // more replicates than a pilot's, and all, for the few plans it likes; NULL: no need,
+                                      // of the former also where the pilot has as many
     int need;                         // of n_samples must keep the constraints; cautious when they are a pilot
     int n_stages;
     struct rb_stage_options stages[RB_LIMIT_STAGES];

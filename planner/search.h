@@ -78,6 +78,8 @@ int rb_search_n_trials(const struct rb_search *search, int stage);
 int rb_search_gpus_per_node(const struct rb_search *search, int offer);
 // Another offer that is the same but for its price, and is not dearer, stands for this one in every plan.
 bool rb_search_is_outbid(const struct rb_search *search, int offer);
+// Mean of what a trial of a stage takes with so many GPUs, if it is not interrupted; false: nothing is known of that size.
+bool rb_search_trial_s(const struct rb_search *search, int stage, int offer, int gpus, double *out);
 // Nodes one trial of this size needs.
 int rb_nodes_per_trial(int gpus_per_node, int gpus);
 // Smallest number of nodes on which n trials run at once.

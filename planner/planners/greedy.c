@@ -133,7 +133,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     bool exists = false;
     for (int i = 0; i < n && !(i > 0 && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *start;
-        if (search->by_laws && exists && floors_uusd[i] > (double)best.estimate.cost_uusd.mean + 1)
+        if (exists && floors_uusd[i] > (double)best.estimate.cost_uusd.mean + 1)
             break;
         if (!rb_static_best(search, offers[i], &start, err))
             return false;

@@ -102,7 +102,7 @@ static bool plan(struct rb_search *search, struct rb_plan_result *out, struct rb
     // Until there is a plan no offer is left out for want of time.
     for (int i = 0; i < n && !(best && rb_search_out_of_time(search)); i++) {
         const struct rb_candidate *c;
-        if (search->by_laws && best && floors_uusd[i] > (double)best->estimate.cost_uusd.mean + 1)
+        if (best && floors_uusd[i] > (double)best->estimate.cost_uusd.mean + 1)
             break;
         if (!rb_static_best(search, offers[i], &c, err))
             return false;
