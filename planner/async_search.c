@@ -7,6 +7,7 @@
 
 #define WORTH       1e-3 // of the objective: what an exchange must gain
 #define TOLD_PART   8    // of the runs that a plan is told by: the first look at them
+#define LATE_SIGMA  2    // deviations beyond the mean: what hardly a run exceeds
 #define SLACK_SIGMA 2.5  // a neighbour that keeps the constraints is dropped by the first few runs once in 160
 
 // ---- what a candidate is compared by
@@ -16,7 +17,7 @@ struct look {
     double objective;
     double tried;  // configurations, mean; only of candidates that stop starting them
     double p;      // of keeping both constraints
-    double surety; // by how many deviations of time or cost they are kept: tells plans apart that no run keeps
+    double surety; // logarithm of a limit over what hardly a run exceeds: tells plans apart that no run keeps
 };
 
 static double deviation(const int64_t *values, int n, double mean)
@@ -31,7 +32,7 @@ static double surety_of(const int64_t *values, int n, int64_t mean, int64_t limi
 {
     if (limit < 0)
         return INFINITY;
-    return (double)(limit - mean) / fmax(1, deviation(values, n, (double)mean));
+    return log((1 + (double)limit) / (1 + (double)mean + LATE_SIGMA * deviation(values, n, (double)mean)));
 }
 
 static bool count_tried(const struct rb_search *search, const struct rb_candidate *candidate, int n, double *out,

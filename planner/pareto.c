@@ -13,14 +13,16 @@
 
 #define NARROW        0.1 // of the range, as ratios go: a stretch between two deadlines that is no longer is not split ...
 #define FLAT          0.05 // ... nor one over which the least cost falls by no more: what is between costs something between
+#define FLAT_BY_RUNS  0.15 // ... where plans are told by runs, and every deadline costs a search
 #define ROOM          0.01 // at both ends of it, so that what estimates do not know decides nothing there
 #define MAX_DEADLINES 32
 #define TYPICAL       20  // deadlines that a time limit is shared by
 #define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
 #define N_HINTS       2    // of a tighter deadline, and of another planner
-#define POINT_PART    4    // of the runs that one plan is told by tell a point,
-#define POINT_FEWEST  128  // and not fewer
+#define POINT_PART    4    // of the draws that one plan is told by tell a point,
+#define RUNS_PART     8    // where plans are compared by runs, too,
+#define POINT_FEWEST  256  // and not fewer
 #define WORTH         0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What every planner has found at one deadline.
@@ -236,6 +238,20 @@ static void give_hints(const struct sweep *sweep, const struct answers *here, st
         q->hints[q->req.n_hints++] = *best;
 }
 
+// Where nothing is proved, another planner may have found a cheaper plan than the one that was carried over.
+static void take_cheapest(const struct sweep *sweep, struct answers *here)
+{
+    struct rb_plan_result *optimal = optimal_of(here);
+    for (int p = 0; rb_planners[p] && !sweep->search.by_laws; p++) {
+        const struct rb_plan_result *other = &here->of[p];
+        if (other->feasible &&
+            (!optimal->feasible || rb_candidate_compare(&other->best, &optimal->best, RB_OBJECTIVE_MIN_COST) < 0)) {
+            optimal->feasible = true;
+            optimal->best = other->best;
+        }
+    }
+}
+
 // All planners at one deadline, between neighbours that are answered. NULL: there is none.
 static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct answers *tighter, struct answers *looser,
                     struct answers **out, struct rb_err *err)
@@ -254,16 +270,20 @@ static bool ask_all(struct sweep *sweep, int64_t deadline_us, struct answers *ti
     }
     give_hints(sweep, here, tighter, &q);
     *out = here;
-    return ask_planner(sweep, &rb_planner_optimal, optimal_of(tighter), looser ? optimal_of(looser) : &sweep->cheapest,
-                       optimal_of(here), err);
+    if (!ask_planner(sweep, &rb_planner_optimal, optimal_of(tighter), looser ? optimal_of(looser) : &sweep->cheapest,
+                     optimal_of(here), err))
+        return false;
+    take_cheapest(sweep, here);
+    return true;
 }
 
 // Between two deadlines the least cost is between their costs: where these are close, nothing is left to ask for.
-static bool is_flat(struct answers *tighter, struct answers *looser)
+static bool is_flat(const struct sweep *sweep, struct answers *tighter, struct answers *looser)
 {
+    const double flat = sweep->search.by_laws ? FLAT : FLAT_BY_RUNS;
     const struct rb_plan_result *dearer = optimal_of(tighter), *cheaper = optimal_of(looser);
     return dearer->feasible && cheaper->feasible &&
-           (double)dearer->best.estimate.cost_uusd.mean <= (1 + FLAT) * (double)cheaper->best.estimate.cost_uusd.mean;
+           (double)dearer->best.estimate.cost_uusd.mean <= (1 + flat) * (double)cheaper->best.estimate.cost_uusd.mean;
 }
 
 // The next deadline to ask for between two that are answered; -1: none.
@@ -275,7 +295,7 @@ static int64_t middle_us(const struct sweep *sweep, struct answers *tighter, str
         if (sweep->landmarks_us[i] > low_us && sweep->landmarks_us[i] < high_us)
             return sweep->landmarks_us[i];
     }
-    if (width <= NARROW * sweep->range || is_flat(tighter, looser) || sweep->n == MAX_DEADLINES)
+    if (width <= NARROW * sweep->range || is_flat(sweep, tighter, looser) || sweep->n == MAX_DEADLINES)
         return -1;
     const int64_t middle = rb_us_from_seconds(ceil((double)low_us / 1e6 * exp(width / 2)));
     return middle < high_us ? middle : -1;
@@ -471,9 +491,10 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
 }
 
 // Points are many; how few runs they are told by, and what these err by, their estimates say.
-static int point_samples(int samples)
+static int point_samples(const struct rb_search *search, int samples)
 {
-    return samples / POINT_PART < POINT_FEWEST ? samples : samples / POINT_PART;
+    const int part = samples / (search->by_laws ? POINT_PART : RUNS_PART);
+    return samples <= POINT_FEWEST ? samples : part < POINT_FEWEST ? POINT_FEWEST : part;
 }
 
 bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_pareto *out,
@@ -493,7 +514,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     struct sweep sweep = {.req = &timed};
     bool ok = rb_sharing_begin(&sharing, &timed, err) && rb_search_init(&sweep.search, &timed, &scenario, err);
     if (ok) {
-        timed.samples = point_samples(timed.samples);
+        timed.samples = point_samples(&sweep.search, timed.samples);
         if (keep_draws)
             rb_search_keep_draws(&scenario, timed.samples);
         sweep.search.whole_job = true;
