@@ -390,10 +390,11 @@ static void transform(const struct rb_law *law, double omega, int first, int apa
     struct spin half = spin_of(first * omega * law->step_s / 2, apart * omega * law->step_s / 2);
     struct spin turn = spin_of(first * omega * law->low_s, apart * omega * law->low_s);
     for (int j = 0; j < n; j += LANES) {
-        double re[LANES], im[LANES];
+        double re[LANES] = {0}, im[LANES] = {0};
         spin(&half);
         spin(&turn);
-        sum_cells(law, &half, re, im);
+        if ((first + j * apart) * omega * law->step_s < COARSE_ANGLE)
+            sum_cells(law, &half, re, im);
         for (int l = 0; l < LANES && j + l < n; l++) {
             const double angle = (first + (j + l) * apart) * omega * law->step_s;
             if (angle < COARSE_ANGLE)
