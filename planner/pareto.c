@@ -20,8 +20,7 @@
 #define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
 #define N_HINTS       2    // of a tighter deadline, and of another planner
-#define POINT_PART    4    // of the draws that one plan is told by tell a point,
-#define RUNS_PART     8    // where plans are compared by runs, too,
+#define RUNS_PART     8    // of the runs that one plan is told by tell a point where runs compare plans,
 #define POINT_FEWEST  256  // and not fewer
 #define WORTH         0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
@@ -490,11 +489,12 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
     return true;
 }
 
-// Points are many; how few runs they are told by, and what these err by, their estimates say.
+// Points are many; how few runs they are told by, and what these err by, their estimates say. Where laws compare plans, runs settle
+// only what late nodes spoil: with fewer of them a point would be another plan than its deadline's own, and proved less often.
 static int point_samples(const struct rb_search *search, int samples)
 {
-    const int part = samples / (search->by_laws ? POINT_PART : RUNS_PART);
-    return samples <= POINT_FEWEST ? samples : part < POINT_FEWEST ? POINT_FEWEST : part;
+    const int part = samples / RUNS_PART;
+    return search->by_laws || samples <= POINT_FEWEST ? samples : part < POINT_FEWEST ? POINT_FEWEST : part;
 }
 
 bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, struct rb_pareto *out,
