@@ -14,6 +14,6 @@ with tempfile.TemporaryDirectory() as folder:
                    check=True, capture_output=True)
     points = json.loads(frontier.read_text())["points"]
 costs = [p["estimate"]["cost_uusd"]["mean"] for p in points if p["planner"] == "optimal"]
-assert len(costs) > 10, costs
+assert len(costs) > 5, costs
 assert costs == sorted(costs, reverse=True), costs
 print(len(costs), "deadlines, none costs more than a tighter one")
