@@ -68,7 +68,7 @@ static bool choose_kernel(enum rb_sampler_isa isa, rb_sampler_block_fn **out, st
 // ---- who lives from which stage to which
 
 struct owned_node {
-    int number, offer, from;
+    int number, offer, from; // number -1: inherited
 };
 
 struct ownership {
@@ -101,6 +101,8 @@ static void add_life(struct ownership *o, const struct owned_node *node, int to)
         .usd_per_node = (double)billing->data_uusd / (double)RB_UUSD,
         .offer = node->offer,
     };
+    if (node->number < 0)
+        return;
     if (last && last->to == to && last->from == node->from && last->offer == node->offer &&
         last->first + last->n == node->number) {
         last->n++;
@@ -215,10 +217,20 @@ static void set_slots(struct rb_sampler_stage *stage, const struct rb_stage_prog
     stage->n_slots = (int)min_count((int64_t)n_nodes * stage->slots_per_node / stage->nodes_per_slot, stage->n_trials);
 }
 
-static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const struct rb_program *from,
+static void inherit(struct ownership *o, int offer, int n)
+{
+    o->cap = o->n_owned = n;
+    o->owned = rb_xcalloc((size_t)n, sizeof *o->owned);
+    for (int k = 0; k < n; k++)
+        o->owned[k] = (struct owned_node){.number = -1, .offer = offer};
+}
+
+static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const struct rb_program *from, int n_inherited,
                         struct rb_err *err)
 {
     struct rb_sampler_program *p = &sampler->program;
+    if (n_inherited > 0)
+        inherit(o, from->stages[0].plan->nodes[0].offer, n_inherited);
     for (int s = 0; s < p->n_stages; s++) {
         const struct rb_stage_program *stage = &from->stages[s];
         if (!check_stage(from->scenario, stage->plan, s, err) || !allocate_stage(o, sampler, stage->plan, s, err))
@@ -235,10 +247,10 @@ static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const s
 }
 
 static bool fill(struct rb_sampler *sampler, const struct rb_scenario *s, const struct rb_program *from,
-                 struct rb_err *err)
+                 int n_inherited, struct rb_err *err)
 {
     struct ownership o = {.program = &sampler->program, .scenario = s};
-    const bool ok = fill_stages(sampler, &o, from, err);
+    const bool ok = fill_stages(sampler, &o, from, n_inherited, err);
     free(o.owned);
     return ok;
 }
@@ -263,7 +275,7 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
         .own_tables = opt->tables ? NULL : rb_sampler_tables_create(NULL),
     };
     sampler->tables = opt->tables ? opt->tables : sampler->own_tables;
-    if (fill(sampler, s, &from, err))
+    if (fill(sampler, s, &from, opt->n_inherited, err))
         return sampler;
     rb_sampler_destroy(sampler);
     return NULL;

@@ -21,6 +21,7 @@ struct rb_sampler_options {
     enum rb_waves waves;
     enum rb_sampler_isa isa;
     bool wait_for_all; // trials start only when all new nodes are ready; an executor does not wait: off
+    int n_inherited;   // nodes of the first stage's first entry that are ready when it starts, and are not billed
     int threads;
     uint64_t seed;
     struct rb_sampler_tables *tables; // shared with other samplers of the profile, alive as long as they; NULL: own
