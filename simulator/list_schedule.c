@@ -20,7 +20,7 @@
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
 #define NEGLIGIBLE      1e-3 // of the accuracy: what counts for less is left out, of some fifty times left ...
-#define LEFT_OUT        0.05 // ... and of all chances: together less than this
+#define LEFT_OUT        0.08 // ... and six cuts of every slot's chances: together less than this
 #define LATEST          0.05 // of the accuracy: no time is evaluated beyond it, the odds fall on as they did
 #define MOST_CHANCES    4e6  // of ages and completions of a slot, tabulated: 32 MB
 
