@@ -185,6 +185,13 @@ static bool from_replicates(struct rb_search *search, struct rb_candidate *c, co
     return rb_evaluate(search->scenario, stages, c->n_stages, &opt, &c->estimate, out_stages, err);
 }
 
+// Budgets, late nodes and short lives are told by all draws.
+static int n_draws(const struct rb_search *search, const struct rb_score *score)
+{
+    const bool all = search->told_part <= 1 || search->req->budget_uusd >= 0 || rb_billed_may_differ(score);
+    return all ? search->req->samples : search->req->samples / search->told_part;
+}
+
 static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct rb_plan_stage *stages,
                       struct rb_plan_stage *out_stages, struct rb_err *err)
 {
@@ -198,7 +205,7 @@ static bool from_laws(struct rb_search *search, struct rb_candidate *c, struct r
         return from_replicates(search, c, "times fall on few values, and bills round up to seconds", stages, out_stages,
                                err);
     if (!rb_score_candidate(search, c, ACCURACY, &score, err) || !rb_billed_mean(search, c, &score, &billed, err) ||
-        !rb_draws_from_tables(search, c, stages, search->req->samples, &draws, err))
+        !rb_draws_from_tables(search, c, stages, n_draws(search, &score), &draws, err))
         return false;
     struct rb_estimate e = rb_runs_estimate(draws, search->req->deadline_us, search->req->budget_uusd);
     const struct rb_time_law law = time_law(search, &parts);

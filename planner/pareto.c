@@ -22,6 +22,7 @@
 #define N_HINTS       2    // of a tighter deadline, and of another planner
 #define RUNS_PART     8    // of the runs that one plan is told by tell a point where runs compare plans,
 #define POINT_FEWEST  256  // and not fewer
+#define COST_PART     4    // of the draws that tell the quantiles of a plan's cost, where laws tell the rest
 #define WORTH         0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What every planner has found at one deadline.
@@ -517,6 +518,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
         timed.samples = point_samples(&sweep.search, timed.samples);
         if (keep_draws)
             rb_search_keep_draws(&scenario, timed.samples);
+        sweep.search.told_part = COST_PART;
         sweep.search.whole_job = true;
         sweep.search.asked_again = true;
         ok = rb_endless_check(&sweep.search, err) && sweep_deadlines(&sweep, arena, out, err);

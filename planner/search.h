@@ -25,6 +25,8 @@ struct rb_search {
                                       // the last one found was told to keep less than that; see rb_search_plan
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
     const char *why_not_by_laws;      // else; NULL
+    int told_part;                    // by_laws: a plan is told by so small a part of the request's samples where it is only
+                                      // quantiles of cost that they tell; 0 and 1: by all
     struct rb_stage_times *times;     // the request's, or own; by_laws only
     bool owns_times;
     struct rb_run_store *runs;        // the request's, or own
