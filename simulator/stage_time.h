@@ -36,7 +36,7 @@ struct rb_stage_work {
     int stage;          // of the scenario: trials and units come from its rung
     int offer, gpus;    // GPUs per trial
     int nodes, kept;    // owned; of these ready at the start. The others are requested then
-    bool finely;        // if it has to be sampled, eight times as often: P errs by a third
+    bool finely;        // if it has to be sampled, four times as often: P errs by half
 };
 
 struct rb_stage_times;

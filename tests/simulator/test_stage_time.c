@@ -270,7 +270,7 @@ static void finer_samples_err_less(void **state)
     struct rb_stage_work finely = work;
     finely.finely = true;
     const struct rb_stage_time *fine = ask(&w, &finely, 1e-4);
-    assert_float_equal(fine->law.error, coarse->law.error / sqrt(8), 0.1 * fine->law.error);
+    assert_float_equal(fine->law.error, coarse->law.error / 2, 0.1 * fine->law.error);
     assert_memory_equal(coarse, &copy, sizeof copy);
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
     run(&w, &work);
