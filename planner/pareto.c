@@ -15,9 +15,10 @@
 #define FLAT          0.05 // ... nor one over which the least cost falls by no more: what is between costs something between
 #define FLAT_BY_RUNS  0.15 // ... where plans are told by runs, and every deadline costs a search
 #define ROOM          0.01 // at both ends of it, so that what estimates do not know decides nothing there
-#define MAX_DEADLINES 32
-#define TYPICAL       20  // deadlines that a time limit is shared by
-#define RANGE_UNTIL   0.2 // of a time limit: both ends of the range
+#define MAX_DEADLINES 32   // but for landmarks
+#define MAX_LANDMARKS 3    // the deadline asked for, and one step to either side
+#define TYPICAL       20   // deadlines that a time limit is shared by
+#define RANGE_UNTIL   0.2  // of a time limit: both ends of the range
 #define MAX_PLANNERS  8
 #define N_HINTS       2    // of a tighter deadline, and of another planner
 #define RUNS_PART     8    // of the runs that one plan is told by tell a point where runs compare plans,
@@ -38,7 +39,7 @@ struct sweep {
     struct rb_plan_result cheapest; // of all plans, however long it takes
     struct rb_candidate soonest;    // of what was asked for no time at all: where the frontier begins; n_stages 0: none
     double range;                   // logarithm of the loosest deadline over the tightest
-    int64_t landmarks_us[3];        // [n_landmarks], points whatever is found around them
+    int64_t landmarks_us[MAX_LANDMARKS]; // [n_landmarks], points whatever is found around them
     int n_landmarks;
     struct answers *answers; // [n], in the order they were asked for, then by deadline
     int n;
@@ -295,7 +296,7 @@ static int64_t middle_us(const struct sweep *sweep, struct answers *tighter, str
         if (sweep->landmarks_us[i] > low_us && sweep->landmarks_us[i] < high_us)
             return sweep->landmarks_us[i];
     }
-    if (width <= NARROW * sweep->range || is_flat(sweep, tighter, looser) || sweep->n == MAX_DEADLINES)
+    if (width <= NARROW * sweep->range || is_flat(sweep, tighter, looser) || sweep->n >= MAX_DEADLINES)
         return -1;
     const int64_t middle = rb_us_from_seconds(ceil((double)low_us / 1e6 * exp(width / 2)));
     return middle < high_us ? middle : -1;
@@ -477,7 +478,7 @@ static bool sweep_deadlines(struct sweep *sweep, struct rb_arena *arena, struct 
         return false;
     list_landmarks(sweep, tight_us);
     const int64_t first_us = first_deadline_us(sweep, tight_us), last_us = last_deadline_us(sweep, first_us, loose_us);
-    sweep->answers = rb_arena_array(arena, MAX_DEADLINES + 2, sizeof *sweep->answers); // landmarks are not counted
+    sweep->answers = rb_arena_array(arena, MAX_DEADLINES + MAX_LANDMARKS, sizeof *sweep->answers);
     if (!ask_everywhere(sweep, first_us, last_us, err))
         return false;
     qsort(sweep->answers, (size_t)sweep->n, sizeof *sweep->answers, by_deadline);
