@@ -120,6 +120,11 @@ class Program:
     def kill(self, number=signal.SIGTERM):
         os.kill(self.pid, number)
 
+    def is_stopped(self):
+        """By a signal: one that continues it would be lost before."""
+        with open("/proc/%d/stat" % self.pid) as stat:
+            return stat.read().rsplit(") ", 1)[1].startswith("T")
+
     def read(self, seconds):
         """One piece of output; False: there will be no more."""
         if not select.select([self.fd], [], [], seconds)[0]:
