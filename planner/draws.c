@@ -153,7 +153,8 @@ bool rb_draws_tell_delay(const struct rb_runs *runs, struct rb_estimate *io)
     }
     if (!(squares > 0))
         return false;
-    const double mean_us = sum / runs->n, stderr_us = sqrt((squares / runs->n - mean_us * mean_us) / runs->n);
+    const double mean_us = sum / runs->n, variance = fmax(0, squares / runs->n - mean_us * mean_us);
+    const double stderr_us = sqrt(variance / runs->n);
     RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc((size_t)runs->n, sizeof *sorted);
     memcpy(sorted, runs->alone_us, (size_t)runs->n * sizeof *sorted);
     const struct rb_quantiles alone = rb_quantiles_of(sorted, runs->n);

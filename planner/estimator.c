@@ -9,8 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ACCURACY       1e-4 // of P, for what is told
-#define SAMPLING_SIGMA 1.7 // a mean of samples is off by less than this times deviation times the error of P, at 99.9 %
+#define ACCURACY 1e-4 // of P, for what is told
 
 // ---- parts
 
@@ -44,14 +43,6 @@ static bool collect(struct rb_search *search, const struct rb_candidate *c, doub
             return false;
     }
     return true;
-}
-
-// How far the mean of a stage's time may be off.
-static double mean_error_s(const struct rb_stage_time *t)
-{
-    if (t->method == RB_STAGE_PILOT)
-        return SAMPLING_SIGMA * sqrt(t->law.variance_s2) * t->law.error;
-    return t->law.error * t->law.step_s * (t->law.n - 1);
 }
 
 static int64_t rounded(double value)
@@ -97,7 +88,7 @@ static void tell_time(const struct parts *p, const struct rb_plan_request *req, 
 {
     double error_s = 0, late_s = 0;
     for (int i = 0; i < p->candidate->n_stages; i++) {
-        error_s += mean_error_s(p->time[i]);
+        error_s += rb_stage_mean_error_s(p->time[i]);
         late_s += p->time[i]->late_mean_s;
     }
     e->time_us = law->time_us;
@@ -188,7 +179,7 @@ static bool from_replicates(struct rb_search *search, struct rb_candidate *c, co
 // Budgets, late nodes and short lives are told by all draws.
 static int n_draws(const struct rb_search *search, const struct rb_score *score)
 {
-    const bool all = search->told_part <= 1 || search->req->budget_uusd >= 0 || rb_billed_may_differ(score);
+    const bool all = search->told_part == 1 || search->req->budget_uusd >= 0 || rb_billed_may_differ(score);
     return all ? search->req->samples : search->req->samples / search->told_part;
 }
 

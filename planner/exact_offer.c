@@ -5,14 +5,13 @@
 
 #include <math.h>
 
-#define DOUBTFUL_SIGMA  4.0 // a plan that is further below the confidence asked is not doubtful
 #define MOST_TIMES      16  // the runs of a request
 #define SETTLING_TRIALS 4e6 // some tenths of a second
 
 // Where no error lets it be further up.
 static bool may_reach(const struct rb_estimate *e, double confidence)
 {
-    return e->p_both + fmax(e->error.p_both, DOUBTFUL_SIGMA * e->stderr_.p_both) >= confidence;
+    return e->p_both + rb_search_p_off(e) >= confidence;
 }
 
 // Feasible but for what the errors of its probability hide? Budgets and late nodes, which laws do not know, are told by runs.

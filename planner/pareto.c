@@ -123,8 +123,7 @@ static bool carry_over(struct rb_search *search, const struct rb_planner *planne
     if (looser->feasible && !estimate_anew(search, &result.best, err))
         return false;
     const struct rb_estimate *e = &result.best.estimate;
-    *out_carried =
-        !looser->feasible || e->p_both - fmax(e->error.p_both, 4 * e->stderr_.p_both) >= search->req->confidence;
+    *out_carried = !looser->feasible || e->p_both - rb_search_p_off(e) >= search->req->confidence;
     if (*out_carried)
         *out = result;
     return true;
@@ -207,17 +206,9 @@ static bool ask_planner(struct sweep *sweep, const struct rb_planner *planner, c
     return planner != &rb_planner_optimal || keep_neighbour(search, tighter, out, err);
 }
 
-static int index_of_optimal(void)
-{
-    int i = 0;
-    while (rb_planners[i] != &rb_planner_optimal)
-        i++;
-    return i;
-}
-
 static struct rb_plan_result *optimal_of(struct answers *a)
 {
-    return a ? &a->of[index_of_optimal()] : NULL;
+    return a ? &a->of[rb_search_index_of(&rb_planner_optimal)] : NULL;
 }
 
 // Plans that are told already: what keeps a tighter deadline, and the best of the other planners, else the soonest.

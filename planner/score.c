@@ -15,7 +15,6 @@
 #define SETTLED        2e-5 // leftover frequencies that no longer matter
 #define FEW_SAMPLES    256
 #define MORE_SAMPLES   4
-#define FEW_SIGMA      4.0 // a candidate is told from the confidence wrongly by few samples once in 30000
 
 double rb_node_rate_uusd(const struct rb_billing *b)
 {
@@ -358,8 +357,7 @@ static bool settle_by_draws(struct rb_search *search, struct rb_candidate *candi
         if (!rb_draws_estimate(search, candidate, score, last ? all : n, &candidate->estimate, err))
             return false;
         const struct rb_estimate *e = &candidate->estimate;
-        const double off = fmax(e->error.p_both, FEW_SIGMA * e->stderr_.p_both);
-        settled = last || fabs(e->p_both - search->req->confidence) > off;
+        settled = last || fabs(e->p_both - search->req->confidence) > rb_search_p_off(e);
     }
     return true;
 }

@@ -21,6 +21,7 @@
 #define PILOT_TRIALS 4000000 // at most so many trials are drawn for one: some tenths of a second
 #define PILOT_FEWEST 64
 #define FINER        0.7 // of the spread of a fast plan: some plans are surer
+#define OFF_SIGMA    4.0 // once in 30000
 #define SPARE_NODES  2   // more requests than needed: the slowest boots are not waited for
 
 #define UNINTERRUPTED 1e5 // trials of replicates: some hundredths of a second, while the fewest would only guess
@@ -137,7 +138,8 @@ static void leave_out_lawless(struct rb_search *s)
 bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req, const struct rb_scenario *scenario,
                     struct rb_err *err)
 {
-    struct rb_search s = {.req = req, .scenario = scenario, .asynchronous = rb_job_is_asynchronous(scenario->job)};
+    struct rb_search s = {
+        .req = req, .scenario = scenario, .asynchronous = rb_job_is_asynchronous(scenario->job), .told_part = 1};
     s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
     for (int i = 0; i < scenario->n_offers; i++)
         s.sizes[i].n = rb_planner_sizes(scenario, i, s.sizes[i].gpus);
@@ -262,7 +264,7 @@ static bool ask(struct rb_search *search, const struct rb_planner *planner, stru
     return true;
 }
 
-static int index_of(const struct rb_planner *planner)
+int rb_search_index_of(const struct rb_planner *planner)
 {
     int index = 0;
     while (rb_planners[index] != planner)
@@ -272,7 +274,7 @@ static int index_of(const struct rb_planner *planner)
 
 void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result)
 {
-    const int index = index_of(planner);
+    const int index = rb_search_index_of(planner);
     search->results[index] = *result;
     search->has_result[index] = true;
 }
@@ -280,7 +282,7 @@ void rb_search_know(struct rb_search *search, const struct rb_planner *planner, 
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err)
 {
-    const int index = index_of(planner);
+    const int index = rb_search_index_of(planner);
     if (!search->has_result[index]) {
         if (!ask(search, planner, &search->results[index], err))
             return rb_err_prefix(err, "planner %s", planner->name);
@@ -494,6 +496,11 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate)
 {
     return estimate->p_both >= fmin(1, search->req->confidence + search->guard);
+}
+
+double rb_search_p_off(const struct rb_estimate *e)
+{
+    return fmax(e->error.p_both, OFF_SIGMA * e->stderr_.p_both);
 }
 
 double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate)

@@ -26,7 +26,7 @@ struct rb_search {
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)
     const char *why_not_by_laws;      // else; NULL
     int told_part;                    // by_laws: a plan is told by so small a part of the request's samples where it is only
-                                      // quantiles of cost that they tell; 0 and 1: by all
+                                      // quantiles of cost that they tell; 1: by all
     struct rb_stage_times *times;     // the request's, or own; by_laws only
     bool owns_times;
     struct rb_run_store *runs;        // the request's, or own
@@ -59,6 +59,7 @@ bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request 
 bool rb_search_plan(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result **out,
                     struct rb_err *err);
 
+int rb_search_index_of(const struct rb_planner *planner); // in rb_planners
 // From now on this is the result of one planner, whatever found it.
 void rb_search_know(struct rb_search *search, const struct rb_planner *planner, const struct rb_plan_result *result);
 
@@ -107,6 +108,8 @@ bool rb_search_replicates(struct rb_search *search, struct rb_candidate *candida
 bool rb_search_runs(struct rb_search *search, const struct rb_candidate *candidate, int samples,
                     const struct rb_runs **out, struct rb_err *err);
 bool rb_search_feasible(const struct rb_search *search, const struct rb_estimate *estimate);
+// p_both is not further off: what its error says, and four standard errors (once in 30000) where these are more.
+double rb_search_p_off(const struct rb_estimate *estimate);
 double rb_search_objective(const struct rb_search *search, const struct rb_estimate *estimate);
 // How many of n samples must meet the constraints: the smallest m with m / n >= confidence.
 int rb_need_count(double confidence, int n);

@@ -39,6 +39,15 @@ void case_finish(struct rb_case *c)
     rb_arena_finish(&c->arena);
 }
 
+struct rb_pareto case_frontier(struct rb_case *c)
+{
+    struct rb_pareto pareto;
+    struct rb_err err = {0};
+    if (!rb_pareto_find(&c->req, &c->arena, &pareto, &err))
+        fail_msg("%s", err.message);
+    return pareto;
+}
+
 void case_make_uncertain(struct rb_case *c, double relative_error)
 {
     size_t n = (size_t)c->profile.n_training;

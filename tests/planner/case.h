@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_PLANNER_CASE_H
 #define RB_TESTS_PLANNER_CASE_H
 
-#include "planner/planner.h"
+#include "planner/pareto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +24,9 @@ struct rb_case {
 // Fails the test if a text is refused. Owns: case_finish.
 void case_init(struct rb_case *c, const char *job_yaml, const char *profile_yaml, const char *prices_csv);
 void case_finish(struct rb_case *c);
+
+// Fails the test if there is none.
+struct rb_pareto case_frontier(struct rb_case *c);
 
 // A small random problem: 1 to 3 stages, at most 3 nodes, 1 or 2 offers, noise and boots of all sizes, no preemption.
 // The same number gives the same case.

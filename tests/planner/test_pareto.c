@@ -23,19 +23,10 @@ static void stop(struct rb_case *c)
     case_finish(c);
 }
 
-static struct rb_pareto find(struct rb_case *c)
-{
-    struct rb_pareto pareto;
-    struct rb_err err = {0};
-    if (!rb_pareto_find(&c->req, &c->arena, &pareto, &err))
-        fail_msg("%s", err.message);
-    return pareto;
-}
-
 // A deadline that some plan keeps and that is not the loosest.
 static int64_t middle_deadline_us(struct rb_case *c)
 {
-    struct rb_pareto pareto = find(c);
+    struct rb_pareto pareto = case_frontier(c);
     return pareto.points[pareto.n_points / 2].deadline_us;
 }
 
@@ -47,7 +38,7 @@ static void points_keep_their_deadline_and_fall(void **state)
         int64_t before_uusd = INT64_MAX, before_us = -1;
         int n_optimal = 0;
         start(&c, i);
-        struct rb_pareto pareto = find(&c);
+        struct rb_pareto pareto = case_frontier(&c);
         for (int k = 0; k < pareto.n_points; k++) {
             const struct rb_pareto_point *p = &pareto.points[k];
             assert_true(p->estimate.p_deadline >= c.req.confidence);
@@ -78,7 +69,7 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
         struct rb_err err = {0};
         start(&c, i);
         c.req.deadline_us = middle_deadline_us(&c);
-        struct rb_pareto pareto = find(&c);
+        struct rb_pareto pareto = case_frontier(&c);
         const struct rb_pareto_point *p = rb_pareto_at(&pareto, c.req.deadline_us, "optimal");
         assert_non_null(p);
         assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
@@ -97,7 +88,7 @@ static void a_point_is_the_plan_of_its_deadline(void **state)
 // are proved.
 static int compare_with_plans(struct rb_case *c)
 {
-    const struct rb_pareto pareto = find(c);
+    const struct rb_pareto pareto = case_frontier(c);
     struct rb_stage_times *lent = c->req.times;
     int n_proved = 0;
     c->req.times = NULL; // nothing is shared
@@ -169,7 +160,7 @@ static void nothing_is_asked_where_the_least_cost_hardly_falls(void **state)
         const struct rb_pareto_point *optimal[64];
         int n = 0;
         start(&c, i);
-        const struct rb_pareto pareto = find(&c);
+        const struct rb_pareto pareto = case_frontier(&c);
         for (int k = 0; k < pareto.n_points; k++) {
             if (strcmp(pareto.points[k].planner, "optimal") == 0)
                 optimal[n++] = &pareto.points[k];
@@ -195,7 +186,7 @@ static void marginal_is_a_difference_of_points(void **state)
         struct rb_case c;
         start(&c, i);
         c.req.deadline_us = middle_deadline_us(&c);
-        struct rb_pareto pareto = find(&c);
+        struct rb_pareto pareto = case_frontier(&c);
         const struct rb_marginal *m = &pareto.marginal;
         assert_true(m->exists);
         assert_int_equal(m->deadline_us, c.req.deadline_us);
@@ -225,7 +216,7 @@ static void beside_a_plan_it_is_that_of_the_frontier(void **state)
         struct rb_err err = {0};
         start(&c, i);
         c.req.deadline_us = middle_deadline_us(&c);
-        const struct rb_pareto pareto = find(&c);
+        const struct rb_pareto pareto = case_frontier(&c);
         assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &alone, &without, &err));
         assert_false(without.marginal.exists);
         c.req.marginal = true;
@@ -257,7 +248,7 @@ static void a_deadline_that_no_plan_keeps(void **state)
     (void)state;
     start(&c, 5);
     c.req.deadline_us = 1;
-    struct rb_pareto pareto = find(&c);
+    struct rb_pareto pareto = case_frontier(&c);
     assert_false(pareto.marginal.exists);
     assert_true(pareto.n_points > 0 && pareto.tightest_us > 1);
     stop(&c);
@@ -272,9 +263,9 @@ static void a_budget_that_everything_keeps_leaves_the_tightest(void **state)
         struct rb_case c;
         start(&c, i);
         c.req.budget_uusd = -1;
-        const struct rb_pareto without = find(&c);
+        const struct rb_pareto without = case_frontier(&c);
         c.req.budget_uusd = 1000000000000;
-        const struct rb_pareto with = find(&c);
+        const struct rb_pareto with = case_frontier(&c);
         const int64_t step_us = with.points[with.n_points - 1].deadline_us / 50 + 1000000;
         assert_true(llabs(with.tightest_us - without.tightest_us) <= step_us);
         stop(&c);
@@ -303,7 +294,7 @@ static void cut_searches_do_not_rise(void **state)
         int64_t before_uusd = INT64_MAX;
         start(&c, i);
         c.req.node_limit = 1;
-        struct rb_pareto pareto = find(&c);
+        struct rb_pareto pareto = case_frontier(&c);
         for (int k = 0; k < pareto.n_points; k++) {
             const struct rb_pareto_point *p = &pareto.points[k];
             if (strcmp(p->planner, "optimal") != 0)
@@ -327,7 +318,7 @@ static void document(void **state)
     (void)state;
     start(&c, 5);
     c.req.deadline_us = middle_deadline_us(&c);
-    struct rb_pareto pareto = find(&c);
+    struct rb_pareto pareto = case_frontier(&c);
     rb_json_init(&j, &text, true);
     rb_pareto_write(&pareto, &j);
     assert_true(rb_doc_parse_json(&doc, "pareto.json", rb_buf_str(&text), text.len, &err));

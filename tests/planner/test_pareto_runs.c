@@ -48,18 +48,9 @@ static void begin_asynchronous(struct rb_case *c)
     c->req.samples = 4 * POINT_SAMPLES;
 }
 
-static struct rb_pareto find(struct rb_case *c)
-{
-    struct rb_pareto pareto;
-    struct rb_err err = {0};
-    if (!rb_pareto_find(&c->req, &c->arena, &pareto, &err))
-        fail_msg("%s", err.message);
-    return pareto;
-}
-
 static void expect_points(struct rb_case *c)
 {
-    const struct rb_pareto pareto = find(c);
+    const struct rb_pareto pareto = case_frontier(c);
     int64_t before_uusd = INT64_MAX;
     assert_true(pareto.n_deadlines >= 4);
     assert_int_equal(pareto.n_proved, 0);
@@ -118,7 +109,7 @@ static void expect_no_dearer(struct rb_case *c, const struct rb_pareto *pareto, 
 
 static void expect_plans(struct rb_case *c)
 {
-    const struct rb_pareto pareto = find(c);
+    const struct rb_pareto pareto = case_frontier(c);
     for (int i = 0; i < pareto.n_points; i++) {
         if (strcmp(pareto.points[i].planner, "optimal") == 0)
             expect_no_dearer(c, &pareto, pareto.points[i].deadline_us);
@@ -145,10 +136,10 @@ static void no_point_starts_fewer_configurations(void **state)
     struct rb_err err = {0};
     (void)state;
     begin_asynchronous(&c);
-    c.req.deadline_us = find(&c).tightest_us * 19 / 20;
+    c.req.deadline_us = case_frontier(&c).tightest_us * 19 / 20;
     assert_true(rb_make_plan(&c.req, "optimal", &c.arena, &plan, &result, &err));
     assert_true(plan.admit_until_us > 0);
-    const struct rb_pareto pareto = find(&c);
+    const struct rb_pareto pareto = case_frontier(&c);
     assert_null(rb_pareto_at(&pareto, c.req.deadline_us, "optimal"));
     assert_false(pareto.marginal.exists);
     assert_true(pareto.tightest_us > c.req.deadline_us);
