@@ -1,5 +1,7 @@
 #include "planner/adaptive.h"
 
+#include "planner/probability_error.h"
+
 #include <math.h>
 #include <stdlib.h>
 

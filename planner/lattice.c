@@ -1,6 +1,7 @@
 #include "planner/lattice.h"
 
 #include "planner/node_counts.h"
+#include "planner/probability_error.h"
 #include "planner/stage_samples.h"
 
 #include "base/larger.h"

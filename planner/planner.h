@@ -9,7 +9,7 @@
 #include "simulator/scenario.h"
 #include "simulator/stage_time.h"
 
-#define RB_PILOT_SAMPLES 16384 // at most, of a stage without a closed form: P within 0.016 at 99.9 %
+#define RB_PILOT_SAMPLES 4096 // at most, of a stage without a closed form: P of it within 0.031 at 99.9 %, of a plan less
 
 struct rb_plan_request {
     const struct rb_job *job;

@@ -2,6 +2,7 @@
 
 #include "planner/adaptive.h"
 #include "planner/billed.h"
+#include "planner/probability_error.h"
 
 #include "base/larger.h"
 

@@ -3,6 +3,7 @@
 #include "planner/billed.h"
 #include "planner/draws.h"
 #include "planner/on_time.h"
+#include "planner/probability_error.h"
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
@@ -126,36 +127,6 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
            (choice->nodes * rb_stage_mean_error_s(time) + requested * rounding_error_s(time));
 }
 
-// The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
-// min(1, a (1 - p)) is concave, so what it bounds at every time it bounds in the mean over times (Jensen).
-double rb_stage_probability_error(const struct rb_stage_time *time, double p)
-{
-    const double all = time->law.error;
-    if (time->method != RB_STAGE_PILOT)
-        return all - time->body_error * (1 - fmin(1, RB_BODY_FALLS * (1 - p)));
-    return fmin(all, 2 * all * sqrt(fmax(0, p * (1 - p))) + 2 * all * all / 3);
-}
-
-// Samples, and waves that trials may end within, are what they are however fine a time is asked for.
-struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p)
-{
-    const bool is_final = time->method == RB_STAGE_PILOT || time->law.error > 2 * RB_SCORE_SEARCH_ACCURACY;
-    return (struct rb_errors){rb_stage_probability_error(time, p), is_final ? 0 : 2 * time->law.error};
-}
-
-// Where the truth is closer to a half than p, the samples vary more: the error is that of the farthest truth they allow.
-static double farthest_error(const struct rb_stage_time *const *times, int n, double p)
-{
-    double error = 0;
-    for (int round = 0; round < 4; round++) {
-        double farther = p > 0.5 ? fmax(0.5, p - error) : fmin(0.5, p + error);
-        error = 0;
-        for (int i = 0; i < n; i++)
-            error += rb_stage_probability_error(times[i], farther);
-    }
-    return error;
-}
-
 const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
                                                 double accuracy, bool finely, int *out_kept, struct rb_err *err)
 {
@@ -220,6 +191,15 @@ static double below_deadline(struct rb_search *search, const struct rb_law *cons
     return rb_product_below(&product, &weights);
 }
 
+// What the stage times make P(in time) err by: while searching from the probability alone, else from all of them.
+static double times_error(const struct rb_search *search, const struct rb_stage_time *const *times, int n,
+                          double accuracy, double p)
+{
+    const double deadline_s = (double)search->req->deadline_us / 1e6;
+    return accuracy > RB_SCORE_ACCURACY ? rb_plan_probability_error(times, n, p)
+                                        : rb_plan_probability_error_at(times, n, deadline_s, p);
+}
+
 static bool score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                             bool finely, struct rb_score *out, struct rb_err *err)
 {
@@ -247,7 +227,7 @@ static bool score_candidate(struct rb_search *search, const struct rb_candidate 
     if (search->req->deadline_us >= 0)
         score.p_deadline = below_deadline(search, laws, candidate->n_stages, &score.p_error);
     if (search->req->deadline_us >= 0)
-        score.p_error += farthest_error(times, candidate->n_stages, score.p_deadline);
+        score.p_error += times_error(search, times, candidate->n_stages, accuracy, score.p_deadline);
     score.p_error = fmin(1, score.p_error + score.unready);
     if (too_short) { // not in the space: infeasible whatever is asked
         score.p_deadline = 0;

@@ -33,15 +33,6 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
                                 const struct rb_stage_time *time);
 // How far off the mean of its time may be: numerics, or pilot samples. Seconds.
 double rb_stage_mean_error_s(const struct rb_stage_time *time);
-// How far the probability `p` of a whole plan may be off by what one of its stage times may err by. Samples err less than
-// their worst distance from the law: the plan's probability is the mean of one function between 0 and 1 of them.
-// Source: Bernstein's inequality, at 99.9 %.
-double rb_stage_probability_error(const struct rb_stage_time *time, double p);
-// Of the errors, what finer stage times may still settle.
-struct rb_errors {
-    double all, settled;
-};
-struct rb_errors rb_stage_errors(const struct rb_stage_time *time, double p);
 // Do scores apply to this request? All offers that can be used have stage times as independent laws. Else *out_why, for
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);

@@ -1,6 +1,7 @@
 // Laws from what is given, and what can be read off one law: probabilities, quantiles, its transform.
 #include "simulator/law.h"
 
+#include "simulator/law_cells.h"
 #include "simulator/law_grid.h"
 
 #include <math.h>
@@ -268,8 +269,7 @@ double rb_law_quantile(const struct rb_law *law, double u)
 
 // ---- transforms
 
-#define LANES 8  // frequencies at a time, and ..
-#define CELLS 8  // .. cells between two turns, so that the compiler can use vectors
+#define LANES RB_CELLS_FREQUENCIES
 #define SPINS 16 // between two that libm is asked for: their errors add up
 
 // exp(i x) at `LANES` numbers x the same distance apart; every step goes on by as many.
@@ -295,36 +295,6 @@ static void spin(struct spin *z)
     z->n++;
 }
 
-struct turns { // exp(i theta (k + 1/2)), k = 0..CELLS-1, and exp(i theta CELLS), for `LANES` angles theta
-    double c[CELLS][LANES], s[CELLS][LANES], on_c[LANES], on_s[LANES];
-};
-
-static void square(double *c, double *s)
-{
-    const double both = *c * *s;
-    *c = 1 - 2 * *s * *s;
-    *s = 2 * both;
-}
-
-// half: at theta / 2.
-static void make_turns(const struct spin *half, struct turns *t)
-{
-    for (int l = 0; l < LANES; l++) {
-        double c = half->c[l], s = half->s[l];
-        t->c[0][l] = c;
-        t->s[0][l] = s;
-        square(&c, &s);
-        for (int k = 1; k < CELLS; k++) {
-            t->c[k][l] = t->c[k - 1][l] * c - t->s[k - 1][l] * s;
-            t->s[k][l] = t->s[k - 1][l] * c + t->c[k - 1][l] * s;
-        }
-        for (int twice = 1; twice < CELLS; twice *= 2)
-            square(&c, &s);
-        t->on_c[l] = c;
-        t->on_s[l] = s;
-    }
-}
-
 // What lies in cell k; nothing beyond the last.
 static double cell_mass(const struct rb_law *law, int k)
 {
@@ -333,29 +303,18 @@ static double cell_mass(const struct rb_law *law, int k)
     return law->below[k] < 0.5 ? law->below[k + 1] - law->below[k] : law->above[k] - law->above[k + 1];
 }
 
-// Sum over cells of what lies in each times exp(i theta (k + 1/2)), for `LANES` angles theta: from the last cells to the
-// first, what has been summed is turned by as many cells as come before it.
-static void sum_cells(const struct rb_law *law, const struct spin *half, double *out_re, double *out_im)
+static int n_cells(const struct rb_law *law)
 {
-    double re[LANES] = {0}, im[LANES] = {0};
-    struct turns t;
-    make_turns(half, &t);
-    for (int first = (law->n - 1) / CELLS * CELLS; first >= 0; first -= CELLS) {
-        for (int l = 0; l < LANES; l++) {
-            const double turned = re[l] * t.on_c[l] - im[l] * t.on_s[l];
-            im[l] = im[l] * t.on_c[l] + re[l] * t.on_s[l];
-            re[l] = turned;
-        }
-        for (int k = 0; k < CELLS; k++) {
-            const double mass = cell_mass(law, first + k);
-            for (int l = 0; l < LANES; l++) {
-                re[l] += mass * t.c[k][l];
-                im[l] += mass * t.s[k][l];
-            }
-        }
-    }
-    memcpy(out_re, re, sizeof re);
-    memcpy(out_im, im, sizeof im);
+    return (law->n + RB_CELLS_A_TURN - 1) / RB_CELLS_A_TURN * RB_CELLS_A_TURN;
+}
+
+static rb_sum_cells_fn *choose_sums(void)
+{
+#ifdef RB_SAMPLER_HAS_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        return rb_sum_cells_avx2;
+#endif
+    return rb_sum_cells_plain;
 }
 
 #define COARSE_ANGLE 2.5 // radians of frequency a step, beyond which the grid knows the law's beginning only
@@ -387,6 +346,11 @@ static void transform(const struct rb_law *law, double omega, int first, int apa
 {
     const double start = law->n > 1 ? rb_law_slope(law, 0) : 0;
     const double bend = law->n > 1 ? rb_law_slope(law, 1) - start : 0;
+    rb_sum_cells_fn *const sum_cells = choose_sums();
+    const int cells = n_cells(law);
+    RB_AUTO(rb_auto_free) double *mass = rb_xcalloc((size_t)cells, sizeof *mass);
+    for (int k = 0; k < cells; k++)
+        mass[k] = cell_mass(law, k);
     struct spin half = spin_of(first * omega * law->step_s / 2, apart * omega * law->step_s / 2);
     struct spin turn = spin_of(first * omega * law->low_s, apart * omega * law->low_s);
     for (int j = 0; j < n; j += LANES) {
@@ -394,7 +358,7 @@ static void transform(const struct rb_law *law, double omega, int first, int apa
         spin(&half);
         spin(&turn);
         if ((first + j * apart) * omega * law->step_s < COARSE_ANGLE)
-            sum_cells(law, &half, re, im);
+            sum_cells(mass, cells, (struct rb_half_angles){half.c, half.s}, re, im);
         for (int l = 0; l < LANES && j + l < n; l++) {
             const double angle = (first + (j + l) * apart) * omega * law->step_s;
             if (angle < COARSE_ANGLE)

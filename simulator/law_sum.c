@@ -10,6 +10,7 @@
 #define CUT        1e-13 // probability left outside of the interval, on each side
 #define MOST_TERMS 1024
 #define SUM_TERMS  4096
+#define ENOUGH     1e-7  // of a transform: what comes after it is less than anything that laws err by
 #define AT_ONCE    32    // of them, until no more matter
 #define SETTLED    1e-13 // of a transform: nothing that matters comes after it
 #define STEPS      14    // points per standard deviation
@@ -197,7 +198,7 @@ struct rb_law_sum rb_law_sum_create(const struct rb_law *const *laws, int n, str
     double last = 1, re[SUM_TERMS], im[SUM_TERMS];
     product.re = re;
     product.im = im;
-    while (product.n_terms < SUM_TERMS && last > 1e-10) {
+    while (product.n_terms < SUM_TERMS && last > ENOUGH) {
         const int from = product.n_terms;
         for (int j = from; j < from + AT_ONCE; j++) {
             re[j] = 1;

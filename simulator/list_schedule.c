@@ -11,6 +11,8 @@
 #define MAX_REFINEMENTS 4
 #define OPENING_REACH   4.0  // standard deviations of an opening, and of the last start
 #define RESOLVED        1.85 // steps to an opening's deviation, so that one and a half of them still show it
+#define SMALL           0.8  // of the other steps, is an opening that matters less the smaller it is ...
+#define BARELY          1.0  // ... for which so many steps to its deviation do to begin with
 #define FINEST          40   // steps to a trial's deviation
 #define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
 #define BEYOND_CIRCLE   0.3  // of the accuracy: next to nothing of it is what the circle folds
@@ -509,13 +511,13 @@ static bool refused(const struct rb_list_schedule *s, const char **out_why)
 // nodes still open: a lattice then has to show how they do.
 static double first_step_s(const struct problem *p)
 {
-    double step_s = fmin(p->sd / 3, p->edge_s * 1.2);
+    double step_s = fmin(p->sd / 3, p->edge_s * 1.2), narrowest_s = INFINITY;
     for (int i = 0; i < rb_schedule_n_late(p->s); i++) {
-        const double shown_s = shown_spread_s(p, rb_schedule_opening(p->s, i)) / RESOLVED;
-        if (shown_s > p->sd / FINEST)
-            step_s = fmin(step_s, shown_s);
+        const double spread_s = shown_spread_s(p, rb_schedule_opening(p->s, i));
+        if (spread_s > RESOLVED * p->sd / FINEST)
+            narrowest_s = fmin(narrowest_s, spread_s);
     }
-    return step_s;
+    return fmin(step_s, narrowest_s / (narrowest_s < SMALL * step_s ? BARELY : RESOLVED));
 }
 
 bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena, struct rb_law *out,
