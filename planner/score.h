@@ -45,7 +45,7 @@ const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const 
 bool rb_score_deviation_s(struct rb_search *search, double *out_s, struct rb_err *err);
 
 #define RB_SCORE_ACCURACY        1e-4 // of what is told
-#define RB_SCORE_SEARCH_ACCURACY 1e-3 // while searching: where it decides, nothing finer is made
+#define RB_SCORE_SEARCH_ACCURACY 2e-3 // while searching: where it decides, nothing finer is made
 #define RB_SCORE_ROUNDING_S      1e-6 // a sum of constants is not further off
 
 struct rb_score {
@@ -60,7 +60,7 @@ struct rb_score {
     double finest_uusd;      // cost_mean_uusd from those samples; the same where there are no more
 };
 
-// Of one candidate. `accuracy` of the stage times: 1e-3 while searching, 1e-4 for what is told. Then stage times that are
+// Of one candidate. `accuracy` of the stage times: 2e-3 while searching, 1e-4 for what is told. Then stage times that are
 // sampled are sampled more often, too, for p_deadline alone and where that is in doubt.
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);

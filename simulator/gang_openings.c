@@ -17,7 +17,7 @@ static double correlation(int a, int b, int m)
 }
 
 double rb_gang_dependence_error(const struct rb_gang *gang, const struct rb_law *const *openings, int n_slots,
-                                int slots, const struct rb_law *end)
+                                int slots, double end_variance_s2)
 {
     double covariance_s2 = 0;
     for (int i = 0; i < n_slots; i++) {
@@ -28,5 +28,5 @@ double rb_gang_dependence_error(const struct rb_gang *gang, const struct rb_law 
     // An opening that is later by a second makes the end later by a share of it, all of them together by no more than one.
     const double missing_s2 = covariance_s2 / ((double)slots * slots);
     // Half of what the variance lacks times the density's steepest slope, 0.242 / variance for a normal one.
-    return CAUTION * 0.121 * missing_s2 / end->variance_s2;
+    return CAUTION * 0.121 * missing_s2 / end_variance_s2;
 }

@@ -15,8 +15,8 @@ struct rb_gang {
 int rb_gang_rank(const struct rb_gang *gang, int slot);
 
 // What P of the stage's end may err by if the openings of its first n_slots new slots count as independent. openings
-// [n_slots]: their laws; slots: of the stage, open ones included; end: of the stage.
+// [n_slots]: their laws; slots: of the stage, open ones included; end_variance_s2: of the stage's end.
 double rb_gang_dependence_error(const struct rb_gang *gang, const struct rb_law *const *openings, int n_slots, int slots,
-                                const struct rb_law *end);
+                                double end_variance_s2);
 
 #endif

@@ -31,7 +31,7 @@ int rb_schedule_n_late(const struct rb_list_schedule *s);
 const struct rb_law *rb_schedule_opening(const struct rb_list_schedule *s, int group);
 
 // Into *out. Its arrays and all that is needed on the way to them live in `arena`: megabytes, so copy the law and reset the
-// arena. `accuracy` is the error in P aimed at (1e-4 for estimates, 1e-3 while searching);
+// arena. `accuracy` is the error in P aimed at (1e-4 for estimates, 2e-3 while searching);
 // out->error is what it may err by, the errors of the laws given included. out->above is computed down to a fiftieth of
 // the accuracy and continued from there. At 1e-3 a twelfth of a millisecond for open slots alone, whatever their number, two
 // tenths for new nodes of one slot; some tenths to a millisecond for nodes of several, more where hundreds of slots wait.

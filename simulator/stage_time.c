@@ -26,7 +26,8 @@
 #define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where a finer one is not reached ...
 #define COARSEST_ACCURACY  3e-3               // ... nor this: errors of narrow openings count threefold
 #define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most ...
-#define SURER_THAN_GANGS   0.5  // ... and gangs on new nodes by less than this one, their mean times included
+#define SURER_THAN_GANGS   0.5 // ... and gangs on new nodes by less than this one, their mean times included
+#define GANGS_COME_LATE    "trials on several nodes wait for new ones that come over too long a time"
 #define LARGE_ERRORS       4    // of a bound, to be looked at a second time ...
 #define MATTERS            2e-4 // ... unless it is less than this
 
@@ -492,6 +493,16 @@ static double coarser(double accuracy)
     return accuracy < COARSE_ACCURACY ? COARSE_ACCURACY : accuracy < COARSEST_ACCURACY ? COARSEST_ACCURACY : 0;
 }
 
+// About as much, more often more: what all slots do on average, and one trial. Of gangs, that open by laws of their own.
+static double end_varies_by_s2(const struct rb_list_schedule *s, const struct rb_law *const *openings, int slots)
+{
+    double openings_s2 = 0;
+    for (int i = 0; i < s->new_nodes; i++)
+        openings_s2 += openings[i]->variance_s2;
+    const double waves = (double)s->n_trials / slots;
+    return s->trial->variance_s2 * (1 + waves / slots) + openings_s2 / ((double)slots * slots);
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -521,6 +532,12 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         }
     }
     const double samples = SURER_THAN_SAMPLES * rb_law_samples_error(pilot_samples(times, st));
+    if (gangs && SURER_THAN_GANGS * rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots,
+                                                             end_varies_by_s2(&schedule, openings, st->slots)) >=
+                     samples) {
+        *out_why = GANGS_COME_LATE;
+        return false;
+    }
     for (double reached = accuracy; reached > 0; reached = coarser(reached)) {
         if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
             *out = known->law;
@@ -536,8 +553,8 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         if (!ok)
             continue;
         if (gangs)
-            out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out);
-        *out_why = "trials on several nodes wait for new ones that come over too long a time";
+            out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out->variance_s2);
+        *out_why = GANGS_COME_LATE;
         return (gangs ? SURER_THAN_GANGS * out->error : out->error) < samples || (!gangs && reached <= accuracy);
     }
     return false;
