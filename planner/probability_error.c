@@ -78,7 +78,7 @@ static double sampled_error(const struct rb_stage_time *const *times, int n, int
     double unsure;
     const double shown = deviation_of_rest(times, n, at, deadline_s, &unsure) + unsure;
     const double all = times[at]->law.error, share = 2 * all * all * AS_SURE; // L / n
-    double error = sqrt(share / 2);                                           // Hoeffding's: whatever varies
+    double error = sqrt(share / 2) + share / 3;                               // no variance is above a quarter
     // The squared distance from the mean lies in [0, 1], so its own variance is below its mean v, and v is below what was seen of
     // it, about the mean that was sampled, + that mean's error squared + sqrt(2 v L/n) + L/3n.
     for (int round = 0; round < ROUNDS; round++) {
