@@ -212,7 +212,7 @@ static bool score_candidate(struct rb_search *search, const struct rb_candidate 
         const struct rb_stage_time *t = rb_score_stage_time(search, candidate, i, accuracy, finely, &kept, err);
         if (!t)
             return false;
-        score.sampled |= t->method == RB_STAGE_PILOT;
+        score.rough |= t->method == RB_STAGE_PILOT || t->law.error > RB_STAGE_ROUGH;
         times[i] = t;
         laws[i] = &t->law;
         score.time_mean_us += t->law.mean_s * 1e6;
@@ -248,7 +248,7 @@ bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *can
 {
     if (!score_candidate(search, candidate, accuracy, false, out, err))
         return false;
-    if (accuracy > RB_SCORE_ACCURACY || !out->sampled || !is_in_doubt(search, out))
+    if (accuracy > RB_SCORE_ACCURACY || !out->rough || !is_in_doubt(search, out))
         return true;
     struct rb_score fine;
     if (!score_candidate(search, candidate, accuracy, true, &fine, err))

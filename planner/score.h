@@ -55,13 +55,13 @@ struct rb_score {
     double unready;          // of p_error, nodes not ready at a barrier: they can only make a plan later
     double cost_error_uusd;  // bound on |cost_mean - truth|: pilot samples, and
     double above_sum_uusd;   // of it, late nodes and the billing minimum, which only make a plan dearer (planner/billed.h)
-    bool sampled;            // a stage time is,
+    bool rough;              // a stage time is sampled, or has a law that errs by as much as samples might,
     bool finely;             // ... and p_deadline comes from more samples, to be told from the confidence asked
     double finest_uusd;      // cost_mean_uusd from those samples; the same where there are no more
 };
 
 // Of one candidate. `accuracy` of the stage times: 2e-3 while searching, 1e-4 for what is told. Then stage times that are
-// sampled are sampled more often, too, for p_deadline alone and where that is in doubt.
+// sampled, or have rough laws, are sampled more often, too, for p_deadline alone and where that is in doubt.
 bool rb_score_candidate(struct rb_search *search, const struct rb_candidate *candidate, double accuracy,
                         struct rb_score *out, struct rb_err *err);
 

@@ -669,6 +669,15 @@ static void count_use(struct rb_stage_times *times, struct rb_stage_cache_entry 
     e->used_by = times->user;
 }
 
+// What decides nothing because of what its law errs by is sampled.
+static const struct rb_stage_time *finest(struct rb_stage_times *times, struct stage *st,
+                                          const struct rb_stage_time *known, struct rb_err *err)
+{
+    return st->work->finely && known->law.error > RB_STAGE_ROUGH
+               ? pilot_time(times, st, "its law errs by more than what is to be told apart", err)
+               : known;
+}
+
 const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
                                                const struct rb_stage_work *work, double accuracy, struct rb_err *err)
 {
@@ -681,10 +690,10 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
     if (known && known->method == RB_STAGE_PILOT)
         return pilot_time(times, &st, known->why, err);
     if (known && e->accuracy <= accuracy)
-        return known;
+        return finest(times, &st, known, err);
     const char *why = NULL;
     if (find_law(times, &st, accuracy, e, &why))
-        return e->value;
+        return finest(times, &st, e->value, err);
     const struct rb_stage_time *t = pilot_time(times, &st, why, err);
     if (t) // it has an entry of its own per stage and seed, which key the draws
         e->value = (struct rb_stage_time *)t;

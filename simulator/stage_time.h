@@ -17,6 +17,8 @@ const char *rb_stage_method_name(enum rb_stage_method method); // "one wave", "d
 // Gangs on new nodes open dependently. Taken as independent, they err where the law's mass is and little beyond. Tested.
 #define RB_BODY_FALLS 6.0
 
+#define RB_STAGE_ROUGH 1e-3
+
 struct rb_stage_time {
     struct rb_law law;           // from the stage's start to its last trial's end
     enum rb_stage_method method;
@@ -36,7 +38,8 @@ struct rb_stage_work {
     int stage;          // of the scenario: trials and units come from its rung
     int offer, gpus;    // GPUs per trial
     int nodes, kept;    // owned; of these ready at the start. The others are requested then
-    bool finely;        // if it has to be sampled, four times as often: P errs by half
+    bool finely;        // sampled four times as often if it has to be, and even if there is a law that errs by more than
+                        // RB_STAGE_ROUGH: a plan's P errs by a quarter or a half
 };
 
 struct rb_stage_times;

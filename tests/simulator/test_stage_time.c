@@ -254,7 +254,7 @@ static void objects_are_shared(void **state)
     finish(&w);
 }
 
-// Eight times the samples err by the square root of that less, and those drawn for a search stay as they were.
+// Four times the samples err by the square root of that less, and those drawn for a search stay as they were.
 static void finer_samples_err_less(void **state)
 {
     (void)state;
@@ -273,6 +273,29 @@ static void finer_samples_err_less(void **state)
     assert_float_equal(fine->law.error, coarse->law.error / 2, 0.1 * fine->law.error);
     assert_memory_equal(coarse, &copy, sizeof copy);
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
+    run(&w, &work);
+    agree(&w, &work, fine);
+    finish(&w);
+}
+
+// A gang's law that errs by more than samples of a plan would is sampled where it is asked for finely, and nowhere else.
+static void rough_laws_are_sampled_where_they_decide(void **state)
+{
+    (void)state;
+    static struct world w;
+    make(&w, 8, 40, 4);
+    w.small.p.job.trial.max_nodes = 2;
+    compile(&w, 5);
+    const struct rb_stage_work work = {0, 0, 8, 6, 0};
+    const struct rb_stage_time *law = ask(&w, &work, 1e-4), copy = *law;
+    assert_int_equal(law->method, RB_STAGE_SCHEDULE);
+    assert_true(law->law.error > RB_STAGE_ROUGH);
+    struct rb_stage_work finely = work;
+    finely.finely = true;
+    const struct rb_stage_time *fine = ask(&w, &finely, 1e-4);
+    assert_int_equal(fine->method, RB_STAGE_PILOT);
+    assert_ptr_equal(ask(&w, &work, 1e-4), law);
+    assert_memory_equal(law, &copy, sizeof copy);
     run(&w, &work);
     agree(&w, &work, fine);
     finish(&w);
@@ -349,6 +372,7 @@ int main(void)
         cmocka_unit_test(random_gangs_agree),
         cmocka_unit_test(objects_are_shared),
         cmocka_unit_test(finer_samples_err_less),
+        cmocka_unit_test(rough_laws_are_sampled_where_they_decide),
         cmocka_unit_test(certain_times_are_exact),
         cmocka_unit_test(floors_are_below),
         cmocka_unit_test(what_has_no_law_is_told),
