@@ -6,6 +6,7 @@
 
 #define AS_SURE 1.053 // ln 3000 / ln 2000: two sides of a mean and one of its variance, together as sure as two sides
 #define ROUNDS  4     // of a bound by itself
+#define CELLS   4     // of a law at once: a seventh of a deviation
 
 // The Dvoretzky-Kiefer-Wolfowitz bound of n samples is sqrt(L / 2n); Bernstein's is sqrt(2 v L / n) + L / 3n with the variance v.
 // min(1, a (1 - p)) is concave, so what it bounds at every time it bounds in the mean over times (Jensen).
@@ -45,13 +46,23 @@ double rb_plan_probability_error(const struct rb_stage_time *const *times, int n
     return farthest_error(times, n, p, -1);
 }
 
-// Of g(T) = P(others <= deadline - T), T as sampled. *out_unsure: by how much g may be off, the others being sampled, too.
+struct seen {
+    double mean, square;
+};
+
+static void see(struct seen *g, double share, double value)
+{
+    g->mean += share * value;
+    g->square += share * value * value;
+}
+
+// Standard deviation of g(T) = P(others <= deadline - T), T as sampled. *out_unsure: by how much g may be off, the others being
+// sampled, too.
 static double deviation_of_rest(const struct rb_stage_time *const *times, int n, int at, double deadline_s,
                                 double *out_unsure)
 {
     const struct rb_law *law = &times[at]->law, *others[RB_LIMIT_STAGES];
     struct rb_arena arena;
-    double mean = 0, square = 0;
     int n_others = 0;
     *out_unsure = 0;
     for (int i = 0; i < n; i++) {
@@ -62,14 +73,15 @@ static double deviation_of_rest(const struct rb_stage_time *const *times, int n,
     }
     rb_arena_init(&arena);
     const struct rb_law_sum sum = rb_law_sum_create(others, n_others, &arena);
-    for (int k = 0; k < law->n; k++) { // a cell's samples as if in the middle of it
-        const double share = law->below[k] - (k > 0 ? law->below[k - 1] : 0);
-        const double in_time = rb_law_sum_below(&sum, deadline_s - law->low_s - law->step_s * (k > 0 ? k - 0.5 : 0));
-        mean += share * in_time;
-        square += share * in_time * in_time;
+    struct seen g = {0};
+    see(&g, law->below[0], rb_law_sum_below(&sum, deadline_s - law->low_s));
+    for (int k = 0; k + 1 < law->n; k += CELLS) { // as if all of them were in the middle
+        const int end = k + CELLS < law->n - 1 ? k + CELLS : law->n - 1;
+        const double middle_s = law->low_s + law->step_s * (k + end) / 2;
+        see(&g, law->below[end] - law->below[k], rb_law_sum_below(&sum, deadline_s - middle_s));
     }
     rb_arena_finish(&arena);
-    return sqrt(fmax(0, square - mean * mean));
+    return sqrt(fmax(0, g.square - g.mean * g.mean));
 }
 
 // Two sampled stages: one is told beside what was sampled of the other, and that one beside what is true of the first.
