@@ -19,6 +19,7 @@
 #define LATE            2.0  // standard deviations of an opening: where all of them spread as much as one more does
 #define HOPELESS        5e-3 // of narrow openings: the last level seldom helps if the one before errs by more, ...
 #define GAINED          3    // ... and thrice as much every level before
+#define COARSE          1e-3 // accuracy from which on fewer openings do
 #define FLUID_STRIDE    8    // points of the arrival law
 #define MOST_WORK       2e8  // a tenth of a second; beyond it sampling is faster
 #define NEGLIGIBLE      1e-3 // of the accuracy: what counts for less is left out, of some fifty times left ...
@@ -175,6 +176,14 @@ static int points_apart(double apart_s, double first_step_s, int level)
     return level > 0 || points == 1 ? points : points / 2;
 }
 
+// Where the last opening counts in part, a sum over few points errs by some 1e-4.
+static void set_openings_apart(const struct problem *p, struct level *l)
+{
+    const bool coarse = p->accuracy >= COARSE;
+    l->tail.openings_apart = points_apart(openings_apart_s(p), p->first_step_s, coarse ? 1 : l->number);
+    l->tail.cut_openings_apart = coarse ? l->tail.openings_apart : 1;
+}
+
 // Roughly, the numbers that make up the factors of a new node.
 static double work_of(const struct problem *p, const struct level *l, double larger)
 {
@@ -211,7 +220,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
                 return false;
             }
             l->tail.apart = points_apart(times_apart_s(p), p->first_step_s, l->number);
-            l->tail.openings_apart = points_apart(openings_apart_s(p), p->first_step_s, l->number);
+            set_openings_apart(p, l);
             choose_circle(p, l, larger_circle);
             return true;
         }

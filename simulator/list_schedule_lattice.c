@@ -221,7 +221,7 @@ double rb_lattice_end_weight(int distance)
     return distance < RB_LATTICE_ENDS ? weights[distance] : 1;
 }
 
-double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x)
+double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x, int apart)
 {
-    return (l->narrow ? (o == x ? 0.5 : 1) : rb_lattice_end_weight(x - o)) * l->weight[o];
+    return apart * (l->narrow ? (o == x ? 0.5 : 1) : rb_lattice_end_weight((x - o) / apart)) * l->weight[o];
 }

@@ -145,15 +145,14 @@ void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_
 {
     const struct rb_opening_lattice *opening = node->opening;
     const int lowest = fewest_starts(node), most = node->slots * (node->slot->max_k + 1);
-    const int last = x < opening->last ? x : opening->last, even = x - RB_LATTICE_ENDS;
+    const int last = x < opening->last ? x : opening->last;
+    const bool whole = last <= x - RB_LATTICE_ENDS * node->openings_apart;
+    const int apart = whole ? node->openings_apart : node->cut_openings_apart;
     struct average average = {node->more, lowest, most, lowest};
     memset(node->more, 0, (size_t)(most + 1 - lowest + FOUR) * sizeof *node->more);
-    const int apart = last <= even ? node->openings_apart : 1;
     int o = opening->first + (x - opening->first) % apart; // ages are multiples: they come back at every end
-    for (; o <= last && o <= even; o += apart)
-        add(node, &average, apart * opening->weight[o], age_of(node, x - o, y));
-    for (; o <= last; o++)
-        add(node, &average, rb_opening_weight(opening, o, x), age_of(node, x - o, y));
+    for (; o <= last; o += apart)
+        add(node, &average, rb_opening_weight(opening, o, x, apart), age_of(node, x - o, y));
     *out = average.from <= average.to
                ? rb_schedule_trimmed(node->more + (average.from - lowest), average.from, average.to, node->dust)
                : (struct rb_schedule_starts){.p = node->more, .from = lowest, .to = lowest};

@@ -25,7 +25,8 @@ struct rb_schedule_node {
     double dust;         // chances below it are left out
     int first_y, last_y; // times left that are asked for ...
     int apart;           // ... mostly every so-many-th, from the first on
-    int openings_apart;  // openings are summed up at every so-many-th point where nothing ends within their law
+    int openings_apart;  // openings are summed up at every so-many-th point where nothing ends within their law, ...
+    int cut_openings_apart; // ... and where it does
     struct rb_renewal_chances *diagonals; // [max_age + last_y + 1] of a slot, by age + time left; p NULL: not made yet
     struct rb_schedule_age **ages;          // [last_y + 1][max_age + 1]; NULL: none of this time left
     double *scratch, *more, *sum, *padded;  // [most starts of a node, and some]

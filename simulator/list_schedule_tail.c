@@ -262,7 +262,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     e.linear = s->new_nodes > 0 && s->slots_per_node == 1;
     e.first_y = trial->first > 0 ? trial->first : 1;
     e.last_y = trial->last;
-    e.apart = e.openings_apart = 1;
+    e.apart = e.openings_apart = e.cut_openings_apart = 1;
     if (!make_late(&e, ages, out_why))
         return false;
     e.slots = s->open_slots > 0 || !e.linear;
@@ -286,7 +286,8 @@ static void make_node(struct rb_schedule_tail *e)
                                         .first_y = e->first_y,
                                         .last_y = e->last_y,
                                         .apart = e->apart,
-                                        .openings_apart = e->openings_apart};
+                                        .openings_apart = e->openings_apart,
+                                        .cut_openings_apart = e->cut_openings_apart};
     rb_schedule_node_make(&e->node);
 }
 

@@ -31,7 +31,8 @@ struct rb_schedule_tail {
     int first_y, last_y;   // time left to the last trial: points of interest
     const double *weight;  // of the time left at every point: a density
     int apart;             // every so-many-th of them is summed up where the integrand vanishes at both ends: 1 unless set
-    int openings_apart;    // likewise of the points of an opening, for nodes of several slots
+    int openings_apart;    // likewise of the points of an opening, for nodes of several slots, ...
+    int cut_openings_apart; // ... and where the sum ends within its law
     double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
     struct rb_renewal_chances chances; // scratch, with room for all ages and completions
 };
