@@ -366,10 +366,10 @@ static void finish(struct rb_measurement *m)
         m->provider.ops->destroy(&m->provider);
     rb_http_destroy(m->http);
     rb_loop_uv_destroy(m->uv);
-    if (m->claim_fd > 0)
-        close(m->claim_fd);
     if (m->run_dir[0])
         rb_ssh_leave_control_dir(m->run_dir);
+    if (m->claim_fd > 0)
+        close(m->claim_fd);
     rb_store_close(m->store);
     rb_buf_finish(&m->script);
     rb_arena_finish(&m->arena);

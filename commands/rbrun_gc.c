@@ -8,6 +8,7 @@
 #include "executor/campaign_dir.h"
 #include "executor/loop_uv.h"
 #include "executor/run_dir.h"
+#include "executor/ssh_command.h"
 #include "profiles/infra.h"
 #include "providers/http.h"
 
@@ -319,6 +320,22 @@ static void end_groups(struct gc *gc, bool dry)
                                                  .dry = dry});
 }
 
+// Of runs and campaigns that were killed and that nobody has resumed.
+static void leave_control_dir(void *ctx, const char *run_id, const char *dir)
+{
+    const struct gc *gc = ctx;
+    if (!rb_run_is_carried_out(gc->root, run_id))
+        rb_ssh_leave_control_dir(dir);
+}
+
+static bool leave_control_dirs(struct gc *gc, struct rb_err *err)
+{
+    char campaigns[4112];
+    rb_campaign_dir_root(gc->root, campaigns, sizeof campaigns);
+    return rb_run_dir_each(gc->root, leave_control_dir, gc, err) &&
+           rb_run_dir_each(campaigns, leave_control_dir, gc, err);
+}
+
 static void gc_finish(struct gc *gc)
 {
     for (int i = 0; i < gc->n_providers; i++)
@@ -444,6 +461,8 @@ static bool collect(const struct rb_args *args, int *out_code, struct rb_err *er
     if (!dry && gc.n_found > 0 && !end_them(&gc, err))
         return false;
     end_groups(&gc, dry);
+    if (!dry && !leave_control_dirs(&gc, err))
+        return false;
     return show(&gc, rb_args_flag(args, "json"), err);
 }
 

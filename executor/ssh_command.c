@@ -2,14 +2,22 @@
 
 #include "base/buf.h"
 #include "base/doc.h"
+#include "providers/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+// How long a master that was told to exit may take to do so.
+enum { EXIT_CHECKS = 200, EXIT_CHECK_NS = 5000000 };
 
 static void name_control_dir(const char *run_dir, char dir[static 64])
 {
@@ -19,24 +27,65 @@ static void name_control_dir(const char *run_dir, char dir[static 64])
     snprintf(dir, 64, "/tmp/rb-%ld-%08x", (long)geteuid(), (unsigned)(hash ^ hash >> 32));
 }
 
-void rb_ssh_leave_control_dir(const char *run_dir)
+// In /tmp, where others may have made what has this name: only a directory that nobody else can look into is ours.
+static bool is_ours(const char *dir)
 {
-    char dir[64];
-    name_control_dir(run_dir, dir);
-    rmdir(dir);
+    struct stat st;
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
 bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err)
 {
     char dir[64];
     name_control_dir(run_dir, dir);
-    struct stat st;
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
         return rb_err_set(err, RB_E_SSH_FILES, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));
-    if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+    if (!is_ours(dir))
         return rb_err_set(err, RB_E_SSH_FILES, "%s is not a private directory of this user: remove it", dir);
     snprintf(out, size, "%s", dir);
     return true;
+}
+
+// --- leaving it
+
+static bool is_listened_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >= (int)sizeof address.sun_path)
+        return false;
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool listened = fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    if (fd >= 0)
+        close(fd);
+    return listened;
+}
+
+// A master that is told to exit says yes first and removes its socket then; one that was killed never does.
+static void end_master(const char *path)
+{
+    char control_path[160];
+    snprintf(control_path, sizeof control_path, "ControlPath=%s", path);
+    const char *const argv[] = {"ssh", "-F", "none", "-o", control_path, "-O", "exit", "--", "any", NULL};
+    if (is_listened_at(path))
+        rb_child_run(argv, &(struct rb_child_options){.quiet = true}, NULL);
+    for (int i = 0; i < EXIT_CHECKS && is_listened_at(path); i++)
+        nanosleep(&(struct timespec){.tv_nsec = EXIT_CHECK_NS}, NULL);
+    unlink(path);
+}
+
+void rb_ssh_leave_control_dir(const char *run_dir)
+{
+    char dir[64], path[128];
+    name_control_dir(run_dir, dir);
+    DIR *d = is_ours(dir) ? opendir(dir) : NULL;
+    if (!d)
+        return;
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == 'n' && snprintf(path, sizeof path, "%s/%s", dir, e->d_name) < (int)sizeof path)
+            end_master(path);
+    }
+    closedir(d);
+    rmdir(dir);
 }
 
 bool rb_ssh_know_host(const char *run_dir, const char *instance_id, const char *host_key, struct rb_err *err)

@@ -11,7 +11,8 @@
 // ours, or an error.
 bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err);
 
-// Removes the directory once nothing is in it: after the loop has ended and every connection was told to exit.
+// Removes the directory, if there is one: at the end of a run or campaign, and by `rbrun gc` where nobody carries it out.
+// Connections that are still there, as of a process that was killed, are ended first.
 void rb_ssh_leave_control_dir(const char *run_dir);
 
 // Adds "<instance-id> <host key>" to <run_dir>/known_hosts unless it is there.

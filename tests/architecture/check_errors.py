@@ -44,7 +44,6 @@ UNTESTED = {
     "RB_E_SLURM_MAILBOX_OPEN": "needs a shared directory of another user",
     "RB_E_SLURM_URL": "needs a run on Slurm whose address is not named",
     "RB_E_SLURM_VERSION": "needs a slurmrestd of another age",
-    "RB_E_SSH_FILES": "needs a directory of somebody else in the place of ours",
     "RB_E_STOP_FAILED": "needs a process of another user",
     "RB_E_STORE_FULL": "needs ten million samples",
     "RB_E_SYSTEM": "needs an operating system without random numbers or threads",

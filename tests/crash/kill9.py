@@ -4,7 +4,7 @@ run nobody killed. Real HTTP with signatures, real sshd nodes, real processes: r
     kill9.py --bin BUILD [--points N | --all]
 
 Every point: the same best trial, every report of every finished trial in the journal, one instance per launch, no
-instance left (asked of the cloud, not of rbrun), and the bill that the cloud's ledger shows.
+instance left (asked of the cloud, not of rbrun), none of ssh's control sockets, and the bill that the cloud's ledger shows.
 """
 import argparse
 import json
@@ -46,6 +46,14 @@ echo "$epoch" >"$RB_CHECKPOINT_DIR/epoch"
 PROFILE = profile("crash", 0.06)
 
 
+def control_dir(run_dir):
+    """Where a run keeps ssh's control sockets, named by the FNV-1a hash of its directory."""
+    h = 14695981039346656037
+    for byte in run_dir.encode():
+        h = (h ^ byte) * 1099511628211 % 2**64
+    return "/tmp/rb-%d-%08x" % (os.geteuid(), (h ^ h >> 32) % 2**32)
+
+
 def metric(trial, epoch):
     return float("0.%d" % (1000 + (trial * 2741 + epoch * 13) % 9000))
 
@@ -59,6 +67,7 @@ class Crash(RealRun):
         self.on(cloud)
         for name, text in (("job.yaml", job), ("train.sh", TRAIN), ("profile.yaml", of_profile)):
             self.write("work/" + name, text)
+        self.control_dirs_left = 0  # by the runs that died
         self.plan = self.make_plan("work/job.yaml")
         self.widen_first_stage()
 
@@ -80,9 +89,12 @@ class Crash(RealRun):
             done = self.run(command)
         else:
             self.run(command, expect=-signal.SIGKILL, RB_TEST_DIE_AFTER=str(die_after))
+            self.control_dirs_left += any(os.path.exists(control_dir(os.path.join(state, run))) for run in os.listdir(state))
             done = self.run(["rbrun", "resume", "--json", "--state-dir", state])
         report = json.loads(done.stdout.splitlines()[-1])
         self.check_cloud(report)
+        sockets = control_dir(os.path.join(state, report["run"]))
+        assert not os.path.exists(sockets), "ssh's control sockets are left: %s" % sockets
         self.check_journal(os.path.join(state, report["run"], "journal.db"), report)
         writes = int(re.search(r"(\d+) journal writes", done.stderr).group(1))
         end = {"outcome": report["outcome"], "best": {k: report["best"][k] for k in ("trial", "metric")},
@@ -134,6 +146,7 @@ def main():
                 assert end == expected, "killed at write %d: %s instead of %s" % (point, end, expected)
                 identical += 1
             alive = [i for i in cloud.ledger()["instances"] if i["state"] not in ("terminated", "shutting-down")]
+            assert crash.control_dirs_left > 0, "whoever dies leaves control sockets: are they looked for in the right place?"
             print("%d journal writes; killed at %d of them: %s" % (writes, len(points), points))
             print("ended identically: %d; instances left: %d" % (identical, len(alive)))
 

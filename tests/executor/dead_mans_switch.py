@@ -27,6 +27,16 @@ def wait_for(what, seconds, condition):
     raise AssertionError("waited %d s in vain for %s" % (seconds, what))
 
 
+def check_sockets(crash, state):
+    """What ssh left of the controller goes with what gc tidies up, and not with a look at that."""
+    run, = (name for name in os.listdir(state) if name.startswith("crash-"))
+    sockets = kill9.control_dir(os.path.join(state, run))
+    crash.run(["rbrun", "gc", "--state-dir", state, "--dry-run"])
+    assert os.path.exists(sockets), "nothing is left where the controller's sockets are looked for: %s" % sockets
+    crash.run(["rbrun", "gc", "--state-dir", state])
+    assert not os.path.exists(sockets), "left by gc: %s" % sockets
+
+
 def check(bin_dir, folder):
     with MockCloud(bin_dir, folder, "--speed", str(SPEED)) as cloud:
         crash = kill9.Crash(bin_dir, folder, cloud)
@@ -45,6 +55,7 @@ def check(bin_dir, folder):
             lived_us = i["ended_us"] - i["ready_us"] if i["ready_us"] else 0
             assert i["cause"] == "guest", "%s ended by %s" % (i["id"], i["cause"])
             assert 0 < lived_us <= LIMIT_US + SLACK_US, "%s lived for %d s" % (i["id"], lived_us / 1e6)
+        check_sockets(crash, os.path.join(folder, "state"))
         return len(instances())
 
 

@@ -211,6 +211,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(left["verdict"], "warn")
         self.assertRegex(left["detail"], r"^2 of .*, 0 of them of runs at work")
         self.assertIn("rbrun gc --dry-run --infra mock/us-east-1", left["remedy"])
+        self.here.say("rbrun", "gc", "--infra", "mock/us-east-1", "--older-than", "0s", "--state-dir", "state")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import unittest
 import urllib.request
 
 from cloud_case import CloudCase
+from kill9 import control_dir
 
 JOB = """name: %s
 metric: {name: val_acc, goal: maximize}
@@ -115,6 +116,7 @@ class PoolRuns(CloudCase):
         for job in report["jobs"]:
             self.assertEqual(job["outcome"], "complete")
             self.assertGreater(job["gpu_s"], 0)
+        self.check_no_sockets(report)
         if not cost_is_the_clouds:
             return
         mine = self.mine(report["run"])
@@ -122,6 +124,13 @@ class PoolRuns(CloudCase):
         self.assertEqual(sum(i["cost_uusd"] for i in mine), report["cost_uusd"])
         shares = sum(job["share_uusd"] for job in report["jobs"])
         self.assertLessEqual(abs(shares - report["cost_uusd"]), len(report["jobs"]))
+
+    def sockets(self, *runs):
+        """Where ssh's control sockets of those runs are, if they are there; None: a job that has not arrived."""
+        return [d for d in (control_dir(os.path.join(self.state, run)) for run in runs if run) if os.path.exists(d)]
+
+    def check_no_sockets(self, report):
+        self.assertEqual(self.sockets(report["run"], *[job["run"] for job in report["jobs"]]), [])
 
     def check_every_report_came(self, report, *jobs):
         for job, (n_trials, epochs) in zip(report["jobs"], jobs, strict=True):
@@ -185,7 +194,8 @@ class PoolRuns(CloudCase):
         process.stdout.close()
         process.stderr.close()
         process.wait()
-        pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
+        pool, jobs = self.runs()
+        self.assertEqual(len(self.sockets(pool, *jobs)), 3, "whoever is killed leaves them")
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
         self.check(report)
         self.check_every_report_came(report, (2, 40), (2, 8))
@@ -213,6 +223,7 @@ class PoolRuns(CloudCase):
         report = json.loads(out)
         self.assertEqual(report["outcome"], "not complete")
         self.assertEqual(report["instances_left"], 0)
+        self.check_no_sockets(report)
         self.assertEqual([i["id"] for i in self.mine(report["run"]) if i["state"] in ("pending", "running")], [])
         again = json.loads(self.rbrun("resume", report["run"], "--json").stdout)
         self.check(again)

@@ -2,6 +2,7 @@
 #include "executor/launcher.h"
 #include "executor/bootstrap.h"
 #include "executor/loop_uv.h"
+#include "executor/ssh_command.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -306,6 +307,7 @@ static int teardown(void **state)
     f->launcher->ops->forget(f->launcher, 0);
     f->launcher->ops->destroy(f->launcher);
     rb_loop_uv_destroy(f->uv);
+    rb_ssh_leave_control_dir(f->dir);
     if (f->sshd > 0) {
         kill(f->sshd, SIGTERM);
         waitpid(f->sshd, NULL, 0);
@@ -722,6 +724,23 @@ static void lost_connection_is_made_again(void **state)
     assert_has_line(f, 0, "second");
 }
 
+// As by a controller that was killed: its master stays behind, and nobody has told it to go.
+static void a_master_that_was_left_is_ended(void **state)
+{
+    struct fixture *f = *state;
+    struct rb_err err = {0};
+    char dir[64], command[256];
+    assert_true(rb_ssh_control_dir(f->dir, dir, sizeof dir, &err));
+    snprintf(command, sizeof command, "ssh -F none -o ControlPath=%s/n0 -O check -- any 2>/dev/null", dir);
+    assert_return_code(system(command), 0);
+    snprintf(command, sizeof command, "cp -l %s/n0 %s/master", dir, f->dir); // another name of its socket
+    assert_return_code(system(command), 0);
+    rb_ssh_leave_control_dir(f->dir);
+    assert_int_equal(access(dir, F_OK), -1);
+    snprintf(command, sizeof command, "ssh -F none -o ControlPath=%s/master -O check -- any 2>/dev/null", f->dir);
+    assert_int_not_equal(system(command), 0);
+}
+
 int main(void)
 {
     if (access("/usr/sbin/sshd", X_OK) != 0) {
@@ -747,6 +766,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_was_left_is_ended, setup_ssh, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

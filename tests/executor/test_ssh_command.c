@@ -1,0 +1,67 @@
+// Where control sockets lie: made for a run, gone with it, and never somebody else's.
+#include "executor/ssh_command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void make_dir(const char *run_dir, char out[static 64])
+{
+    struct rb_err err = {0};
+    if (!rb_ssh_control_dir(run_dir, out, 64, &err))
+        fail_msg("%s", err.message);
+}
+
+static void bind_socket(const char *dir, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", dir, name);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_return_code(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    close(fd); // the socket file stays, and nobody listens: as of a master that was killed
+}
+
+static void goes_with_what_dead_masters_left(void **state)
+{
+    char dir[64], other[64];
+    (void)state;
+    make_dir("/tmp/rb-test-ssh-command/one", dir);
+    make_dir("/tmp/rb-test-ssh-command/two", other);
+    bind_socket(dir, "n0");
+    bind_socket(dir, "n12.aBcDeFgHiJkLmNoP"); // killed while it began
+    bind_socket(other, "n0");
+    rb_ssh_leave_control_dir("/tmp/rb-test-ssh-command/one");
+    assert_int_equal(access(dir, F_OK), -1);
+    assert_int_equal(access(other, F_OK), 0);                 // another run's
+    rb_ssh_leave_control_dir("/tmp/rb-test-ssh-command/one"); // nothing is there, nothing happens
+    rb_ssh_leave_control_dir("/tmp/rb-test-ssh-command/two");
+    assert_int_equal(access(other, F_OK), -1);
+}
+
+static void one_that_others_see_into_is_neither_used_nor_removed(void **state)
+{
+    char dir[64], again[64];
+    struct rb_err err = {0};
+    (void)state;
+    make_dir("/tmp/rb-test-ssh-command/seen", dir);
+    assert_return_code(chmod(dir, 0755), 0);
+    assert_false(rb_ssh_control_dir("/tmp/rb-test-ssh-command/seen", again, sizeof again, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_SSH_FILES);
+    rb_ssh_leave_control_dir("/tmp/rb-test-ssh-command/seen");
+    assert_return_code(rmdir(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(goes_with_what_dead_masters_left),
+        cmocka_unit_test(one_that_others_see_into_is_neither_used_nor_removed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
