@@ -89,7 +89,7 @@ static void open_scenario(struct random_job *j, struct rb_scenario *s)
     if (!rb_planner_offers(&j->job, &j->catalog, &j->arena, &offers, &n_offers, &err) ||
         !rb_scenario_init(s, &j->job, &j->profile, offers, n_offers, &j->catalog, j->req.seed, &err))
         die(&err);
-    rb_scenario_keep_noise(s, j->req.samples); // as rb_make_plan does
+    rb_search_keep_draws(s, &j->req); // as rb_make_plan does
 }
 
 static int64_t choose_deadline(struct random_job *j, const struct rb_scenario *s)

@@ -39,10 +39,10 @@ int rb_async_n_screened(const struct rb_search *search)
     return rb_async_n_compared(search) / SCREENED_PART;
 }
 
-void rb_async_keep_draws(struct rb_scenario *s, int n_unseen)
+void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)
 {
     const struct rb_run_range ranges[] = {{0, n_compared(s, n_unseen)}, {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
-    rb_scenario_keep_trials(s, ranges, 2);
+    rb_scenario_keep_trials(s, ranges, 2, most_bytes);
 }
 
 // ---- a candidate as a plan

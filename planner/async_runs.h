@@ -18,7 +18,7 @@ double rb_async_events(const struct rb_scenario *s);
 int rb_async_n_compared(const struct rb_search *search);
 int rb_async_n_screened(const struct rb_search *search);
 // What trials draw in these runs, and in as many of those that plans are told by, is kept and shared.
-void rb_async_keep_draws(struct rb_scenario *s, int n_unseen);
+void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes);
 
 // Runs first..first+n-1 of a candidate under the job's policy; common random numbers: each draw and each learning curve
 // depends on the run's number and not on the plan. out [n]; out_phases NULL or [n x n_stages].

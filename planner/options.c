@@ -231,7 +231,7 @@ static double count_cells(const struct rb_options *o)
 // With fewer samples where they take too much memory, but not with so few that they say nothing.
 static bool fit_into_memory(struct rb_options *o, struct rb_err *err)
 {
-    const double cells = count_cells(o), limit = rb_search_memory_limit(o->search);
+    const double cells = count_cells(o), limit = rb_search_memory_for_tables(o->search);
     while (o->n_samples > FEWEST_SAMPLES && rb_table_bytes(cells, o->n_samples) > limit) {
         o->is_pilot = true;
         o->n_samples = o->n_samples / 2 > FEWEST_SAMPLES ? o->n_samples / 2 : FEWEST_SAMPLES;

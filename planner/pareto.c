@@ -509,7 +509,7 @@ bool rb_pareto_find(const struct rb_plan_request *req, struct rb_arena *arena, s
     if (ok) {
         timed.samples = point_samples(&sweep.search, timed.samples);
         if (keep_draws)
-            rb_search_keep_draws(&scenario, timed.samples);
+            rb_search_keep_draws(&scenario, &timed);
         sweep.search.told_part = COST_PART;
         sweep.search.whole_job = true;
         sweep.search.asked_again = true;

@@ -110,7 +110,7 @@ static bool is_too_much(struct rb_search *s, int n_sizes)
     const double cells = (double)s->scenario->stages.n * n_sizes * TABLE_COUNTS * TABLE_COUNTS;
     if (s->req->time_limit_us > 0 && trials >= (double)s->req->time_limit_us / 1e6 * TABLE_TRIALS_PER_S)
         s->left_out_for = "time";
-    else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_limit(s))
+    else if (rb_table_bytes(cells, PILOT_FEWEST) > rb_search_memory_for_tables(s))
         s->left_out_for = "memory";
     return s->left_out_for != NULL;
 }
@@ -391,12 +391,12 @@ void rb_candidate_stages(const struct rb_scenario *s, const struct rb_candidate 
     }
 }
 
-void rb_search_keep_draws(struct rb_scenario *s, int samples)
+void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req)
 {
     if (rb_job_is_asynchronous(s->job))
-        rb_async_keep_draws(s, samples);
+        rb_async_keep_draws(s, req->samples, rb_memory_for_draws(req, RB_KEPT_TRIALS_BYTES));
     else
-        rb_scenario_keep_noise(s, samples);
+        rb_scenario_keep_noise(s, req->samples, rb_memory_for_draws(req, RB_KEPT_NOISE_BYTES));
 }
 
 int rb_search_pilot_samples(const struct rb_scenario *s)

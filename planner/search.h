@@ -93,8 +93,9 @@ int rb_search_useful_nodes(const struct rb_search *search, int stage, int offer)
 
 // --- scores
 
-// What plans draw is kept with the scenario, for a search that compares and tells them by so many replicates.
-void rb_search_keep_draws(struct rb_scenario *s, int samples);
+// What plans draw is kept with the scenario, for a search that compares and tells them by req->samples replicates, as far as
+// the memory limit has room for it.
+void rb_search_keep_draws(struct rb_scenario *s, const struct rb_plan_request *req);
 
 // Samples of a stage time without a closed form: P within 0.03 at 99.9 %, fewer where a stage has very many trials.
 int rb_search_pilot_samples(const struct rb_scenario *s);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#define MOST_BYTES  ((size_t)64 << 20) // of all runs; 1280 of 64 trials take 15 MB
 #define MOST_RANGES 4
 
 // One trial in one stage, with what it is known by.
@@ -35,7 +34,7 @@ static int count_positions(const struct rb_scenario *s)
 }
 
 struct rb_kept_trials *rb_kept_trials_create(const struct rb_scenario *s, const struct rb_run_range *ranges,
-                                             int n_ranges)
+                                             int n_ranges, size_t most_bytes)
 {
     struct rb_kept_trials *kept = rb_xcalloc(1, sizeof *kept);
     kept->scenario = s;
@@ -44,7 +43,7 @@ struct rb_kept_trials *rb_kept_trials_create(const struct rb_scenario *s, const 
         kept->ranges[kept->n_ranges++] = ranges[i];
         kept->n_runs += ranges[i].n;
     }
-    kept->most_bytes = MOST_BYTES / (size_t)(kept->n_runs > 0 ? kept->n_runs : 1);
+    kept->most_bytes = most_bytes / (size_t)(kept->n_runs > 0 ? kept->n_runs : 1);
     kept->runs = rb_xcalloc((size_t)kept->n_runs + 1, sizeof *kept->runs);
     return kept;
 }
@@ -57,6 +56,14 @@ void rb_kept_trials_destroy(struct rb_kept_trials *kept)
         rb_arena_finish(&kept->runs[i].arena);
     free(kept->runs);
     free(kept);
+}
+
+size_t rb_kept_trials_bytes(const struct rb_kept_trials *kept)
+{
+    size_t bytes = 0;
+    for (int i = 0; kept && i < kept->n_runs; i++)
+        bytes += kept->runs[i].arena.used_bytes;
+    return bytes;
 }
 
 static struct run *run_of(const struct rb_kept_trials *kept, uint32_t replicate)

@@ -20,9 +20,11 @@ struct rb_kept_trial {
 
 struct rb_kept_trials;
 
+// Every run may take the same part of most_bytes; what has no room there is drawn anew.
 struct rb_kept_trials *rb_kept_trials_create(const struct rb_scenario *s, const struct rb_run_range *ranges,
-                                             int n_ranges);
+                                             int n_ranges, size_t most_bytes);
 void rb_kept_trials_destroy(struct rb_kept_trials *kept); // NULL is fine
+size_t rb_kept_trials_bytes(const struct rb_kept_trials *kept); // so far; between runs
 
 // First attempt of a trial in a stage that trains it from resource `start` to `end`. NULL: it is not kept. Borrowed. Different
 // runs may be asked for by different threads at once. kept may be NULL.

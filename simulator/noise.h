@@ -8,10 +8,11 @@
 
 struct rb_noise;
 
-// For replicates 0..n-1 of the scenario's own stages; filled as they are asked for. NULL if it would take more memory
-// than it is worth.
-struct rb_noise *rb_noise_create(const struct rb_scenario *s, int n_replicates);
+// For replicates 0..n-1 of the scenario's own stages; filled as they are asked for. NULL where what plans ask for first does
+// not go into most_bytes.
+struct rb_noise *rb_noise_create(const struct rb_scenario *s, int n_replicates, size_t most_bytes);
 void rb_noise_destroy(struct rb_noise *noise); // NULL is fine
+size_t rb_noise_bytes(const struct rb_noise *noise); // filled so far; between runs, the same for any number of threads
 
 // Does it hold this replicate of a stage with these trials and units? noise may be NULL.
 bool rb_noise_covers(const struct rb_noise *noise, int stage, int n_trials, int64_t units, uint32_t replicate);

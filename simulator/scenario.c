@@ -126,16 +126,21 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     return true;
 }
 
-void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates)
+void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes)
 {
     rb_noise_destroy(s->noise);
-    s->noise = rb_noise_create(s, n_replicates);
+    s->noise = rb_noise_create(s, n_replicates, most_bytes);
 }
 
-void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges)
+void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges, size_t most_bytes)
 {
     rb_kept_trials_destroy(s->kept_trials);
-    s->kept_trials = rb_kept_trials_create(s, ranges, n_ranges);
+    s->kept_trials = rb_kept_trials_create(s, ranges, n_ranges, most_bytes);
+}
+
+size_t rb_scenario_kept_bytes(const struct rb_scenario *s)
+{
+    return rb_noise_bytes(s->noise) + rb_kept_trials_bytes(s->kept_trials);
 }
 
 void rb_scenario_finish(struct rb_scenario *s)

@@ -37,10 +37,14 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
                       uint64_t seed, struct rb_err *err);
 void rb_scenario_finish(struct rb_scenario *s);
 // For many plans on the same replicates 0..n-1: what their trials draw is kept and shared. The scenario stays where it
-// is until it is finished. Results do not change.
-void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates);
+// is until it is finished. Results do not change, nor with how much may be kept.
+#define RB_KEPT_NOISE_BYTES  ((size_t)128 << 20) // worth it: 512 trials in the first of ten stages, 4096 replicates: 67 MB
+#define RB_KEPT_TRIALS_BYTES ((size_t)64 << 20)  // likewise: 1280 runs of 64 trials take 15 MB
+void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes);
 struct rb_run_range;
-void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges); // of an asynchronous job
+void rb_scenario_keep_trials(struct rb_scenario *s, const struct rb_run_range *ranges, int n_ranges,
+                             size_t most_bytes); // of an asynchronous job
+size_t rb_scenario_kept_bytes(const struct rb_scenario *s); // of both, so far
 
 // A stage of the job as a plan carries it out: its rung's trials and resource, `gpus_per_trial` each, on one entry of
 // nodes (borrowed). `waves` is left 0.

@@ -72,6 +72,74 @@ static void a_search_that_is_out_of_memory_ends_with_a_gap(void **state)
     }
 }
 
+static struct rb_estimate by_replicates(const struct brute_job *job, int samples, int threads)
+{
+    struct rb_plan_stage stages[RB_LIMIT_STAGES];
+    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
+    struct rb_estimate e;
+    struct rb_err err = {0};
+    const struct rb_candidate candidate = brute_candidate(&job->brute, 0);
+    const struct rb_evaluate_options opt = {.samples = samples, .threads = threads};
+    rb_candidate_stages(&job->scenario, &candidate, stages, nodes);
+    if (!rb_evaluate(&job->scenario, stages, candidate.n_stages, &opt, &e, NULL, &err))
+        fail_msg("%s", err.message);
+    return e;
+}
+
+// What is drawn, by however many threads, and not what may be.
+static void kept_draws_are_counted(void **state)
+{
+    struct brute_job job;
+    struct rb_search search;
+    size_t bytes[2];
+    (void)state;
+    for (uint32_t number = 0; !brute_job_init(&job, number, &any_job); number++)
+        ;
+    struct rb_plan_request req = job.c.req;
+    req.samples = 4096;
+    for (int i = 0; i < 2; i++) {
+        rb_search_keep_draws(&job.scenario, &req);
+        assert_int_equal(rb_scenario_kept_bytes(&job.scenario), 0);
+        by_replicates(&job, 64, 1 + i);
+        const size_t few = rb_scenario_kept_bytes(&job.scenario);
+        by_replicates(&job, req.samples, 1 + i);
+        bytes[i] = rb_scenario_kept_bytes(&job.scenario);
+        assert_true(few > 0 && bytes[i] > few);
+        by_replicates(&job, req.samples, 1 + i); // nothing new
+        assert_int_equal(rb_scenario_kept_bytes(&job.scenario), bytes[i]);
+    }
+    assert_int_equal(bytes[0], bytes[1]);
+    start_search(&job, &req, &search);
+    const size_t others = rb_stage_times_bytes(search.times);
+    req.memory_limit_bytes = (int64_t)(others + bytes[1]);
+    assert_false(rb_search_out_of_memory(&search, 0));
+    assert_true(rb_search_out_of_memory(&search, 1));
+    assert_int_equal((int64_t)rb_search_memory_for_tables(&search), others);
+    rb_search_finish(&search);
+    brute_job_finish(&job);
+}
+
+// A job whose draws alone would take more than the limit: none are kept, and its plan is told the same.
+static void draws_without_room_are_not_kept(void **state)
+{
+    enum { SAMPLES = 100000 };
+    struct brute_job job;
+    (void)state;
+    for (uint32_t number = 0; !brute_job_init(&job, number, &any_job); number++)
+        ;
+    struct rb_plan_request req = job.c.req;
+    req.samples = SAMPLES;
+    rb_search_keep_draws(&job.scenario, &req);
+    const struct rb_estimate kept = by_replicates(&job, SAMPLES, 2);
+    const size_t bytes = rb_scenario_kept_bytes(&job.scenario);
+    req.memory_limit_bytes = (int64_t)bytes - 1;
+    rb_search_keep_draws(&job.scenario, &req);
+    const struct rb_estimate anew = by_replicates(&job, SAMPLES, 2);
+    assert_int_equal(rb_scenario_kept_bytes(&job.scenario), 0);
+    assert_memory_equal(&kept, &anew, sizeof kept);
+    brute_job_finish(&job);
+}
+
 // Fewer samples where there is too little room for more, and an error where the fewest do not fit.
 static void tables_fit_or_say_so(void **state)
 {
@@ -107,6 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stage_times_are_counted),
+        cmocka_unit_test(kept_draws_are_counted),
+        cmocka_unit_test(draws_without_room_are_not_kept),
         cmocka_unit_test(a_search_that_is_out_of_memory_ends_with_a_gap),
         cmocka_unit_test(tables_fit_or_say_so),
     };

@@ -94,7 +94,7 @@ static void check_seed(uint64_t seed, const char *tuner, struct rb_workspace *ws
     for (int i = 0; i < p.plan.n_stages; i++)
         seen->waves += p.stages[i].waves > 1;
     if (seed % 2 == 1)
-        rb_scenario_keep_noise(&s, N_REPLICATES - 1); // what is kept changes nothing
+        rb_scenario_keep_noise(&s, N_REPLICATES - 1, RB_KEPT_NOISE_BYTES); // what is kept changes nothing
     for (uint32_t r = 0; r < N_REPLICATES; r++)
         compare(&p, &s, seed, r, ws, seen);
     rb_scenario_finish(&s);

@@ -269,12 +269,12 @@ static bool try_run(const struct rb_scenario *s, const struct rb_plan *plan, con
 
 // What is kept changes nothing, neither when it is first drawn nor later, by whatever plan.
 static void draws_are_kept(struct rb_scenario *s, const struct rb_plan *plan, const struct rb_world_options *opt,
-                           const struct rb_world_result *drawn)
+                           const struct rb_world_result *drawn, size_t most_bytes)
 {
     static const struct rb_run_range elsewhere_and_here[] = {{7, 3}, {0, 1}};
     struct rb_world_options unwatched = *opt;
     unwatched.observe = NULL;
-    rb_scenario_keep_trials(s, elsewhere_and_here, 2);
+    rb_scenario_keep_trials(s, elsewhere_and_here, 2, most_bytes);
     for (int i = 0; i < 3; i++) {
         struct rb_world_result kept;
         assert_true(try_run(s, plan, &unwatched, &kept));
@@ -283,6 +283,8 @@ static void draws_are_kept(struct rb_scenario *s, const struct rb_plan *plan, co
         assert_int_equal(kept.best_trial, drawn->best_trial);
         assert_memory_equal(&kept.best_metric, &drawn->best_metric, sizeof kept.best_metric);
     }
+    assert_true(rb_scenario_kept_bytes(s) <= most_bytes);
+    assert_true(most_bytes < RB_KEPT_TRIALS_BYTES || rb_scenario_kept_bytes(s) > 0);
 }
 
 static void any_run_is_repeated_and_replayed(void **state)
@@ -310,7 +312,8 @@ static void any_run_is_repeated_and_replayed(void **state)
                 assert_true(first.time_us == again.time_us && first.cost_uusd == again.cost_uusd);
                 assert_true(first.n_full <= first.n_trained);
                 replays_alike(&p.plan, &a);
-                draws_are_kept(&s, &p.plan, &opt, &first);
+                draws_are_kept(&s, &p.plan, &opt, &first, RB_KEPT_TRIALS_BYTES);
+                draws_are_kept(&s, &p.plan, &opt, &first, 40000); // and not all of it
                 n_runs++;
                 n_full += first.n_full > 0;
                 n_resized += strstr(rb_buf_str(&a.orders), "yield_trial") != NULL;
