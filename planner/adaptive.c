@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define POINTS     RB_ADAPTIVE_POINTS // of the grid, at most
 #define A_STAGE    32                 // of them: every stage rounds down by half a step
@@ -51,14 +52,21 @@ struct stage {
     struct cell *cells; // [n], in order of entry
     int n, capacity;
     struct laws ***laws; // [entries], by kept; NULL: no cheaper plan makes this choice
+    bool *leaves;        // [states] that one of the cells does
+};
+
+// Sums by time left, [POINTS] each; most rows are not known, and none of their sums is finite.
+struct rows {
+    double *values;
+    bool *known;
 };
 
 // What one price of lateness makes of it. By state, [n_offers * most_counts]: offer and count of the stage before.
 struct policy {
     double price;
-    double *after[RB_LIMIT_STAGES]; // [states][POINTS] by time left
-    double *late[RB_LIMIT_STAGES];  // [states] when none is left
-    double least;                   // of a whole plan
+    double **after[RB_LIMIT_STAGES]; // [states][POINTS] by time left, of those that the stage may leave
+    double *late[RB_LIMIT_STAGES];   // [states] when none is left
+    double least;                    // of a whole plan
 };
 
 struct rb_adaptive {
@@ -72,7 +80,7 @@ struct rb_adaptive {
     struct stage stages[RB_LIMIT_STAGES];
     struct policy policies[PRICES + 1]; // [n_policies] best first; behind them, room for the next one
     int n_policies;
-    double *least; // scratch of one stage
+    struct rows scratch; // of one stage: what follows it by what it finds
     struct rb_arena arena;
 };
 
@@ -219,6 +227,7 @@ static bool add_cell(struct rb_adaptive *a, struct rb_exact *x, int stage, int e
         *shared = laws;
     }
     *new_cell(s) = (struct cell){entry, kept, shared};
+    s->leaves[e->choice.offer * a->l->most_counts + e->count] = true;
     if (!s->laws[entry])
         s->laws[entry] = rb_arena_array(&a->arena, (size_t)e->count + 2, sizeof *s->laws[entry]);
     s->laws[entry][kept] = shared;
@@ -230,6 +239,7 @@ static bool list_cells(struct rb_adaptive *a, struct rb_exact *x, int stage, str
     const struct rb_lattice_stage *list = &x->lattice.stages[stage];
     struct stage *s = &a->stages[stage];
     s->laws = rb_arena_array(&a->arena, (size_t)list->n + 1, sizeof *s->laws);
+    s->leaves = rb_arena_array(&a->arena, (size_t)a->n_states, sizeof *s->leaves);
     for (int i = 0; i < list->n; i++) {
         const struct rb_lattice_entry *e = &list->entries[i];
         for (int kept = 0; kept < (stage > 0 ? e->count + 2 : 1); kept++) {
@@ -305,18 +315,30 @@ static void lower(const struct rb_adaptive *a, double *least, const double *valu
     }
 }
 
-static double *fill_unknown(const struct rb_adaptive *a, double *values, size_t n)
+static void fill_unknown(const struct rb_adaptive *a, double *values)
 {
-    for (size_t i = 0; i < n * a->points; i++)
+    for (int i = 0; i < a->points; i++)
         values[i] = INFINITY;
-    return values;
 }
 
-// The least of one stage for what it finds kept: some[state] by choices that need more nodes than there are, all[state] by
-// choices of just so many or fewer, fresh[offer] by choices that keep none.
+// The least of one stage for what it finds kept: `some` by choices that need more nodes than there are, `all` by choices of just
+// so many or fewer, both by state; `fresh` by choices that keep none, by offer.
 struct least {
-    double *some, *all, *fresh;
+    struct rows some, all, fresh;
 };
+
+static double *row(const struct rb_adaptive *a, const struct rows *rows, int i)
+{
+    return rows->values + (size_t)i * a->points;
+}
+
+static void lower_row(const struct rb_adaptive *a, struct rows *rows, int i, const double *values, double more)
+{
+    if (!rows->known[i])
+        fill_unknown(a, row(a, rows, i));
+    rows->known[i] = true;
+    lower(a, row(a, rows, i), values, more);
+}
 
 // What a stage by this law and the stages after it cost; what the law may err by is paid in advance.
 static void value_of_law(struct rb_adaptive *a, const struct policy *p, int stage, int state, struct steps *law,
@@ -326,8 +348,7 @@ static void value_of_law(struct rb_adaptive *a, const struct policy *p, int stag
     if (stage + 1 == a->n_stages)
         expect_end(a, law, p->price, out);
     else
-        expect(a, law->p, law->first, law->end, p->after[stage] + (size_t)state * a->points, p->late[stage][state],
-               out);
+        expect(a, law->p, law->first, law->end, p->after[stage][state], p->late[stage][state], out);
     for (int i = 0; i < a->points; i++)
         out[i] -= p->price * error;
 }
@@ -359,7 +380,7 @@ static void value_of_laws(struct rb_adaptive *a, const struct policy *p, int sta
         out[i] = floor[i] > out[i] ? floor[i] : out[i];
 }
 
-static void add_cells(struct rb_adaptive *a, const struct policy *p, int stage, const struct least *out)
+static void add_cells(struct rb_adaptive *a, const struct policy *p, int stage, struct least *out)
 {
     const struct stage *s = &a->stages[stage];
     const struct cell *last = NULL;
@@ -371,42 +392,61 @@ static void add_cells(struct rb_adaptive *a, const struct policy *p, int stage, 
         if (!last || c->laws != last->laws)
             value_of_laws(a, p, stage, state, c->laws, values);
         last = c;
-        double *least = c->kept == 0          ? out->fresh + (size_t)e->choice.offer * a->points
-                        : c->kept <= e->count ? out->some + (size_t)(state - e->count + c->kept - 1) * a->points
-                                              : out->all + (size_t)state * a->points;
-        lower(a, least, values, e->cost_uusd[c->kept]);
+        const double cost_uusd = e->cost_uusd[c->kept];
+        if (c->kept == 0)
+            lower_row(a, &out->fresh, e->choice.offer, values, cost_uusd);
+        else if (c->kept <= e->count)
+            lower_row(a, &out->some, state - e->count + c->kept - 1, values, cost_uusd);
+        else
+            lower_row(a, &out->all, state, values, cost_uusd);
     }
 }
 
 static struct least begin_least(struct rb_adaptive *a)
 {
-    const size_t n = (size_t)a->n_states;
-    double *values = fill_unknown(a, a->least, 2 * n + (size_t)a->n_offers);
-    return (struct least){values, values + n * a->points, values + 2 * n * a->points};
+    const int n = a->n_states;
+    double *values = a->scratch.values;
+    bool *known = a->scratch.known;
+    memset(known, 0, (2 * (size_t)n + (size_t)a->n_offers) * sizeof *known);
+    return (struct least){{values, known},
+                          {values + (size_t)n * a->points, known + n},
+                          {values + 2 * (size_t)n * a->points, known + 2 * n}};
 }
 
-// What follows a stage, for every state that it may leave.
+// What follows a stage that leaves so many nodes of an offer.
+static void follow(struct rb_adaptive *a, const struct least *l, int offer, int state, double *out)
+{
+    fill_unknown(a, out);
+    if (l->all.known[state])
+        lower(a, out, row(a, &l->all, state), 0);
+    if (l->some.known[state])
+        lower(a, out, row(a, &l->some, state), 0);
+    for (int other = 0; other < a->n_offers; other++) {
+        if (other != offer && l->fresh.known[other])
+            lower(a, out, row(a, &l->fresh, other), 0);
+    }
+}
+
+// For every state that the stage before may leave.
 static void step_back(struct rb_adaptive *a, struct policy *p, int stage)
 {
-    const int most = a->l->most_counts;
-    const struct least l = begin_least(a);
-    fill_unknown(a, p->after[stage - 1], (size_t)a->n_states);
+    struct least l = begin_least(a);
     add_cells(a, p, stage, &l);
     for (int offer = 0; offer < a->n_offers; offer++) {
         for (int c = 0; c < a->l->counts[offer].n; c++) {
-            const size_t state = (size_t)(offer * most + c);
-            double *out = p->after[stage - 1] + state * a->points;
-            if (c > 0)
-                lower(a, l.all + state * a->points, l.all + (state - 1) * a->points, 0);
-            lower(a, out, l.all + state * a->points, 0);
-            lower(a, out, l.some + state * a->points, 0);
-            for (int other = 0; other < a->n_offers; other++) {
-                if (other != offer)
-                    lower(a, out, l.fresh + (size_t)other * a->points, 0);
-            }
+            const int state = offer * a->l->most_counts + c;
+            if (c > 0 && l.all.known[state - 1])
+                lower_row(a, &l.all, state, row(a, &l.all, state - 1), 0);
+            if (a->stages[stage - 1].leaves[state])
+                follow(a, &l, offer, state, p->after[stage - 1][state]);
             p->late[stage - 1][state] = p->price + a->free_of_price->after[stage - 1][state];
         }
     }
+}
+
+static double *new_row(struct rb_adaptive *a)
+{
+    return rb_arena_array(&a->arena, a->points, sizeof(double));
 }
 
 // In the room behind the policies that are kept.
@@ -416,16 +456,20 @@ static struct policy *price_lateness(struct rb_adaptive *a, double price)
     const size_t n = (size_t)a->n_states;
     p->price = price;
     for (int stage = 0; stage + 1 < a->n_stages && !p->after[stage]; stage++) {
-        p->after[stage] = rb_arena_array(&a->arena, n * a->points, sizeof *p->after[stage]);
+        p->after[stage] = rb_arena_array(&a->arena, n, sizeof *p->after[stage]);
+        for (size_t state = 0; state < n; state++)
+            p->after[stage][state] = a->stages[stage].leaves[state] ? new_row(a) : NULL;
         p->late[stage] = rb_arena_array(&a->arena, n, sizeof *p->late[stage]);
     }
     for (int stage = a->n_stages - 1; stage > 0; stage--)
         step_back(a, p, stage);
-    const struct least first = begin_least(a);
+    struct least first = begin_least(a);
     add_cells(a, p, 0, &first);
     p->least = INFINITY;
-    for (int offer = 0; offer < a->n_offers; offer++)
-        p->least = fmin(p->least, first.fresh[offer * a->points + a->points - 1]);
+    for (int offer = 0; offer < a->n_offers; offer++) {
+        if (first.fresh.known[offer])
+            p->least = fmin(p->least, row(a, &first.fresh, offer)[a->points - 1]);
+    }
     return p;
 }
 
@@ -506,7 +550,9 @@ struct rb_adaptive *rb_adaptive_create(struct rb_exact *x, const struct rb_adapt
                                                  : A_STAGE * a->n_stages;
     a->n_offers = x->search->scenario->n_offers;
     a->n_states = a->n_offers * x->lattice.most_counts;
-    a->least = rb_xcalloc((2 * (size_t)a->n_states + (size_t)a->n_offers) * a->points, sizeof *a->least);
+    const size_t n_rows = 2 * (size_t)a->n_states + (size_t)a->n_offers;
+    a->scratch.values = rb_xcalloc(n_rows * a->points, sizeof *a->scratch.values);
+    a->scratch.known = rb_xcalloc(n_rows, sizeof *a->scratch.known);
     a->step_s = (double)x->search->req->deadline_us / 1e6 / (a->points - 1);
     set_waits(a, x);
     for (int i = 0; i < x->n_multipliers; i++) {
@@ -536,7 +582,8 @@ void rb_adaptive_destroy(struct rb_adaptive *a)
         return;
     for (int stage = 0; stage < a->n_stages; stage++)
         free(a->stages[stage].cells);
-    free(a->least);
+    free(a->scratch.values);
+    free(a->scratch.known);
     rb_arena_finish(&a->arena);
     free(a);
 }
@@ -590,7 +637,7 @@ void rb_adaptive_add_samples(const struct rb_adaptive *a, const struct rb_adapti
 static const double *value_at(struct rb_adaptive *a, int policy, int stage, int state, struct laws *laws)
 {
     if (!laws->value[policy]) {
-        laws->value[policy] = rb_arena_array(&a->arena, a->points, sizeof(double));
+        laws->value[policy] = new_row(a);
         value_of_laws(a, &a->policies[policy], stage, state, laws, laws->value[policy]);
     }
     return laws->value[policy];

@@ -525,7 +525,7 @@ static void widen(const struct rb_law *law, bool *any, double *low_s, double *hi
     *any = true;
 }
 
-bool rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_law *out, struct rb_err *err)
+static bool make_envelope(struct rb_lattice *l, int stage, struct rb_law *out, struct rb_err *err)
 {
     const struct rb_lattice_stage *list = &l->stages[stage];
     double low_s = 0, high_s = 0, *below = rb_arena_array(&l->arena, ENVELOPE_POINTS, sizeof *below);
@@ -559,4 +559,10 @@ bool rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_law *out, st
         out->mean_s += above[k] * step_s;
     }
     return true;
+}
+
+const struct rb_law *rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_err *err)
+{
+    struct rb_law *law = &l->envelopes[stage];
+    return law->n > 0 || make_envelope(l, stage, law, err) ? law : NULL;
 }

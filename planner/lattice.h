@@ -62,6 +62,7 @@ struct rb_lattice {
     int n_replicates;
     int64_t n_changes[RB_LIMIT_STAGES];  // of a stage's values so far
     double worst_error[RB_LIMIT_STAGES]; // largest error in P among the objects made
+    struct rb_law envelopes[RB_LIMIT_STAGES]; // n = 0: not made yet
     struct rb_arena arena;
     int *kept;                    // scratch [most_counts + 2]
     struct rb_times *times;
@@ -110,7 +111,7 @@ struct rb_candidate rb_lattice_candidate(const struct rb_lattice *l, const struc
 // The path of a candidate; false: a choice of it is not in the space.
 bool rb_lattice_find(const struct rb_lattice *l, const struct rb_candidate *candidate, struct rb_lattice_path *out);
 
-// The law of a stage that no choice of it can beat at any time: the pointwise largest distribution function.
-bool rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_law *out, struct rb_err *err);
+// The law of a stage that no choice of it can beat at any time: the pointwise largest distribution function. NULL on error.
+const struct rb_law *rb_lattice_envelope(struct rb_lattice *l, int stage, struct rb_err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #define SMALL       1e-9 // a transform below this changes no probability that is told
 #define DECAY       6.0  // frequencies up to 6 standard deviations: a normal law has died out to 1e-8 there
 #define LANES       RB_ON_TIME_LANES
+#define BLOCK       32
 #define FIRST_SLOTS 256
 
 struct slot {
@@ -25,12 +26,23 @@ struct rb_on_time {
     double *re, *im; // scratch [n]
 };
 
+// The angles of one block are those of its first, turned.
 static void fill_weights(const struct rb_on_time *o, double limit_s, double *re, double *im)
 {
-    for (int k = 0; k < o->n; k++) {
-        double angle = (2 * k + 1) * o->omega * limit_s, scale = 2 / (acos(-1) * (2 * k + 1));
-        re[k] = scale * sin(angle);
-        im[k] = -scale * cos(angle);
+    const double angle = o->omega * limit_s, pi = acos(-1);
+    double turn_re[BLOCK], turn_im[BLOCK];
+    for (int j = 0; j < BLOCK; j++) {
+        turn_re[j] = cos(2 * j * angle);
+        turn_im[j] = sin(2 * j * angle);
+    }
+    for (int from = 0; from < o->n; from += BLOCK) {
+        const double first_re = cos((2 * from + 1) * angle), first_im = sin((2 * from + 1) * angle);
+        const int end = from + BLOCK < o->n ? from + BLOCK : o->n;
+        for (int k = from; k < end; k++) {
+            const double scale = 2 / (pi * (2 * k + 1)), c = turn_re[k - from], s = turn_im[k - from];
+            re[k] = scale * (first_im * c + first_re * s);
+            im[k] = -scale * (first_re * c - first_im * s);
+        }
     }
 }
 

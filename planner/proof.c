@@ -43,9 +43,9 @@ struct proof {
     int64_t adaptive_made;                             // stage times known to it
     struct rb_adaptive_ends ends[RB_LIMIT_STAGES + 1]; // of the stages before, once there is an adaptive bound
     int stood[RB_LIMIT_STAGES];                        // the choice that last stood when one looked ahead
-    struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES];
-    double last_error, last_log; // of log_confidence
-    int n_sampled, n_spared;     // stage times that a few samples were drawn of; of these not made
+    struct rb_limit_weights times[RB_LIMIT_STAGES][RB_LABEL_TIMES]; // made when the first label is
+    double last_error, last_log;                                    // of log_confidence
+    int n_sampled, n_spared; // stage times that a few samples were drawn of; of these not made
     struct rb_labels *labels;
     struct rb_lattice_path path;
     struct rb_arena arena;
@@ -55,8 +55,8 @@ struct proof {
 
 static bool add_envelope(struct proof *p, int stage, struct rb_err *err)
 {
-    struct rb_law *law = rb_arena_alloc(&p->arena, sizeof *law);
-    if (!rb_lattice_envelope(p->l, stage, law, err))
+    const struct rb_law *law = rb_lattice_envelope(p->l, stage, err);
+    if (!law)
         return false;
     int n = rb_on_time_terms(p->on_time);
     double *re = rb_arena_array(&p->arena, (size_t)n, sizeof *re),
@@ -74,15 +74,12 @@ static bool add_envelope(struct proof *p, int stage, struct rb_err *err)
 }
 
 // Times at which beginnings are compared: from the soonest they can end to the latest that leaves room for the rest.
-static void set_times(struct proof *p)
+static void set_times(struct proof *p, int stage)
 {
-    for (int stage = 0; stage + 1 < p->l->n_stages; stage++) {
-        const double after_s = p->rest_low_s[stage + 1], before_s = p->rest_low_s[0] - after_s;
-        double span_s = fmax(p->deadline_s - after_s - before_s, 0);
-        for (int i = 0; i < RB_LABEL_TIMES; i++)
-            p->times[stage][i] =
-                rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES, &p->arena);
-    }
+    const double after_s = p->rest_low_s[stage + 1], before_s = p->rest_low_s[0] - after_s;
+    const double span_s = fmax(p->deadline_s - after_s - before_s, 0);
+    for (int i = 0; i < RB_LABEL_TIMES; i++)
+        p->times[stage][i] = rb_on_time_weights(p->on_time, before_s + span_s * (i + 1) / RB_LABEL_TIMES, &p->arena);
 }
 
 static bool prepare_times(struct proof *p, struct rb_err *err)
@@ -97,7 +94,6 @@ static bool prepare_times(struct proof *p, struct rb_err *err)
         if (!add_envelope(p, stage, err))
             return false;
     }
-    set_times(p);
     for (int stage = 0; stage <= n_stages; stage++) {
         p->products[stage].re = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
         p->products[stage].im = rb_arena_array(&p->arena, (size_t)n, sizeof(double));
@@ -226,6 +222,8 @@ static bool is_dominated(struct proof *p, int stage, const struct prefix *next)
     const struct rb_lattice_entry *e = next->last;
     if (!p->labels || stage + 1 == p->l->n_stages || rb_product_leftover(product, p->on_time) > TELLABLE)
         return false;
+    if (!p->times[stage][0].re)
+        set_times(p, stage);
     struct rb_label label = {.cost_uusd = next->cost_uusd, .error = next->error.all};
     label.most_uusd = most_uusd(p, stage + 1, next->cost_uusd);
     label.unready = next->unready > TELLABLE ? next->unready : 0;
