@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-#define BY_RUNS  0.9 // of a floor: means of runs may be below the truth
-#define STEEPEST 300 // theta times the deadline: exp(-theta T) of what is not twice as late is still a number
+#define BY_RUNS        0.9 // of a floor: means of runs may be below the truth
+#define NEARLY_CERTAIN 1   // standard deviations above the mean
+#define STEEPEST       300 // theta times the deadline: exp(-theta T) of what is not twice as late is still a number
 
 // theta of the bounds P(T <= D) <= E exp(-theta T) exp(theta D), in standard deviations of a fast plan.
 static const double tilts[RB_N_TILTS] = {0.35, 1.0, 2.5, 6.0};
@@ -44,7 +45,7 @@ static bool may_be_in_time(const struct rb_search *search, const double *tilted_
 bool rb_candidate_floor(struct rb_search *search, const struct rb_candidate *c, bool ahead,
                         struct rb_candidate_floor *out, struct rb_err *err)
 {
-    double tilted_s[RB_N_TILTS] = {0}, cost_uusd = 0;
+    double tilted_s[RB_N_TILTS] = {0}, cost_uusd = 0, mean_s = 0, variance_s2 = 0;
     if (!make_floors(search, err))
         return false;
     for (int i = 0; i < c->n_stages; i++) {
@@ -53,14 +54,18 @@ bool rb_candidate_floor(struct rb_search *search, const struct rb_candidate *c, 
         const int kept = rb_choice_kept(i > 0 ? &c->stages[i - 1] : NULL, choice);
         const int ready = ahead && i > 0 ? choice->nodes : kept;
         struct rb_times least;
-        if (!rb_floors_get(search->floors, i, choice, &ready, 1, &least, NULL, err))
+        double roughly_s;
+        if (!rb_floors_get(search->floors, i, choice, &ready, 1, &least, &roughly_s, err))
             return false;
+        mean_s += fmax(roughly_s, least.mean_s);
+        variance_s2 += least.variance_s2;
         const struct rb_stage_time floor = {.law.mean_s = least.mean_s, .queue_mean_s = rb_queue_mean_s(p)};
         cost_uusd += rb_stage_cost_mean_uusd(search->scenario, choice, kept, &floor);
         for (int k = 0; k < RB_N_TILTS; k++)
             tilted_s[k] += least.tilted_s[k];
     }
-    *out = (struct rb_candidate_floor){cost_uusd, may_be_in_time(search, tilted_s)};
+    *out = (struct rb_candidate_floor){cost_uusd, mean_s + NEARLY_CERTAIN * sqrt(variance_s2),
+                                       may_be_in_time(search, tilted_s)};
     return true;
 }
 

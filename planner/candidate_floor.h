@@ -7,6 +7,7 @@
 
 struct rb_candidate_floor {
     double cost_uusd;  // no mean cost is below it
+    double likely_s;   // roughly when it has ended for nearly certain; no bound
     bool may_be_in_time; // false: P(time <= deadline) is below the confidence asked, for certain
 };
 

@@ -2,6 +2,7 @@
 // replicates, show which ones cannot win.
 #include "planner/async_runs.h"
 #include "planner/candidate_floor.h"
+#include "planner/in_time.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ bool rb_search_settle(struct rb_search *search, struct rb_candidate *candidate, 
 struct by_objective {
     double objective;
     int index;
+    bool is_likely; // to be in time
 };
 
 static int compare_objectives(const void *pa, const void *pb)
@@ -113,7 +115,7 @@ static bool screen(struct rb_search *search, struct rb_candidate *candidates, in
     for (int i = 0; i < n; i++) {
         if (!rb_search_screen(search, &candidates[i], err))
             return false;
-        order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i};
+        order[i] = (struct by_objective){rb_search_objective(search, &candidates[i].estimate), i, true};
     }
     qsort(order, (size_t)n, sizeof *order, compare_objectives);
     return true;
@@ -127,49 +129,80 @@ static void explain_bound(struct rb_search *search, const char *planner, const s
     rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
 }
 
+static void explain_late(struct rb_search *search, const char *planner, const struct rb_candidate *c)
+{
+    rb_search_explain(search, planner, c, "infeasible: P < %g, by a bound", search->req->confidence);
+}
+
+// The order in which a sorted list is scored.
+struct walk {
+    int up, down, n; // next of either direction
+    int n_late;      // looks when the time was up
+};
+
+// Up from the cheapest that is likely in time to the first that is: of cheaper ones, which most likely are not, the dearest comes
+// next, for where that is late its laws rule out what takes longer. When the time is up and nothing is found, a few of the
+// dearest; -1: none is left.
+static int next_of(const struct rb_search *search, struct walk *w, bool found)
+{
+    if (rb_search_out_of_time(search))
+        return found || w->n_late == LAST_LOOKS || w->n_late == w->n ? -1 : w->n - ++w->n_late;
+    if (w->up < w->n && !found)
+        return w->up++;
+    if (w->down >= 0)
+        return w->down--;
+    return w->up < w->n ? w->up++ : -1;
+}
+
 // What cannot be in time is not scored. Candidates are listed from few nodes to many: the last are in time, if any, and when
 // the time is up no more than a few of these are looked at. *out_n are left, the cheapest first.
 static bool sort_out(struct rb_search *search, const char *planner, const struct rb_candidate *candidates, int n,
                      struct by_objective *order, int *out_n, struct rb_err *err)
 {
+    const double deadline_s = search->req->deadline_us < 0 ? INFINITY : (double)search->req->deadline_us / 1e6;
     int left = 0;
     for (int i = n - 1; i >= 0 && !(left >= LAST_LOOKS && rb_search_out_of_time(search)); i--) {
         struct rb_candidate_floor floor;
         if (!rb_candidate_floor(search, &candidates[i], false, &floor, err))
             return false;
         if (floor.may_be_in_time)
-            order[left++] = (struct by_objective){floor.cost_uusd, i};
+            order[left++] = (struct by_objective){floor.cost_uusd, i, floor.likely_s <= deadline_s};
         else
-            rb_search_explain(search, planner, &candidates[i], "infeasible: P < %g, by a bound",
-                              search->req->confidence);
+            explain_late(search, planner, &candidates[i]);
     }
     qsort(order, (size_t)left, sizeof *order, compare_objectives);
     *out_n = left;
     return true;
 }
 
-// The next to be scored: the cheapest; when the time is up and nothing is found the dearest, a few of them. -1: none.
-static int next_of(const struct rb_search *search, int n_scored, int left, bool found, int *late_looks)
+static struct walk start_walk(const struct by_objective *order, int n)
 {
-    if (n_scored == left)
-        return -1;
-    if (!rb_search_out_of_time(search))
-        return n_scored;
-    return found || *late_looks == LAST_LOOKS ? -1 : left - ++*late_looks;
+    int first = 0;
+    while (first < n && !order[first].is_likely)
+        first++;
+    return (struct walk){.up = first, .down = first - 1, .n = n};
 }
 
-// From laws a score is exact: in order of a lower bound of their cost, until the bound passes the best.
+// From laws a score is exact, and what a lower bound of its cost excludes is not scored.
 static bool best_by_laws(struct rb_search *search, const char *planner, struct rb_candidate *candidates, int n,
                          int *out_best, struct rb_err *err)
 {
     RB_AUTO(rb_auto_free) struct by_objective *order = rb_xcalloc((size_t)n + 1, sizeof *order);
-    int best = -1, left, late_looks = 0;
+    int best = -1, left, i;
     if (!sort_out(search, planner, candidates, n, order, &left, err))
         return false;
-    for (int scored = 0, i; (i = next_of(search, scored, left, best >= 0, &late_looks)) >= 0; scored++) {
+    struct walk walk = start_walk(order, left);
+    while ((i = next_of(search, &walk, best >= 0)) >= 0) {
         struct rb_candidate *c = &candidates[order[i].index];
         if (best >= 0 && order[i].objective > (double)candidates[best].estimate.cost_uusd.mean + 1) {
             explain_bound(search, planner, c, order[i].objective, &candidates[best]);
+            continue;
+        }
+        bool may_be_in_time;
+        if (!rb_may_be_in_time(search, c, &may_be_in_time, err))
+            return false;
+        if (!may_be_in_time) {
+            explain_late(search, planner, c);
             continue;
         }
         if (!rb_search_score(search, c, search->req->samples, err))

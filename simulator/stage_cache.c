@@ -57,3 +57,9 @@ struct rb_stage_cache_entry *rb_stage_cache_find(struct rb_stage_cache *cache, c
     }
     return *slot;
 }
+
+const struct rb_stage_cache_entry *rb_stage_cache_look(const struct rb_stage_cache *cache,
+                                                       const struct rb_stage_key *key)
+{
+    return cache->n_slots ? *find(cache->slots, cache->n_slots, key) : NULL;
+}

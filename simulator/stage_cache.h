@@ -46,4 +46,8 @@ void rb_stage_cache_finish(struct rb_stage_cache *cache);
 struct rb_stage_cache_entry *rb_stage_cache_find(struct rb_stage_cache *cache, const struct rb_stage_key *key,
                                                  struct rb_arena *arena);
 
+// The same if there is one, else NULL.
+const struct rb_stage_cache_entry *rb_stage_cache_look(const struct rb_stage_cache *cache,
+                                                       const struct rb_stage_key *key);
+
 #endif

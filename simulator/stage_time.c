@@ -700,6 +700,34 @@ const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, con
     return t;
 }
 
+static const struct rb_law *made_law(const struct rb_stage_times *times, const struct rb_stage_key *key)
+{
+    const struct rb_stage_cache_entry *e = rb_stage_cache_look(&times->cache, key);
+    const struct rb_stage_time *t = e ? e->value : NULL;
+    return t && t->method != RB_STAGE_PILOT ? &t->law : NULL;
+}
+
+const struct rb_law *rb_stage_times_known(const struct rb_stage_times *times, const struct rb_scenario *s,
+                                          const struct rb_stage_work *work, int most, bool *out_exact)
+{
+    struct stage st;
+    struct rb_err err = {0};
+    *out_exact = false;
+    if (!describe(s, work, &st, &err))
+        return NULL;
+    struct rb_stage_key key = st.key;
+    const struct rb_law *law = made_law(times, &key);
+    *out_exact = law != NULL;
+    for (int more = 1; !law && st.key.nodes + more <= most; more++) {
+        key.nodes = st.key.nodes + more;
+        key.kept = st.key.kept;
+        law = made_law(times, &key);
+        key.kept += more;
+        law = law ? law : made_law(times, &key);
+    }
+    return law;
+}
+
 const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const struct rb_scenario *s,
                                           const struct rb_stage_work *work, struct rb_err *err)
 {

@@ -77,6 +77,11 @@ struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times);
 const struct rb_stage_time *rb_stage_times_get(struct rb_stage_times *times, const struct rb_scenario *s,
                                                const struct rb_stage_work *work, double accuracy, struct rb_err *err);
 
+// The law of a stage if it is made already, else one that is made and that its time is nowhere below: of the fewest more nodes,
+// up to `most`, of which as many are kept or as many are new. NULL: there is none. Samples do not count.
+const struct rb_law *rb_stage_times_known(const struct rb_stage_times *times, const struct rb_scenario *s,
+                                          const struct rb_stage_work *work, int most, bool *out_exact);
+
 // A law that is stochastically not above the stage's time for any number of kept nodes, in microseconds of computing:
 // the largest of n, and the work shared by all slots, whichever is larger in the mean. For bounds.
 const struct rb_law *rb_stage_times_floor(struct rb_stage_times *times, const struct rb_scenario *s,

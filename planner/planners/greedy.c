@@ -2,6 +2,7 @@
 // and gets cheaper, the step with the largest marginal benefit M = cost saved / time added first.
 // Source: RubberBand (EuroSys'21); exact step and starts: design section 10, Baselines.
 #include "planner/candidate_floor.h"
+#include "planner/in_time.h"
 
 #include <math.h>
 
@@ -73,6 +74,12 @@ static bool score_step(struct rb_search *search, const struct climb *from, struc
     if (!floor.may_be_in_time || floor.cost_uusd > (double)from->at.estimate.cost_uusd.mean + 1) {
         rb_search_explain(search, "greedy", &step->at,
                           floor.may_be_in_time ? "costs more, by a bound" : "infeasible, by a bound");
+        return true;
+    }
+    if (search->by_laws && !rb_may_be_in_time(search, &step->at, &floor.may_be_in_time, err))
+        return false;
+    if (!floor.may_be_in_time) {
+        rb_search_explain(search, "greedy", &step->at, "infeasible, by a bound");
         return true;
     }
     if (!rb_search_settle(search, &step->at, &from->at, out_stands, err))

@@ -345,6 +345,47 @@ static void floors_are_below(void **state)
     finish(&w);
 }
 
+// Of the fewest more nodes: as many kept, or as many new. Gangs with nodes left over, too.
+static void laws_of_more_nodes_are_below(void **state)
+{
+    (void)state;
+    static struct world w;
+    int n_known = 0;
+    for (uint32_t i = 0; i < 24; i++) {
+        struct rb_stream s;
+        rb_stream_init(&s, &(struct rb_stream_key){.seed = 41, .purpose = RB_DRAW_SEARCH, .index = i});
+        const int gpus = 1 << below(&s, 4), fewest = gpus > 4 ? 2 : 1;
+        make(&w, 4 + 2 * below(&s, 14), 6 + below(&s, 60), 4);
+        w.small.p.job.trial.max_nodes = 2;
+        compile(&w, i);
+        const int nodes = fewest + below(&s, 6), kept = below(&s, nodes + 1), more = 1 + below(&s, 3);
+        const struct rb_stage_work work = {1, 0, gpus, nodes, kept};
+        const struct rb_stage_work larger = {1, 0, gpus, nodes + more, kept + (i % 2 ? more : 0)};
+        bool exact = true;
+        assert_null(rb_stage_times_known(w.times, &w.small.scenario, &work, nodes + more, &exact));
+        const struct rb_stage_time *bound = ask(&w, &larger, 1e-3);
+        assert_null(rb_stage_times_known(w.times, &w.small.scenario, &work, nodes + more - 1, &exact));
+        const struct rb_law *known = rb_stage_times_known(w.times, &w.small.scenario, &work, nodes + more, &exact);
+        assert_false(exact);
+        if (bound->method == RB_STAGE_PILOT) {
+            assert_null(known);
+            finish(&w);
+            continue;
+        }
+        assert_ptr_equal(known, &bound->law);
+        const struct rb_stage_time *t = ask(&w, &work, 1e-3);
+        for (int k = 1; k < 100 && t->method != RB_STAGE_PILOT; k++) {
+            const double at = rb_law_quantile(&t->law, k / 100.0);
+            assert_true(rb_law_below(known, at) >= k / 100.0 - t->law.error - known->error);
+        }
+        if (t->method != RB_STAGE_PILOT)
+            assert_ptr_equal(rb_stage_times_known(w.times, &w.small.scenario, &work, nodes, &exact), &t->law);
+        n_known += exact;
+        finish(&w);
+    }
+    assert_true(n_known >= 10);
+}
+
 static void what_has_no_law_is_told(void **state)
 {
     (void)state;
@@ -375,6 +416,7 @@ int main(void)
         cmocka_unit_test(rough_laws_are_sampled_where_they_decide),
         cmocka_unit_test(certain_times_are_exact),
         cmocka_unit_test(floors_are_below),
+        cmocka_unit_test(laws_of_more_nodes_are_below),
         cmocka_unit_test(what_has_no_law_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
