@@ -14,17 +14,26 @@
 // theta of the bounds P(T <= D) <= E exp(-theta T) exp(theta D), in standard deviations of a fast plan.
 static const double tilts[RB_N_TILTS] = {0.35, 1.0, 2.5, 6.0};
 
+// At the deadline, or up to twice as late: floors serve all deadlines of about one size.
+static double steepest(const struct rb_search *search)
+{
+    return STEEPEST / exp2(ceil(log2(fmax(1, (double)search->req->deadline_us / 1e6))));
+}
+
 static bool make_floors(struct rb_search *search, struct rb_err *err)
 {
     double deviation_s;
-    if (search->floors)
+    const double most = steepest(search);
+    if (search->floors && !(search->steepest < most) && !(search->steepest > most))
         return true;
     if (!rb_score_deviation_s(search, &deviation_s, err))
         return false;
     deviation_s = fmax(deviation_s, 1e-3); // times are rounded to the microsecond: no plan is that sure
     for (int i = 0; i < RB_N_TILTS; i++)
-        search->theta[i] = fmin(tilts[i] / deviation_s, STEEPEST / fmax(1, (double)search->req->deadline_us / 1e6));
+        search->theta[i] = fmin(tilts[i] / deviation_s, most);
+    rb_floors_destroy(search->floors);
     search->floors = rb_floors_create(search, search->theta);
+    search->steepest = most;
     return true;
 }
 

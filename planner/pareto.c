@@ -94,10 +94,10 @@ static bool ask_soonest(struct sweep *sweep, double accuracy, struct rb_plan_res
     return true;
 }
 
-// Where the search scores by all replicates, what it says of its best is the estimate already.
+// What was found by laws is told with its quantiles, and where the search scores by all replicates these are the estimate.
 static bool estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_err *err)
 {
-    if (!search->by_laws && candidate->estimate.samples == search->req->samples)
+    if (search->by_laws || candidate->estimate.samples == search->req->samples)
         return true;
     return rb_estimate_candidate(search, candidate, NULL, err);
 }

@@ -163,13 +163,6 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
     return false;
 }
 
-static void forget_deadline(struct rb_search *search)
-{
-    rb_floors_destroy(search->floors); // their tilts are sized to it
-    search->on_time = NULL;
-    search->floors = NULL;
-}
-
 static void forget_results(struct rb_search *search)
 {
     for (int i = 0; rb_planners[i]; i++)
@@ -180,7 +173,7 @@ static void forget_results(struct rb_search *search)
 
 bool rb_search_ask_again(struct rb_search *search, const struct rb_plan_request *req, struct rb_err *err)
 {
-    forget_deadline(search);
+    search->on_time = NULL;
     search->req = req;
     forget_results(search);
     return set_up_deadline(search, err);
@@ -194,7 +187,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->has_result);
     rb_explained_destroy(search->explained);
     free(search->static_best);
-    forget_deadline(search);
+    rb_floors_destroy(search->floors);
     rb_plan_space_destroy(search->space);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);

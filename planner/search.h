@@ -33,7 +33,8 @@ struct rb_search {
     bool owns_runs;
     struct rb_on_time *on_time;       // by_laws with a deadline; the space's
     struct rb_floors *floors;         // made when first asked for (planner/candidate_floor.h), at
-    double theta[4];                  // [RB_N_TILTS]
+    double theta[4];                  // [RB_N_TILTS], none above
+    double steepest;
     struct rb_plan_space *space;           // what depends on neither deadline nor budget (planner/plan_space.h)
     bool asked_again;                 // rb_search_ask_again will be called: then it is kept
     const struct rb_planner *asked;   // for its infeasible request the nearest constraints are worth the time they take
