@@ -207,10 +207,12 @@ void rb_opening_lattice_make(const struct rb_law *arrival, double step_s, int po
             l.last = o;
         }
     }
-    double opened = 0;
+    double opened = 0; // before the point in question and the one on either side
     for (int x = 0; x < points && l.narrow; x++) {
-        l.unopened[x] = 1 - opened - l.weight[x] / 2;
-        opened += l.weight[x];
+        l.unopened[x] = 1 - opened;
+        for (int o = x > 0 ? x - 1 : 0; o <= x + 1 && o < points; o++)
+            l.unopened[x] -= rb_opening_weight(&l, o, x, 1);
+        opened += x > 0 ? l.weight[x - 1] : 0;
     }
     *out = l;
 }
@@ -223,5 +225,7 @@ double rb_lattice_end_weight(int distance)
 
 double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x, int apart)
 {
-    return apart * (l->narrow ? (o == x ? 0.5 : 1) : rb_lattice_end_weight((x - o) / apart)) * l->weight[o];
+    static const double jump[] = {-1 / 24.0, 1 / 2.0, 25 / 24.0}; // from a point after x on
+    const double narrow = x - o < 2 ? jump[x - o + 1] : 1;
+    return apart * (l->narrow ? narrow : rb_lattice_end_weight((x - o) / apart)) * l->weight[o];
 }

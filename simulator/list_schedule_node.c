@@ -1,5 +1,6 @@
 #include "simulator/list_schedule_node.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FOUR 4 // coefficients are added in fours
@@ -12,9 +13,9 @@ struct polynomial { // coefficients of z^from, z^(from+1), ..
 // Without what is less than `dust` at either end; one coefficient is left.
 static struct polynomial trimmed(struct polynomial a, double dust)
 {
-    while (a.n > 1 && a.p[a.n - 1] < dust)
+    while (a.n > 1 && fabs(a.p[a.n - 1]) < dust)
         a.n--;
-    while (a.n > 1 && a.p[0] < dust) {
+    while (a.n > 1 && fabs(a.p[0]) < dust) {
         a.p++;
         a.from++;
         a.n--;
@@ -141,6 +142,18 @@ static void add(const struct rb_schedule_node *node, struct average *average, do
     average->to = to > average->to ? to : average->to;
 }
 
+// Of a narrow law the opening a point later counts, too: all slots start their first trial then.
+static void add_opening_next(const struct rb_schedule_node *node, struct average *average, int x, int y)
+{
+    const double ends = rb_trial_lattice_below(node->slot->trial, y - 1);
+    double chance = rb_opening_weight(node->opening, x + 1, x, 1);
+    for (int i = 0; i < node->slots; i++)
+        chance *= ends;
+    average->sum[node->slots - average->lowest] += chance;
+    average->from = node->slots < average->from ? node->slots : average->from;
+    average->to = node->slots > average->to ? node->slots : average->to;
+}
+
 void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_schedule_starts *out)
 {
     const struct rb_opening_lattice *opening = node->opening;
@@ -153,6 +166,8 @@ void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_
     int o = opening->first + (x - opening->first) % apart; // ages are multiples: they come back at every end
     for (; o <= last; o += apart)
         add(node, &average, rb_opening_weight(opening, o, x, apart), age_of(node, x - o, y));
+    if (opening->narrow && x + 1 >= opening->first && x + 1 <= opening->last)
+        add_opening_next(node, &average, x, y);
     *out = average.from <= average.to
                ? rb_schedule_trimmed(node->more + (average.from - lowest), average.from, average.to, node->dust)
                : (struct rb_schedule_starts){.p = node->more, .from = lowest, .to = lowest};

@@ -95,6 +95,12 @@ static double integral_to(const double *h, double sum, double step)
     return step * (sum - h[0] / 2 - 82 / 1440.0 * (h[1] - h[-1]) + 11 / 1440.0 * (h[2] - h[-2]));
 }
 
+// Of a narrow law, whose weights keep its moments up to the third: no more than first differences are of use.
+static double narrow_integral_to(const double *h, double sum, double step)
+{
+    return step * (sum - h[0] / 2 + (h[-1] - h[1]) / 24);
+}
+
 static void accumulate(struct rb_renewal *r, struct rb_renewal_sum *s, struct rb_arena *arena)
 {
     const int n = s->last - s->first + 1;
@@ -234,18 +240,19 @@ static void some_completed(const struct rb_renewal *r, const struct rb_renewal_s
     if (used == n && n >= 0)
         memset(h + n, 0, PAD * sizeof *h);
     double sum = known > 0 ? s->plain[known - 1] : 0;
+    const int beside = s->narrow; // its differences reach a point farther
     int a = c->from, i = known;
-    for (; a <= c->to && a < s->first; a += c->apart, out += c->n_k)
+    for (; a <= c->to && a < s->first - beside; a += c->apart, out += c->n_k)
         *out = 0;
-    for (; a <= c->to && a - s->first < n; a += c->apart, out += c->n_k) {
+    for (; a <= c->to && a - s->first < n + beside; a += c->apart, out += c->n_k) {
         const int at = a - s->first;
         double more = 0;
         for (; i <= at; i++)
             more += h[i];
         sum += more;
-        const double both = s->narrow ? step_s * (sum - h[at] / 2) : integral_to(h + at, sum, step_s);
+        const double both = s->narrow ? narrow_integral_to(h + at, sum, step_s) : integral_to(h + at, sum, step_s);
         const double p = both - sum_below(next, a);
-        *out = p > 0 ? p : 0;
+        *out = p > 0 || s->narrow ? p : 0; // what one point has too little of, the next has too much of
     }
     if (a > c->to)
         return;

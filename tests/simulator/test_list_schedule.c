@@ -307,6 +307,30 @@ static void errors_are_not_understated(void **state)
     }
 }
 
+// Openings that spread by less than a step are kept by their moments, and yet the lattice errs by little: gangs, that open one
+// after the other, and nodes of several slots.
+static void narrow_openings(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        const bool gangs = i % 2 == 0;
+        struct fixture f;
+        struct rb_law openings[4];
+        fixture_init(&f, gangs ? 14 : 30, 2, 4, gangs ? 1 : 3);
+        for (int k = 0; k < 4; k++) {
+            const struct rb_dist opening = dist_of(RB_DIST_LOGNORMAL, 70 + (4 + i / 2) * k, (1 + 0.15 * i) / 70);
+            openings[k] = rb_law_of_dist(&opening, &f.arena);
+        }
+        f.s.arrival = openings;
+        f.s.ranked = gangs ? openings : NULL;
+        fixture_law(&f, 2e-3);
+        const struct rb_law rough = f.law;
+        fixture_law(&f, 2e-4);
+        check_same(&rough, &f.law);
+        rb_arena_finish(&f.arena);
+    }
+}
+
 static void it_is_a_law(void **state)
 {
     (void)state;
@@ -413,6 +437,7 @@ int main(void)
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
         cmocka_unit_test(errors_are_not_understated),
+        cmocka_unit_test(narrow_openings),
         cmocka_unit_test(it_is_a_law),
         cmocka_unit_test(all_work_is_done),
         cmocka_unit_test(many_trials_cost_little),
