@@ -14,7 +14,7 @@
 #define SMALL           0.8  // of the other steps, is an opening that matters less the smaller it is ...
 #define BARELY          1.0  // ... for which so many steps to its deviation do to begin with
 #define FINEST          40   // steps to a trial's deviation
-#define NARROW          3    // times the difference of two levels, where of an opening only moments are kept
+#define NARROW          2    // times the difference of two levels, where of an opening only moments are kept
 #define BEYOND_CIRCLE   0.3  // of the accuracy: next to nothing of it is what the circle folds
 #define LATE            2.0  // standard deviations of an opening: where all of them spread as much as one more does
 #define HOPELESS        5e-3 // of narrow openings: the last level seldom helps if the one before errs by more, ...
@@ -29,13 +29,13 @@
 
 struct problem {
     const struct rb_list_schedule *s;
-    double accuracy;
-    double mean, sd;     // of a trial
-    double last_start_s; // when all trials have started, in the mean
-    double edge_s;       // and its spread, roughly
-    double first_step_s; // of the first lattice
-    double reach;        // standard deviations to be covered
-    bool rough;          // the trial's density does not vanish smoothly at its lower end
+    double accuracy, worst; // aimed at, and taken where that is not reached
+    double mean, sd;        // of a trial
+    double last_start_s;    // when all trials have started, in the mean
+    double edge_s;          // and its spread, roughly
+    double first_step_s;    // of the first lattice
+    double reach;           // standard deviations to be covered
+    bool rough;             // the trial's density does not vanish smoothly at its lower end
 };
 
 struct level { // one resolution
@@ -470,15 +470,13 @@ static bool solve(const struct problem *p, struct rb_arena *scratch, struct leve
         coarser = *times;
         *out_error = difference(p, &levels[i], &levels[i - 1], out, times, &coarser);
         *out_at = i;
-        if (*out_error <= p->accuracy && out->sd >= 1.5) {
-            *out_error *= is_narrow(&levels[i]) ? NARROW : 1;
-            return true;
-        }
-        if (is_hopeless(&levels[i], *out_error, MAX_REFINEMENTS - i))
+        *out_why = *out_error <= p->accuracy && out->sd >= 1.5 ? NULL : "the accuracy was not reached";
+        if (!*out_why || is_hopeless(&levels[i], *out_error, MAX_REFINEMENTS - i))
             break;
     }
-    *out_why = "the accuracy was not reached";
-    return false;
+    const bool taken = *out_error <= p->worst && out->sd >= 1.5;
+    *out_error *= is_narrow(&levels[*out_at]) ? NARROW : 1;
+    return taken;
 }
 
 // What the errors of the laws given move P by. The end rises with every duration and every opening: exchanging one of them
@@ -529,8 +527,8 @@ static double first_step_s(const struct problem *p)
     return fmin(step_s, narrowest_s / (narrowest_s < SMALL * step_s ? BARELY : RESOLVED));
 }
 
-bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena, struct rb_law *out,
-                          const char **out_why)
+bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, double worst, struct rb_arena *arena,
+                          struct rb_law *out, const char **out_why)
 {
     if (refused(s, out_why))
         return false;
@@ -539,7 +537,11 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
         return true;
     }
     struct rb_schedule_times times = {.dust = accuracy / 30};
-    struct problem p = {.s = s, .accuracy = accuracy, .mean = s->trial->mean_s, .sd = sqrt(s->trial->variance_s2)};
+    struct problem p = {.s = s,
+                        .accuracy = accuracy,
+                        .worst = fmax(worst, accuracy),
+                        .mean = s->trial->mean_s,
+                        .sd = sqrt(s->trial->variance_s2)};
     p.reach = sqrt(2 * log(10 / accuracy)); // beyond it lies a hundredth of the accuracy
     guess_last_start(&p);
     p.rough = rb_lattice_rough(s->trial);
@@ -553,7 +555,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, str
     bool ok = solve(&p, arena, levels, &middle, &times, &error, &at, out_why);
     if (ok) {
         ok = find_times(&p, &levels[at], &middle, &times, &between);
-        *out_why = ok ? NULL : "the law could not be tabulated";
+        *out_why = ok ? *out_why : "the law could not be tabulated";
     }
     if (ok) {
         rb_schedule_times_table(&times, levels[at].trial.step_s, arena, out);

@@ -35,9 +35,10 @@ const struct rb_law *rb_schedule_opening(const struct rb_list_schedule *s, int g
 // out->error is what it may err by, the errors of the laws given included. out->above is computed down to a fiftieth of
 // the accuracy and continued from there. At 1e-3 a twelfth of a millisecond for open slots alone, whatever their number, two
 // tenths for new nodes of one slot; some tenths to a millisecond for nodes of several, more where hundreds of slots wait.
+// What errs by more, but no more than `worst`, is a law, too; *out_why then says so, and is NULL otherwise.
 // false: outside what the method can do well (the reason in *out_why, a constant string): laws with atoms, too many grid
-// points for a narrow law and a wide arrival, an accuracy not reached. *out is untouched then.
-bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, struct rb_arena *arena,
+// points for a narrow law and a wide arrival, not even `worst` reached. *out is untouched then.
+bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, double worst, struct rb_arena *arena,
                           struct rb_law *out, const char **out_why);
 
 #endif

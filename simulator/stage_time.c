@@ -23,8 +23,8 @@
 #define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
 #define FINE_PILOT         4                  // times as many, where that is asked for
 #define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
-#define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where a finer one is not reached ...
-#define COARSEST_ACCURACY  3e-3               // ... nor this: errors of narrow openings count threefold
+#define COARSEST_ACCURACY  3e-3               // of the dynamic schedule, where a finer one is not reached
+#define MOSTLY             4                  // so many times what the law of gangs itself errs by, their openings do
 #define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most ...
 #define SURER_THAN_GANGS   0.5 // ... and gangs on new nodes by less than this one, their mean times included
 #define GANGS_COME_LATE    "trials on several nodes wait for new ones that come over too long a time"
@@ -446,7 +446,7 @@ static bool law_after_arrival(struct rb_stage_times *times, const struct rb_list
     open.ranked = NULL;
     if (open.open_slots == open.n_trials)
         law = rb_law_largest_of(open.trial, open.n_trials, &times->scratch);
-    else if (!rb_list_schedule_law(&open, accuracy, &times->scratch, &law, &why))
+    else if (!rb_list_schedule_law(&open, accuracy, accuracy, &times->scratch, &law, &why))
         return false;
     law = rb_law_plus(rb_schedule_opening(schedule, 0), &law, &times->scratch);
     if (law.error > accuracy)
@@ -485,12 +485,6 @@ static int pilot_samples(const struct rb_stage_times *times, const struct stage 
     const int enough = PILOT_TRIALS / st->key.trials;
     const int n = enough > LEAST_PILOT ? enough : LEAST_PILOT;
     return n < times->pilot ? n : times->pilot;
-}
-
-// What cannot be had as accurately as asked for may still be better than samples. 0: no more.
-static double coarser(double accuracy)
-{
-    return accuracy < COARSE_ACCURACY ? COARSE_ACCURACY : accuracy < COARSEST_ACCURACY ? COARSEST_ACCURACY : 0;
 }
 
 // About as much, more often more: what all slots do on average, and one trial. Of gangs, that open by laws of their own.
@@ -538,26 +532,29 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         *out_why = GANGS_COME_LATE;
         return false;
     }
-    for (double reached = accuracy; reached > 0; reached = coarser(reached)) {
-        if (known && known->method == RB_STAGE_SCHEDULE && known->law.error <= reached * 1.5) {
-            *out = known->law;
-            return true;
-        }
-        struct rb_law law;
-        const bool together = schedule.open_slots == 0 && schedule.new_nodes == 1;
-        const bool ok = (together && law_after_arrival(times, &schedule, reached, &law)) ||
-                        rb_list_schedule_law(&schedule, reached, &times->scratch, &law, out_why);
-        if (ok)
-            *out = thinned(&law, &times->arena);
-        clear_scratch(times);
-        if (!ok)
-            continue;
-        if (gangs)
-            out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out->variance_s2);
-        *out_why = GANGS_COME_LATE;
-        return (gangs ? SURER_THAN_GANGS * out->error : out->error) < samples || (!gangs && reached <= accuracy);
+    const bool is_known = known && known->method == RB_STAGE_SCHEDULE;
+    if (is_known && known->law.error <= accuracy * 1.5) {
+        *out = known->law;
+        return true;
     }
-    return false;
+    struct rb_law law;
+    const bool together = schedule.open_slots == 0 && schedule.new_nodes == 1;
+    *out_why = NULL;
+    const bool ok = (together && law_after_arrival(times, &schedule, accuracy, &law)) ||
+                    rb_list_schedule_law(&schedule, accuracy, COARSEST_ACCURACY, &times->scratch, &law, out_why);
+    if (ok)
+        *out = thinned(&law, &times->arena);
+    clear_scratch(times);
+    if (ok && gangs)
+        out->error += rb_gang_dependence_error(&gang, openings, schedule.new_nodes, st->slots, out->variance_s2);
+    if (is_known && (!ok || known->law.error <= out->error)) {
+        *out = known->law;
+        return true;
+    }
+    const bool reached = ok && !*out_why;
+    if (ok)
+        *out_why = GANGS_COME_LATE;
+    return ok && ((gangs ? SURER_THAN_GANGS * out->error : out->error) < samples || (!gangs && reached));
 }
 
 // Where nothing is random, one run is the law.
@@ -636,8 +633,8 @@ static bool find_law(struct rb_stage_times *times, const struct stage *st, doubl
         method = RB_STAGE_ONE_WAVE;
     } else if (schedule_law(times, st, known, accuracy, &law, out_why)) {
         method = RB_STAGE_SCHEDULE;
-        accuracy =
-            law.error > accuracy && st->nodes_per_trial > 1 ? 0 : accuracy; // arrivals depend on each other as before
+        if (law.error > accuracy && st->nodes_per_trial > 1 && law.tail_error * MOSTLY < law.error)
+            accuracy = 0; // arrivals depend on each other as before
     } else if (wave_law(times, st, accuracy, rb_law_samples_error(pilot_samples(times, st)), &law)) {
         accuracy = 0; // a finer request would find the same trials end early
     } else {

@@ -153,7 +153,7 @@ static void random_schedules(void **state)
         const char *why;
         s.trial = &trial_law;
         s.arrival = &arrival_law;
-        if (rb_list_schedule_law(&s, 1e-3, &arena, &law, &why)) {
+        if (rb_list_schedule_law(&s, 1e-3, 0, &arena, &law, &why)) {
             assert_true(law.error <= 3.5e-3); // narrow openings claim three times what two lattices differ by
             check_against_play(&s, &law, &trial, &arrival, number);
         } else {
@@ -190,7 +190,7 @@ static void fixture_init(struct fixture *f, int n_trials, int open_slots, int ne
 static void fixture_law(struct fixture *f, double accuracy)
 {
     const char *why = NULL;
-    if (!rb_list_schedule_law(&f->s, accuracy, &f->arena, &f->law, &why))
+    if (!rb_list_schedule_law(&f->s, accuracy, 0, &f->arena, &f->law, &why))
         fail_msg("%s", why);
 }
 
@@ -363,7 +363,7 @@ static void all_work_is_done(void **state)
         rb_arena_init(&arena);
         const struct rb_law trial = rb_law_of_dist(&dist, &arena), longest = rb_law_largest_of(&trial, slots, &arena);
         const struct rb_list_schedule s = {.trial = &trial, .n_trials = n, .open_slots = slots};
-        if (rb_list_schedule_law(&s, i % 4 ? 1e-3 : 1e-4, &arena, &law, &why)) {
+        if (rb_list_schedule_law(&s, i % 4 ? 1e-3 : 1e-4, 0, &arena, &law, &why)) {
             const double shared_s = n * trial.mean_s / slots;
             if (law.mean_s < shared_s * 0.999 || law.mean_s > (shared_s + longest.mean_s) * 1.001)
                 fail_msg("%d trials on %d slots, cv %g: mean %.3f s, work %.3f s", n, slots, cvs[i % 3], law.mean_s,
@@ -398,10 +398,10 @@ static void atoms_are_refused(void **state)
     fixture_init(&f, 9, 3, 2, 2);
     const struct rb_law constant = rb_law_constant(30);
     f.s.arrival = &constant;
-    assert_false(rb_list_schedule_law(&f.s, 1e-3, &f.arena, &out, &why));
+    assert_false(rb_list_schedule_law(&f.s, 1e-3, 0, &f.arena, &out, &why));
     assert_string_equal(why, "the arrival of new nodes has atoms");
     f.s.trial = &constant;
-    assert_false(rb_list_schedule_law(&f.s, 1e-3, &f.arena, &out, &why));
+    assert_false(rb_list_schedule_law(&f.s, 1e-3, 0, &f.arena, &out, &why));
     assert_string_equal(why, "the trial's time has atoms");
     rb_arena_finish(&f.arena);
 }

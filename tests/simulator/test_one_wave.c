@@ -291,7 +291,7 @@ static void it_agrees_with_the_dynamic_schedule(void **state)
                                            .arrival = &f.arrival};
         struct rb_law law;
         const char *why = NULL;
-        if (!rb_list_schedule_law(&s, 1e-4, &f.arena, &law, &why))
+        if (!rb_list_schedule_law(&s, 1e-4, 0, &f.arena, &law, &why))
             fail_msg("%s", why);
         check_same(&f.law, &law);
         rb_arena_finish(&f.arena);
