@@ -189,7 +189,8 @@ bool rb_following_look(struct rb_following *f, bool settle, struct rb_err *err)
     if (!take_nodes(f, &now, err))
         return false;
     foresee(f, settle, outcome);
-    return true;
+    f->news = f->last_event + f->last_note;
+    return !f->look_on || f->look_on(f->look_on_ctx, settle, err);
 }
 
 bool rb_following_is_over(const struct rb_following *f)

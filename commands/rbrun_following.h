@@ -20,6 +20,9 @@ struct rb_following {
     struct rb_arena rows;          // of the last look
     struct rb_run_screen screen;
     char state[64], hint[256];
+    int64_t news; // of the last look; grows whenever something has happened
+    bool (*look_on)(void *ctx, bool settle, struct rb_err *err); // of a pool: at its jobs; NULL: nothing more
+    void *look_on_ctx;
 };
 
 // Finish with rb_following_finish, also after a failure. run NULL: the newest.

@@ -36,6 +36,8 @@ struct rb_pool_report {
     int n_jobs;
 };
 
+// The whole bill is shared out by the GPU time that was lent; -1: nothing was.
+int64_t rb_pool_report_share_uusd(const struct rb_pool_report *r, const struct rb_pool_report_job *job);
 void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j);
 void rb_pool_report_table(const struct rb_pool_report *r, const struct rb_text_style *style, struct rb_buf *out);
 

@@ -14,8 +14,7 @@ static double lent_gpu_s(const struct rb_pool_report *r)
     return sum;
 }
 
-// The whole bill is shared out by the GPU time that was lent; -1: nothing was.
-static int64_t share_uusd(const struct rb_pool_report *r, const struct rb_pool_report_job *job)
+int64_t rb_pool_report_share_uusd(const struct rb_pool_report *r, const struct rb_pool_report_job *job)
 {
     const double all = lent_gpu_s(r);
     return all > 0 ? llround((double)r->cost_uusd * job->use.gpu_s / all) : -1;
@@ -58,7 +57,7 @@ void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
         rb_json_kint_or_null(j, "alone_us", job->alone_us);
         rb_json_kdouble(j, "gpu_s", job->use.gpu_s);
         rb_json_kint(j, "times_lent", job->use.changes);
-        rb_json_kint_or_null(j, "share_uusd", share_uusd(r, job));
+        rb_json_kint_or_null(j, "share_uusd", rb_pool_report_share_uusd(r, job));
         write_best(job, j);
         rb_json_end_object(j);
     }
@@ -69,7 +68,7 @@ void rb_pool_report_write(const struct rb_pool_report *r, struct rb_json *j)
 static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_job *job, struct rb_text_table *t)
 {
     char text[32];
-    const int64_t share = share_uusd(r, job);
+    const int64_t share = rb_pool_report_share_uusd(r, job);
     rb_text_table_cell(t, "%s", job->job);
     rb_text_table_cell(t, "%s", job->outcome);
     rb_text_table_cell(t, "%s", job->arrived_us >= 0 ? rb_format_duration(job->arrived_us, text) : "-");

@@ -4,6 +4,7 @@
 //   rbrun_pool_files.c   runs on disk, and pool.json
 //   rbrun_pool_progress.c where it stands, for the line on a terminal
 //   rbrun_pool_plan.c    plans of the nodes and of the jobs
+//   rbrun_pool_following.c the same from outside, from what stands on disk
 //   rbrun_pool_serve.c   pages, while it goes on
 //   rbrun_pool_report.c  rb-pool-report/1
 #ifndef RB_COMMANDS_RBRUN_POOL_RUN_H

@@ -1,4 +1,5 @@
 // rbrun status: how a run stands, once or watched.
+#include "commands/rbrun_pool_following.h"
 #include "commands/rbrun_watch.h"
 
 #include "views/terminal.h"
@@ -16,9 +17,10 @@ static const struct rb_command status_command = {
     .usage = "[options] [RUN]",
     .summary = "How a run stands: stage, trials, nodes, dollars so far of expected, when it will end and how likely "
                "that is in "
-               "time. RUN: its id or the beginning of it; the newest.",
+               "time; of a pool, its jobs. RUN: its id or the beginning of it; the newest.",
     .examples = "  rbrun status\n"
                 "  rbrun status --watch\n"
+                "  rbrun status lab-2026\n"
                 "  rbrun status digits-2026 --json\n",
     .options = status_options,
     .max_args = 1,
@@ -43,16 +45,16 @@ static bool print_once(struct rb_following *f, bool json, struct rb_err *err)
 
 static bool status(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
-    RB_AUTO(rb_following_finish) struct rb_following f;
+    RB_AUTO(rb_pool_following_finish) struct rb_pool_following p;
     const bool json = rb_args_flag(args, "json");
     (void)out_code;
-    if (!rb_following_open(&f, args, args->n_args ? args->args[0] : NULL, err))
+    if (!rb_pool_following_open(&p, args, args->n_args ? args->args[0] : NULL, err))
         return false;
     if (!rb_args_flag(args, "watch"))
-        return print_once(&f, json, err);
+        return print_once(&p.owner, json, err);
     if (!json && rb_terminal_redraws(STDOUT_FILENO) && isatty(STDIN_FILENO))
-        return rb_watch_screen(&f, err);
-    return rb_watch_lines(&f, json, err);
+        return rb_watch_screen(&p.owner, err);
+    return rb_watch_lines(&p.owner, json, err);
 }
 
 int rb_run_status(int argc, char **argv)

@@ -179,18 +179,17 @@ static bool print_json(struct rb_following *f, struct rb_err *err)
 
 bool rb_watch_lines(struct rb_following *f, bool json, struct rb_err *err)
 {
-    int64_t told_event = -1, told_note = -1;
+    int64_t told = -1;
     for (;; usleep(REFRESH_US)) {
         if (!rb_following_look(f, true, err))
             return false;
         const bool over = rb_following_is_over(f);
-        if (!over && f->last_event == told_event && f->last_note == told_note)
+        if (!over && f->news == told)
             continue;
         if (!(json ? print_json(f, err) : print_summary(f, !over, err)))
             return false;
         if (over)
             return true;
-        told_event = f->last_event;
-        told_note = f->last_note;
+        told = f->news;
     }
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR_COLUMNS = 20, MOST_LINES = 8, HEADING_LINES = 4, N_SECTIONS = 4 };
+enum { BAR_COLUMNS = 20, MOST_LINES = 8, HEADING_LINES = 4, N_SECTIONS = 5 };
 
 // ---- heading
 
@@ -35,6 +35,8 @@ static void remark(const struct rb_run_screen *r, struct rb_buf *out)
     const double off = r->progress.pace - 1;
     if (r->hint)
         rb_buf_printf(out, "%s\n", r->hint);
+    else if (r->pool)
+        return; // its line says why
     else if (goes_on(r) && r->progress.why_unknown)
         rb_buf_printf(out, "how it will end is not known: %s\n", r->progress.why_unknown);
     else if (goes_on(r) && r->progress.foreseen_if)
@@ -125,6 +127,8 @@ static void stages(const struct rb_run_screen *r, const struct rb_text_style *st
                                              {"time", true, 0},
                                              {"planned", true, 3}};
     struct rb_text_table t;
+    if (r->pool)
+        return;
     rb_text_table_init(&t, columns, 6);
     for (int i = 0; i < r->plan->n_stages; i++)
         stage_row(r, i, &t);
@@ -180,7 +184,7 @@ static void trials(const struct rb_run_screen *r, const struct rb_text_style *st
         {"", false, 3},     {"node", true, 2},   {"restarts", true, 1}};
     enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
     struct rb_text_table t;
-    if (n == 0)
+    if (n == 0 || r->pool)
         return;
     for (int i = 0; i < n; i++)
         order[i] = (struct ranked){rb_engine_trial(r->engine, i), i};
@@ -188,6 +192,50 @@ static void trials(const struct rb_run_screen *r, const struct rb_text_style *st
     rb_text_table_init(&t, columns, N_COLUMNS);
     for (int i = 0; i < n; i++)
         trial_row(r, &order[i], &t);
+    rb_text_table_write(&t, style, out);
+    rb_text_table_finish(&t);
+}
+
+// ---- jobs of a pool
+
+static void job_row(const struct rb_run_screen_job *job, struct rb_text_table *t)
+{
+    char text[32];
+    const char *folder =
+        job->progress ? NULL : strrchr(job->job, '/'); // of its file; its name is known when it has begun
+    rb_text_table_cell(t, "%s", folder ? folder + 1 : job->job);
+    if (job->progress || strcmp(job->state, "to come") != 0)
+        rb_text_table_cell(t, "%s", job->state);
+    else
+        rb_text_table_cell(t, "comes at %s", rb_format_duration(job->arrives_us, text));
+    if (job->progress) {
+        rb_text_table_cell(t, "%d", job->progress->nodes);
+        rb_text_table_cell(t, "%d", job->gpus);
+        rb_text_table_cell(t, "%s", rb_format_duration(job->progress->elapsed_us, text));
+    } else {
+        for (int i = 0; i < 3; i++)
+            rb_text_table_cell(t, "-");
+    }
+    rb_text_table_cell(t, "%s", job->deadline_us >= 0 ? rb_format_duration(job->deadline_us, text) : "-");
+    rb_text_table_cell(t, "%s", job->spent_uusd >= 0 ? rb_format_money(job->spent_uusd, text) : "-");
+    if (job->progress && job->progress->best_trial >= 0)
+        rb_text_table_cell(t, "%s %.4g", job->progress->metric_name, job->progress->best_metric);
+    else
+        rb_text_table_cell(t, "-");
+    rb_text_table_cell(t, "%s", job->run_id ? job->run_id : "-");
+}
+
+static void jobs(const struct rb_run_screen *r, const struct rb_text_style *style, struct rb_buf *out)
+{
+    static const struct rb_text_column columns[] = {{"job", false, 0}, {"state", false, 0}, {"nodes", true, 1},
+                                                    {"GPUs", true, 2}, {"time", true, 1},   {"deadline", true, 0},
+                                                    {"cost", true, 0}, {"best", false, 3},  {"run", false, 2}};
+    struct rb_text_table t;
+    if (r->n_jobs == 0)
+        return;
+    rb_text_table_init(&t, columns, sizeof columns / sizeof columns[0]);
+    for (int i = 0; i < r->n_jobs; i++)
+        job_row(&r->jobs[i], &t);
     rb_text_table_write(&t, style, out);
     rb_text_table_finish(&t);
 }
@@ -257,7 +305,8 @@ static void make_sections(const struct rb_run_screen *r, const struct rb_text_st
     static const struct {
         const char *what;
         section_fn *write;
-    } sections[N_SECTIONS] = {{"stages", stages}, {"trials", trials}, {"nodes", nodes}, {"events", last_lines}};
+    } sections[N_SECTIONS] = {
+        {"jobs", jobs}, {"stages", stages}, {"trials", trials}, {"nodes", nodes}, {"events", last_lines}};
     const struct rb_text_style plain = {.width = style->width}; // titles become bold when they have been cut
     for (int i = 0; i < N_SECTIONS; i++) {
         out[i] = (struct section){.what = sections[i].what, .text = RB_BUF_INIT};
@@ -336,7 +385,10 @@ void rb_run_screen_summary(const struct rb_run_screen *r, const struct rb_text_s
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     heading(r, &text);
-    rb_progress_write(&r->progress, style->width, &text);
+    if (r->pool)
+        rb_pool_progress_write(r->pool, style->width, &text);
+    else
+        rb_progress_write(&r->progress, style->width, &text);
     rb_buf_putc(&text, '\n');
     remark(r, &text);
     put_lines(rb_buf_str(&text), 0, HEADING_LINES, style, true, out);
@@ -431,6 +483,28 @@ static void json_nodes(const struct rb_run_screen *r, struct rb_json *j)
     rb_json_end_array(j);
 }
 
+static void json_jobs(const struct rb_run_screen *r, struct rb_json *j)
+{
+    rb_json_key(j, "jobs");
+    rb_json_begin_array(j);
+    for (int i = 0; i < r->n_jobs; i++) {
+        const struct rb_run_screen_job *job = &r->jobs[i];
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "job", job->job);
+        rb_json_kstring(j, "run", job->run_id);
+        rb_json_kstring(j, "state", job->state);
+        rb_json_kint(j, "arrives_us", job->arrives_us);
+        rb_json_kint(j, "nodes", job->progress ? job->progress->nodes : 0);
+        rb_json_kint(j, "gpus", job->gpus);
+        rb_json_kint_or_null(j, "elapsed_us", job->progress ? job->progress->elapsed_us : -1);
+        rb_json_kint_or_null(j, "deadline_us", job->deadline_us);
+        rb_json_kint_or_null(j, "end_p50_us", job->progress ? job->progress->end_p50_us : -1);
+        rb_json_kint_or_null(j, "spent_uusd", job->spent_uusd);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
 void rb_run_screen_json(const struct rb_run_screen *r, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -442,5 +516,7 @@ void rb_run_screen_json(const struct rb_run_screen *r, struct rb_json *j)
     json_stages(r, j);
     json_trials(r, j);
     json_nodes(r, j);
+    if (r->pool)
+        json_jobs(r, j);
     rb_json_end_object(j);
 }

@@ -1,9 +1,9 @@
 // A run at one look: heading, the line of views/progress.h, stages with bars, trials, nodes with their cost, what happened
-// last. As a screen that is never larger than its terminal, as a block of text, and as rb-status/1.
+// last; of a pool, its jobs instead of stages and trials. As a screen that is never larger than its terminal, as a block of text, and as rb-status/1.
 #ifndef RB_VIEWS_RUN_SCREEN_H
 #define RB_VIEWS_RUN_SCREEN_H
 
-#include "views/progress.h"
+#include "views/pool_progress.h"
 #include "views/text_table.h"
 
 struct rb_run_screen_node {
@@ -18,6 +18,16 @@ struct rb_run_screen_line {
     const char *text;
 };
 
+struct rb_run_screen_job {
+    const char *job, *state; // job: its file before it has begun; state: "to come", "did not arrive", and those of a run
+    const char *run_id;      // NULL: it has not begun
+    int64_t arrives_us;      // since the start of the pool
+    const struct rb_progress *progress; // NULL: it has not begun
+    int gpus;                // lent to it now
+    int64_t spent_uusd;      // its share of the pool's bill so far; -1: it had no GPUs yet
+    int64_t deadline_us;     // after its arrival; -1: none
+};
+
 struct rb_run_screen {
     const char *run_id, *state;   // "running", "complete", "stopped: user", "interrupted"
     int pid;                      // of the process that carries it out, 0: none does
@@ -29,6 +39,9 @@ struct rb_run_screen {
     int n_nodes;
     const struct rb_run_screen_line *lines; // events and faults, oldest first, [n_lines]
     int n_lines;
+    const struct rb_pool_progress *pool;  // of a pool, which trains nothing itself; NULL: it is none
+    const struct rb_run_screen_job *jobs; // of a pool, in the order of its file, [n_jobs]
+    int n_jobs;
 };
 
 // Heading, line, and what is to be said about them: for the normal screen after the last of the others.

@@ -16,6 +16,8 @@ import urllib.request
 from cloud_case import CloudCase
 from kill9 import control_dir
 
+PATIENCE_S = 300  # with a pool that does not end, however busy this machine is
+
 JOB = """name: %s
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {min: 0.1, max: 0.9}}
@@ -150,8 +152,20 @@ class PoolRuns(CloudCase):
         self.check_no_gpu_is_in_two_hands(report)
         nodes = {i["id"] for i in self.mine(report["run"])}
         self.assertEqual(len(nodes), 2, "the pool's nodes, and no others")
+        self.check_status(report)
         owner = json.loads(self.rbrun("report", report["run"], "--json").stdout)
         self.assertEqual(owner["outcome"], "stopped: released", "nobody has stopped it")
+
+    def check_status(self, report):
+        """rbrun status POOL tells of the jobs what the pool's report does."""
+        status = json.loads(self.rbrun("status", report["run"], "--json").stdout)
+        self.assertEqual(status["state"], "complete")
+        self.assertEqual([(j["job"], j["run"], j["state"], j["spent_uusd"], j["nodes"], j["gpus"]) for j in status["jobs"]],
+                         [(j["job"], j["run"], j["outcome"], j["share_uusd"], 0, 0) for j in report["jobs"]])
+        said = self.rbrun("status", report["run"]).stdout
+        for job in report["jobs"]:
+            self.assertRegex(said, r"(?m)^%s +complete .* %s$" % (job["job"], job["run"]))
+            self.assertNotIn("jobs", json.loads(self.rbrun("status", job["run"], "--json").stdout))
 
     def check_no_gpu_is_in_two_hands(self, report):
         begun = {job["run"]: self.started_unix_us(job["run"]) for job in report["jobs"]}
@@ -196,6 +210,7 @@ class PoolRuns(CloudCase):
         process.wait()
         pool, jobs = self.runs()
         self.assertEqual(len(self.sockets(pool, *jobs)), 3, "whoever is killed leaves them")
+        self.assertEqual([j["state"] for j in json.loads(self.rbrun("status", pool, "--json").stdout)["jobs"]], ["interrupted"] * 2)
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
         self.check(report)
         self.check_every_report_came(report, (2, 40), (2, 8))
@@ -208,7 +223,7 @@ class PoolRuns(CloudCase):
         victim = [i["id"] for i in self.mine(pool) if i["state"] == "running"][0]
         urllib.request.urlopen(urllib.request.Request(
             "%s/_rbmock/nodes/%s/poweroff" % (self.cloud.url, victim), method="POST"), timeout=10).close()
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, err[-3000:])
         report = json.loads(out)
         self.check(report)
@@ -218,7 +233,7 @@ class PoolRuns(CloudCase):
         self.make()
         process = self.started_until("first: trial 0: epoch 3")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, err[-3000:])
         report = json.loads(out)
         self.assertEqual(report["outcome"], "not complete")
@@ -253,7 +268,7 @@ class PoolRuns(CloudCase):
 
     def check_rescued(self, process, nodes):
         """It has ended what the pool had rented, and every error says how to go on. Returns its report."""
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 1, err[-3000:])
         pool, jobs = self.runs()
         self.assertEqual([i["id"] for i in self.mine(pool) if i["state"] in ("pending", "running")], [])
@@ -306,8 +321,13 @@ class PoolRuns(CloudCase):
         self.make(first=(2, 60), arrives="1s")
         self.write("second.yaml", (JOB % ("second", 1, 8)).replace("sh train.sh", "sleep 60")) # its journal hardly grows
         with open(os.path.join(self.work, "pool.yaml"), "a", encoding="utf-8") as f:
-            f.write("  - {job: first.yaml, arrives: 1h}\n")
+            f.write("  - {job: first.yaml, arrives: 1h, deadline: 2h}\n")
         process = self.started_until("second: node ", "first: trial 0: epoch 12")
+        first, _, third = json.loads(self.rbrun("status", self.runs()[0], "--json").stdout)["jobs"]
+        self.assertEqual((first["job"], first["state"], first["deadline_us"]), ("first", "running", None))
+        self.assertGreater(first["nodes"], 0)
+        self.assertEqual([third[key] for key in ("run", "state", "arrives_us", "deadline_us", "nodes", "spent_uusd")],
+                         [None, "to come", 3600000000, 7200000000, 0, 0])
         first = next(job for job in self.runs()[1] if job.startswith("first-"))
         size = max(os.path.getsize(os.path.join(self.state, first, f))
                    for f in os.listdir(os.path.join(self.state, first)) if f.startswith("journal.db"))

@@ -202,6 +202,7 @@ def pooled(p):
         path = pathlib.Path(p.work, "pool", name + ".yaml")
         path.write_text(re.sub("max_resource: [0-9]+", "max_resource: %d" % epochs, path.read_text(encoding="utf-8")), encoding="utf-8")
     yield "pool-report", "rbrun --pool", p.json("rbrun --pool pool/pool.yaml --json")
+    yield "status", "rbrun status POOL", p.json("rbrun status pool --json")
 
 
 def check_schemas(loaded):

@@ -196,6 +196,57 @@ static void unknown_is_null_in_json(void **state)
 }
 
 // Nothing is left of the screen before, nothing scrolls.
+// Jobs in place of stages and trials, which a pool's own run only pretends to have.
+static void a_pool_shows_its_jobs(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    const struct rb_pool_progress pool = {.jobs = 2,
+                                          .n_training = 1,
+                                          .n_to_come = 1,
+                                          .nodes = 2,
+                                          .nodes_ready = 1,
+                                          .spent_uusd = 22000,
+                                          .budget_uusd = -1,
+                                          .end_us = -1,
+                                          .why_unknown = "jobs are to come"};
+    make(&s);
+    struct rb_progress job = s.screen.progress;
+    job.nodes = 1;
+    job.best_trial = 0;
+    job.best_metric = 0.5;
+    const struct rb_run_screen_job jobs[] = {
+        {"wide", "running", "wide-run", 0, &job, 2, 22000, -1},
+        {"/home/ann/deep.yaml", "to come", NULL, 60 * RB_US_PER_S, NULL, 0, -1, 3600 * RB_US_PER_S}};
+    s.screen.pool = &pool;
+    s.screen.jobs = jobs;
+    s.screen.n_jobs = 2;
+    s.screen.n_lines = 0;
+    rb_run_screen_block(&s.screen, &(struct rb_text_style){.width = 100}, &out);
+    assert_string_equal(rb_buf_str(&out),
+                        "small-20260101-000000-abcdef: running, 30 s (process 42 is at work)\n"
+                        "0/2 jobs  1 training, 1 to come  1/2 nodes  $0.0220  ETA ? (jobs are to come)\n"
+                        "\n"
+                        "job        state             nodes  GPUs    time  deadline     cost  best          run\n"
+                        "wide       running               1     2  30.0 s         -  $0.0220  accuracy 0.5  wide-run\n"
+                        "deep.yaml  comes at 1 m 0 s      -     -       -   1 h 0 m        -  -             -\n"
+                        "\n"
+                        "node  instance  type          infra          state     cost\n"
+                        "   0  i-0001    small         aws/us-east-1  ready  $0.0220\n"
+                        "   1  -         small (spot)  aws/us-east-1  sent     $0.00\n");
+    rb_buf_clear(&out);
+    rb_json_init(&j, &out, false);
+    rb_run_screen_json(&s.screen, &j);
+    assert_non_null(strstr(rb_buf_str(&out),
+                           "\"jobs\":[{\"job\":\"wide\",\"run\":\"wide-run\",\"state\":\"running\",\"arrives_us\":0,"
+                           "\"nodes\":1,\"gpus\":2,\"elapsed_us\":30000000,\"deadline_us\":null,\"end_p50_us\":null,"
+                           "\"spent_uusd\":22000},{\"job\":\"/home/ann/deep.yaml\",\"run\":null,"));
+    rb_buf_finish(&out);
+    finish(&s);
+}
+
 static void painting_wipes_and_does_not_scroll(void **state)
 {
     (void)state;
@@ -211,9 +262,13 @@ static void painting_wipes_and_does_not_scroll(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_screen_of_24_by_80),       cmocka_unit_test(no_terminal_is_too_small),
-        cmocka_unit_test(a_block_leaves_nothing_out), cmocka_unit_test(a_slow_run_says_so),
-        cmocka_unit_test(unknown_is_null_in_json),    cmocka_unit_test(painting_wipes_and_does_not_scroll),
+        cmocka_unit_test(a_screen_of_24_by_80),
+        cmocka_unit_test(no_terminal_is_too_small),
+        cmocka_unit_test(a_block_leaves_nothing_out),
+        cmocka_unit_test(a_slow_run_says_so),
+        cmocka_unit_test(unknown_is_null_in_json),
+        cmocka_unit_test(a_pool_shows_its_jobs),
+        cmocka_unit_test(painting_wipes_and_does_not_scroll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
