@@ -34,6 +34,7 @@ enum {
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing, and deadline or user say when it was too long
+    NEAR_RECONNECTS = 5,      // some 8 s: what does not answer on loopback is gone
     NEAR_CAPACITY_RETRIES = 6,
     FAR_CAPACITY_RETRIES = 10, // with back-off: a minute or so
 };
@@ -163,6 +164,7 @@ static bool make_launcher(void *ctx, const struct rb_launcher_events *events, st
         .run_id = s->files->run_id,
         .run_dir = s->files->dir,
         .workdir = s->files->workdir,
+        .reconnects = s->near ? NEAR_RECONNECTS : 0,
         .events = *events,
     };
     struct rb_launcher *launcher;

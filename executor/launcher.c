@@ -202,6 +202,8 @@ static struct rb_launcher_impl *create(const struct rb_launcher_config *config, 
     l->config.run_id = rb_xstrdup(config->run_id);
     l->config.run_dir = rb_xstrdup(config->run_dir);
     l->config.workdir = rb_xstrdup(config->workdir);
+    if (l->config.reconnects == 0)
+        l->config.reconnects = RB_RECONNECTS;
     l->transport = transport;
     return l;
 }

@@ -53,6 +53,7 @@ struct rb_launcher_config {
     const char *run_id;
     const char *run_dir;          // controller side: keys/, logs/, checkpoints/
     const char *workdir;          // absolute
+    int reconnects;               // tries to reach a node again before it is given up; 0: 8, some 30 s
     struct rb_launcher_events events;
 };
 

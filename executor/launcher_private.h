@@ -10,7 +10,7 @@
 #include "executor/transport.h"
 
 enum {
-    RB_RECONNECTS = 8,             // tries to reach a node again before it is given up: some 30 s
+    RB_RECONNECTS = 8,             // unless the caller says otherwise
     RB_EXIT_YIELDED = 75,          // the contract with training scripts: checkpointed and gave way
     RB_EXIT_VANISHED = 137,        // the supervisor itself was killed: no exit line will ever come
     RB_LOG_LIMIT_BYTES = 64 << 20, // per attempt; more is dropped with a note
@@ -36,7 +36,8 @@ struct rb_rank {
     bool line_cut;
     bool ended;
     int exit_code;
-    int tries;
+    int tries;                     // since it was last heard
+    bool unheard;                  // its connection was lost, and nothing came over a new one
     uint64_t timer;
     struct rb_process *asking;     // to give way; beside `process`, which follows on
     int ask_tries;

@@ -135,6 +135,9 @@ static void on_line(struct rb_rank *r, const char *line, size_t n)
 static void on_output(void *arg, const char *bytes, size_t n)
 {
     struct rb_rank *r = arg;
+    if (r->unheard)
+        r->tries = 0;
+    r->unheard = false;
     while (n > 0 && !r->ended && !r->task->dead && !r->task->killing) {
         const char *newline = memchr(bytes, '\n', n);
         size_t part = newline ? (size_t)(newline - bytes) : n;
@@ -227,10 +230,11 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     if (r->ended || t->breaking || t->killing || t->dead)
         return;
     const struct rb_loop *loop = t->l->config.loop;
+    r->unheard = code == 255;
     if (code != 255 && r->tries >= 2) { // the follower ended twice without an exit line: the supervisor was killed
         rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);
         rank_ended(r, RB_EXIT_VANISHED);
-    } else if (r->tries >= RB_RECONNECTS) {
+    } else if (r->tries >= t->l->config.reconnects) {
         rb_launcher_tell_unreachable(r, stderr_tail);
     } else {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
@@ -377,7 +381,7 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
     struct rb_rank *r = arg;
     const struct rb_launcher_config *c = &r->task->l->config;
     r->process = NULL;
-    if (code == 255 && r->tries < RB_RECONNECTS)
+    if (code == 255 && r->tries < c->reconnects)
         r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);
     else if (code == 255) // nobody knows what still runs there
         rb_launcher_tell_unreachable(r, stderr_tail);
@@ -394,7 +398,8 @@ static void kill_gang(struct rb_launcher_task *t)
         if (!r->node)
             continue; // left already
         close_rank(r);
-        r->tries = 0;
+        if (!r->unheard) // else its node may be gone, and is given up no later for this
+            r->tries = 0;
         t->n_busy += spawn_kill(r, on_killed);
     }
 }

@@ -12,7 +12,7 @@ static void on_asked(void *arg, int code, const char *stderr_tail)
     (void)stderr_tail;
     r->asking = NULL;
     // One that cannot be reached is noticed, and told, by who follows it.
-    if (code != 0 && !r->ended && r->ask_tries < RB_RECONNECTS)
+    if (code != 0 && !r->ended && r->ask_tries < r->task->l->config.reconnects)
         r->ask_timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->ask_tries++), ask_rank, r);
 }
 

@@ -52,6 +52,7 @@ struct fixture {
     struct seen seen[MAX_TASKS]; // by trial
     bool (*until)(struct fixture *f);
     bool timed_out;
+    int n_lines_wanted, reconnects;
     bool forget_when_killed; // as a controller does that was only waiting for the kill
 };
 
@@ -216,6 +217,7 @@ static void make_launcher(struct fixture *f)
         .run_id = "test-run",
         .run_dir = f->dir,
         .workdir = NULL,
+        .reconnects = f->reconnects,
         .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting},
     };
     char work[128];
@@ -256,11 +258,12 @@ static bool prepare_has_failed(struct fixture *f)
     return f->prepare_failed;
 }
 
-static struct fixture *create_fixture(bool ssh)
+static struct fixture *create_fixture(bool ssh, int reconnects)
 {
     struct fixture *f = rb_xcalloc(1, sizeof *f);
     struct rb_err err = {0};
     f->ssh = ssh;
+    f->reconnects = reconnects;
     snprintf(f->dir, sizeof f->dir, "/tmp/rb-launcher-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     char src[128];
@@ -279,23 +282,33 @@ static struct fixture *create_fixture(bool ssh)
     return f;
 }
 
-static int setup_ssh(void **state)
+static int prepare_over_ssh(void **state, int reconnects)
 {
-    struct fixture *f = *state = create_fixture(true);
+    struct fixture *f = *state = create_fixture(true, reconnects);
     prepare_node(f, f->host.public_line);
     wait_until(f, is_prepared);
     return 0;
 }
 
+static int setup_ssh(void **state)
+{
+    return prepare_over_ssh(state, 0);
+}
+
+static int setup_ssh_impatient(void **state)
+{
+    return prepare_over_ssh(state, 2);
+}
+
 static int setup_ssh_unprepared(void **state)
 {
-    *state = create_fixture(true);
+    *state = create_fixture(true, 0);
     return 0;
 }
 
 static int setup_local(void **state)
 {
-    struct fixture *f = *state = create_fixture(false);
+    struct fixture *f = *state = create_fixture(false, 0);
     prepare_node(f, NULL);
     wait_until(f, is_prepared);
     return 0;
@@ -724,6 +737,38 @@ static void lost_connection_is_made_again(void **state)
     assert_has_line(f, 0, "second");
 }
 
+static bool has_another_line(struct fixture *f)
+{
+    const struct rb_buf *lines = &f->seen[0].lines;
+    char want[32];
+    snprintf(want, sizeof want, "line %d\n", f->n_lines_wanted);
+    return lines->len > 0 && strstr(rb_buf_str(lines), want) != NULL;
+}
+
+// More often than a node that never answers is tried: each time it was heard again.
+static void connections_may_be_lost_again_and_again(void **state)
+{
+    struct fixture *f = *state;
+    char command[256];
+    snprintf(command, sizeof command,
+             "i=0; while [ $i -lt 4 ]; do echo line $i; i=$((i+1)); "
+             "while [ ! -e %s/go$i ]; do sleep 0.02; done; done",
+             f->dir);
+    start(f, 0, command);
+    for (int i = 0; i < 4; i++) {
+        char go[16];
+        f->n_lines_wanted = i;
+        wait_until(f, has_another_line);
+        assert_false(f->unreachable);
+        snprintf(command, sizeof command, "pkill -KILL -P %d", (int)f->sshd);
+        assert_return_code(system(command), 0);
+        snprintf(go, sizeof go, "go%d", i + 1);
+        write_text(f->dir, go, "");
+    }
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+}
+
 // As by a controller that was killed: its master stays behind, and nobody has told it to go.
 static void a_master_that_was_left_is_ended(void **state)
 {
@@ -766,6 +811,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_key_of_ours_is_refused, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
+        cmocka_unit_test_setup_teardown(connections_may_be_lost_again_and_again, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_master_that_was_left_is_ended, setup_ssh, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
