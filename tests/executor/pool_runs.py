@@ -105,6 +105,21 @@ class PoolRuns(CloudCase):
     def mine(self, run):
         return [i for i in self.cloud.ledger()["instances"] if i["tags"].get("rb:run-id") == run]
 
+    def node_where(self, run, instances):
+        """One of these instances, whose homes bear their names, where a trial of that run trains: a loss of any other is noticed
+        by nobody."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/environ" % pid, "rb") as f:
+                    environ = f.read().split(b"\0")
+                place = os.readlink("/proc/%s/cwd" % pid).split("/")
+            except OSError:
+                continue  # it has ended, or is somebody else's
+            found = set(instances) & set(place)
+            if run in place and found and any(v.startswith(b"RB_TRIAL_ID=") for v in environ):
+                return found.pop()
+        return self.fail("%s trains on none of %s" % (run, instances))
+
     def events(self, run):
         db = sqlite3.connect(os.path.join(self.state, run, "journal.db"))
         rows = [json.loads(row[0]) for row in db.execute("SELECT json FROM event ORDER BY seq")]
@@ -141,11 +156,36 @@ class PoolRuns(CloudCase):
 
     # --- what it does
 
+    def has_no_room(self, report, n_trials):
+        """Do all trials of the first job, on all four GPUs, train when the second arrives?"""
+        run = report["jobs"][0]["run"]
+        came_us = self.started_unix_us(report["jobs"][1]["run"]) - self.started_unix_us(run)
+        lent, training = {}, set()
+        for e in self.events(run):
+            if e["time_us"] > came_us:
+                break
+            if e["event"] == "lent":
+                lent[e["node"]] = len(e["gpus"])
+            elif e["event"] == "report":
+                training.add(e["trial"])
+            elif "outcome" in e:
+                training.discard(e["trial"])
+        return sum(lent.values()) == 4 and len(training) == n_trials
+
+    def shared(self, make, n_trials):
+        """The report of a pool where somebody had to give way, and arrives_s; make(arrives_s) writes its files. On a machine so
+        busy that nodes and trials have not begun by then, the second job comes later, to a first one that is longer."""
+        for arrives_s in (5, 15, 45):
+            make(arrives_s)
+            report = json.loads(self.rbrun(*self.command(), timeout=PATIENCE_S).stdout)
+            self.check(report)
+            if self.has_no_room(report, n_trials):
+                return report, arrives_s
+        self.fail("the first job did not train on every GPU, however late the second came")
+
     def test_jobs_share_the_nodes_and_give_way(self):
-        self.make(first=(4, 40)) # whatever the nodes' delays: when the second arrives, every GPU trains
-        report = json.loads(self.rbrun(*self.command()).stdout)
-        self.check(report)
-        self.check_every_report_came(report, (4, 40), (2, 8))
+        report, arrives_s = self.shared(lambda s: self.make(first=(4, 8 * s), arrives="%ds" % s), 4)
+        self.check_every_report_came(report, (4, 8 * arrives_s), (2, 8))
         first = self.events(report["jobs"][0]["run"])
         self.assertIn("yielded", [e.get("outcome") for e in first], "nobody gave way")
         self.assertGreater(report["jobs"][0]["times_lent"], 1)
@@ -188,15 +228,17 @@ class PoolRuns(CloudCase):
         """The network of examples/digits, on scikit-learn's digits, by two searches that share the nodes."""
         if subprocess.run(["/usr/bin/python3", "-c", "import numpy, sklearn"], capture_output=True, check=False).returncode:
             self.skipTest("/usr/bin/python3 has no scikit-learn")
-        self.make()
         here = os.path.dirname(os.path.abspath(__file__))
         shutil.copy(os.path.join(here, "..", "..", "examples", "digits", "train.py"), self.work)
         train = "/usr/bin/python3 train.py --epoch-seconds 0.2 --startup-seconds 0 $RB_ARGS"
-        for name, n_trials, epochs in (("first", 2, 60), ("second", 2, 8)):
-            job = (JOB % (name, n_trials, epochs)).replace("sh train.sh", train)
-            self.write(name + ".yaml", job.replace("{min: 0.1, max: 0.9}", "{distribution: log_uniform, min: 0.01, max: 0.3}"))
-        report = json.loads(self.rbrun(*self.command()).stdout)
-        self.check(report)
+
+        def make(arrives_s):
+            self.make(arrives="%ds" % arrives_s)
+            for name, n_trials, epochs in (("first", 2, 12 * arrives_s), ("second", 2, 8)):
+                job = (JOB % (name, n_trials, epochs)).replace("sh train.sh", train)
+                self.write(name + ".yaml", job.replace("{min: 0.1, max: 0.9}", "{distribution: log_uniform, min: 0.01, max: 0.3}"))
+
+        report, _ = self.shared(make, 2)
         self.assertIn("yielded", [e.get("outcome") for e in self.events(report["jobs"][0]["run"])])
         for job in report["jobs"]:
             self.assertGreater(job["best"]["metric"], 0.8)
@@ -210,17 +252,18 @@ class PoolRuns(CloudCase):
         process.wait()
         pool, jobs = self.runs()
         self.assertEqual(len(self.sockets(pool, *jobs)), 3, "whoever is killed leaves them")
-        self.assertEqual([j["state"] for j in json.loads(self.rbrun("status", pool, "--json").stdout)["jobs"]], ["interrupted"] * 2)
+        status = json.loads(self.rbrun("status", pool, "--json").stdout)
+        self.assertEqual([job["state"] for job in status["jobs"]], ["interrupted"] * 2)
         report = json.loads(self.rbrun("resume", pool, "--json").stdout)
         self.check(report)
         self.check_every_report_came(report, (2, 40), (2, 8))
         self.assertEqual(len(self.mine(pool)), 2, "a node was launched twice")
 
     def test_a_lost_node_is_replaced_and_its_trials_go_on(self):
-        self.make(first=(4, 10), second=(2, 5))
+        self.make(first=(4, 20), second=(2, 5))
         process = self.started_until("first: trial 0: epoch 3")
-        pool = next(name for name in os.listdir(self.state) if name.startswith("lab-"))
-        victim = [i["id"] for i in self.mine(pool) if i["state"] == "running"][0]
+        pool, jobs = self.runs()
+        victim = self.node_where(next(job for job in jobs if job.startswith("first-")), [i["id"] for i in self.mine(pool)])
         urllib.request.urlopen(urllib.request.Request(
             "%s/_rbmock/nodes/%s/poweroff" % (self.cloud.url, victim), method="POST"), timeout=10).close()
         out, err = process.communicate(timeout=PATIENCE_S)
