@@ -307,6 +307,26 @@ static void errors_are_not_understated(void **state)
     }
 }
 
+// What is not reached is told, and so is what is instead.
+static void the_worst_is_taken(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const char *why = NULL;
+    fixture_init(&f, 14, 2, 4, 1);
+    const struct rb_dist sudden = dist_of(RB_DIST_LOGNORMAL, 90, 0.005);
+    f.arrival = rb_law_of_dist(&sudden, &f.arena);
+    assert_false(rb_list_schedule_law(&f.s, 1e-6, 1e-6, &f.arena, &f.law, &why));
+    assert_true(rb_list_schedule_law(&f.s, 1e-6, 3e-3, &f.arena, &f.law, &why));
+    assert_string_equal(why, "the accuracy was not reached");
+    assert_true(f.law.error > 1e-6 && f.law.error < 6e-3);
+    const struct rb_law worst = f.law;
+    assert_true(rb_list_schedule_law(&f.s, 2e-3, 0, &f.arena, &f.law, &why));
+    assert_null(why);
+    check_same(&worst, &f.law);
+    rb_arena_finish(&f.arena);
+}
+
 // Openings that spread by less than a step are kept by their moments, and yet the lattice errs by little: gangs, that open one
 // after the other, and nodes of several slots.
 static void narrow_openings(void **state)
@@ -437,6 +457,7 @@ int main(void)
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
         cmocka_unit_test(errors_are_not_understated),
+        cmocka_unit_test(the_worst_is_taken),
         cmocka_unit_test(narrow_openings),
         cmocka_unit_test(it_is_a_law),
         cmocka_unit_test(all_work_is_done),
