@@ -7,7 +7,7 @@
 
 #include "simulator/stage_time.h"
 
-#define RB_COMMON_REPLICATES 128
+#define RB_COMMON_REPLICATES 96
 
 // Something that is drawn together with a stage's time, and of which the mean is known.
 struct rb_common_draw {
