@@ -35,7 +35,7 @@ struct rb_run_serve {
     struct shown *pages; // [source.n_pages], the server's thread's alone
     // Both threads:
     atomic_bool over;     // the run has ended
-    atomic_bool was_seen; // and a document that says so was asked for
+    atomic_bool was_seen; // and somebody has the document that says so
 };
 
 // --- the server's thread
@@ -69,8 +69,6 @@ static bool refresh(void *ctx, int number, struct rb_buf *page, struct rb_buf *d
     struct rb_err err;
     const bool over = atomic_load(&s->over);
     const int64_t began_us = rb_clock_monotonic_us();
-    if (over && p->told_over)
-        atomic_store(&s->was_seen, true);
     if (over == p->told_over && is_fresh(p, began_us))
         return false;
     if (!s->source.make(s->source.ctx, number, over, page, data, &err)) {
@@ -81,8 +79,14 @@ static bool refresh(void *ctx, int number, struct rb_buf *page, struct rb_buf *d
     p->took_us = p->made_at_us - began_us;
     p->made = true;
     p->told_over = over;
-    atomic_store(&s->was_seen, over);
     return true;
+}
+
+static void sent(void *ctx, int number)
+{
+    struct rb_run_serve *s = ctx;
+    if (s->pages[number].told_over)
+        atomic_store(&s->was_seen, true);
 }
 
 // --- one run
@@ -134,7 +138,8 @@ static bool make_token(char out[static RB_LIVE_TOKEN_HEX + 1], struct rb_err *er
 static bool begin(struct rb_run_serve *s, const struct rb_args *args, struct rb_err *err)
 {
     char token[RB_LIVE_TOKEN_HEX + 1];
-    struct rb_live_config config = {.token = token, .n_pages = s->source.n_pages, .refresh = refresh, .ctx = s};
+    struct rb_live_config config = {
+        .token = token, .n_pages = s->source.n_pages, .refresh = refresh, .sent = sent, .ctx = s};
     s->pages = rb_xcalloc((size_t)s->source.n_pages, sizeof *s->pages);
     const bool ok = rb_live_parse_address(rb_args_string(args, "serve", NULL), &config.port, err) &&
                     make_token(token, err) && rb_live_server_start(&config, &s->server, err);

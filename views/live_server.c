@@ -179,6 +179,27 @@ static enum MHD_Result answer(struct rb_live_server *s, struct MHD_Connection *c
     return MHD_queue_response(connection, with ? status : MHD_HTTP_SERVICE_UNAVAILABLE, with ? with : s->nothing);
 }
 
+// A page or a document, which the request remembers to know it by when it has been sent.
+static enum MHD_Result answer_with(struct rb_live_server *s, struct MHD_Connection *connection,
+                                   struct MHD_Response *with, void **sent)
+{
+    *sent = with;
+    return answer(s, connection, MHD_HTTP_OK, with);
+}
+
+// What has been replaced since does not count.
+static void note_sent(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
+{
+    struct rb_live_server *s = ctx;
+    (void)connection;
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || !*request)
+        return;
+    for (int i = 0; i < s->config.n_pages; i++) {
+        if (s->pages[i].page == *request || s->pages[i].data == *request)
+            s->config.sent(s->config.ctx, i);
+    }
+}
+
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *body, size_t *body_n, void **request)
 {
@@ -186,18 +207,18 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     (void)version;
     (void)body;
     (void)body_n;
-    (void)request;
     const char *file = behind_token(s, url);
     if (!file || !says_loopback(connection))
         return answer(s, connection, MHD_HTTP_FORBIDDEN, s->nothing);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer(s, connection, MHD_HTTP_METHOD_NOT_ALLOWED, s->nothing);
+    void *nothing_sent, **sent = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ? request : &nothing_sent;
     const int number = file[0] == '/' ? page_of(s, file, &file) : -1;
     if (number >= 0 && strcmp(file, "/") == 0)
-        return answer(s, connection, MHD_HTTP_OK, refresh(s, number)->page);
+        return answer_with(s, connection, refresh(s, number)->page, sent);
     if (number >= 0 && strcmp(file, "/data.json") == 0) {
         atomic_store(&s->watched, true);
-        return answer(s, connection, MHD_HTTP_OK, refresh(s, number)->data);
+        return answer_with(s, connection, refresh(s, number)->data, sent);
     }
     return answer(s, connection, MHD_HTTP_NOT_FOUND, s->nothing);
 }
@@ -230,10 +251,11 @@ static struct MHD_Daemon *start_daemon(struct rb_live_server *s, int fd)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct MHD_Daemon *daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, handle, s,
+                         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, note_sent, s, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }

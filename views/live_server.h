@@ -17,6 +17,8 @@ struct rb_live_config {
     // Called by the server's thread before an answer. True: *page and *data, empty before, are what to answer with from now
     // on. False: what was given last still holds; where nothing was, there is no such page yet.
     bool (*refresh)(void *ctx, int number, struct rb_buf *page, struct rb_buf *data);
+    // Called by the server's thread when what was given last has been sent to somebody, all of it.
+    void (*sent)(void *ctx, int number);
     void *ctx;
 };
 
