@@ -23,7 +23,8 @@
 #define PILOT_TRIALS       500000             // drawn for one pilot: some milliseconds ...
 #define FINE_PILOT         4                  // times as many, where that is asked for
 #define LEAST_PILOT        2048               // ... unless these samples are more: fewer tell too little of a law
-#define COARSEST_ACCURACY  3e-3               // of the dynamic schedule, where a finer one is not reached
+#define COARSE_ACCURACY    1e-3               // of the dynamic schedule, where there is nothing at a finer one ...
+#define COARSEST_ACCURACY  3e-3               // ... and what is taken where the one asked for is not reached
 #define MOSTLY             4                  // so many times what the law of gangs itself errs by, their openings do
 #define SURER_THAN_SAMPLES 0.4                // at 95 %, samples err by this share of what they err by at most ...
 #define SURER_THAN_GANGS   0.5 // ... and gangs on new nodes by less than this one, their mean times included
@@ -497,6 +498,16 @@ static double end_varies_by_s2(const struct rb_list_schedule *s, const struct rb
     return s->trial->variance_s2 * (1 + waves / slots) + openings_s2 / ((double)slots * slots);
 }
 
+// *out_why: NULL where the accuracy is reached.
+static bool law_of_schedule(struct rb_stage_times *times, const struct rb_list_schedule *schedule, double accuracy,
+                            struct rb_law *out, const char **out_why)
+{
+    const bool together = schedule->open_slots == 0 && schedule->new_nodes == 1;
+    *out_why = NULL;
+    return (together && law_after_arrival(times, schedule, accuracy, out)) ||
+           rb_list_schedule_law(schedule, accuracy, COARSEST_ACCURACY, &times->scratch, out, out_why);
+}
+
 // `known`: as made for a coarser request, or NULL.
 static bool schedule_law(struct rb_stage_times *times, const struct stage *st, const struct rb_stage_time *known,
                          double accuracy, struct rb_law *out, const char **out_why)
@@ -538,10 +549,11 @@ static bool schedule_law(struct rb_stage_times *times, const struct stage *st, c
         return true;
     }
     struct rb_law law;
-    const bool together = schedule.open_slots == 0 && schedule.new_nodes == 1;
-    *out_why = NULL;
-    const bool ok = (together && law_after_arrival(times, &schedule, accuracy, &law)) ||
-                    rb_list_schedule_law(&schedule, accuracy, COARSEST_ACCURACY, &times->scratch, &law, out_why);
+    bool ok = law_of_schedule(times, &schedule, accuracy, &law, out_why);
+    if (!ok && !is_known && accuracy < COARSE_ACCURACY) { // rather than samples
+        clear_scratch(times);
+        ok = law_of_schedule(times, &schedule, COARSE_ACCURACY, &law, out_why);
+    }
     if (ok)
         *out = thinned(&law, &times->arena);
     clear_scratch(times);
