@@ -254,6 +254,12 @@ static void objects_are_shared(void **state)
     finish(&w);
 }
 
+static const struct rb_stage_time *ask_finely(struct world *w, struct rb_stage_work work)
+{
+    work.finely = true;
+    return ask(w, &work, 1e-4);
+}
+
 // Four times the samples err by the square root of that less, and those drawn for a search stay as they were.
 static void finer_samples_err_less(void **state)
 {
@@ -267,9 +273,7 @@ static void finer_samples_err_less(void **state)
     assert_int_equal(coarse->method, RB_STAGE_PILOT);
     assert_ptr_equal(ask(&w, &work, 1e-3), coarse);
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
-    struct rb_stage_work finely = work;
-    finely.finely = true;
-    const struct rb_stage_time *fine = ask(&w, &finely, 1e-4);
+    const struct rb_stage_time *fine = ask_finely(&w, work);
     assert_float_equal(fine->law.error, coarse->law.error / 2, 0.1 * fine->law.error);
     assert_memory_equal(coarse, &copy, sizeof copy);
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
@@ -290,9 +294,7 @@ static void rough_laws_are_sampled_where_they_decide(void **state)
     const struct rb_stage_time *law = ask(&w, &work, 1e-4), copy = *law;
     assert_int_equal(law->method, RB_STAGE_SCHEDULE);
     assert_true(law->law.error > RB_STAGE_ROUGH);
-    struct rb_stage_work finely = work;
-    finely.finely = true;
-    const struct rb_stage_time *fine = ask(&w, &finely, 1e-4);
+    const struct rb_stage_time *fine = ask_finely(&w, work);
     assert_int_equal(fine->method, RB_STAGE_PILOT);
     assert_ptr_equal(ask(&w, &work, 1e-4), law);
     assert_memory_equal(law, &copy, sizeof copy);
@@ -408,16 +410,11 @@ static void what_has_no_law_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_agree_with_the_schedule),
-        cmocka_unit_test(random_stages_agree),
-        cmocka_unit_test(random_gangs_agree),
-        cmocka_unit_test(objects_are_shared),
-        cmocka_unit_test(finer_samples_err_less),
-        cmocka_unit_test(rough_laws_are_sampled_where_they_decide),
-        cmocka_unit_test(certain_times_are_exact),
-        cmocka_unit_test(floors_are_below),
-        cmocka_unit_test(laws_of_more_nodes_are_below),
-        cmocka_unit_test(what_has_no_law_is_told),
+        cmocka_unit_test(laws_agree_with_the_schedule), cmocka_unit_test(random_stages_agree),
+        cmocka_unit_test(random_gangs_agree),           cmocka_unit_test(objects_are_shared),
+        cmocka_unit_test(finer_samples_err_less),       cmocka_unit_test(rough_laws_are_sampled_where_they_decide),
+        cmocka_unit_test(certain_times_are_exact),      cmocka_unit_test(floors_are_below),
+        cmocka_unit_test(laws_of_more_nodes_are_below), cmocka_unit_test(what_has_no_law_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

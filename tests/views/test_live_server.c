@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #define TOKEN    "0123456789abcdef0123456789abcdef"
+#define FIRST    64         // bytes
 #define MANY     (64 << 20) // bytes: no socket buffers so many
 #define PATIENCE 500        // times
 #define A_LITTLE 10000000   // ns
@@ -73,6 +74,15 @@ static int ask(int port, const char *method, const char *file)
     return fd;
 }
 
+// Reads the beginning only: the rest waits.
+static int begin_reading(int port)
+{
+    char first[FIRST];
+    const int fd = ask(port, "GET", "/data.json");
+    assert_true(read(fd, first, sizeof first) > 0);
+    return fd;
+}
+
 static size_t read_all(int fd)
 {
     static char bytes[1 << 16];
@@ -94,15 +104,13 @@ static void sent_is_what_somebody_has_read(void **state)
 {
     (void)state;
     struct shown shown = {.letter = "x", .n = MANY};
-    char first[64];
     int port;
     struct rb_live_server *server = start(&shown, &port);
-    const int fd = ask(port, "GET", "/data.json");
-    assert_true(read(fd, first, sizeof first) > 0);
+    const int fd = begin_reading(port);
     for (int i = 0; i < 10; i++)
         nanosleep(&(struct timespec){.tv_nsec = A_LITTLE}, NULL);
     assert_int_equal(atomic_load(&shown.n_sent), 0);
-    assert_true(read_all(fd) > MANY - sizeof first);
+    assert_true(read_all(fd) > MANY - FIRST);
     assert_true(comes_to(&shown, 1));
     rb_live_server_stop(server);
 }
@@ -127,11 +135,9 @@ static void what_is_cut_off_is_not_sent(void **state)
 {
     (void)state;
     struct shown shown = {.letter = "x", .n = MANY};
-    char first[64];
     int port;
     struct rb_live_server *server = start(&shown, &port);
-    const int fd = ask(port, "GET", "/data.json");
-    assert_true(read(fd, first, sizeof first) > 0);
+    const int fd = begin_reading(port);
     close(fd);
     read_all(ask(port, "GET", "/"));
     assert_true(comes_to(&shown, 1));
