@@ -2,7 +2,6 @@
 
 #include "planner/on_time.h"
 #include "planner/score.h"
-#include "planner/stage_samples.h"
 
 #include "engine/placement.h"
 
@@ -11,13 +10,6 @@ struct parts {
     const struct rb_law *law[RB_LIMIT_STAGES];
     bool exact[RB_LIMIT_STAGES];
 };
-
-static struct rb_stage_work work_of(const struct rb_candidate *c, int stage)
-{
-    const struct rb_choice *choice = &c->stages[stage];
-    const int kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
-    return (struct rb_stage_work){stage, choice->offer, choice->gpus, choice->nodes, kept};
-}
 
 // Every trial has a slot that is ready: the law is known as soon as it is asked for.
 static bool is_at_hand(const struct rb_search *search, const struct rb_stage_work *work)
@@ -41,7 +33,7 @@ static bool make(struct rb_search *search, const struct rb_stage_work *work, str
 static bool collect(struct rb_search *search, const struct rb_candidate *c, struct parts *out, struct rb_err *err)
 {
     for (int i = 0; i < c->n_stages; i++) {
-        const struct rb_stage_work work = work_of(c, i);
+        const struct rb_stage_work work = rb_score_stage_work(c, i);
         const int most = rb_search_useful_nodes(search, 0, work.offer);
         out->law[i] = rb_stage_times_known(search->times, search->scenario, &work, most, &out->exact[i]);
         if (!out->exact[i] && is_at_hand(search, &work) && !make(search, &work, out, err))
@@ -80,7 +72,7 @@ bool rb_may_be_in_time(struct rb_search *search, const struct rb_candidate *c, b
     *out = !is_late(search, &parts, c->n_stages);
     for (int i = c->n_stages - 1; i >= 0 && *out;
          i--) { // nodes are new in the first stages: their laws are the dearest
-        const struct rb_stage_work work = work_of(c, i);
+        const struct rb_stage_work work = rb_score_stage_work(c, i);
         if (parts.exact[i])
             continue;
         if (!make(search, &work, &parts, err))

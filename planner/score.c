@@ -127,12 +127,19 @@ double rb_stage_cost_error_uusd(const struct rb_scenario *s, const struct rb_cho
            (choice->nodes * rb_stage_mean_error_s(time) + requested * rounding_error_s(time));
 }
 
+struct rb_stage_work rb_score_stage_work(const struct rb_candidate *c, int stage)
+{
+    const struct rb_choice *choice = &c->stages[stage];
+    const int kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
+    return (struct rb_stage_work){stage, choice->offer, choice->gpus, choice->nodes, kept};
+}
+
 const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *c, int stage,
                                                 double accuracy, bool finely, int *out_kept, struct rb_err *err)
 {
-    const struct rb_choice *choice = &c->stages[stage];
-    *out_kept = rb_choice_kept(stage > 0 ? &c->stages[stage - 1] : NULL, choice);
-    struct rb_stage_work work = {stage, choice->offer, choice->gpus, choice->nodes, *out_kept, finely};
+    struct rb_stage_work work = rb_score_stage_work(c, stage);
+    work.finely = finely;
+    *out_kept = work.kept;
     return rb_stage_times_get(search->times, search->scenario, &work, accuracy, err);
 }
 

@@ -37,6 +37,8 @@ double rb_stage_mean_error_s(const struct rb_stage_time *time);
 // people: then plans are scored by replicates (planner/stage_samples.h).
 bool rb_score_applies(const struct rb_search *search, const char **out_why);
 
+// What the time of one stage of a candidate depends on.
+struct rb_stage_work rb_score_stage_work(const struct rb_candidate *candidate, int stage);
 // The law of one stage of a candidate (`finely`: struct rb_stage_work); *out_kept: nodes that it inherits. NULL on error.
 const struct rb_stage_time *rb_score_stage_time(struct rb_search *search, const struct rb_candidate *candidate, int stage,
                                                 double accuracy, bool finely, int *out_kept, struct rb_err *err);
