@@ -45,13 +45,11 @@ void rb_schedule_circle_make(struct rb_schedule_circle *c, int points, int kept,
     fill_turned(c, arena);
     c->powers = rb_arena_array(arena, (size_t)(most + 1 - fewest) * (size_t)c->blocks * 2 * LANES, sizeof *c->powers);
     fill_powers(c);
-    c->peaks = rb_arena_array(arena, (size_t)c->blocks, sizeof *c->peaks);
-    for (int j = 0; j < slots_per_node; j++) {
-        const int at = (int)((int64_t)j * points / slots_per_node);
-        for (int l = at - 2; l <= at + 3; l++) {
-            if (l >= 0 && l < kept)
-                c->peaks[l / LANES] = true;
-        }
+    c->peaks = rb_arena_array(arena, (size_t)slots_per_node + 1, sizeof *c->peaks);
+    for (int j = 1; j < slots_per_node; j++) {
+        const int block = (int)((2 * (int64_t)j * points / slots_per_node + 1) / 2) / LANES;
+        if (block < c->blocks && (c->n_peaks == 0 || block > c->peaks[c->n_peaks - 1]))
+            c->peaks[c->n_peaks++] = block;
     }
 }
 

@@ -15,7 +15,7 @@ struct rb_schedule_circle { // roots of unity z_l = exp(2 pi i l / points), l = 
     double *turned;    // [points] blocks: of the j-th, 1, z_j, z_j^2, ..
     int fewest, most;  // starts of a slot or a node
     double *powers;    // [blocks][most + 1 - fewest] blocks: z_l^starts
-    bool *peaks;       // [blocks] may count though the blocks before have faded: slots of a node start together
+    int *peaks, n_peaks; // blocks that may count though others between have faded, ascending: slots of a node start together
 };
 
 // Sum over m = first..first+points-1, m < n, of (n - m) F^(n-m-1) [z^m] W. The window is where W has its mass, so that

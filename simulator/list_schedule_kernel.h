@@ -34,48 +34,55 @@ static inline struct block terms_block(const struct rb_schedule_circle *c, const
     return v;
 }
 
-// z^turn at the roots of one block after the other.
-struct turning {
-    struct block now, step;
-};
-
-static inline struct turning turning_by(const struct rb_schedule_circle *c, int turn)
+// (a - b z) z^turn at the roots of a block.
+static inline struct block part_of(const struct rb_schedule_circle *c, int block, int turn, double a, double b)
 {
-    const int by = (int)((int64_t)LANES * turn % c->points);
-    return (struct turning){block_load(c->turned + (size_t)turn * 2 * LANES),
-                            {quad_all(c->re[by]), quad_all(c->im[by])}};
-}
-
-// (a - b z) z^turn
-static inline struct block part_of(struct turning *turning, double a, double b, struct block z)
-{
+    const int first = (int)((int64_t)LANES * block * turn % c->points);
+    const struct block turned = {quad_all(c->re[first]), quad_all(c->im[first])};
     const struct quad minus = quad_all(-b);
-    const struct block line = {quad_add(quad_all(a), quad_mul(minus, z.re)), quad_mul(minus, z.im)};
-    const struct block part = block_mul(turning->now, line);
-    turning->now = block_mul(turning->now, turning->step);
-    return part;
+    const struct block line = {quad_add(quad_all(a), quad_mul(minus, quad_load(c->re + (size_t)block * LANES))),
+                               quad_mul(minus, quad_load(c->im + (size_t)block * LANES))};
+    return block_mul(block_mul(turned, block_load(c->turned + (size_t)turn * 2 * LANES)), line);
 }
 
-static double coefficient_kernel(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
-                                 const struct rb_schedule_terms *t)
+static inline struct block weight_of(const struct rb_schedule_circle *c, const struct rb_schedule_window *w, int block)
 {
     const double a0 = w->f_q0 * (w->q0 + 1), b0 = w->f_q0 * w->q0 * w->f;
     const double a1 = w->f_q1 * (w->q1 + 2), b1 = w->f_q1 * (w->q1 + 1) * w->f;
     const bool together = w->turn0 == w->turn1; // the window is full
-    struct turning first = turning_by(c, w->turn0), second = turning_by(c, w->turn1);
+    struct block part = part_of(c, block, w->turn0, together ? a0 - a1 : a0, together ? b0 - b1 : b0);
+    if (!together)
+        part = block_add_times(part, -1, part_of(c, block, w->turn1, a1, b1));
+    return block_mul(part, block_load(w->inverse + (size_t)block * 2 * LANES));
+}
+
+// What the roots of a block contribute is added to *sum; false: next to nothing.
+static inline bool add_block(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
+                             const struct rb_schedule_terms *t, int block, struct quad *sum)
+{
+    const struct block v = terms_block(c, t, block), weight = weight_of(c, w, block);
+    *sum = quad_add(*sum, quad_sub(quad_mul(v.re, weight.re), quad_mul(v.im, weight.im)));
+    return !quad_all_below(v.re, t->dust) || !quad_all_below(v.im, t->dust);
+}
+
+// From the root 1 on until nothing is left, and from every peak that is not dust to either side.
+static double coefficient_kernel(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
+                                 const struct rb_schedule_terms *t)
+{
     struct quad sum = quad_all(0);
-    bool faded = false;
-    for (int b = 0; b < c->blocks; b++) {
-        const struct block z = {quad_load(c->re + (size_t)b * LANES), quad_load(c->im + (size_t)b * LANES)};
-        struct block weight = part_of(&first, together ? a0 - a1 : a0, together ? b0 - b1 : b0, z);
-        if (!together)
-            weight = block_add_times(weight, -1, part_of(&second, a1, b1, z));
-        if (faded && !c->peaks[b])
+    int end = 0; // of the blocks that need no other look
+    while (end < c->blocks && add_block(c, w, t, end++, &sum))
+        ;
+    for (int i = 0; i < c->n_peaks; i++) {
+        const int peak = c->peaks[i];
+        if (peak < end)
             continue;
-        weight = block_mul(weight, block_load(w->inverse + (size_t)b * 2 * LANES));
-        const struct block v = terms_block(c, t, b);
-        faded = quad_all_below(v.re, t->dust) && quad_all_below(v.im, t->dust);
-        sum = quad_add(sum, quad_sub(quad_mul(v.re, weight.re), quad_mul(v.im, weight.im)));
+        const bool counts = add_block(c, w, t, peak, &sum);
+        for (int b = peak - 1; counts && b >= end && add_block(c, w, t, b, &sum); b--)
+            ;
+        end = peak + 1;
+        while (counts && end < c->blocks && add_block(c, w, t, end++, &sum))
+            ;
     }
     return quad_sum(sum);
 }

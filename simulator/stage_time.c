@@ -447,7 +447,7 @@ static bool law_after_arrival(struct rb_stage_times *times, const struct rb_list
     open.ranked = NULL;
     if (open.open_slots == open.n_trials)
         law = rb_law_largest_of(open.trial, open.n_trials, &times->scratch);
-    else if (!rb_list_schedule_law(&open, accuracy, accuracy, &times->scratch, &law, &why))
+    else if (!rb_list_schedule_law(&open, accuracy / 2, accuracy, &times->scratch, &law, &why)) // the sum errs, too
         return false;
     law = rb_law_plus(rb_schedule_opening(schedule, 0), &law, &times->scratch);
     if (law.error > accuracy)

@@ -307,6 +307,24 @@ static void errors_are_not_understated(void **state)
     }
 }
 
+// Of nodes that bring eight slots each, how many have opened by some time spreads widely and by eights: a wave on the circle that
+// comes back at every eighth of it.
+static void slots_that_open_together(void **state)
+{
+    (void)state;
+    const struct rb_dist trial = dist_of(RB_DIST_LOGNORMAL, 40, 0.1), arrival = dist_of(RB_DIST_LOGNORMAL, 78, 0.25);
+    struct fixture f;
+    fixture_init(&f, 64, 0, 13, 8);
+    f.trial = rb_law_of_dist(&trial, &f.arena);
+    f.arrival = rb_law_of_dist(&arrival, &f.arena);
+    fixture_law(&f, 2e-3);
+    const struct rb_law rough = f.law;
+    fixture_law(&f, 1e-4);
+    assert_true(f.law.error < 2e-4);
+    check_same(&rough, &f.law);
+    rb_arena_finish(&f.arena);
+}
+
 // What is not reached is told, and so is what is instead.
 static void the_worst_is_taken(void **state)
 {
@@ -457,6 +475,7 @@ int main(void)
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
         cmocka_unit_test(errors_are_not_understated),
+        cmocka_unit_test(slots_that_open_together),
         cmocka_unit_test(the_worst_is_taken),
         cmocka_unit_test(narrow_openings),
         cmocka_unit_test(it_is_a_law),

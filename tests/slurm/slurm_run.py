@@ -291,7 +291,7 @@ def measured(test):
     run = Run(test, "measured", "gpu", nodes=1)
     store = ["--db", "store.db"]
     run.wait(run.start("rbprofile", "import", "prices.csv", *store))
-    said = run.wait(run.start("rbprofile", "train", "job.yaml", "--instance-type", "gpu:2", "--gpus", "1,2", "--configs", "1", "--resource", "3", "--yes",
+    said = run.wait(run.start("rbprofile", "train", "job.yaml", "--instance-type", "gpu:2", "--gpus", "1,2", "--configs", "1", "--resource", "8", "--yes",
                               "--state-dir", run.state, *store))
     require("2 of 2 runs kept" in said, "measured: " + said)
     said = run.wait(run.start("rbprofile", "provision", "--infra", "slurm/gpu", "--instance-type", "gpu:2", "--shared-dir",
@@ -300,7 +300,7 @@ def measured(test):
     test.cluster.wait_for(lambda: all(j["JobState"] in ("COMPLETED", "CANCELLED") for j in run.jobs()), "the end of the jobs")
     fit = json.loads(run.wait(run.start("rbprofile", "show", "measured", "--json", *store)))
     seconds = {c["gpus"]: c["mean_s"] for c in fit["cells"]}
-    require(0.3 < seconds[1] < 2 and set(seconds) == {1, 2}, "measured: %s" % seconds) # PACE is 0.4 s an epoch
+    require(0.3 < seconds[1] < 2 and set(seconds) == {1, 2}, "measured: %s" % seconds) # PACE is 0.4 s an epoch; a line may be seen late
     place = [p for p in fit["provisioning"] if p["infra"] == "slurm/gpu"]
     require(place and place[0]["ok"] == 3, "measured: %s" % fit["provisioning"])
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
