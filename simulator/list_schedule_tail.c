@@ -6,6 +6,9 @@
 // thirty times what is negligible at most.
 #define DUST 5
 
+// P(end > t) beyond which many trials have to end at once: the integrand is that much narrower, and every age counts.
+#define SHARP 0.9
+
 // A node's starts: of one slot that opens late, or of all of its slots averaged over their opening.
 static void node_starts(const struct rb_schedule_tail *e, const struct rb_schedule_late *late, int x, double *out_mean,
                         double *out_variance)
@@ -182,21 +185,10 @@ static struct rb_schedule_starts starts_of(const struct rb_renewal_chances *c, i
     return rb_schedule_trimmed(c->p + (size_t)i * (size_t)c->n_k, c->min_k + 1, c->min_k + c->n_k, dust);
 }
 
-double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
+// The integral as a sum over every so-many-th age first, first + apart, .. to.
+static double sum_over_ages(struct rb_schedule_tail *e, int t, int first, int to, int apart)
 {
-    const int n = e->s->n_trials, from = t - e->last_y > e->min_age ? t - e->last_y : e->min_age;
-    const int to = t - e->first_y < e->max_age ? t - e->first_y : e->max_age;
-    const double above = rb_trial_lattice_above(e->trial, t);
-    double p = above >= 1 ? 1 : -expm1(n * log1p(-above));
-    if (e->min_age > 0 && t - e->last_y < e->min_age) // ages left out count here, and not all trials have started
-        return 1;
-    if (to < from)
-        return p;
-    const bool whole =
-        from >= RB_LATTICE_ENDS || (t <= e->last_y && e->trial->slope[t] * e->trial->step_s * n < e->negligible);
-    const int apart = whole ? e->apart : 1;
-    e->weight = apart > 1 ? e->trial->slope : e->trial->density;
-    const int first = from + (t - from - e->first_y) % apart; // the same times left for every t: new nodes keep theirs
+    double sum = 0;
     if (e->s->open_slots > 0)
         fill(&e->open, t, first, to, apart, &e->chances);
     for (int i = 0; i < e->n_late && e->linear; i++)
@@ -209,9 +201,33 @@ double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
             at.slot = starts_of(&e->chances, (x - first) / apart, e->dust);
         for (int i = 0; i < e->n_late && e->linear; i++)
             at.late[i].node = starts_of(&e->late[i].chances, (x - first) / apart, e->dust);
-        p += apart * rb_lattice_end_weight(x) * integrand(e, &at);
+        sum += rb_lattice_end_weight(x) * integrand(e, &at);
     }
-    return p;
+    return apart * sum;
+}
+
+double rb_schedule_tail_above(struct rb_schedule_tail *e, int t)
+{
+    const int n = e->s->n_trials, from = t - e->last_y > e->min_age ? t - e->last_y : e->min_age;
+    const int to = t - e->first_y < e->max_age ? t - e->first_y : e->max_age;
+    const double above = rb_trial_lattice_above(e->trial, t);
+    const double none = above >= 1 ? 1 : -expm1(n * log1p(-above));
+    if (e->min_age > 0 && t - e->last_y < e->min_age) // ages left out count here, and not all trials have started
+        return 1;
+    if (to < from)
+        return none;
+    const bool whole =
+        from >= RB_LATTICE_ENDS || (t <= e->last_y && e->trial->slope[t] * e->trial->step_s * n < e->negligible);
+    const int apart = whole ? e->apart : 1;
+    e->weight = apart > 1 ? e->trial->slope : e->trial->density;
+    const int first = from + (t - from - e->first_y) % apart; // the same times left for every t: new nodes keep theirs
+    double sum = sum_over_ages(e, t, first, to, apart);
+    if (apart > 1 && none + sum > SHARP) {
+        for (int i = 1; i < apart; i++)
+            sum += sum_over_ages(e, t, from + (first - from + i) % apart, to, apart);
+        sum /= apart;
+    }
+    return none + sum;
 }
 
 // ---- making one
