@@ -558,7 +558,7 @@ bool rb_list_schedule_law(const struct rb_list_schedule *s, double accuracy, dou
         *out_why = ok ? *out_why : "the law could not be tabulated";
     }
     if (ok) {
-        rb_schedule_times_table(&times, levels[at].trial.step_s, arena, out);
+        rb_schedule_times_table(&times, levels[at].trial.step_s, accuracy, arena, out);
         out->error = error + between + LEFT_OUT * accuracy + out->below[0] + inherited(&p, out);
         out->tail_error = out->error;
     }

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #define NEAREST   6     // times that a value in between is interpolated from
-#define POINTS    128   // of the table: some ten to a standard deviation
+#define FEWEST    32    // points of the table, ...
+#define MOST      512   // ... and most
+#define SHOWN     3     // the score up to which a law counts as a whole
+#define PART      0.03  // of the accuracy is what the table errs by there
 #define ENDS      1e-12 // P(end > t) where the table ends
 #define SQRT_2    1.41421356237309504880
 #define SQRT_2_PI 2.50662827463100050242
@@ -134,13 +137,31 @@ static struct tail tail_of(const struct rb_schedule_times *times)
     return (struct tail){times->at[n - 1], last, (last - before) / (times->at[n - 1] - times->at[n - 2])};
 }
 
-static void fill(const struct rb_schedule_times *times, const struct tail *tail, double step, double *below,
+// The least time in which the score rises by one: where the law is narrowest, of this standard deviation.
+static double narrowest(const struct rb_schedule_times *times)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i + 1 < times->n; i++) {
+        if (fabs(times->score[i]) < SHOWN && fabs(times->score[i + 1]) < SHOWN)
+            least = fmin(least, (times->at[i + 1] - times->at[i]) / (times->score[i + 1] - times->score[i]));
+    }
+    return least;
+}
+
+// A cubic between points h apart errs by h^4 / 384 of the fourth derivative, which of a normal law is 1.38 at most.
+static int points_needed(const struct rb_schedule_times *times, double range, double accuracy)
+{
+    const double step = narrowest(times) * pow(384 / 1.38 * PART * accuracy, 0.25);
+    return (int)fmin(MOST, fmax(FEWEST, ceil(range / step) + 1));
+}
+
+static void fill(const struct rb_schedule_times *times, const struct tail *tail, double step, int n, double *below,
                  double *above)
 {
     double lowest = 1;
     int right = 1;
     struct piece piece = piece_between(times, right);
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < n; i++) {
         const double t = times->at[0] + i * step, beyond = t - tail->from;
         while (right < times->n - 1 && t > times->at[right])
             piece = piece_between(times, ++right);
@@ -152,17 +173,18 @@ static void fill(const struct rb_schedule_times *times, const struct tail *tail,
     }
 }
 
-void rb_schedule_times_table(const struct rb_schedule_times *times, double step_s, struct rb_arena *arena,
-                             struct rb_law *out)
+void rb_schedule_times_table(const struct rb_schedule_times *times, double step_s, double accuracy,
+                             struct rb_arena *arena, struct rb_law *out)
 {
     const struct tail tail = tail_of(times);
     const double span = tail.from - times->at[0];
     const double rest = fmin(fmax(0, log_odds_of(ENDS) - tail.log_odds) / tail.slope, span);
-    const double step = (span + rest) / (POINTS - 1);
-    double *below = rb_arena_array(arena, POINTS, sizeof *below);
-    double *above = rb_arena_array(arena, POINTS, sizeof *above);
-    fill(times, &tail, step, below, above);
+    const int n = points_needed(times, span + rest, accuracy);
+    const double step = (span + rest) / (n - 1);
+    double *below = rb_arena_array(arena, (size_t)n, sizeof *below);
+    double *above = rb_arena_array(arena, (size_t)n, sizeof *above);
+    fill(times, &tail, step, n, below, above);
     *out = (struct rb_law){
-        .low_s = times->at[0] * step_s, .step_s = step * step_s, .n = POINTS, .below = below, .above = above};
+        .low_s = times->at[0] * step_s, .step_s = step * step_s, .n = n, .below = below, .above = above};
     rb_law_grid_moments(out, &out->mean_s, &out->variance_s2);
 }

@@ -26,8 +26,8 @@ double rb_schedule_times_above(const struct rb_schedule_times *times, double t);
 // interpolation beside it errs by.
 double rb_schedule_times_missed(const struct rb_schedule_times *times, int i);
 
-// Into *out, but for its errors; arrays in `arena`.
-void rb_schedule_times_table(const struct rb_schedule_times *times, double step_s, struct rb_arena *arena,
-                             struct rb_law *out);
+// Into *out, but for its errors, to a few hundredths of the accuracy; arrays in `arena`.
+void rb_schedule_times_table(const struct rb_schedule_times *times, double step_s, double accuracy,
+                             struct rb_arena *arena, struct rb_law *out);
 
 #endif

@@ -307,6 +307,21 @@ static void errors_are_not_understated(void **state)
     }
 }
 
+// A law is told by points as dense as it is narrow where it rises, however far it reaches.
+static void long_tails(void **state)
+{
+    (void)state;
+    const struct rb_dist trial = dist_of(RB_DIST_LOGNORMAL, 170, 0.5);
+    struct fixture f;
+    fixture_init(&f, 24, 23, 0, 0);
+    f.trial = rb_law_of_dist(&trial, &f.arena);
+    fixture_law(&f, 1e-4);
+    const struct rb_law rough = f.law;
+    fixture_law(&f, 1e-5);
+    check_same(&rough, &f.law);
+    rb_arena_finish(&f.arena);
+}
+
 // Of nodes that bring eight slots each, how many have opened by some time spreads widely and by eights: a wave on the circle that
 // comes back at every eighth of it. And that all end early is a matter of the longest of many.
 static void slots_that_open_together(void **state)
@@ -486,6 +501,7 @@ int main(void)
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
         cmocka_unit_test(two_trials_on_an_open_and_a_new_slot),
         cmocka_unit_test(errors_are_not_understated),
+        cmocka_unit_test(long_tails),
         cmocka_unit_test(slots_that_open_together),
         cmocka_unit_test(the_worst_is_taken),
         cmocka_unit_test(narrow_openings),
