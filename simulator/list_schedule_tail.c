@@ -7,7 +7,7 @@
 #define DUST 5
 
 // P(end > t) beyond which many trials have to end at once: the integrand is that much narrower, and every age counts.
-#define SHARP 0.9
+#define SHARP 0.8
 
 // A node's starts: of one slot that opens late, or of all of its slots averaged over their opening.
 static void node_starts(const struct rb_schedule_tail *e, const struct rb_schedule_late *late, int x, double *out_mean,
