@@ -213,9 +213,11 @@ static inline struct lanes run_barriers(struct block *b, const struct slots *slo
     return end;
 }
 
-// The last end of slots that open at 0, each with n_trials one after the other.
-static inline struct lanes run_equal_chains(struct lane_stream *from, const struct rb_sampler_table *trial, int n_slots,
-                                            int n_trials)
+// The last end of slots that open at 0, each with n_trials one after the other. A function of its own: within others its loop is
+// short of registers.
+__attribute__((noinline)) static struct lanes run_equal_chains(struct lane_stream *from,
+                                                               const struct rb_sampler_table *trial, int n_slots,
+                                                               int n_trials)
 {
     struct lane_stream g = *from;
     struct lanes end = lanes_all(0);
