@@ -51,14 +51,12 @@ static bool draw(struct rb_search *search, const struct rb_candidate *candidate,
     if (!sampler)
         return false;
     RB_AUTO(rb_auto_free) double *drawn = rb_xcalloc(4 * (size_t)n_new, sizeof *drawn);
-    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
+    int64_t *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
     const struct rb_sampler_runs to = {drawn, drawn + n_new, drawn + 2 * n_new, drawn + 3 * n_new};
     rb_sampler_run_beside(sampler, (uint32_t)n_known, n_new, &to);
     rb_sampler_destroy(sampler);
     convert(known, &to, n, values);
-    const struct rb_runs runs = {
-        .n = n, .time_us = values, .cost_uusd = values + n, .alone_us = values + 2 * n, .alone_uusd = values + 3 * n};
-    *out = rb_run_store_keep_tables(search->runs, candidate, &runs);
+    *out = rb_run_store_take_tables(search->runs, candidate, n, values);
     return true;
 }
 

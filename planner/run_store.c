@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RUNS (2 << 20) // of all plans together, 16 bytes each: 32 MiB
+#define MOST_VALUES (4 << 20) // of all plans together: 32 MiB
 
 struct entry {
     enum rb_run_kind kind;
     struct rb_choice stages[RB_LIMIT_STAGES];
     int n_stages;
     int64_t admit_until_us;
-    int64_t *values; // [2 n]: times, costs; of tables [4 n]: and of the stages alone
+    int64_t *values; // [n_values]: times, costs; of tables also those of the stages alone
+    int64_t n_values;
     struct rb_runs runs;
     struct rb_time_law law; // of RB_RUN_LAW
     struct entry *next;     // kept after it
@@ -18,7 +19,7 @@ struct entry {
 
 struct rb_run_store {
     struct entry *first, *last;
-    int64_t n_runs;
+    int64_t n_values;
 };
 
 struct rb_run_store *rb_run_store_create(void)
@@ -31,7 +32,7 @@ static void forget_first(struct rb_run_store *store)
     struct entry *e = store->first;
     store->first = e->next;
     store->last = store->first ? store->last : NULL;
-    store->n_runs -= e->runs.n;
+    store->n_values -= e->n_values;
     free(e->values);
     free(e);
 }
@@ -109,7 +110,7 @@ static void append(struct rb_run_store *store, struct entry *e)
     else
         store->first = e;
     store->last = e;
-    store->n_runs += e->runs.n;
+    store->n_values += e->n_values;
 }
 
 const struct rb_time_law *rb_run_store_find_law(const struct rb_run_store *store, const struct rb_candidate *plan)
@@ -128,23 +129,20 @@ void rb_run_store_keep_law(struct rb_run_store *store, const struct rb_candidate
     append(store, e);
 }
 
-// Makes room for an entry of `values` times n numbers.
+// Of `figures` times n values, which are the store's from now on. Makes room for them.
 static struct entry *add_entry(struct rb_run_store *store, enum rb_run_kind kind, const struct rb_candidate *plan,
-                               int n, int values)
+                               int n, int figures, int64_t *values)
 {
     struct entry *e = entry_of(kind, plan);
-    while (store->first && store->n_runs + n > MOST_RUNS)
+    e->n_values = (int64_t)figures * n;
+    while (store->first && store->n_values + e->n_values > MOST_VALUES)
         forget_first(store);
-    e->values = rb_xcalloc((size_t)values * (size_t)n, sizeof *e->values);
+    e->values = values;
     e->runs.n = n;
+    e->runs.time_us = values;
+    e->runs.cost_uusd = values + n;
     append(store, e);
     return e;
-}
-
-static const int64_t *copied(struct entry *e, int at, const int64_t *values)
-{
-    const size_t n = (size_t)e->runs.n;
-    return memcpy(e->values + (size_t)at * n, values, n * sizeof *values);
 }
 
 static const struct rb_runs *summed_up(struct entry *e)
@@ -160,26 +158,24 @@ const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd)
 {
-    struct entry *e = add_entry(store, kind, plan, n, 2);
-    e->runs.time_us = copied(e, 0, time_us);
-    e->runs.cost_uusd = copied(e, 1, cost_uusd);
-    return summed_up(e);
+    int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
+    memcpy(values, time_us, (size_t)n * sizeof *values);
+    memcpy(values + n, cost_uusd, (size_t)n * sizeof *values);
+    return summed_up(add_entry(store, kind, plan, n, 2, values));
 }
 
-const struct rb_runs *rb_run_store_keep_tables(struct rb_run_store *store, const struct rb_candidate *plan,
-                                               const struct rb_runs *runs)
+const struct rb_runs *rb_run_store_take_tables(struct rb_run_store *store, const struct rb_candidate *plan, int n,
+                                               int64_t *values)
 {
-    struct entry *e = add_entry(store, RB_RUN_TABLES, plan, runs->n, 4);
-    e->runs.time_us = copied(e, 0, runs->time_us);
-    e->runs.cost_uusd = copied(e, 1, runs->cost_uusd);
-    e->runs.alone_us = copied(e, 2, runs->alone_us);
-    e->runs.alone_uusd = copied(e, 3, runs->alone_uusd);
+    struct entry *e = add_entry(store, RB_RUN_TABLES, plan, n, 4, values);
+    e->runs.alone_us = values + (size_t)2 * (size_t)n;
+    e->runs.alone_uusd = values + (size_t)3 * (size_t)n;
     return summed_up(e);
 }
 
 size_t rb_run_store_bytes(const struct rb_run_store *store)
 {
-    return (size_t)store->n_runs * 2 * sizeof(int64_t);
+    return (size_t)store->n_values * sizeof(int64_t);
 }
 
 struct rb_estimate rb_runs_estimate(const struct rb_runs *runs, int64_t deadline_us, int64_t budget_uusd)

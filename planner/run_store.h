@@ -37,9 +37,9 @@ int rb_run_store_copy(const struct rb_run_store *store, enum rb_run_kind kind, c
 const struct rb_runs *rb_run_store_keep(struct rb_run_store *store, enum rb_run_kind kind,
                                         const struct rb_candidate *plan, int n, const int64_t *time_us,
                                         const int64_t *cost_uusd);
-// The same of RB_RUN_TABLES, with what their stages take alone.
-const struct rb_runs *rb_run_store_keep_tables(struct rb_run_store *store, const struct rb_candidate *plan,
-                                               const struct rb_runs *runs);
+// The same of RB_RUN_TABLES, with what their stages take alone: values [4][n], in the order of rb_runs. Owns: values, from now on.
+const struct rb_runs *rb_run_store_take_tables(struct rb_run_store *store, const struct rb_candidate *plan, int n,
+                                               int64_t *values);
 
 size_t rb_run_store_bytes(const struct rb_run_store *store);
 
