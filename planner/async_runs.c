@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define COMPARED_PART   2   // of the runs that a plan is told by, at most
 #define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
 #define SCREENED_PART   8
 
@@ -21,9 +20,9 @@ double rb_async_events(const struct rb_scenario *s)
     return events;
 }
 
-static int n_compared(const struct rb_scenario *s, int n_told)
+static int n_compared(const struct rb_scenario *s, int n_told, int part)
 {
-    const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_told / COMPARED_PART);
+    const double runs = fmin(COMPARED_EVENTS / rb_async_events(s), (double)n_told / part);
     return runs >= RB_ASYNC_COMPARED      ? RB_ASYNC_COMPARED
            : runs > RB_ASYNC_COMPARED / 4 ? (int)runs
                                           : RB_ASYNC_COMPARED / 4;
@@ -31,7 +30,7 @@ static int n_compared(const struct rb_scenario *s, int n_told)
 
 int rb_async_n_compared(const struct rb_search *search)
 {
-    return n_compared(search->scenario, search->req->samples);
+    return n_compared(search->scenario, search->req->samples, search->compared_part);
 }
 
 int rb_async_n_screened(const struct rb_search *search)
@@ -41,7 +40,8 @@ int rb_async_n_screened(const struct rb_search *search)
 
 void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)
 {
-    const struct rb_run_range ranges[] = {{0, n_compared(s, n_unseen)}, {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
+    const struct rb_run_range ranges[] = {{0, n_compared(s, n_unseen, RB_ASYNC_COMPARED_PART)},
+                                          {RB_ASYNC_FIRST_UNSEEN, n_unseen}};
     rb_scenario_keep_trials(s, ranges, 2, most_bytes);
 }
 

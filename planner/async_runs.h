@@ -7,7 +7,8 @@
 #include "planner/search.h"
 #include "simulator/world_evaluate.h"
 
-#define RB_ASYNC_COMPARED 256 // at most: P within 0.028 at 0.95, two standard errors; the told runs settle it
+#define RB_ASYNC_COMPARED      256 // at most: P within 0.028 at 0.95, two standard errors; the told runs settle it
+#define RB_ASYNC_COMPARED_PART 2   // of the runs that a plan is told by, at most
 #define RB_ASYNC_FIRST_UNSEEN (UINT32_C(1) << 22)
 #define RB_ASYNC_WHY "asynchronous: promotions depend on results"
 

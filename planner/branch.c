@@ -21,6 +21,7 @@ struct branch {
     struct multiplier multipliers[MULTIPLIERS];
     int n_multipliers;
     double low_limit;                // of the priced low mean; INFINITY: none
+    bool heeds_cost;                 // of each replicate; else its sums stay 0
     double *least_time, *least_cost; // [n_stages + 1][n] what the stages from i on take at least, by replicate
     double *time, *cost;             // [n_stages + 1][n] sums before stage i
     double *test_time, *test_cost;   // [n]
@@ -86,6 +87,7 @@ static void init(struct branch *b, struct rb_optimum *op, const double *slopes, 
     *b = (struct branch){.op = op, .n = (int)n};
     b->low_limit =
         op->search->req->objective == RB_OBJECTIVE_MIN_COST ? op->aim.time_limit_us : op->aim.cost_limit_uusd;
+    b->heeds_cost = !isinf(op->aim.cost_limit_uusd) || op->aim.kind == RB_AIM_BUDGET;
     b->multipliers[b->n_multipliers++] = (struct multiplier){.slope = 0};
     for (int i = 0; i < n_slopes && b->n_multipliers < MULTIPLIERS && !isinf(b->low_limit); i++)
         b->multipliers[b->n_multipliers++] = (struct multiplier){.slope = slopes[i]};
@@ -133,13 +135,17 @@ static double objective_bound(const struct branch *b, int stage, int entry, cons
 static bool replicates_allow(struct branch *b, int stage, const struct rb_stage_sample *s, double bound)
 {
     int n = b->n;
+    if (b->op->aim.kind == RB_AIM_OBJECTIVE && bound >= b->op->aim.best) // which may have been found since
+        return false;
     const double *time = b->time + stage * n, *cost = b->cost + stage * n;
     const double *least_time = b->least_time + (stage + 1) * n, *least_cost = b->least_cost + (stage + 1) * n;
     double *next_time = b->time + (stage + 1) * n, *next_cost = b->cost + (stage + 1) * n;
     for (int r = 0; r < n; r++) {
         next_time[r] = time[r] + s->time_us[r];
-        next_cost[r] = cost[r] + s->cost_uusd[r];
         b->test_time[r] = next_time[r] + least_time[r];
+    }
+    for (int r = 0; r < n && b->heeds_cost; r++) {
+        next_cost[r] = cost[r] + s->cost_uusd[r];
         b->test_cost[r] = next_cost[r] + least_cost[r];
     }
     return rb_aim_may_beat(&b->op->aim, b->test_time, b->test_cost, n, bound);

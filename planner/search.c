@@ -139,7 +139,12 @@ bool rb_search_init(struct rb_search *search, const struct rb_plan_request *req,
                     struct rb_err *err)
 {
     struct rb_search s = {
-        .req = req, .scenario = scenario, .asynchronous = rb_job_is_asynchronous(scenario->job), .told_part = 1};
+        .req = req,
+        .scenario = scenario,
+        .asynchronous = rb_job_is_asynchronous(scenario->job),
+        .told_part = 1,
+        .compared_part = RB_ASYNC_COMPARED_PART,
+    };
     s.sizes = rb_xcalloc((size_t)scenario->n_offers + 1, sizeof *s.sizes);
     for (int i = 0; i < scenario->n_offers; i++)
         s.sizes[i].n = rb_planner_sizes(scenario, i, s.sizes[i].gpus);

@@ -21,6 +21,7 @@ struct rb_search {
     const char *left_out_for;         // the limit: "time", "memory"
     bool asynchronous;                // candidates are played by the engine (planner/async_runs.h)
     bool whole_job;                   // asynchronous: no plan may stop starting configurations before there are none
+    int compared_part;                // asynchronous: by so small a part of the runs that tell a plan are plans compared
     double guard;                     // asynchronous: what a plan's probability must be above the confidence asked, because
                                       // the last one found was told to keep less than that; see rb_search_plan
     bool by_laws;                     // candidates are scored from the laws of their stages (planner/score.h)

@@ -1,5 +1,6 @@
 #include "planner/sweep.h"
 
+#include "planner/async_runs.h"
 #include "planner/deadlines.h"
 #include "planner/estimator.h"
 #include "planner/exact.h"
@@ -10,6 +11,7 @@
 #define TYPICAL     20   // deadlines that a time limit is shared by
 #define RANGE_UNTIL 0.2  // of a time limit: both ends of the range
 #define N_HINTS     2    // of a tighter deadline, and of another planner
+#define COMPARED    4    // asynchronous plans are compared by so small a part of the runs that tell a point
 #define WORTH       0.02 // of a plan's cost, about what runs of a point err by: for less no planner searches again
 
 // What the search is asked at one deadline.
@@ -224,6 +226,8 @@ bool rb_sweep_ask_all(struct rb_sweep *sweep, const struct rb_sweep_answers *tig
     struct question q;
     const struct rb_plan_result *left = tighter ? rb_sweep_optimal(tighter) : NULL;
     const double until = RANGE_UNTIL + (1 - RANGE_UNTIL) * fmin(1, (double)++sweep->n_asked / TYPICAL);
+    // What so few like at the tightest deadline is told to be late.
+    sweep->search.compared_part = tighter ? COMPARED : RB_ASYNC_COMPARED_PART;
     if (!begin(sweep, here->deadline_us, until, &q, err))
         return false;
     for (int p = 0; rb_planners[p]; p++) { // at one confidence: averages are another question

@@ -4,6 +4,7 @@
 #include "case.h"
 
 #include "planner/async_admission.h"
+#include "planner/question.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -185,6 +186,27 @@ static void every_plan_of_a_small_job(void **state)
         fail_msg("found $%.4f, there is $%.4f", (double)plan.estimate.cost_uusd.mean / 1e6, (double)least_uusd / 1e6);
     rb_search_finish(&search);
     rb_scenario_finish(&s);
+    case_finish(&c);
+}
+
+// Points of a frontier do; the first runs are the same ones.
+static void a_smaller_part_compares_by_fewer_runs(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_question q;
+    struct rb_search search;
+    struct rb_err err = {0};
+    begin(&c, JOB(ASHA, SIZES "resources: {infra: [aws/us-east-1], max_nodes: 4}\ndeadline: 20m\nconfidence: 0.9\n"));
+    c.req.samples = RB_ASYNC_COMPARED_PART * RB_ASYNC_COMPARED;
+    assert_true(rb_question_init(&q, &c.req, &c.arena, &err));
+    assert_true(rb_search_init(&search, &q.req, &q.scenario, &err));
+    assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED);
+    search.compared_part *= 2;
+    assert_int_equal(rb_async_n_compared(&search), RB_ASYNC_COMPARED / 2);
+    assert_int_equal(rb_async_n_screened(&search), RB_ASYNC_COMPARED / 16);
+    rb_search_finish(&search);
+    rb_question_finish(&q);
     case_finish(&c);
 }
 
@@ -376,6 +398,7 @@ int main(void)
         cmocka_unit_test(phases_sum_to_the_whole),
         cmocka_unit_test(nobody_else_is_cheaper),
         cmocka_unit_test(every_plan_of_a_small_job),
+        cmocka_unit_test(a_smaller_part_compares_by_fewer_runs),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(configurations_are_cut_off_where_the_job_does_not_fit),
         cmocka_unit_test(what_is_nearest_can_be_kept),
