@@ -3,7 +3,8 @@
 // so that each has one neighbour's plan to start from and another's that may be the best here, too. Early requests are not
 // looked for.
 // Plans that have no laws are told by an eighth of the runs that one plan is told by, and the quantiles of cost of others by a
-// fourth. Plans of asynchronous jobs try all configurations: what trains fewer of them is no cheaper way to the same result.
+// fourth. Plans of asynchronous jobs are compared by a quarter of these runs, at the tightest deadline by half, and try all
+// configurations: what trains fewer of them is no cheaper way to the same result.
 #ifndef RB_PLANNER_PARETO_H
 #define RB_PLANNER_PARETO_H
 
