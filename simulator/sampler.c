@@ -8,6 +8,7 @@
 #include "simulator/sampler_tables.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,14 +172,41 @@ static bool request(struct ownership *o, struct rb_sampler *sampler, int offer, 
     return true;
 }
 
-static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, const struct rb_plan_stage *plan, int s,
+static bool refuse_early(int stage, struct rb_err *err)
+{
+    return rb_err_set(err, RB_E_SAMPLER_LIMIT,
+                      "stages[%d]: nodes requested early are only sampled from tables where they are all that the next "
+                      "stage gains, of one offer; use rb_evaluate",
+                      stage);
+}
+
+// When what a stage misses was requested in the stage before; INFINITY: at its start.
+static bool find_early(const struct rb_program *from, int s, const int *missing, float *out_at_s, struct rb_err *err)
+{
+    const struct rb_plan_stage *plan = from->stages[s].plan, *before = s > 0 ? from->stages[s - 1].plan : NULL;
+    *out_at_s = INFINITY;
+    if (s + 1 == from->n_stages && plan->n_early > 0)
+        return refuse_early(s, err);
+    if (!before || before->n_early == 0)
+        return true;
+    if (before->n_early > 1 || plan->n_nodes > 1 || before->early->offer != plan->nodes[0].offer ||
+        before->early->count != missing[0])
+        return refuse_early(s - 1, err);
+    *out_at_s = (float)((double)before->early->at_us / RB_US_PER_S);
+    return true;
+}
+
+static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, const struct rb_program *from, int s,
                            struct rb_err *err)
 {
+    const struct rb_plan_stage *plan = from->stages[s].plan;
     struct rb_sampler_stage *stage = &o->program->stages[s];
     RB_AUTO(rb_auto_free) int *missing = rb_xcalloc((size_t)plan->n_nodes, sizeof *missing);
     stage->first_request = o->program->n_requests;
     stage->first_new = o->program->n_nodes;
     allocate(o, plan, s, missing);
+    if (!find_early(from, s, missing, &stage->early_at_s, err))
+        return false;
     for (int i = 0; i < plan->n_nodes; i++) {
         if (missing[i] > 0 && !request(o, sampler, plan->nodes[i].offer, missing[i], s, err))
             return false;
@@ -190,9 +218,6 @@ static bool allocate_stage(struct ownership *o, struct rb_sampler *sampler, cons
 
 static bool check_stage(const struct rb_scenario *s, const struct rb_plan_stage *plan, int index, struct rb_err *err)
 {
-    if (plan->n_early > 0)
-        return rb_err_set(err, RB_E_SAMPLER_LIMIT,
-                          "stages[%d]: nodes requested early are not sampled from tables; use rb_evaluate", index);
     for (int i = 0; i < plan->n_nodes; i++) {
         if (s->sim_offers[plan->nodes[i].offer].measurement.kind != RB_DIST_CONSTANT)
             return rb_err_set(err, RB_E_SAMPLER_LIMIT,
@@ -233,7 +258,7 @@ static bool fill_stages(struct rb_sampler *sampler, struct ownership *o, const s
         inherit(o, from->stages[0].plan->nodes[0].offer, n_inherited);
     for (int s = 0; s < p->n_stages; s++) {
         const struct rb_stage_program *stage = &from->stages[s];
-        if (!check_stage(from->scenario, stage->plan, s, err) || !allocate_stage(o, sampler, stage->plan, s, err))
+        if (!check_stage(from->scenario, stage->plan, s, err) || !allocate_stage(o, sampler, from, s, err))
             return false;
         set_slots(&p->stages[s], stage);
         if (p->stages[s].n_slots > p->max_slots)
@@ -269,7 +294,11 @@ struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct r
     }
     struct rb_sampler *sampler = rb_xcalloc(1, sizeof *sampler);
     *sampler = (struct rb_sampler){
-        .program = {.seed = opt->seed, .waves = opt->waves, .wait_for_all = opt->wait_for_all, .n_stages = n_stages},
+        .program = {.seed = opt->seed,
+                    .waves = opt->waves,
+                    .wait_for_all = opt->wait_for_all,
+                    .by_stage = opt->by_stage,
+                    .n_stages = n_stages},
         .run_block = run_block,
         .threads = opt->threads,
         .own_tables = opt->tables ? NULL : rb_sampler_tables_create(NULL),

@@ -21,6 +21,7 @@ struct rb_sampler_options {
     enum rb_waves waves;
     enum rb_sampler_isa isa;
     bool wait_for_all; // trials start only when all new nodes are ready; an executor does not wait: off
+    bool by_stage;     // every stage draws for itself, nodes and trials apart: plans share the draws of what they share
     int n_inherited;   // nodes of the first stage's first entry that are ready when it starts, and are not billed
     int threads;
     uint64_t seed;
@@ -31,8 +32,9 @@ struct rb_sampler_options rb_sampler_defaults(void);
 struct rb_sampler;
 
 // Compiles a plan: tables of every law, slots, billing. The scenario and the stages are not needed afterwards. NULL
-// and err: a plan that does not fit the scenario, an offer that may lose nodes, early requests, a profile with a
-// measurement error (use rb_evaluate for these), an instruction set asked for that is not there.
+// and err: a plan that does not fit the scenario, an offer that may lose nodes, early requests for anything but all
+// that the next stage gains from one offer, a profile with a measurement error (use rb_evaluate for these), an instruction set
+// asked for that is not there. An early request and one that is made at the barrier instead are the same draw.
 struct rb_sampler *rb_sampler_create(const struct rb_scenario *s, const struct rb_plan_stage *stages, int n_stages,
                                      const struct rb_sampler_options *opt, struct rb_err *err);
 void rb_sampler_destroy(struct rb_sampler *sampler);

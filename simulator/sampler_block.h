@@ -18,12 +18,14 @@
 // Merging into R rows costs R log R / 2 exchanges, starting a trial on heaps 8 paths of log R that no branch predictor
 // foresees: a batch of R / 128 trials is where both cost the same.
 #define SHORTEST_BATCH 128
+#define FIRST_OF_STAGES 256 // streams where every stage has its own; the others are before them
 
 // The state of a block between stages.
 struct block {
     const struct rb_sampler_program *p;
     const struct rb_sampler_scratch *scratch;
     struct lane_stream streams[2]; // the second is for draw_largest only
+    struct lanes before_s; // what the stage before took
     bool is_late; // a node is not ready when the stage at hand starts: every owned node's ready_s holds
     int n_ended;  // spans
     const struct rb_sampler_runs *out;
@@ -54,11 +56,12 @@ static inline struct lanes draw_queue(struct lane_stream *g, const struct rb_sam
 
 static inline void request_nodes(struct block *b, const struct rb_sampler_stage *stage)
 {
+    const struct lanes ahead = lanes_max(lanes_sub(b->before_s, lanes_all(stage->early_at_s)), lanes_all(0));
     struct lane_stream g = b->streams[0];
     for (int i = 0; i < stage->n_requests; i++) {
         const struct rb_sampler_request *request = &b->p->requests[stage->first_request + i];
         for (int node = request->first; node < request->first + request->n; node++) {
-            const struct lanes running = draw_queue(&g, request);
+            const struct lanes running = lanes_sub(draw_queue(&g, request), ahead);
             lanes_store(row(b->scratch->running_s, node), running);
             lanes_store(row(b->scratch->ready_s, node), lanes_add(running, draw_lanes(&g, request->init)));
         }
@@ -79,7 +82,7 @@ static inline int find_openings(struct block *b, int s, bool is_late)
     int n = 0;
     if (!is_late) {
         for (; n < stage->n_new; n++)
-            lanes_store(row(openings_s, n), lanes_load(row(ready_s, stage->first_new + n)));
+            lanes_store(row(openings_s, n), lanes_max(lanes_load(row(ready_s, stage->first_new + n)), lanes_all(0)));
         return n;
     }
     for (int i = 0; i < b->p->n_spans; i++) {
@@ -410,10 +413,19 @@ static inline struct lanes run_late_stage(struct block *b, uint32_t number, int 
     return stage_s;
 }
 
+// Draws that do not depend on how many there were before.
+static inline void draw_from(struct block *b, uint32_t number, uint32_t first, int n)
+{
+    for (int i = 0; i < n && b->p->by_stage; i++)
+        b->streams[i] = lane_stream_of(b->p->seed, number, FIRST_OF_STAGES + first + (uint32_t)i);
+}
+
 static inline struct lanes run_stage(struct block *b, uint32_t number, int s, struct lanes *out_alone)
 {
     struct lanes latest, stage_s;
+    draw_from(b, number, 3 * (uint32_t)s, 1);
     request_nodes(b, &b->p->stages[s]);
+    draw_from(b, number, 3 * (uint32_t)s + 1, 2);
     if (b->is_late)
         stage_s = run_late_stage(b, number, s, &latest, out_alone);
     else
@@ -422,6 +434,7 @@ static inline struct lanes run_stage(struct block *b, uint32_t number, int s, st
         carry_late_nodes(b, s, stage_s);
     else if (!b->p->wait_for_all)
         b->is_late = false;
+    b->before_s = stage_s;
     return stage_s;
 }
 
@@ -438,6 +451,7 @@ static inline void run_block(const struct rb_sampler_program *p, const struct rb
         .p = p,
         .scratch = scratch,
         .streams = {lane_stream_of(p->seed, number, 0), lane_stream_of(p->seed, number, 1)},
+        .before_s = lanes_all(0),
         .out = out,
     };
     double *start_s = scratch->stage_start_s, *alone_start_s = scratch->alone_start_s;

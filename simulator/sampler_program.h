@@ -36,6 +36,7 @@ struct rb_sampler_stage {
     int n_trials;
     int n_kept, n_new, first_new;       // nodes; the number of the first new one
     int slots_per_node, nodes_per_slot; // one of them is 1
+    float early_at_s; // when the new nodes are requested, since the start of the stage before; INFINITY: at this one's
     int n_slots;                        // no more than trials
     int first_request, n_requests;
     int end_of_spans; // spans of nodes that end when this stage starts, or earlier, are before this one
@@ -44,7 +45,7 @@ struct rb_sampler_stage {
 struct rb_sampler_program {
     uint64_t seed;
     enum rb_waves waves;
-    bool wait_for_all;
+    bool wait_for_all, by_stage;
     struct rb_sampler_stage stages[RB_LIMIT_STAGES];
     int n_stages;
     struct rb_sampler_request *requests; // in order of stage

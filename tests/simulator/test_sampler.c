@@ -36,6 +36,21 @@ static bool has(enum rb_sampler_isa isa)
     return has;
 }
 
+// What a stage gains of one offer is requested at some instant of the stage before.
+static void request_early(struct random_plan *p, int stage, int64_t at_us)
+{
+    struct rb_plan_stage *now = &p->stages[stage];
+    const struct rb_plan_stage *next = now + 1;
+    int missing = next->nodes[0].count;
+    for (int i = 0; i < now->n_nodes; i++)
+        missing -= now->nodes[i].offer == next->nodes[0].offer ? now->nodes[i].count : 0;
+    if (next->n_nodes > 1 || missing < 1)
+        return;
+    p->early[stage][0] = (struct rb_plan_early){.offer = next->nodes[0].offer, .count = missing, .at_us = at_us};
+    now->early = p->early[stage];
+    now->n_early = 1;
+}
+
 // A random plan without what is not sampled from tables.
 static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t seed)
 {
@@ -46,6 +61,8 @@ static void make_plan(struct random_plan *p, struct rb_scenario *s, uint64_t see
         p->provisioning[i].preemption_per_hour = 0;
     for (int i = 0; i < p->plan.n_stages; i++)
         p->stages[i].n_early = 0;
+    for (int i = 0; i + 1 < p->plan.n_stages && seed % 4 == 0; i++)
+        request_early(p, i, (int64_t)(seed * 37 + (uint64_t)i * 11) % 200 * RB_US_PER_S);
     if (!rb_scenario_init(s, &p->job, &p->profile, p->offers, p->plan.n_offers, &p->catalog, seed, &err))
         fail_msg("%s", err.message);
 }
@@ -96,6 +113,7 @@ static void the_same_bytes_whoever_computes_them(void **state)
         make_plan(&p, &s, seed);
         opt.waves = (enum rb_waves)(seed % 3);
         opt.wait_for_all = seed % 2 == 0;
+        opt.by_stage = seed % 8 < 4;
         opt.seed = seed << 32 | 7;
         opt.isa = RB_SAMPLER_SCALAR;
         run_whole(&p, &s, &opt, &expected);
@@ -302,8 +320,9 @@ static void score_plan(struct scores *scores, const struct rb_scenario *s, const
                        int n_stages, struct rb_workspace *ws)
 {
     static double few_s[FEW], few_usd[FEW], many_s[MANY], many_usd[MANY];
-    const struct rb_sampler_options opt = rb_sampler_defaults();
+    struct rb_sampler_options opt = rb_sampler_defaults();
     struct rb_err err;
+    opt.by_stage = s->seed % 3 == 0;
     for (int r = 0; r < FEW; r++) {
         struct rb_replicate replicate;
         if (!rb_replicate_run(s, stages, n_stages, (uint32_t)r, ws, &replicate, &err))
@@ -335,6 +354,56 @@ static void distributions_are_those_of_replicates(void **state)
     }
     rb_workspace_destroy(ws);
     assert_chance(&scores);
+}
+
+// The second stage gains two nodes, which are asked for before it, during the first or never early, and come late or not.
+static void nodes_that_are_requested_early(void **state)
+{
+    (void)state;
+    struct scores scores = {0};
+    for (int i = 0; i < 24; i++) {
+        struct small_scenario s;
+        small_scenario_make(&s);
+        s.provisioning.queue_s = small_dist(RB_DIST_LOGNORMAL, 3 + i % 2 * 20, 0.5);
+        s.provisioning.init_s = small_dist(RB_DIST_LOGNORMAL, 10, 0.4);
+        s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+        s.p.nodes[0][0].count = 1;
+        s.p.nodes[1][0] = (struct rb_plan_nodes){i % 3 == 0 ? LARGE : SMALL, i % 3 == 0 ? 2 : 3};
+        s.p.early[0] = (struct rb_plan_early){.offer = s.p.nodes[1][0].offer, .count = 2, .at_us = i * 3 * RB_US_PER_S};
+        s.p.stages[0].early = &s.p.early[0];
+        s.p.stages[0].n_early = 1;
+        small_scenario_compile(&s, (uint64_t)i);
+        score_plan(&scores, &s.scenario, s.p.stages, s.p.plan.n_stages, s.ws);
+        small_scenario_finish(&s);
+    }
+    assert_chance(&scores);
+}
+
+// A node more that nobody needs changes no draw of anything else.
+static void plans_that_draw_by_stage_share_draws(void **state)
+{
+    (void)state;
+    static double first_s[FEW], other_s[FEW];
+    struct rb_sampler_options opt = rb_sampler_defaults();
+    struct small_scenario s;
+    double spread[2] = {0};
+    small_scenario_make(&s);
+    s.p.profile.between = small_dist(RB_DIST_LOGNORMAL, 1, 0.2);
+    s.provisioning.queue_s = small_dist(RB_DIST_LOGNORMAL, 3, 0.5);
+    small_scenario_compile(&s, 1);
+    for (int by_stage = 0; by_stage < 2; by_stage++) {
+        opt.by_stage = by_stage;
+        for (int nodes = 4; nodes < 6; nodes++) { // of the first stage, four trials: the fifth is idle
+            s.p.nodes[0][0].count = nodes;
+            struct rb_sampler *sampler = make_sampler(&s.scenario, s.p.stages, 3, &opt);
+            rb_sampler_run(sampler, 0, FEW, nodes == 4 ? first_s : other_s, NULL);
+            rb_sampler_destroy(sampler);
+        }
+        for (int r = 0; r < FEW; r++)
+            spread[by_stage] += (first_s[r] - other_s[r]) * (first_s[r] - other_s[r]);
+    }
+    assert_true(spread[1] < spread[0] / 10);
+    small_scenario_finish(&s);
 }
 
 // A thousand slots, and durations of which most are short and a few very long: trials are started on heaps.
@@ -530,6 +599,11 @@ static void what_tables_cannot_do_is_refused(void **state)
     s.p.stages[1].n_early = 1;
     expect_refusal(&s, &opt, "stages[1]: nodes requested early");
     small_scenario_make(&s);
+    s.p.early[0] = (struct rb_plan_early){.offer = s.p.nodes[2][0].offer, .count = 1};
+    s.p.stages[2].early = &s.p.early[0];
+    s.p.stages[2].n_early = 1;
+    expect_refusal(&s, &opt, "stages[2]: nodes requested early");
+    small_scenario_make(&s);
     s.p.stages[0].gpus_per_trial = 64;
     expect_refusal(&s, &opt, "RB2010 stages[0]: a trial with 64 GPUs does not fit");
 }
@@ -542,6 +616,8 @@ int main(void)
         cmocka_unit_test(tables_are_close_to_their_law),
         cmocka_unit_test(rows_are_sorted),
         cmocka_unit_test(distributions_are_those_of_replicates),
+        cmocka_unit_test(nodes_that_are_requested_early),
+        cmocka_unit_test(plans_that_draw_by_stage_share_draws),
         cmocka_unit_test(many_slots_and_wide_durations),
         cmocka_unit_test(chains_and_barriers_are_what_they_say),
         cmocka_unit_test(what_tables_cannot_do_is_refused),
