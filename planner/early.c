@@ -1,60 +1,49 @@
 #include "planner/early.h"
 
 #include "planner/candidate_floor.h"
-#include "planner/endless.h"
+#include "planner/draws.h"
+#include "planner/early_runs.h"
+#include "planner/score.h"
 #include "planner/stage_samples.h"
 #include "simulator/trial_law.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LONG_DELAY      0.02 // of the plan's mean time: less cannot pay for the search
-#define FIRST_LOOK      32 // replicates, then twice as many each time, that show most exchanges not to be worth all of them
-#define SCREENING       256  // ... what has gained nothing by then is not looked at further
-#define INSTANTS        32   // replicates that tell when to ask for the nodes of a neighbour
-#define DROP_SIGMA      3.0  // an exchange that just pays is dropped wrongly once in 700
-#define SIGMA           4.0  // a gain smaller than so many standard errors is none
-#define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it
-#define WORTH           1e-3 // of the objective: what an exchange must gain
+#define CLEAR_SIGMA     2.0  // a probability further above the confidence than this is clear of it,
+#define CAREFUL_SIGMA   4.0  // ... or than this, once one was not on other runs
+#define ROUGHLY         32   // replicates that tell when to ask for the nodes of a neighbour,
+#define CLOSELY         256  // ... and of a plan whose instants are refined
 #define MOST_NEIGHBOURS 48
+#define MOST_TAKEN      8                   // the last exchanges, any of which may stand where later ones do not
 #define UNSEEN          (UINT32_C(1) << 23) // beyond the replicates of any search, 1,000,000 at most
 #define QUANTILES       3
-#define NEVER           (-1)
-
-struct proposal {
-    struct rb_candidate candidate;
-    struct rb_early early;
-};
-
-struct runs {
-    int64_t *time_us, *cost_uusd; // [samples], of these the first n are made
-    int n;
-};
 
 struct exchange {
     struct rb_search *search;
-    struct proposal plan; // without early requests
-    struct proposal best;
-    struct runs best_runs, runs; // of the best, and of what is looked at
-    double plan_p;               // with which the plan keeps the constraints; NAN: not asked yet
+    struct rb_early_draws seen, unseen;
+    struct rb_early_plan plan;              // without early requests
+    struct rb_early_plan taken[MOST_TAKEN]; // the last is the best
+    int n_taken;
+    struct rb_early_runs plan_runs, best_runs, runs; // best_runs: once one is taken; runs: of what is looked at
+    struct rb_early_runs fresh_runs;                 // of the plan, unseen
+    double clear_sigma;
+    struct rb_stage_samples *stages; // ROUGHLY replicates of single stages
     int64_t n_tried;
 };
 
-// ---- which stages gain nodes
-
-// Nodes that stage + 1 has to request.
-static int gained(const struct rb_candidate *c, int stage)
+static const struct rb_early_plan *best_of(const struct exchange *x)
 {
-    if (stage + 1 >= c->n_stages)
-        return 0;
-    return c->stages[stage + 1].nodes - rb_choice_kept(&c->stages[stage], &c->stages[stage + 1]);
+    return x->n_taken > 0 ? &x->taken[x->n_taken - 1] : &x->plan;
 }
+
+// ---- which stages gain nodes
 
 static bool gains_any(const struct rb_candidate *c)
 {
     for (int stage = 0; stage < c->n_stages; stage++) {
-        if (gained(c, stage) > 0)
+        if (rb_early_gained(c, stage) > 0)
             return true;
     }
     return false;
@@ -71,7 +60,7 @@ static double delays_s(const struct rb_search *search, const struct rb_candidate
 {
     double sum = 0;
     for (int stage = 0; stage < c->n_stages; stage++) {
-        if (gained(c, stage) > 0) {
+        if (rb_early_gained(c, stage) > 0) {
             const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
             sum += rb_queue_mean_s(p) + rb_dist_mean(&p->init_s);
         }
@@ -79,171 +68,46 @@ static double delays_s(const struct rb_search *search, const struct rb_candidate
     return sum;
 }
 
-void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
-                    struct rb_plan_early *backing)
-{
-    for (int stage = 0; early->any && stage < candidate->n_stages; stage++) {
-        if (early->at_us[stage] == NEVER || gained(candidate, stage) == 0)
-            continue;
-        backing[stage] = (struct rb_plan_early){
-            .offer = candidate->stages[stage + 1].offer,
-            .count = gained(candidate, stage),
-            .at_us = early->at_us[stage],
-        };
-        stages[stage].early = &backing[stage];
-        stages[stage].n_early = 1;
-    }
-}
+// ---- exchanges
 
-// ---- simulation
-
-static struct runs runs_create(int n)
+// Clear of the confidence asked, or not less sure than the plan that the search stands for.
+static bool is_sure(struct exchange *x, const struct rb_early_comparison *told, bool *out, struct rb_err *err)
 {
-    return (struct runs){rb_xcalloc((size_t)n, sizeof(int64_t)), rb_xcalloc((size_t)n, sizeof(int64_t)), 0};
-}
-
-static void runs_free(struct runs *r)
-{
-    free(r->time_us);
-    free(r->cost_uusd);
-}
-
-// As many runs as there should be, from replicate `first` on, after those that are made.
-static bool simulate(const struct rb_search *search, const struct proposal *p, uint32_t first, int n, struct runs *io,
-                     struct rb_err *err)
-{
-    const int made = io->n;
-    if (made >= n)
+    const double n = x->search->req->samples, p = told->p;
+    double plan_p;
+    *out = told->holds == RB_EARLY_KEPT ||
+           (told->holds == RB_EARLY_OPEN && p - x->clear_sigma * sqrt(p * (1 - p) / n) >= x->search->req->confidence);
+    if (*out || told->holds == RB_EARLY_DROPPED)
         return true;
-    io->n = n;
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    struct rb_plan_early early[RB_LIMIT_STAGES];
-    const struct rb_evaluate_options opt = {
-        .samples = n - made, .threads = search->req->threads, .first = first + (uint32_t)made};
-    rb_candidate_stages(search->scenario, &p->candidate, stages, nodes);
-    rb_early_apply(&p->candidate, &p->early, stages, early);
-    struct rb_err why = {0};
-    if (!rb_has_endless_stage(search, &p->candidate) &&
-        rb_evaluate_runs(search->scenario, stages, p->candidate.n_stages, &opt, io->time_us + made,
-                         io->cost_uusd + made, &why))
-        return true;
-    if (why.code != RB_ERR_NONE && why.code != RB_ERR_INFEASIBLE) {
-        *err = why;
+    if (!rb_early_p_both(x->search, &x->plan, &x->seen, &x->plan_runs, &plan_p, err))
         return false;
-    }
-    for (int i = made; i < n; i++) // it does not come to an end
-        io->time_us[i] = io->cost_uusd[i] = rb_endless_estimate(n).time_us.mean;
+    *out = p >= plan_p;
     return true;
 }
 
-static double p_both(const struct rb_search *search, const struct runs *r, int n)
+static void take(struct exchange *x, const struct rb_early_plan *p)
 {
-    const struct rb_plan_request *req = search->req;
-    int met = 0;
-    for (int i = 0; i < n; i++)
-        met += (req->deadline_us < 0 || r->time_us[i] <= req->deadline_us) &&
-               (req->budget_uusd < 0 || r->cost_uusd[i] <= req->budget_uusd);
-    return (double)met / n;
+    if (x->n_taken == MOST_TAKEN)
+        memmove(x->taken, x->taken + 1, (size_t)--x->n_taken * sizeof *x->taken);
+    x->taken[x->n_taken++] = *p;
+    const struct rb_early_runs swap = x->best_runs;
+    x->best_runs = x->runs;
+    x->runs = swap;
 }
 
-struct gain {
-    double mean, stderr_;
-    double least; // that is worth it
-};
-
-// How much less of the objective b has than a, by the same draws.
-static struct gain gain_of(const struct rb_search *search, const struct runs *a, const struct runs *b, int n)
+static bool look_at(struct exchange *x, const struct rb_early_plan *p, bool *out_better, struct rb_err *err)
 {
-    const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
-    const int64_t *from = by_time ? a->time_us : a->cost_uusd, *to = by_time ? b->time_us : b->cost_uusd;
-    double sum = 0, squares = 0, all = 0;
-    for (int i = 0; i < n; i++) {
-        sum += (double)(from[i] - to[i]);
-        all += (double)from[i];
-    }
-    for (int i = 0; i < n; i++)
-        squares += pow((double)(from[i] - to[i]) - sum / n, 2);
-    return (struct gain){sum / n, sqrt(squares / (n - 1) / n), WORTH * all / n};
-}
-
-static bool is_gain(const struct gain *g)
-{
-    return g->mean > fmax(SIGMA * g->stderr_, g->least);
-}
-
-// Clear of the confidence asked, or not less sure than the plan that the search stands for, on the same replicates.
-static bool holds(const struct rb_search *search, double p, double plan_p, int n)
-{
-    const double c = search->req->confidence;
-    return p >= c && (p >= plan_p || p - CLEAR_SIGMA * sqrt(p * (1 - p) / n) >= c);
-}
-
-enum verdict { OPEN, DROPPED, KEPT };
-
-// By the first n runs of two plans: the second will not pay, or not hold, or it does both, unless the others are very different.
-static enum verdict judge(const struct rb_search *search, const struct runs *a, const struct runs *b, int n)
-{
-    const double c = search->req->confidence, open = sqrt(fmax(0, 1 - (double)n / search->req->samples));
-    const double doubt = DROP_SIGMA * open * sqrt(c * (1 - c) / n), p = p_both(search, b, n);
-    const struct gain g = gain_of(search, a, b, n);
-    if (g.mean + (n < SCREENING ? DROP_SIGMA * open * g.stderr_ : 0) <= g.least || p < c - doubt)
-        return DROPPED;
-    return n >= SCREENING && is_gain(&g) && p > c + doubt ? KEPT : OPEN;
-}
-
-// The plan may be simulated no longer.
-static bool ask_plan(struct exchange *x, struct rb_err *err)
-{
-    const int n = x->search->req->samples;
-    if (!isnan(x->plan_p))
-        return true;
-    struct runs runs = runs_create(n);
-    const bool ok = simulate(x->search, &x->plan, 0, n, &runs, err);
-    x->plan_p = p_both(x->search, &runs, n);
-    runs_free(&runs);
-    return ok;
-}
-
-// More and more replicates of two plans from `first` on, until they tell whether the second is better. OPEN: all of them do not.
-static bool compare(const struct rb_search *search, const struct proposal *from, const struct proposal *to,
-                    uint32_t first, struct runs *a, struct runs *b, enum verdict *out, int *out_n, struct rb_err *err)
-{
-    const int all = search->req->samples;
-    *out = OPEN;
-    for (int n = FIRST_LOOK; *out == OPEN; n *= 2) {
-        *out_n = n < all ? n : all;
-        if (!simulate(search, from, first, *out_n, a, err) || !simulate(search, to, first, *out_n, b, err))
-            return false;
-        if (*out_n == all)
-            return true;
-        *out = judge(search, a, b, *out_n);
-    }
-    return true;
-}
-
-static bool look_at(struct exchange *x, const struct proposal *p, bool *out_better, struct rb_err *err)
-{
-    const struct rb_search *search = x->search;
-    enum verdict verdict;
-    int n;
+    struct rb_early_comparison told;
     *out_better = false;
     x->n_tried++;
     x->runs.n = 0;
-    if (!compare(search, &x->best, p, 0, &x->best_runs, &x->runs, &verdict, &n, err))
+    if (!rb_early_compare(x->search, best_of(x), p, &x->seen, x->n_taken > 0 ? &x->best_runs : &x->plan_runs, &x->runs,
+                          &told, err))
         return false;
-    const struct gain g = gain_of(search, &x->best_runs, &x->runs, n);
-    if (verdict == DROPPED || (verdict == OPEN && !is_gain(&g)))
-        return true;
-    if (verdict == OPEN && !ask_plan(x, err))
+    if (told.pays == RB_EARLY_KEPT && !is_sure(x, &told, out_better, err))
         return false;
-    if (verdict == OPEN && !holds(search, p_both(search, &x->runs, n), x->plan_p, n))
-        return true;
-    const struct runs swap = x->best_runs;
-    x->best_runs = x->runs;
-    x->runs = swap;
-    x->best = *p;
-    *out_better = true;
+    if (*out_better)
+        take(x, p);
     return true;
 }
 
@@ -254,22 +118,40 @@ struct instants {
     int64_t at_us[RB_LIMIT_STAGES][QUANTILES][QUANTILES];
 };
 
-static bool list_instants(const struct rb_search *search, const struct rb_candidate *c, int samples,
-                          struct instants *out, struct rb_err *err)
+static struct rb_stage_samples *sample_stages(const struct rb_search *search, int n)
+{
+    return rb_stage_samples_create(search->scenario, n < search->req->samples ? n : search->req->samples, 0);
+}
+
+// p5, p50 and p95 of when a stage ends whose new nodes are requested when it starts.
+static bool ask_ends(struct rb_stage_samples *samples, const struct rb_candidate *c, int stage, int64_t *out_us,
+                     struct rb_err *err)
+{
+    const struct rb_choice *choice = &c->stages[stage];
+    const int kept = rb_choice_kept(stage > 0 ? choice - 1 : NULL, choice), n = rb_stage_samples_n(samples);
+    const struct rb_stage_sample *sample = rb_stage_samples_get(samples, stage, choice, kept, err);
+    if (!sample)
+        return false;
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc((size_t)n, sizeof *time_us);
+    for (int i = 0; i < n; i++)
+        time_us[i] = (int64_t)sample->time_us[i];
+    const struct rb_quantiles q = rb_quantiles_of(time_us, n);
+    out_us[0] = q.p5;
+    out_us[1] = q.p50;
+    out_us[2] = q.p95;
+    return true;
+}
+
+static bool list_instants(const struct rb_search *search, struct rb_stage_samples *samples,
+                          const struct rb_candidate *c, struct instants *out, struct rb_err *err)
 {
     static const double levels[QUANTILES] = {0.05, 0.5, 0.95};
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    struct rb_estimate ignored;
-    struct rb_evaluate_options opt = rb_evaluate_defaults();
-    opt.samples = search->req->samples < samples ? search->req->samples : samples;
-    opt.threads = search->req->threads;
-    rb_candidate_stages(search->scenario, c, stages, nodes);
-    if (!rb_evaluate(search->scenario, stages, c->n_stages, &opt, &ignored, stages, err))
-        return false;
     for (int stage = 0; stage + 1 < c->n_stages; stage++) {
-        const int64_t ends_us[QUANTILES] = {stages[stage].time_us.p5, stages[stage].time_us.p50,
-                                            stages[stage].time_us.p95};
+        int64_t ends_us[QUANTILES];
+        if (rb_early_gained(c, stage) == 0)
+            continue;
+        if (!ask_ends(samples, c, stage, ends_us, err))
+            return false;
         const struct rb_provisioning *p = provisioning_of(search, c, stage + 1);
         for (int d = 0; d < QUANTILES; d++) {
             const double delay_s = rb_dist_quantile(&p->queue_s, levels[d]) + rb_dist_quantile(&p->init_s, levels[d]);
@@ -283,11 +165,11 @@ static bool list_instants(const struct rb_search *search, const struct rb_candid
 }
 
 // All stages that gain nodes request them at the same quantiles.
-static struct proposal propose(const struct rb_candidate *c, const struct instants *instants, int t, int d)
+static struct rb_early_plan propose(const struct rb_candidate *c, const struct instants *instants, int t, int d)
 {
-    struct proposal p = {.candidate = *c, .early.any = true};
+    struct rb_early_plan p = {.candidate = *c, .early.any = true};
     for (int stage = 0; stage < c->n_stages; stage++)
-        p.early.at_us[stage] = gained(c, stage) > 0 ? instants->at_us[stage][t][d] : NEVER;
+        p.early.at_us[stage] = rb_early_gained(c, stage) > 0 ? instants->at_us[stage][t][d] : RB_EARLY_NEVER;
     return p;
 }
 
@@ -296,10 +178,10 @@ static bool try_candidate(struct exchange *x, const struct rb_candidate *c, stru
 {
     struct instants instants;
     bool better;
-    if (!list_instants(x->search, c, INSTANTS, &instants, err))
+    if (!list_instants(x->search, x->stages, c, &instants, err))
         return false;
     for (int i = 0; i < QUANTILES; i++) {
-        const struct proposal p = propose(c, &instants, i, QUANTILES - 1 - i);
+        const struct rb_early_plan p = propose(c, &instants, i, QUANTILES - 1 - i);
         if (!look_at(x, &p, &better, err))
             return false;
     }
@@ -312,9 +194,9 @@ static bool refine_stage(struct exchange *x, const struct instants *instants, in
 {
     for (int i = -1; i < QUANTILES * QUANTILES; i++) {
         bool better;
-        struct proposal p = x->best;
-        p.early.at_us[stage] = i < 0 ? NEVER : instants->at_us[stage][i / QUANTILES][i % QUANTILES];
-        if (p.early.at_us[stage] == x->best.early.at_us[stage])
+        struct rb_early_plan p = *best_of(x);
+        p.early.at_us[stage] = i < 0 ? RB_EARLY_NEVER : instants->at_us[stage][i / QUANTILES][i % QUANTILES];
+        if (p.early.at_us[stage] == best_of(x)->early.at_us[stage])
             continue;
         if (!look_at(x, &p, &better, err))
             return false;
@@ -323,20 +205,24 @@ static bool refine_stage(struct exchange *x, const struct instants *instants, in
     return true;
 }
 
+// Stage after stage, until none has moved since all others were looked at.
 static bool refine(struct exchange *x, struct rb_err *err)
 {
     struct instants instants;
-    bool better = x->best.early.any;
-    if (better && !list_instants(x->search, &x->best.candidate, SCREENING, &instants, err))
-        return false;
-    while (better && !rb_search_out_of_time(x->search)) {
-        better = false;
-        for (int stage = 0; stage < x->best.candidate.n_stages; stage++) {
-            if (gained(&x->best.candidate, stage) > 0 && !refine_stage(x, &instants, stage, &better, err))
-                return false;
-        }
+    const struct rb_candidate c = best_of(x)->candidate;
+    if (x->n_taken == 0)
+        return true;
+    struct rb_stage_samples *samples = sample_stages(x->search, CLOSELY);
+    bool ok = list_instants(x->search, samples, &c, &instants, err);
+    rb_stage_samples_destroy(samples);
+    int stage = 0;
+    for (int settled = 0; ok && settled < c.n_stages && !rb_search_out_of_time(x->search); settled++) {
+        bool better = false;
+        ok = rb_early_gained(&c, stage) == 0 || refine_stage(x, &instants, stage, &better, err);
+        settled = better ? 0 : settled;
+        stage = (stage + 1) % c.n_stages;
     }
-    return true;
+    return ok;
 }
 
 // ---- neighbours: plans that are too slow, or too dear, where nodes are waited for
@@ -361,11 +247,11 @@ static void insert(struct neighbours *list, const struct rb_candidate *c, double
     list->items[at] = (struct neighbour){*c, floor_uusd};
 }
 
-static bool consider(struct rb_search *search, const struct rb_candidate *c, double to_beat_uusd,
-                     struct neighbours *list, struct rb_err *err)
+static bool consider(struct rb_search *search, const struct rb_candidate *from, const struct rb_candidate *c,
+                     double to_beat_uusd, struct neighbours *list, struct rb_err *err)
 {
     struct rb_candidate_floor floor;
-    if (!gains_any(c))
+    if (!gains_any(c) || memcmp(c->stages, from->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0)
         return true;
     if (!rb_candidate_floor(search, c, true, &floor, err))
         return false;
@@ -387,7 +273,7 @@ static bool list_neighbours(struct rb_search *search, const struct rb_candidate 
             int nodes = rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), sizes->gpus[i]);
             for (; nodes <= most; nodes++) {
                 c.stages[stage] = (struct rb_choice){offer, sizes->gpus[i], nodes};
-                if (!consider(search, &c, to_beat_uusd, list, err))
+                if (!consider(search, from, &c, to_beat_uusd, list, err))
                     return false;
             }
         }
@@ -399,7 +285,7 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
 {
     RB_AUTO(rb_auto_free) struct neighbour *items = rb_xcalloc(MOST_NEIGHBOURS, sizeof *items);
     struct neighbours list = {.items = items};
-    const struct rb_candidate from = x->best.candidate;
+    const struct rb_candidate from = best_of(x)->candidate;
     for (int stage = 0; stage < from.n_stages; stage++) {
         if (!list_neighbours(x->search, &from, stage, to_beat_uusd, &list, err))
             return false;
@@ -416,67 +302,102 @@ static bool try_neighbours(struct exchange *x, double to_beat_uusd, struct rb_er
 static bool exchange(struct exchange *x, const struct rb_plan_result *result, struct rb_err *err)
 {
     struct rb_search *search = x->search;
-    x->plan.candidate = x->best.candidate = result->best;
+    x->plan.candidate = result->best;
     if (!try_candidate(x, &result->best, err) || !refine(x, err))
         return false;
     if (!search->by_laws)
         return true; // bounds that pick neighbours are those of laws
-    const double to_beat = (double)result->best.estimate.cost_uusd.mean * (1 - WORTH);
+    const double to_beat = (double)result->best.estimate.cost_uusd.mean * (1 - RB_EARLY_WORTH);
     return try_neighbours(x, to_beat, err) && refine(x, err);
 }
 
-// On replicates that have not led to it: *out_gain against the plan, from *out_n of them, and whether it stands.
-static bool confirm(struct exchange *x, struct gain *out_gain, int *out_n, bool *out_stands, struct rb_err *err)
+// On runs that have not led to it.
+static bool confirm(struct exchange *x, const struct rb_early_plan *p, struct rb_early_comparison *out,
+                    bool *out_stands, struct rb_err *err)
 {
-    const struct rb_search *search = x->search;
-    struct runs *before = &x->best_runs, *after = &x->runs;
-    enum verdict verdict;
-    int n;
-    before->n = after->n = 0;
-    if (!compare(search, &x->plan, &x->best, UNSEEN, before, after, &verdict, &n, err))
+    x->runs.n = 0;
+    x->clear_sigma = CLEAR_SIGMA;
+    if (!rb_early_compare(x->search, &x->plan, p, &x->unseen, &x->fresh_runs, &x->runs, out, err))
         return false;
-    *out_gain = gain_of(search, before, after, n);
-    *out_n = n;
-    *out_stands = verdict == KEPT || (verdict == OPEN && is_gain(out_gain) &&
-                                      holds(search, p_both(search, after, n), p_both(search, before, n), n));
+    *out_stands = false;
+    return out->pays != RB_EARLY_KEPT || is_sure(x, out, out_stands, err);
+}
+
+// The last exchange that stands. Where the very last does not, the search went too near to the deadline, and is done once
+// more, farther away from it.
+static bool confirm_last(struct exchange *x, const struct rb_plan_result *result, struct rb_early_comparison *out,
+                         struct rb_err *err)
+{
+    for (bool careful = false; x->n_taken > 0; careful = true) {
+        bool stands;
+        if (!confirm(x, best_of(x), out, &stands, err))
+            return false;
+        if (stands)
+            return true;
+        x->n_taken = careful ? x->n_taken - 1 : 0;
+        x->clear_sigma = CAREFUL_SIGMA;
+        if (!careful && !exchange(x, result, err))
+            return false;
+    }
     return true;
 }
 
-static void explain(struct exchange *x, const struct gain *g, int n)
+static void explain(struct exchange *x, const struct rb_early_comparison *told)
 {
     struct rb_search *search = x->search;
+    const struct rb_early_plan *best = best_of(x);
     const bool by_time = search->req->objective == RB_OBJECTIVE_MIN_TIME;
     char gain[32], stderr_[32], at[32];
     if (!rb_search_explains(search))
         return;
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
-    rb_candidate_text(search->scenario, &x->best.candidate, &text);
-    for (int stage = 0; stage < x->best.candidate.n_stages; stage++) {
-        if (x->best.early.at_us[stage] != NEVER)
+    rb_candidate_text(search->scenario, &best->candidate, &text);
+    for (int stage = 0; stage < best->candidate.n_stages; stage++) {
+        if (best->early.at_us[stage] != RB_EARLY_NEVER)
             rb_buf_printf(&text, "; %d nodes for stage %d requested %s into stage %d",
-                          gained(&x->best.candidate, stage), stage + 1,
-                          rb_format_duration(x->best.early.at_us[stage], at), stage);
+                          rb_early_gained(&best->candidate, stage), stage + 1,
+                          rb_format_duration(best->early.at_us[stage], at), stage);
     }
     char *(*format)(int64_t, char[static 32]) = by_time ? rb_format_duration : rb_format_money;
     rb_search_note(search, "early requests: %s: saves %s (standard error %s, %d runs that the search had not seen)",
-                   rb_buf_str(&text), format(llround(g->mean), gain), format(llround(g->stderr_), stderr_), n);
+                   rb_buf_str(&text), format(llround(told->gain), gain), format(llround(told->stderr_), stderr_),
+                   told->n);
+}
+
+// The search runs plans by tables where these apply, and then has seen no replicate; else some are left for the end.
+static bool choose_draws(struct exchange *x, const struct rb_candidate *plan, struct rb_err *err)
+{
+    const struct rb_stage_time *times[RB_LIMIT_STAGES];
+    x->unseen.first = UNSEEN;
+    if (!x->search->by_laws)
+        return true;
+    for (int i = 0; i < plan->n_stages; i++) {
+        int kept;
+        times[i] = rb_score_stage_time(x->search, plan, i, RB_SCORE_SEARCH_ACCURACY, false, &kept, err);
+        if (!times[i])
+            return false;
+    }
+    x->seen.by_tables = !rb_draws_see_atoms(times, plan->n_stages);
+    x->unseen.first = x->seen.by_tables ? 0 : UNSEEN;
+    return true;
 }
 
 static bool improve(struct exchange *x, struct rb_plan_result *result, struct rb_err *err)
 {
-    struct gain g;
-    bool stands = false;
-    int n;
-    if (!exchange(x, result, err) || (x->best.early.any && !confirm(x, &g, &n, &stands, err)))
+    struct rb_early_comparison told;
+    if (!choose_draws(x, &result->best, err) || !exchange(x, result, err))
         return false;
-    if (!stands) {
+    const bool any = x->n_taken > 0;
+    if (!confirm_last(x, result, &told, err))
+        return false;
+    if (x->n_taken == 0) {
         rb_search_note(x->search, "early requests: none of %lld exchanges saves more than four standard errors%s",
-                       (long long)x->n_tried, x->best.early.any ? " on runs that the search had not seen" : "");
+                       (long long)x->n_tried, any ? " on runs that the search had not seen" : "");
         return true;
     }
-    explain(x, &g, n);
-    result->best = x->best.candidate;
-    result->early = x->best.early;
+    explain(x, &told);
+    result->best = best_of(x)->candidate;
+    result->early = best_of(x)->early;
     return true;
 }
 
@@ -494,9 +415,18 @@ bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, s
         rb_search_note(search, "early requests: not looked for: no stage but the first gains nodes whose delay counts");
         return true;
     }
-    struct exchange x = {.search = search, .plan_p = NAN, .best_runs = runs_create(n), .runs = runs_create(n)};
+    struct exchange x = {.search = search,
+                         .clear_sigma = CLEAR_SIGMA,
+                         .fresh_runs = rb_early_runs_create(n),
+                         .plan_runs = rb_early_runs_create(n),
+                         .best_runs = rb_early_runs_create(n),
+                         .runs = rb_early_runs_create(n),
+                         .stages = sample_stages(search, ROUGHLY)};
     const bool ok = improve(&x, result, err);
-    runs_free(&x.best_runs);
-    runs_free(&x.runs);
+    rb_stage_samples_destroy(x.stages);
+    rb_early_runs_free(&x.plan_runs);
+    rb_early_runs_free(&x.fresh_runs);
+    rb_early_runs_free(&x.best_runs);
+    rb_early_runs_free(&x.runs);
     return ok;
 }

@@ -12,8 +12,4 @@
 // without early requests.
 bool rb_early_improve(struct rb_search *search, struct rb_plan_result *result, struct rb_err *err);
 
-// Makes the requests part of the plan's stages. backing [n_stages].
-void rb_early_apply(const struct rb_candidate *candidate, const struct rb_early *early, struct rb_plan_stage *stages,
-                    struct rb_plan_early *backing);
-
 #endif

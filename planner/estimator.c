@@ -3,7 +3,7 @@
 #include "planner/async_runs.h"
 #include "planner/billed.h"
 #include "planner/draws.h"
-#include "planner/early.h"
+#include "planner/early_runs.h"
 #include "simulator/summary.h"
 
 #include <math.h>

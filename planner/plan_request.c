@@ -3,6 +3,7 @@
 #include "planner/async_admission.h"
 #include "planner/async_pool.h"
 #include "planner/early.h"
+#include "planner/early_runs.h"
 #include "planner/endless.h"
 #include "planner/estimator.h"
 #include "planner/question.h"

@@ -117,6 +117,31 @@ static void early_requests_pay(void **state)
     case_finish(&c);
 }
 
+// At these deadlines the exchange that the search likes best is too near to them to stand on other runs: what keeps farther away is
+// found then, costs less than no early requests, and holds.
+static void another_exchange_stands_where_the_best_does_not(void **state)
+{
+    (void)state;
+    static const int deadlines_s[] = {6029, 6053, 6095, 6107, 6134};
+    for (size_t i = 0; i < sizeof deadlines_s / sizeof *deadlines_s; i++) {
+        struct rb_case c;
+        struct rb_plan plan, without;
+        struct rb_plan_result result;
+        struct rb_estimate fresh;
+        struct lines lines;
+        make_case(&c, slow_to_come, 20, deadlines_s[i], &lines);
+        make_plan(&c, &plan, &result);
+        assert_true(result.early.any);
+        assert_true(plan.estimate.p_deadline >= c.req.confidence);
+        fresh_runs(&c, &plan, plan.stages, &fresh);
+        assert_true(fresh.p_deadline + 4 * fresh.stderr_.p_deadline >= c.req.confidence);
+        c.req.early = false;
+        make_plan(&c, &without, &result);
+        assert_true(plan.estimate.cost_uusd.mean < without.estimate.cost_uusd.mean);
+        case_finish(&c);
+    }
+}
+
 // With the loosest deadline nothing is gained by being sooner: every exchange only pays for nodes that wait.
 static void early_requests_do_not_pay(void **state)
 {
@@ -177,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_requests_pay),
+        cmocka_unit_test(another_exchange_stands_where_the_best_does_not),
         cmocka_unit_test(early_requests_do_not_pay),
         cmocka_unit_test(short_delays_are_not_looked_at),
         cmocka_unit_test(nodes_that_come_too_late_are_not_counted_on),
