@@ -46,8 +46,8 @@ static struct rb_arena_block *block_create(size_t size)
 {
     if (size > SIZE_MAX - sizeof(struct rb_arena_block))
         out_of_memory();
-    struct rb_arena_block *block = rb_xcalloc(1, sizeof *block + size);
-    block->size = size;
+    struct rb_arena_block *block = rb_xrealloc(NULL, 1, sizeof *block + size);
+    *block = (struct rb_arena_block){.size = size};
     return block;
 }
 
@@ -73,10 +73,8 @@ void rb_arena_reset(struct rb_arena *a)
 {
     struct rb_arena_block *only = a->blocks;
     if (!only || !only->older) {
-        if (only) {
-            memset(only->bytes, 0, only->used);
+        if (only)
             only->used = 0;
-        }
         a->used_bytes = 0;
         return;
     }
@@ -107,7 +105,7 @@ static struct rb_arena_block *block_with_room(struct rb_arena *a, size_t size)
     return block;
 }
 
-void *rb_arena_alloc(struct rb_arena *a, size_t size)
+static void *uncleared(struct rb_arena *a, size_t size)
 {
     const size_t rounded = align_up(size ? size : 1);
     struct rb_arena_block *block = block_with_room(a, rounded);
@@ -117,9 +115,19 @@ void *rb_arena_alloc(struct rb_arena *a, size_t size)
     return p;
 }
 
+void *rb_arena_alloc(struct rb_arena *a, size_t size)
+{
+    return memset(uncleared(a, size), 0, size);
+}
+
 void *rb_arena_array(struct rb_arena *a, size_t n, size_t size)
 {
     return rb_arena_alloc(a, checked_mul(n, size));
+}
+
+void *rb_arena_room(struct rb_arena *a, size_t n, size_t size)
+{
+    return uncleared(a, checked_mul(n, size));
 }
 
 char *rb_arena_strdup(struct rb_arena *a, const char *s)

@@ -57,6 +57,24 @@ static void a_reset_arena_keeps_its_memory_and_zeroes_it(void **state)
     rb_arena_finish(&a);
 }
 
+static void room_is_as_large_as_asked(void **state)
+{
+    (void)state;
+    struct rb_arena a;
+    rb_arena_init(&a);
+    for (int round = 0; round < 3; round++) {
+        double *room = rb_arena_room(&a, 1000, sizeof *room);
+        memset(room, 0xa5, 1000 * sizeof *room);
+        assert_int_equal(a.used_bytes, 1000 * sizeof *room);
+        const double *zeros = rb_arena_array(&a, 1000, sizeof *zeros);
+        for (int i = 0; i < 1000; i++)
+            assert_true(zeros[i] == 0);
+        memset(room, 0xa5, 1000 * sizeof *room);
+        rb_arena_reset(&a);
+    }
+    rb_arena_finish(&a);
+}
+
 static void strings_are_copied(void **state)
 {
     (void)state;
@@ -80,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_separate),
         cmocka_unit_test(a_reset_arena_keeps_its_memory_and_zeroes_it),
+        cmocka_unit_test(room_is_as_large_as_asked),
         cmocka_unit_test(strings_are_copied),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
