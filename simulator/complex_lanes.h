@@ -46,6 +46,11 @@ static inline struct quad quad_mul(struct quad a, struct quad b)
     return (struct quad){_mm256_mul_pd(a.v, b.v)};
 }
 
+static inline struct quad quad_div(struct quad a, struct quad b)
+{
+    return (struct quad){_mm256_div_pd(a.v, b.v)};
+}
+
 static inline bool quad_all_below(struct quad a, double limit) // |a| < limit in every lane
 {
     const __m256d size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.v);
@@ -91,6 +96,11 @@ static inline struct quad quad_sub(struct quad a, struct quad b)
 static inline struct quad quad_mul(struct quad a, struct quad b)
 {
     QUAD_EACH(a.v[i] * b.v[i]);
+}
+
+static inline struct quad quad_div(struct quad a, struct quad b)
+{
+    QUAD_EACH(a.v[i] / b.v[i]);
 }
 
 static inline bool quad_all_below(struct quad a, double limit) // |a| < limit in every lane

@@ -136,14 +136,14 @@ static void choose_circle(const struct problem *p, struct level *l, double large
         rb_schedule_tail_starts(&l->tail, age, &mean, &variance);
         most = variance > most ? variance : most;
     }
-    double reach = sqrt(-2 * log(BEYOND_CIRCLE * p->accuracy)) * sqrt(most) + 4 + late_starts(p, l);
-    const int points = 2 * (int)ceil(reach * larger);
+    const double reach = larger * (sqrt(-2 * log(BEYOND_CIRCLE * p->accuracy)) * sqrt(most) + 4);
+    const int below = (int)ceil(reach + larger * late_starts(p, l)), points = 2 * (int)ceil((below + reach) / 2);
     int kept = points / 2 + 1;
     if (points > 48 && larger <= 1 && p->s->new_nodes == 0) {
         const double enough = points * p->reach / (2 * 3.14159265358979323846 * 0.5 * sqrt(most)) + 2;
         kept = enough < kept ? (int)enough : kept;
     }
-    rb_schedule_tail_set_circle(&l->tail, points, kept);
+    rb_schedule_tail_set_circle(&l->tail, points, kept, below);
 }
 
 // Does this one open while the last trials start, and by how much does it spread? Else INFINITY.
@@ -210,6 +210,7 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
         if (!rb_schedule_tail_make(p->s, &l->trial, min_age, max_age, p->accuracy * NEGLIGIBLE, arena, &l->tail,
                                    out_why))
             return false;
+        set_openings_apart(p, l);
         if ((double)max_age * rb_schedule_tail_width(&l->tail) > MOST_CHANCES) {
             *out_why = "too many waves: their table would not fit";
             return false;
@@ -220,7 +221,6 @@ static bool make_level(const struct problem *p, double step_s, double larger_cir
                 return false;
             }
             l->tail.apart = points_apart(times_apart_s(p), p->first_step_s, l->number);
-            set_openings_apart(p, l);
             choose_circle(p, l, larger_circle);
             return true;
         }

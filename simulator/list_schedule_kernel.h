@@ -34,45 +34,47 @@ static inline struct block terms_block(const struct rb_schedule_circle *c, const
     return v;
 }
 
-// (a - b z) z^turn at the roots of a block.
-static inline struct block part_of(const struct rb_schedule_circle *c, int block, int turn, double a, double b)
+static inline struct block roots_block(const struct rb_schedule_circle *c, int block)
+{
+    return (struct block){quad_load(c->re + (size_t)block * LANES), quad_load(c->im + (size_t)block * LANES)};
+}
+
+// z^turn at the roots of a block.
+static inline struct block turned_block(const struct rb_schedule_circle *c, int turn, int block)
 {
     const int first = (int)((int64_t)LANES * block * turn % c->points);
-    const struct block turned = {quad_all(c->re[first]), quad_all(c->im[first])};
-    const struct quad minus = quad_all(-b);
-    const struct block line = {quad_add(quad_all(a), quad_mul(minus, quad_load(c->re + (size_t)block * LANES))),
-                               quad_mul(minus, quad_load(c->im + (size_t)block * LANES))};
-    return block_mul(block_mul(turned, block_load(c->turned + (size_t)turn * 2 * LANES)), line);
+    const struct block all = {quad_all(c->re[first]), quad_all(c->im[first])};
+    return block_mul(all, block_load(c->turned + (size_t)turn * 2 * LANES));
+}
+
+// one + (a - b z) z^turn
+static inline struct block bracket_of(const struct rb_schedule_circle *c, const struct rb_schedule_window *w, int block)
+{
+    const struct block line = block_add_times(block_all(w->a), -w->b, roots_block(c, block));
+    return block_add_times(block_all(w->one), 1, block_mul(turned_block(c, w->turn, block), line));
 }
 
 static inline struct block weight_of(const struct rb_schedule_circle *c, const struct rb_schedule_window *w, int block)
 {
-    const double a0 = w->f_q0 * (w->q0 + 1), b0 = w->f_q0 * w->q0 * w->f;
-    const double a1 = w->f_q1 * (w->q1 + 2), b1 = w->f_q1 * (w->q1 + 1) * w->f;
-    const bool together = w->turn0 == w->turn1; // the window is full
-    struct block part = part_of(c, block, w->turn0, together ? a0 - a1 : a0, together ? b0 - b1 : b0);
-    if (!together)
-        part = block_add_times(part, -1, part_of(c, block, w->turn1, a1, b1));
-    return block_mul(part, block_load(w->inverse + (size_t)block * 2 * LANES));
+    const struct block table = block_load(w->table + (size_t)block * 2 * LANES);
+    return w->endless ? table : block_mul(table, bracket_of(c, w, block));
 }
 
 // What the roots of a block contribute is added to *sum; false: next to nothing.
 static inline bool add_block(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
                              const struct rb_schedule_terms *t, int block, struct quad *sum)
 {
-    const struct block v = terms_block(c, t, block), weight = weight_of(c, w, block);
-    *sum = quad_add(*sum, quad_sub(quad_mul(v.re, weight.re), quad_mul(v.im, weight.im)));
+    const struct block v = block_mul(terms_block(c, t, block), weight_of(c, w, block));
+    *sum = quad_add(*sum, v.re);
     return !quad_all_below(v.re, t->dust) || !quad_all_below(v.im, t->dust);
 }
 
-// From the root 1 on until nothing is left, and from every peak that is not dust to either side.
+// From every peak that is not dust to either side until nothing is left.
 static double coefficient_kernel(const struct rb_schedule_circle *c, const struct rb_schedule_window *w,
                                  const struct rb_schedule_terms *t)
 {
     struct quad sum = quad_all(0);
     int end = 0; // of the blocks that need no other look
-    while (end < c->blocks && add_block(c, w, t, end++, &sum))
-        ;
     for (int i = 0; i < c->n_peaks; i++) {
         const int peak = c->peaks[i];
         if (peak < end)
@@ -106,24 +108,29 @@ static void convolve_kernel(const double *a, int n_a, double factor, const doubl
     }
 }
 
-static void add_kernel(double weight, const double *p, int n, double *sum)
+static void add_kernel(struct rb_schedule_age *const *ages, const double *weight, int n, int apart, double factor,
+                       double *sum)
 {
-    const struct quad w = quad_all(weight);
-    for (int j = 0; j < n; j += LANES)
-        quad_store(sum + j, quad_add(quad_load(sum + j), quad_mul(w, quad_load(p + j))));
+    for (int i = 0; i < n; i++, ages -= apart, weight += apart) {
+        const struct quad w = quad_all(factor * *weight);
+        const struct rb_schedule_age *at = *ages;
+        const double *p = at->p;
+        double *to = sum + at->from;
+        for (const double *end = p + at->n; p < end; p += LANES, to += LANES)
+            quad_store(to, quad_add(quad_load(to), quad_mul(w, quad_load(p))));
+    }
 }
 
-static void inverse_kernel(const struct rb_schedule_circle *c, double f, double *out)
+static void tabulate_kernel(const struct rb_schedule_circle *c, double f, int turn, double *out)
 {
-    for (int l = 0; l < c->blocks * LANES; l++) {
-        double *at = out + (size_t)(l / LANES) * 2 * LANES + l % LANES;
-        const bool counts = l > 0 && l < c->kept;
-        const double u = counts ? 1 - f * c->re[l] : 1, v = counts ? -f * c->im[l] : 0;
-        const double re = u * u - v * v, im = 2 * u * v, size = re * re + im * im;
-        const double times = !counts ? 0 : 2 * l == c->points ? 1 : 2;
-        at[0] = times * (re / size);
-        at[LANES] = times * (-im / size);
+    for (int b = 0; b < c->blocks; b++) {
+        const struct block u = block_add_times(block_all(1), -f, roots_block(c, b)), square = block_mul(u, u);
+        const struct quad size = quad_add(quad_mul(square.re, square.re), quad_mul(square.im, square.im));
+        const struct quad times = quad_div(quad_load(c->times + (size_t)b * LANES), size);
+        const struct block inverse = {quad_mul(times, square.re), quad_mul(quad_mul(times, square.im), quad_all(-1))};
+        block_store(out + (size_t)b * 2 * LANES, block_mul(inverse, turned_block(c, turn, b)));
     }
+    out[0] = out[LANES] = 0; // at the root 1, where F may be 1
 }
 
 #endif

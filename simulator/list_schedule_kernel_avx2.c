@@ -6,4 +6,4 @@
 #include "simulator/list_schedule_kernel.h"
 
 const struct rb_schedule_kernel rb_schedule_kernel_avx2 = {
-    coefficient_kernel, inverse_kernel, {convolve_kernel, add_kernel}};
+    coefficient_kernel, tabulate_kernel, {convolve_kernel, add_kernel}};

@@ -229,3 +229,8 @@ double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x, int a
     const double narrow = x - o < 2 ? jump[x - o + 1] : 1;
     return apart * (l->narrow ? narrow : rb_lattice_end_weight((x - o) / apart)) * l->weight[o];
 }
+
+int rb_opening_last_inner(const struct rb_opening_lattice *l, int x, int apart)
+{
+    return x - (l->narrow ? 2 : RB_LATTICE_ENDS * apart);
+}

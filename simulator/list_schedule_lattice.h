@@ -38,6 +38,8 @@ double rb_trial_lattice_above(const struct rb_trial_lattice *l, int point);
 // Weight of an opening at o in an integral over openings, so many points apart, that ends at x >= o; if narrow, also at x = o - 1.
 // The integrand jumps where a node opens: by Gauss's formula it is halved there, and mended by first differences beside.
 double rb_opening_weight(const struct rb_opening_lattice *l, int o, int x, int apart);
+// The last opening that weighs no more and no less than `apart` times its weight there, and so do all before.
+int rb_opening_last_inner(const struct rb_opening_lattice *l, int x, int apart);
 // Weights of a sum that ends at a point where the integrand does not vanish (Gregory's formula), from the end inwards.
 double rb_lattice_end_weight(int distance);
 

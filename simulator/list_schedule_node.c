@@ -1,5 +1,6 @@
 #include "simulator/list_schedule_node.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,9 +44,9 @@ void rb_schedule_node_make(struct rb_schedule_node *node)
     const size_t most = (size_t)node->slots * (size_t)(r->max_k + 1) + 2 * RB_CONVOLVE_TILE;
     node->diagonals = rb_arena_array(node->arena, (size_t)(r->max_age + node->last_y) + 1, sizeof *node->diagonals);
     node->ages = rb_arena_array(node->arena, (size_t)node->last_y + 1, sizeof *node->ages);
-    node->scratch = rb_arena_array(node->arena, 4 * most, sizeof *node->scratch);
-    node->more = node->scratch + most;
-    node->sum = node->more + most;
+    node->rooms[0] = rb_arena_array(node->arena, 4 * most, sizeof *node->sum);
+    node->rooms[1] = node->rooms[0] + most;
+    node->sum = node->rooms[1] + most;
     node->padded = node->sum + most;
 }
 
@@ -57,7 +58,7 @@ static void fill(struct rb_schedule_node *node, int age, int y, int apart, struc
     d->from = youngest + (age - youngest) % apart;
     d->to = oldest < max_age ? oldest : max_age;
     rb_renewal_likely(node->slot, d);
-    d->p = rb_arena_array(node->arena, (size_t)((d->to - d->from) / apart + 1) * (size_t)d->n_k, sizeof *d->p);
+    d->p = rb_arena_room(node->arena, (size_t)((d->to - d->from) / apart + 1) * (size_t)d->n_k, sizeof *d->p);
     rb_renewal_fill(node->slot, t, d);
 }
 
@@ -94,14 +95,13 @@ static struct polynomial product(struct rb_schedule_node *node, struct polynomia
 static struct polynomial raised(struct rb_schedule_node *node, struct polynomial slot)
 {
     struct polynomial out = slot;
-    double *const rooms[] = {node->scratch, node->sum}; // in turn
     int digit = 1, turn = 0;
     while (digit <= node->slots / 2)
         digit *= 2;
     while (digit /= 2) {
-        out = product(node, out, padded(node, out), rooms[turn++ % 2]);
+        out = product(node, out, padded(node, out), node->rooms[turn++ % 2]);
         if (node->slots & digit)
-            out = product(node, out, padded(node, slot), rooms[turn++ % 2]);
+            out = product(node, out, padded(node, slot), node->rooms[turn++ % 2]);
     }
     return out;
 }
@@ -111,64 +111,100 @@ static int fewest_starts(const struct rb_schedule_node *node)
     return node->slots * (node->slot->min_k + 1);
 }
 
-static const struct rb_schedule_age *age_of(struct rb_schedule_node *node, int age, int y)
+static struct rb_schedule_age *make_age(struct rb_schedule_node *node, int age, int y)
+{
+    const struct polynomial all = raised(node, trimmed(chances_of(node, age, y), node->dust));
+    const int from = all.from - fewest_starts(node), lead = from % FOUR, n = (lead + all.n + FOUR - 1) / FOUR * FOUR;
+    struct rb_schedule_age *out = rb_arena_room(node->arena, 1, sizeof *out + (size_t)n * sizeof *out->p);
+    out->from = from - lead;
+    out->n = n;
+    for (int i = 0; i < FOUR; i++) // what no coefficient overwrites
+        out->p[i] = out->p[n - 1 - i] = 0;
+    memcpy(out->p + lead, all.p, (size_t)all.n * sizeof *out->p);
+    return out;
+}
+
+static struct rb_schedule_age **ages_of(struct rb_schedule_node *node, int y)
 {
     if (!node->ages[y])
         node->ages[y] = rb_arena_array(node->arena, (size_t)node->slot->max_age + 1, sizeof **node->ages);
-    struct rb_schedule_age *at = &node->ages[y][age];
-    if (at->n > 0)
-        return at;
-    const struct polynomial all = trimmed(raised(node, trimmed(chances_of(node, age, y), node->dust)), node->dust);
-    const int lead = (all.from - fewest_starts(node)) % FOUR;
-    at->from = all.from - lead;
-    at->n = (lead + all.n + FOUR - 1) / FOUR * FOUR;
-    at->p = rb_arena_array(node->arena, (size_t)at->n, sizeof *at->p);
-    memcpy(at->p + lead, all.p, (size_t)all.n * sizeof *at->p);
-    return at;
+    return node->ages[y];
 }
 
-// Coefficients from..to of a sum of generating functions; index 0 is of `lowest` starts.
-struct average {
-    double *sum;
-    int lowest, from, to;
+struct openings { // that a node is averaged over: first, first + apart, .. <= last
+    int first, last, apart;
 };
 
-static void add(const struct rb_schedule_node *node, struct average *average, double weight,
-                const struct rb_schedule_age *at)
+// Ages are multiples: they come back at every end.
+static struct openings openings_until(const struct rb_schedule_node *node, int x)
 {
-    const int to = at->from + at->n - 1;
-    node->convolver->add(weight, at->p, at->n, average->sum + (at->from - average->lowest));
-    average->from = at->from < average->from ? at->from : average->from;
-    average->to = to > average->to ? to : average->to;
+    const struct rb_opening_lattice *all = node->opening;
+    const int last = x < all->last ? x : all->last;
+    const bool whole = last <= x - RB_LATTICE_ENDS * node->openings_apart;
+    const int apart = whole ? node->openings_apart : node->cut_openings_apart;
+    return (struct openings){all->first + (x - all->first) % apart, last, apart};
+}
+
+struct powers { // of z, from the fewest starts on, in whole fours; to < from: none
+    int from, to;
+};
+
+static struct powers make_ages(struct rb_schedule_node *node, const struct openings *openings, int x, int y)
+{
+    struct rb_schedule_age **ages = ages_of(node, y);
+    struct powers all = {INT_MAX, -1};
+    for (int o = openings->first; o <= openings->last; o += openings->apart) {
+        if (!ages[x - o])
+            ages[x - o] = make_age(node, x - o, y);
+        const struct rb_schedule_age *at = ages[x - o];
+        const int to = at->from + at->n - 1;
+        all.from = at->from < all.from ? at->from : all.from;
+        all.to = to > all.to ? to : all.to;
+    }
+    return all;
 }
 
 // Of a narrow law the opening a point later counts, too: all slots start their first trial then.
-static void add_opening_next(const struct rb_schedule_node *node, struct average *average, int x, int y)
+static double opening_next(const struct rb_schedule_node *node, int x, int y)
 {
     const double ends = rb_trial_lattice_below(node->slot->trial, y - 1);
     double chance = rb_opening_weight(node->opening, x + 1, x, 1);
     for (int i = 0; i < node->slots; i++)
         chance *= ends;
-    average->sum[node->slots - average->lowest] += chance;
-    average->from = node->slots < average->from ? node->slots : average->from;
-    average->to = node->slots > average->to ? node->slots : average->to;
+    return chance;
+}
+
+static void add_openings(struct rb_schedule_node *node, const struct openings *openings, int x, int y)
+{
+    struct rb_schedule_age *const *ages = ages_of(node, y);
+    const int apart = openings->apart, inner = rb_opening_last_inner(node->opening, x, apart);
+    const int until = inner < openings->last ? inner : openings->last;
+    const int n = until < openings->first ? 0 : (until - openings->first) / apart + 1;
+    int o = openings->first;
+    node->convolver->add(&ages[x - o], node->opening->weight + o, n, apart, apart, node->sum);
+    for (o += n * apart; o <= openings->last; o += apart) {
+        const double weight = rb_opening_weight(node->opening, o, x, apart);
+        node->convolver->add(&ages[x - o], &weight, 1, apart, 1, node->sum);
+    }
 }
 
 void rb_schedule_node_at(struct rb_schedule_node *node, int x, int y, struct rb_schedule_starts *out)
 {
-    const struct rb_opening_lattice *opening = node->opening;
-    const int lowest = fewest_starts(node), most = node->slots * (node->slot->max_k + 1);
-    const int last = x < opening->last ? x : opening->last;
-    const bool whole = last <= x - RB_LATTICE_ENDS * node->openings_apart;
-    const int apart = whole ? node->openings_apart : node->cut_openings_apart;
-    struct average average = {node->more, lowest, most, lowest};
-    memset(node->more, 0, (size_t)(most + 1 - lowest + FOUR) * sizeof *node->more);
-    int o = opening->first + (x - opening->first) % apart; // ages are multiples: they come back at every end
-    for (; o <= last; o += apart)
-        add(node, &average, rb_opening_weight(opening, o, x, apart), age_of(node, x - o, y));
-    if (opening->narrow && x + 1 >= opening->first && x + 1 <= opening->last)
-        add_opening_next(node, &average, x, y);
-    *out = average.from <= average.to
-               ? rb_schedule_trimmed(node->more + (average.from - lowest), average.from, average.to, node->dust)
-               : (struct rb_schedule_starts){.p = node->more, .from = lowest, .to = lowest};
+    const int lowest = fewest_starts(node), once = node->slots - lowest;
+    const struct openings openings = openings_until(node, x);
+    struct powers all = make_ages(node, &openings, x, y);
+    const bool next = node->opening->narrow && x + 1 >= node->opening->first && x + 1 <= node->opening->last;
+    if (next)
+        all = (struct powers){once < all.from ? once : all.from, once > all.to ? once : all.to};
+    if (all.to < all.from) {
+        *out = (struct rb_schedule_starts){.p = node->sum, .from = lowest, .to = lowest};
+        node->sum[0] = 0;
+        return;
+    }
+    memset(node->sum + all.from, 0, (size_t)(all.to + 1 - all.from) * sizeof *node->sum);
+    if (openings.first <= openings.last)
+        add_openings(node, &openings, x, y);
+    if (next)
+        node->sum[once] += opening_next(node, x, y);
+    *out = rb_schedule_trimmed(node->sum + all.from, lowest + all.from, lowest + all.to, node->dust);
 }

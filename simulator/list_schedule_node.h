@@ -11,11 +11,6 @@ struct rb_schedule_starts { // P(so many starts, and all that run then end in th
     double total, mean;     // the sum of p, and the mean of the starts under it
 };
 
-struct rb_schedule_age { // of a node at one age and time left: w(z; a, y)^slots
-    int from, n;         // starts, in whole fours from the fewest a node may have; n = 0: not made yet
-    double *p;           // [n]
-};
-
 struct rb_schedule_node {
     const struct rb_renewal *slot; // from its opening on
     const struct rb_opening_lattice *opening;
@@ -28,8 +23,9 @@ struct rb_schedule_node {
     int openings_apart;  // openings are summed up at every so-many-th point where nothing ends within their law, ...
     int cut_openings_apart; // ... and where it does
     struct rb_renewal_chances *diagonals; // [max_age + last_y + 1] of a slot, by age + time left; p NULL: not made yet
-    struct rb_schedule_age **ages;          // [last_y + 1][max_age + 1]; NULL: none of this time left
-    double *scratch, *more, *sum, *padded;  // [most starts of a node, and some]
+    struct rb_schedule_age ***ages; // [last_y + 1][max_age + 1] w(z; a, y)^slots, powers from the fewest starts that a
+                                    // node may have; NULL: not made yet, or none of this time left
+    double *rooms[2], *sum, *padded; // [most starts of a node, and some]
 };
 
 // Fields down to last_y are given.

@@ -19,10 +19,11 @@ static void node_starts(const struct rb_schedule_tail *e, const struct rb_schedu
     }
     const double c = e->s->slots_per_node;
     double first = 0, second = 0, mean, variance;
-    for (int o = late->opening.first; o <= x && o <= late->opening.last; o++) {
+    for (int o = late->opening.first; o <= x && o <= late->opening.last; o += e->openings_apart) {
+        const double weight = e->openings_apart * late->opening.weight[o];
         rb_renewal_starts(&e->open, x - o, &mean, &variance);
-        first += late->opening.weight[o] * c * mean;
-        second += late->opening.weight[o] * (c * variance + c * c * mean * mean);
+        first += weight * c * mean;
+        second += weight * (c * variance + c * c * mean * mean);
     }
     *out_mean = first;
     *out_variance = second - first * first;
@@ -65,19 +66,21 @@ int rb_schedule_tail_width(const struct rb_schedule_tail *e)
 
 // ---- the coefficient
 
-static const double *inverse_at(struct rb_schedule_tail *e, int y)
+static const double *table_at(struct rb_schedule_tail *e, int y)
 {
-    if (!e->inverse[y]) {
-        e->inverse[y] = rb_arena_array(e->arena, (size_t)e->circle.blocks * 2 * RB_CIRCLE_LANES, sizeof **e->inverse);
-        e->kernel->inverse(&e->circle, e->trial->below[y], e->inverse[y]);
+    const int points = e->circle.points;
+    if (!e->tables[y]) {
+        e->tables[y] = rb_arena_room(e->arena, (size_t)e->circle.blocks * 2 * RB_CIRCLE_LANES, sizeof **e->tables);
+        e->kernel->tabulate(&e->circle, e->trial->below[y], (points - (e->s->n_trials - 1) % points) % points,
+                            e->tables[y]);
     }
-    return e->inverse[y];
+    return e->tables[y];
 }
 
 // q1 < 0: W has next to nothing below z^n. The rest of the window is filled in by finish_window.
 static struct rb_schedule_window window_at(const struct rb_schedule_tail *e, double mean, int y)
 {
-    const int points = e->circle.points, n = e->s->n_trials, lowest = (int)floor(mean + 0.5) - points / 2;
+    const int points = e->circle.points, n = e->s->n_trials, lowest = (int)floor(mean + 0.5) - e->circle.below;
     struct rb_schedule_window w = {.f = e->trial->below[y], .above = e->trial->above[y]};
     w.q1 = n - 1 - (lowest > 0 ? lowest : 0);
     w.q0 = w.q1 - points + 1 > 0 ? w.q1 - points + 1 : 0;
@@ -86,12 +89,14 @@ static struct rb_schedule_window window_at(const struct rb_schedule_tail *e, dou
 
 static void finish_window(struct rb_schedule_tail *e, int y, struct rb_schedule_window *w)
 {
-    const int points = e->circle.points, n = e->s->n_trials;
+    const bool full = w->q0 > 0;
     w->f_q0 = rb_schedule_power(w->f, w->q0);
     w->f_q1 = w->f_q0 * rb_schedule_power(w->f, w->q1 + 1 - w->q0);
-    w->turn0 = (w->q0 + points - (n - 1) % points) % points;
-    w->turn1 = (w->q1 + 1 + points - (n - 1) % points) % points;
-    w->inverse = inverse_at(e, y);
+    w->one = full ? 0 : 1;
+    w->a = (full ? w->f_q0 * (w->q0 + 1) : 0) - w->f_q1 * (w->q1 + 2);
+    w->b = ((full ? w->f_q0 * w->q0 : 0) - w->f_q1 * (w->q1 + 1)) * w->f;
+    w->turn = (w->q1 + 1) % e->circle.points;
+    w->table = table_at(e, y);
 }
 
 static double weights_at_one(const struct rb_schedule_window *w)
@@ -140,7 +145,7 @@ static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_w
         .late = at->late,
         .n_slots = e->s->open_slots,
         .n_late = e->n_late,
-        .dust = at->total * 2 * e->negligible, // of the whole: a thousandth of the accuracy
+        .dust = e->negligible / (e->weight[at->y] * e->trial->step_s),
     };
     return (at->total * weights_at_one(w) + e->kernel->coefficient(&e->circle, w, &terms)) / e->circle.points;
 }
@@ -168,6 +173,7 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
     if (w.q1 < 0 || is_negligible(e, at, w.q0))
         return 0;
     finish_window(e, at->y, &w);
+    w.endless = w.q0 == 0 && is_negligible(e, at, w.q1 + 1);
     return e->weight[at->y] * e->trial->step_s * coefficient(e, &w, at);
 }
 
@@ -256,7 +262,7 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
         if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, e->dust, &e->kernel->convolver, e->arena,
                              &l->delayed, out_why))
             return false;
-        l->chances.p = rb_arena_array(e->arena, ages * (size_t)width_of(&l->delayed), sizeof *l->chances.p);
+        l->chances.p = rb_arena_room(e->arena, ages * (size_t)width_of(&l->delayed), sizeof *l->chances.p);
     }
     return true;
 }
@@ -285,7 +291,7 @@ bool rb_schedule_tail_make(const struct rb_list_schedule *s, const struct rb_tri
     if (e.slots) {
         if (!rb_renewal_make(trial, NULL, min_age, max_age, e.dust, &e.kernel->convolver, arena, &e.open, out_why))
             return false;
-        e.chances.p = rb_arena_array(arena, ages * (size_t)width_of(&e.open), sizeof *e.chances.p);
+        e.chances.p = rb_arena_room(arena, ages * (size_t)width_of(&e.open), sizeof *e.chances.p);
     }
     *out = e;
     return true;
@@ -307,7 +313,7 @@ static void make_node(struct rb_schedule_tail *e)
     rb_schedule_node_make(&e->node);
 }
 
-void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept)
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept, int below)
 {
     const bool nodes = e->s->new_nodes > 0;
     int fewest = e->slots ? e->open.min_k + 1 : e->late[0].delayed.min_k + 1;
@@ -319,8 +325,9 @@ void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kep
     }
     if (nodes && !e->linear)
         most *= e->s->slots_per_node;
-    rb_schedule_circle_make(&e->circle, points, kept, fewest, most, nodes ? e->s->slots_per_node : 0, e->arena);
-    e->inverse = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->inverse);
+    e->circle = (struct rb_schedule_circle){.points = points, .kept = kept, .below = below};
+    rb_schedule_circle_make(&e->circle, fewest, most, nodes ? e->s->slots_per_node : 0, e->arena);
+    e->tables = rb_arena_array(e->arena, (size_t)e->last_y + 1, sizeof *e->tables);
     if (nodes && !e->linear)
         make_node(e);
 }

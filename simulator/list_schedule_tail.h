@@ -33,7 +33,7 @@ struct rb_schedule_tail {
     int apart;             // every so-many-th of them is summed up where the integrand vanishes at both ends: 1 unless set
     int openings_apart;    // likewise of the points of an opening, for nodes of several slots, ...
     int cut_openings_apart; // ... and where the sum ends within its law
-    double **inverse;      // [last_y + 1] of the kernel; NULL: not made yet
+    double **tables;       // [last_y + 1] of the kernel; NULL: not made yet
     struct rb_renewal_chances chances; // scratch, with room for all ages and completions
 };
 
@@ -51,8 +51,8 @@ double rb_schedule_tail_one_node(const struct rb_schedule_tail *e, int x);
 // Numbers that may be tabulated for every age.
 int rb_schedule_tail_width(const struct rb_schedule_tail *e);
 
-// Step two: `points` roots, of which the first `kept` carry the coefficients.
-void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept);
+// Step two: `points` roots, of which the first `kept` carry the coefficients; so many points lie below the mean.
+void rb_schedule_tail_set_circle(struct rb_schedule_tail *e, int points, int kept, int below);
 
 double rb_schedule_tail_above(struct rb_schedule_tail *e, int t); // P(end > t * step)
 
