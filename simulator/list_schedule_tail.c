@@ -6,6 +6,9 @@
 // thirty times what is negligible at most.
 #define DUST 5
 
+// Times a chance that is dust: what is left out of an opening's law, at each of its many points.
+#define OPENINGS 0.1
+
 // P(end > t) beyond which many trials have to end at once: the integrand is that much narrower, and every age counts.
 #define SHARP 0.8
 
@@ -255,7 +258,7 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
     for (int i = 0; i < e->n_late; i++) {
         struct rb_schedule_late *l = &e->late[i];
         l->n = e->s->new_nodes / e->n_late;
-        rb_opening_lattice_make(rb_schedule_opening(e->s, i), e->trial->step_s, e->max_age + 1, e->dust, e->arena,
+        rb_opening_lattice_make(rb_schedule_opening(e->s, i), e->trial->step_s, e->max_age + 1, OPENINGS * e->dust, e->arena,
                                 &l->opening);
         if (!e->linear)
             continue;

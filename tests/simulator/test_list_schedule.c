@@ -218,6 +218,29 @@ static void one_slot_is_a_sum(void **state)
     }
 }
 
+// A node that opens over a long time: its late openings are rare at each of many points, and count together.
+static void a_new_slot_is_an_arrival_and_a_sum(void **state)
+{
+    (void)state;
+    static const double accuracies[] = {2e-3, 1e-4};
+    for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
+        const struct rb_dist trial = dist_of(RB_DIST_LOGNORMAL, 37, 0.02), arrival = dist_of(RB_DIST_LOGNORMAL, 99, 0.5);
+        struct fixture f;
+        fixture_init(&f, 3, 0, 1, 1);
+        f.trial = rb_law_of_dist(&trial, &f.arena);
+        f.arrival = rb_law_of_dist(&arrival, &f.arena);
+        fixture_law(&f, accuracies[i]);
+        const struct rb_law trials = rb_law_sum_of(&f.trial, 3, &f.arena);
+        const struct rb_law sum = rb_law_plus(&f.arrival, &trials, &f.arena);
+        check_same(&f.law, &sum);
+        for (double above = 1e-3; above > 1e-6; above /= 1.5) { // the upper end
+            const double x = rb_law_quantile(&sum, 1 - above);
+            assert_true(fabs(rb_law_above(&f.law, x) - rb_law_above(&sum, x)) <= f.law.error + sum.error);
+        }
+        rb_arena_finish(&f.arena);
+    }
+}
+
 // Trials that may end at once: no time before the first that was laid out is left to chance.
 static void the_lower_end_is_told(void **state)
 {
@@ -496,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_schedules),
         cmocka_unit_test(one_slot_is_a_sum),
+        cmocka_unit_test(a_new_slot_is_an_arrival_and_a_sum),
         cmocka_unit_test(the_lower_end_is_told),
         cmocka_unit_test(a_slot_for_each_is_the_largest),
         cmocka_unit_test(one_node_for_all_is_an_arrival_and_the_largest),
