@@ -37,17 +37,22 @@ static inline void put_in_order(struct lanes *low, struct lanes *high)
     *high = lanes_max(a, b);
 }
 
-// The network of 19 comparisons (Batcher's merge exchange; Knuth, "The Art of Computer Programming", volume 3, 5.2.2).
-static inline void sort_eight(float *at, int n)
+static inline void put_four_and_two_apart_in_order(struct lanes *r)
 {
-    struct rows rows = load_rows(at, n);
-    struct lanes *r = rows.r;
     for (int i = 0; i < 4; i++)
         put_in_order(&r[i], &r[i + 4]);
     for (int i = 0; i < 2; i++) {
         put_in_order(&r[i], &r[i + 2]);
         put_in_order(&r[i + 4], &r[i + 6]);
     }
+}
+
+// The network of 19 comparisons (Batcher's merge exchange; Knuth, "The Art of Computer Programming", volume 3, 5.2.2).
+static inline void sort_eight(float *at, int n)
+{
+    struct rows rows = load_rows(at, n);
+    struct lanes *r = rows.r;
+    put_four_and_two_apart_in_order(r);
     for (int i = 2; i < 4; i++)
         put_in_order(&r[i], &r[i + 2]);
     for (int i = 0; i < ROWS; i += 2)
@@ -63,12 +68,7 @@ static inline void merge_valley_of_eight(float *at, int n)
 {
     struct rows rows = load_rows(at, n);
     struct lanes *r = rows.r;
-    for (int i = 0; i < 4; i++)
-        put_in_order(&r[i], &r[i + 4]);
-    for (int i = 0; i < 2; i++) {
-        put_in_order(&r[i], &r[i + 2]);
-        put_in_order(&r[i + 4], &r[i + 6]);
-    }
+    put_four_and_two_apart_in_order(r);
     for (int i = 0; i < ROWS; i += 2)
         put_in_order(&r[i], &r[i + 1]);
     store_rows(at, n, &rows);
