@@ -157,7 +157,7 @@ static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_w
 static bool is_negligible(const struct rb_schedule_tail *e, const struct place *at, int q)
 {
     const double most = largest_weight(e->trial->below[at->y], e->trial->above[at->y], q), n = e->s->n_trials;
-    const double scale = e->weight[at->y] * e->trial->step_s;
+    const double scale = fabs(e->weight[at->y]) * e->trial->step_s; // a projected density may be negative beside its start
     return scale * at->total * (most < n ? most : n) < e->negligible;
 }
 
