@@ -110,11 +110,12 @@ static void check_kind(enum kind kind, int n, uint64_t seed, double accuracy)
     struct tally tally = {0};
     for (int i = 0; i < n; i++) {
         struct rb_stream s;
-        rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = (enum rb_purpose)kind, .index = (uint32_t)i});
+        rb_stream_init(&s,
+                       &(struct rb_stream_key){.seed = seed, .purpose = (enum rb_purpose)kind, .index = (uint32_t)i});
         check(kind, &s, accuracy, &tally);
     }
-    printf("%-36s accuracy %g: %d laws compared, %d refused, %4.0f us each, %d off by more than they say; worst", kind_names[kind],
-           accuracy, tally.laws, tally.refused, 1e6 * tally.cpu_s / n, tally.more_than_said);
+    printf("%-36s accuracy %g: %d laws compared, %d refused, %4.0f us each, %d off by more than they say; worst",
+           kind_names[kind], accuracy, tally.laws, tally.refused, 1e6 * tally.cpu_s / n, tally.more_than_said);
     for (int r = 0; r < N_REGIONS; r++)
         printf(" %s %.1e", regions[r].name, tally.worst[r]);
     printf("\n");

@@ -141,6 +141,12 @@ static void add_new_nodes(struct rb_schedule_tail *e, struct place *at)
     }
 }
 
+// What the coefficient at a place counts by; a projected density may be negative beside an abrupt start.
+static double scale_of(const struct rb_schedule_tail *e, const struct place *at)
+{
+    return e->weight[at->y] * e->trial->step_s;
+}
+
 static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_window *w, const struct place *at)
 {
     const struct rb_schedule_terms terms = {
@@ -148,7 +154,7 @@ static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_w
         .late = at->late,
         .n_slots = e->s->open_slots,
         .n_late = e->n_late,
-        .dust = e->negligible / (e->weight[at->y] * e->trial->step_s),
+        .dust = e->negligible / fabs(scale_of(e, at)),
     };
     return (at->total * weights_at_one(w) + e->kernel->coefficient(&e->circle, w, &terms)) / e->circle.points;
 }
@@ -157,8 +163,7 @@ static double coefficient(struct rb_schedule_tail *e, const struct rb_schedule_w
 static bool is_negligible(const struct rb_schedule_tail *e, const struct place *at, int q)
 {
     const double most = largest_weight(e->trial->below[at->y], e->trial->above[at->y], q), n = e->s->n_trials;
-    const double scale = fabs(e->weight[at->y]) * e->trial->step_s; // a projected density may be negative beside its start
-    return scale * at->total * (most < n ? most : n) < e->negligible;
+    return fabs(scale_of(e, at)) * at->total * (most < n ? most : n) < e->negligible;
 }
 
 static double integrand(struct rb_schedule_tail *e, struct place *at)
@@ -177,7 +182,7 @@ static double integrand(struct rb_schedule_tail *e, struct place *at)
         return 0;
     finish_window(e, at->y, &w);
     w.endless = w.q0 == 0 && is_negligible(e, at, w.q1 + 1);
-    return e->weight[at->y] * e->trial->step_s * coefficient(e, &w, at);
+    return scale_of(e, at) * coefficient(e, &w, at);
 }
 
 static void fill(const struct rb_renewal *r, int t, int from, int to, int apart, struct rb_renewal_chances *chances)
@@ -258,8 +263,8 @@ static bool make_late(struct rb_schedule_tail *e, size_t ages, const char **out_
     for (int i = 0; i < e->n_late; i++) {
         struct rb_schedule_late *l = &e->late[i];
         l->n = e->s->new_nodes / e->n_late;
-        rb_opening_lattice_make(rb_schedule_opening(e->s, i), e->trial->step_s, e->max_age + 1, OPENINGS * e->dust, e->arena,
-                                &l->opening);
+        rb_opening_lattice_make(rb_schedule_opening(e->s, i), e->trial->step_s, e->max_age + 1, OPENINGS * e->dust,
+                                e->arena, &l->opening);
         if (!e->linear)
             continue;
         if (!rb_renewal_make(e->trial, &l->opening, e->min_age, e->max_age, e->dust, &e->kernel->convolver, e->arena,

@@ -224,7 +224,8 @@ static void a_new_slot_is_an_arrival_and_a_sum(void **state)
     (void)state;
     static const double accuracies[] = {2e-3, 1e-4};
     for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
-        const struct rb_dist trial = dist_of(RB_DIST_LOGNORMAL, 37, 0.02), arrival = dist_of(RB_DIST_LOGNORMAL, 99, 0.5);
+        const struct rb_dist trial = dist_of(RB_DIST_LOGNORMAL, 37, 0.02),
+                             arrival = dist_of(RB_DIST_LOGNORMAL, 99, 0.5);
         struct fixture f;
         fixture_init(&f, 3, 0, 1, 1);
         f.trial = rb_law_of_dist(&trial, &f.arena);
@@ -314,6 +315,14 @@ static void two_trials_on_an_open_and_a_new_slot(void **state)
 
 // ---- what it says of itself
 
+static void check_coarse_and_fine(struct fixture *f, double coarse, double fine)
+{
+    fixture_law(f, coarse);
+    const struct rb_law rough = f->law;
+    fixture_law(f, fine);
+    check_same(&rough, &f->law);
+}
+
 static void errors_are_not_understated(void **state)
 {
     (void)state;
@@ -321,11 +330,8 @@ static void errors_are_not_understated(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f;
         fixture_init(&f, cases[i][0], cases[i][1], cases[i][2], cases[i][3]);
-        fixture_law(&f, 1e-3);
-        const struct rb_law rough = f.law;
-        fixture_law(&f, 1e-5);
+        check_coarse_and_fine(&f, 1e-3, 1e-5);
         assert_true(f.law.error < 3e-5);
-        check_same(&rough, &f.law);
         rb_arena_finish(&f.arena);
     }
 }
@@ -338,10 +344,7 @@ static void long_tails(void **state)
     struct fixture f;
     fixture_init(&f, 24, 23, 0, 0);
     f.trial = rb_law_of_dist(&trial, &f.arena);
-    fixture_law(&f, 1e-4);
-    const struct rb_law rough = f.law;
-    fixture_law(&f, 1e-5);
-    check_same(&rough, &f.law);
+    check_coarse_and_fine(&f, 1e-4, 1e-5);
     rb_arena_finish(&f.arena);
 }
 
@@ -410,10 +413,7 @@ static void narrow_openings(void **state)
         }
         f.s.arrival = openings;
         f.s.ranked = gangs ? openings : NULL;
-        fixture_law(&f, 2e-3);
-        const struct rb_law rough = f.law;
-        fixture_law(&f, 2e-4);
-        check_same(&rough, &f.law);
+        check_coarse_and_fine(&f, 2e-3, 2e-4);
         rb_arena_finish(&f.arena);
     }
 }
