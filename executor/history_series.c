@@ -91,7 +91,8 @@ static void list_changes(struct sweep *s, const struct rb_lent_change *lent, int
             add(s, (struct change){t->ended_us, START_ENDS, t->slots[k].node, i, t->slots[k].gpus});
         }
     }
-    qsort(s->changes, (size_t)s->n, sizeof *s->changes, by_time);
+    if (s->n)
+        qsort(s->changes, (size_t)s->n, sizeof *s->changes, by_time);
 }
 
 static int64_t rate_of(const struct sweep *s, const struct rb_report_node *n)

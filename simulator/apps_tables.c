@@ -157,7 +157,8 @@ static bool load_grid(const struct rb_app_loading *l, struct rb_app *app)
     struct rb_app_times(*grid)[RB_APP_MAX_GPUS + 1] = rb_arena_array(l->arena, RB_APP_MAX_NODES + 1, sizeof *grid);
     for (int first = 0, n; first < csv.n_rows; first += n) {
         n = count_layout(rows + first, csv.n_rows - first);
-        grid[0][rows[first].layout] = keep_times(l, rows + first, n);
+        const int64_t layout = rows[first].layout;
+        grid[layout / (RB_APP_MAX_GPUS + 1)][layout % (RB_APP_MAX_GPUS + 1)] = keep_times(l, rows + first, n);
     }
     app->grid = (const struct rb_app_times(*)[RB_APP_MAX_GPUS + 1]) grid;
     return true;
