@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +139,24 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
     }
     sync_directory_of(path);
     return true;
+}
+
+// Asking takes a shared lock for a moment. Only a holder refuses to share.
+bool rb_file_lock(int fd)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK || flock(fd, LOCK_SH | LOCK_NB) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool rb_file_is_locked(int fd)
+{
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+        return true;
+    flock(fd, LOCK_UN);
+    return false;
 }
 
 void rb_keep_standard_streams(void)

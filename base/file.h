@@ -14,6 +14,10 @@ bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
 // Is a file of that kind, by its name? ending: ".json".
 bool rb_has_ending(const char *path, const char *ending);
+// By flock, which the kernel takes back from whoever dies; held until fd is closed. False: somebody else holds it (errno is
+// EWOULDBLOCK), or it cannot be locked. Whoever only asks keeps nobody out.
+bool rb_file_lock(int fd);
+bool rb_file_is_locked(int fd); // by somebody; fd is open for this question alone
 // First thing in a main: a standard stream that came closed (`rbrun plan.json >&-`) becomes one that refuses every read or
 // write, so that no socket or journal opened later takes its number and our output with it.
 void rb_keep_standard_streams(void);

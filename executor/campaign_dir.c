@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 void rb_campaign_dir_root(const char *runs_root, char *out, size_t size)
@@ -26,7 +25,7 @@ bool rb_campaign_dir_claim(const char *dir, const char *infra, int *out_fd, stru
     if (!rb_write_file(path, infra, strlen(infra), err))
         return false;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (fd < 0 || !rb_file_lock(fd)) {
         const int why = errno;
         if (fd >= 0)
             close(fd);
@@ -54,7 +53,7 @@ bool rb_campaign_dir_at_work(const char *runs_root, const char *run_id)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/campaigns/%s/infra", runs_root, run_id);
     const int fd = strchr(run_id, '/') ? -1 : open(path, O_RDONLY | O_CLOEXEC); // the id is what a cloud's tag says
-    const bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+    const bool held = fd >= 0 && rb_file_is_locked(fd);
     if (fd >= 0)
         close(fd);
     return held;

@@ -2,6 +2,7 @@
 #include "executor/journal_private.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/number.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 const char *const rb_journal_launch_states[] = {"intent",  "sent",  "ambiguous",   "refused", "acked",
@@ -85,7 +85,7 @@ static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
     if (fd < 0)
         return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot make the lock %s: %s; make room, or allow writing there",
                           rb_buf_str(&name), strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (!rb_file_lock(fd)) {
         const int pid = read_pid(fd);
         close(fd);
         return rb_err_set(err, RB_E_RUN_BUSY,
@@ -117,9 +117,8 @@ bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err)
     if (fd < 0)
         return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot read the lock %s: %s; allow reading it", rb_buf_str(&name),
                           strerror(errno));
-    const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
-    *out_pid = held ? read_pid(fd) : 0;
-    close(fd); // and with it the shared lock
+    *out_pid = rb_file_is_locked(fd) ? read_pid(fd) : 0;
+    close(fd);
     return true;
 }
 

@@ -4,7 +4,10 @@
 
 #include "check.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -163,6 +166,61 @@ static void a_closed_standard_stream_is_nobody_elses_number(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+#define ASKED 100000 // times, while others lock
+
+struct asker {
+    int fd;
+    atomic_int n;
+};
+
+static void *ask(void *arg)
+{
+    struct asker *a = arg;
+    while (atomic_fetch_add(&a->n, 1) < ASKED)
+        rb_file_is_locked(a->fd);
+    return NULL;
+}
+
+static int open_lock(void)
+{
+    const int fd = open(in_dir("lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void a_lock_has_one_holder(void **state)
+{
+    (void)state;
+    const int fd = open_lock(), other = open_lock();
+    assert_false(rb_file_is_locked(other));
+    assert_true(rb_file_lock(fd));
+    assert_true(rb_file_is_locked(other));
+    assert_false(rb_file_lock(other));
+    assert_int_equal(errno, EWOULDBLOCK);
+    close(fd);
+    assert_false(rb_file_is_locked(other));
+    close(other);
+    assert_false(rb_file_lock(other));
+    assert_int_equal(errno, EBADF);
+}
+
+static void whoever_asks_keeps_nobody_out(void **state)
+{
+    (void)state;
+    struct asker a = {.fd = open_lock()};
+    pthread_t thread;
+    int n_refused = 0;
+    assert_int_equal(pthread_create(&thread, NULL, ask, &a), 0);
+    while (atomic_load(&a.n) < ASKED) {
+        const int fd = open_lock();
+        n_refused += !rb_file_lock(fd);
+        close(fd);
+    }
+    pthread_join(thread, NULL);
+    close(a.fd);
+    assert_int_equal(n_refused, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +231,8 @@ int main(void)
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
         cmocka_unit_test(a_name_tells_its_kind),
         cmocka_unit_test(the_name_chooses_the_format),
+        cmocka_unit_test(a_lock_has_one_holder),
+        cmocka_unit_test(whoever_asks_keeps_nobody_out),
         cmocka_unit_test(a_closed_standard_stream_is_nobody_elses_number),
     };
     return cmocka_run_group_tests_name("file", tests, make_dir, remove_dir);
