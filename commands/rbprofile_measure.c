@@ -299,9 +299,7 @@ static bool begin(struct rb_measurement *m, struct rb_err *err)
 {
     if (!rb_profile_open_store(m->args, false, &m->store, err) || !make_run_dir(m, err))
         return false;
-    rb_loop_uv_on_signal(m->uv, SIGINT, on_interrupt, m);
-    rb_loop_uv_on_signal(m->uv, SIGTERM, on_interrupt, m);
-    rb_loop_uv_on_signal(m->uv, SIGHUP, on_interrupt, m);
+    rb_loop_uv_on_interrupt(m->uv, on_interrupt, m);
     signal(SIGPIPE, SIG_IGN); // a pager that was closed must not leave nodes behind
     return true;
 }

@@ -290,9 +290,7 @@ bool rb_pool_run_carry_out(struct rb_pool_run *p, struct rb_err *err)
 {
     if (!begin(p, err) || !begin_again(p, err))
         return false;
-    rb_loop_uv_on_signal(p->uv, SIGINT, interrupt, p);
-    rb_loop_uv_on_signal(p->uv, SIGTERM, interrupt, p);
-    rb_loop_uv_on_signal(p->uv, SIGHUP, interrupt, p);
+    rb_loop_uv_on_interrupt(p->uv, interrupt, p);
     await_arrivals(p);
     if (line_of(p))
         rb_run_line_begin(&p->line, p->uv);

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,11 +406,8 @@ static bool start(struct rb_session *s, struct rb_err *err)
     const struct rb_controller_config config = controller_config(s);
     if (!rb_controller_create(&config, &s->controller, err))
         return false;
-    if (!s->host.uv) {
-        rb_loop_uv_on_signal(s->uv, SIGINT, interrupt, s);
-        rb_loop_uv_on_signal(s->uv, SIGTERM, interrupt, s);
-        rb_loop_uv_on_signal(s->uv, SIGHUP, interrupt, s);
-    }
+    if (!s->host.uv)
+        rb_loop_uv_on_interrupt(s->uv, interrupt, s);
     rb_controller_start(s->controller);
     if (s->options->end_it)
         rb_controller_stop(s->controller, RB_STOP_USER);
@@ -454,8 +450,19 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
+static bool has_result(const struct rb_session *s)
+{
+    if (rb_engine_best(rb_controller_engine(s->controller)) >= 0)
+        return true;
+    if (!s->options->quiet)
+        rb_warn("no trial has a result; see what they said with: rbrun logs %s", s->files->run_id);
+    return false;
+}
+
 static int exit_code(const struct rb_session *s)
 {
+    if (s->outcome == RB_JOB_COMPLETE && !has_result(s))
+        return 8;
     if (s->outcome != RB_JOB_STOPPED || s->options->quiet)
         return s->outcome != RB_JOB_STOPPED ? 0 : 130;
     switch (s->reason) {

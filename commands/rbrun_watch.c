@@ -123,11 +123,9 @@ static void key(void *arg, int fd, int ready)
 
 static void run(struct watch *w)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     w->uv = rb_loop_uv_create();
     w->loop = rb_loop_uv_loop(w->uv);
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        rb_loop_uv_on_signal(w->uv, ends[i], stop, w);
+    rb_loop_uv_on_interrupt(w->uv, stop, w);
     rb_loop_uv_on_signal(w->uv, SIGTSTP, suspend, w);
     rb_loop_uv_on_signal(w->uv, SIGWINCH, draw, w);
     w->loop->watch(w->loop->ctx, STDIN_FILENO, RB_LOOP_READ, key, w);

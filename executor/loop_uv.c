@@ -5,7 +5,10 @@
 #include "base/clock.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
+
+enum { ECHO_US = 500000 };
 
 struct timer {
     struct timer *next;
@@ -38,6 +41,9 @@ struct rb_loop_uv {
     struct timer *timers;
     struct watch *watches;
     struct on_signal *signals;
+    rb_loop_fn *on_interrupt;
+    void *interrupt_arg;
+    int64_t interrupted_us; // when on_interrupt was called last
 };
 
 static int64_t now_us(void *ctx)
@@ -161,6 +167,26 @@ void rb_loop_uv_on_signal(struct rb_loop_uv *l, int signal, rb_loop_fn *fn, void
     s->handle.data = s;
     uv_signal_start(&s->handle, fire_signal, signal);
     uv_unref((uv_handle_t *)&s->handle);
+}
+
+static void interrupted(void *arg)
+{
+    struct rb_loop_uv *l = arg;
+    const int64_t at_us = rb_clock_monotonic_us();
+    if (at_us - l->interrupted_us < ECHO_US)
+        return;
+    l->interrupted_us = at_us;
+    l->on_interrupt(l->interrupt_arg);
+}
+
+void rb_loop_uv_on_interrupt(struct rb_loop_uv *l, rb_loop_fn *fn, void *arg)
+{
+    l->on_interrupt = fn;
+    l->interrupt_arg = arg;
+    l->interrupted_us = rb_clock_monotonic_us() - ECHO_US;
+    rb_loop_uv_on_signal(l, SIGINT, interrupted, l);
+    rb_loop_uv_on_signal(l, SIGTERM, interrupted, l);
+    rb_loop_uv_on_signal(l, SIGHUP, interrupted, l);
 }
 
 static void free_signal(uv_handle_t *handle)

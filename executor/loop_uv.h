@@ -16,6 +16,9 @@ void rb_loop_uv_stop(struct rb_loop_uv *l);
 
 // fn is called from the loop each time the signal comes, instead of its default, until destroy. Does not keep the loop going.
 void rb_loop_uv_on_signal(struct rb_loop_uv *l, int signal, rb_loop_fn *fn, void *arg);
+// fn is called from the loop at SIGINT, SIGTERM and SIGHUP, once for all that come within half a second: a terminal that is closed,
+// `timeout` and wrappers send several and mean one. One fn for a loop.
+void rb_loop_uv_on_interrupt(struct rb_loop_uv *l, rb_loop_fn *fn, void *arg);
 
 // The libuv loop behind a struct rb_loop made here (processes and signals need it). Any other loop: assert.
 uv_loop_t *rb_loop_uv_handle(const struct rb_loop *loop);

@@ -8,6 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+bool rb_progress_has_ended(const struct rb_trial *t, int64_t resource_end)
+{
+    return t->state == RB_TRIAL_PAUSED ? t->resource >= resource_end
+                                       : t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
+}
+
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out)
 {
     const struct rb_tuner *tuner = rb_tuner_find(plan->job->scheduler.type);
@@ -31,7 +37,8 @@ void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan
     for (int i = 0; i < rb_engine_n_trials(e); i++) {
         const struct rb_trial *t = rb_engine_trial(e, i);
         out->n_by_state[t->state]++;
-        out->trials_ended += t->stage == out->stage && t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
+        out->trials_ended += out->stage >= 0 && t->stage == out->stage &&
+                             rb_progress_has_ended(t, plan->stages[out->stage].resource_end);
     }
     for (int i = 0; i < rb_engine_n_nodes(e); i++) {
         const struct rb_owned_node *n = rb_engine_node(e, i);

@@ -47,6 +47,8 @@ char *rb_progress_probability(double p, char out[static 32]);
 
 // What the engine says of itself. Money, time and limits become -1, the end unknown: they are the caller's to fill in.
 void rb_progress_of_engine(const struct rb_engine *e, const struct rb_plan *plan, struct rb_progress *out);
+// Has it come to the end of its stage, or failed? One that was paused midway, as the end of a run does, has not.
+bool rb_progress_has_ended(const struct rb_trial *t, int64_t resource_end);
 void rb_progress_set_unknown(struct rb_progress *p, const char *why); // how it will end; `why` is borrowed
 
 // "trial 3: epoch 4, val_acc 0.81", "node 2 is ready"; no newline.

@@ -26,7 +26,8 @@ static void best(const struct rb_node *r, struct rb_buf *out)
     const struct rb_node *b = rb_document_member(r, "best");
     rb_buf_putc(out, '\n');
     if (!b) {
-        rb_buf_puts(out, "best configuration: none yet, no trial has reported\n");
+        const bool going_on = strcmp(rb_document_text(r, "outcome"), "running") == 0;
+        rb_buf_printf(out, "best configuration: none%s, no trial has a result\n", going_on ? " yet" : "");
         return;
     }
     const struct rb_node *metric = rb_document_member(b, "metric");

@@ -59,7 +59,7 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
     rb_buf_printf(out, ", %s%s", rb_format_money(rb_document_int(cost, "actual"), t), running ? " so far" : "");
     expected(cost, rb_format_money, out);
     if (!best) {
-        rb_buf_puts(out, "; no trial has reported");
+        rb_buf_puts(out, "; no trial has a result");
     } else {
         const struct rb_node *metric = rb_document_member(best, "metric");
         rb_buf_printf(out, "; best: trial %" PRId64 ", %s ", rb_document_int(best, "trial"),

@@ -59,8 +59,7 @@ static double share_done(const struct rb_run_screen *r, int stage)
         const struct rb_trial *t = rb_engine_trial(r->engine, i);
         if (t->stage != stage)
             continue;
-        const bool over = t->state != RB_TRIAL_WAITING && t->state != RB_TRIAL_RUNNING;
-        const int64_t to = over ? s->resource_end : t->resource;
+        const int64_t to = rb_progress_has_ended(t, s->resource_end) ? s->resource_end : t->resource;
         done += to > s->resource_start ? (double)(to - s->resource_start) : 0;
     }
     return all > 0 && done < all ? done / all : all > 0;

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -144,12 +145,45 @@ static void http_runs_on_it(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
+static void on_interrupt(void *arg) {
+    struct world *w = arg;
+    w->n_fired++;
+}
+
+static void raise_three(void *arg) {
+    struct world *w = arg;
+    w->n_ready++;
+    raise(SIGHUP);
+    raise(SIGTERM);
+    raise(SIGINT);
+}
+
+// Of a closed terminal the kernel tells, and the shell; `timeout` tells its child, and its group with the child in it.
+static void signals_that_come_together_are_one(void **state) {
+    (void)state;
+    struct world w;
+    begin(&w);
+    rb_loop_uv_on_interrupt(w.uv, on_interrupt, &w);
+    w.loop->timer_start(w.loop->ctx, 0, raise_three, &w);
+    w.loop->timer_start(w.loop->ctx, 20000, raise_three, &w);
+    w.loop->timer_start(w.loop->ctx, 100000, on_timer, &(struct shot){&w, 0});
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.n_ready, 2);
+    assert_int_equal(w.n_fired, 2); // an interruption and the timer
+    w.loop->timer_start(w.loop->ctx, 600000, raise_three, &w); // somebody insists
+    w.loop->timer_start(w.loop->ctx, 700000, on_timer, &(struct shot){&w, 1});
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.n_fired, 4);
+    rb_loop_uv_destroy(w.uv);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timers_fire_in_order_and_not_early),
         cmocka_unit_test(descriptors_are_watched_until_told),
         cmocka_unit_test(errors_do_not_end_a_watch),
         cmocka_unit_test(http_runs_on_it),
+        cmocka_unit_test(signals_that_come_together_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,8 @@ class RealRuns(CloudCase):
         process = self.start(self.slow_plan())
         self.wait_for(process, "val_acc")
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGHUP)  # as a terminal does that is closed, and its shell: still once
+        process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
         self.assertIn("rbrun resume", err)
@@ -87,13 +89,27 @@ class RealRuns(CloudCase):
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()
 
+    def test_a_run_without_a_result_is_no_success(self):
+        for run in ("exit 1", "echo epoch=$RB_RESOURCE_END val_acc=nan"):
+            with self.subTest(run=run):
+                done = self.rbrun(self.planned("vain", kill9.JOB.replace("run: sh train.sh", "run: " + run)), expect=8)
+                self.assertIn("no trial has a result; see what they said with: rbrun logs crash-", done.stderr)
+                self.assertIn("complete after", done.stdout)
+                self.assertIn("best configuration: none, no trial has a result", done.stdout)
+                self.assertIn("instances left: 0", done.stdout)
+
     def test_ctrl_c_twice_leaves_and_says_what_is_left(self):
         process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
-        process.send_signal(signal.SIGINT)
-        self.wait_for(process, "stopping")
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        self.cloud.process.send_signal(signal.SIGSTOP)  # nothing is ended meanwhile
+        try:
+            process.send_signal(signal.SIGINT)
+            self.wait_for(process, "stopping")
+            time.sleep(0.6)  # sooner, it would count as the same
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        finally:
+            self.cloud.process.send_signal(signal.SIGCONT)
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(err, r"i-[0-9a-f]+ in mock/us-east-1")
         self.assertIn("rbrun stop", err)

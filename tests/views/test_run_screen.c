@@ -177,6 +177,22 @@ static void a_slow_run_says_so(void **state)
     finish(&s);
 }
 
+// The end of the run has paused them all where they were: at epoch 1 of 1, and not begun.
+static void who_was_stopped_midway_is_not_through(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct rb_buf out = RB_BUF_INIT;
+    make(&s);
+    step(&s, (struct rb_event){.kind = RB_EVENT_STOP, .time_us = 30 * RB_US_PER_S, .reason = RB_STOP_USER});
+    rb_progress_of_engine(s.engine, &s.p.plan, &s.screen.progress);
+    rb_run_screen_block(&s.screen, &(struct rb_text_style){.width = 80}, &out);
+    assert_non_null(strstr(rb_buf_str(&out), "stage 0 of 0-2  1/4 trials"));
+    assert_non_null(strstr(rb_buf_str(&out), "    0     1/4  [#####...............]"));
+    rb_buf_finish(&out);
+    finish(&s);
+}
+
 static void unknown_is_null_in_json(void **state)
 {
     (void)state;
@@ -266,6 +282,7 @@ int main(void)
         cmocka_unit_test(no_terminal_is_too_small),
         cmocka_unit_test(a_block_leaves_nothing_out),
         cmocka_unit_test(a_slow_run_says_so),
+        cmocka_unit_test(who_was_stopped_midway_is_not_through),
         cmocka_unit_test(unknown_is_null_in_json),
         cmocka_unit_test(a_pool_shows_its_jobs),
         cmocka_unit_test(painting_wipes_and_does_not_scroll),
