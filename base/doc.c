@@ -20,7 +20,9 @@ bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err)
     if (!rb_read_file(path, is_json ? RB_LIMIT_PLAN_BYTES : RB_LIMIT_DOC_BYTES, &bytes, &n, err))
         return false;
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    return is_json ? rb_doc_parse_json(out, name, bytes, n, err) : rb_doc_parse_yaml(out, name, bytes, n, err);
+    const size_t mark = n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // byte order mark: Windows' editors write one
+    return is_json ? rb_doc_parse_json(out, name, bytes + mark, n - mark, err)
+                   : rb_doc_parse_yaml(out, name, bytes + mark, n - mark, err);
 }
 
 void rb_doc_finish(struct rb_doc *doc)

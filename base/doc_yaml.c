@@ -201,12 +201,20 @@ static yaml_mark_t mark_of_offset(const char *bytes, size_t n, size_t offset)
     return mark;
 }
 
+static bool begins_no_token(const yaml_parser_t *p)
+{
+    return p->problem && strcmp(p->problem, "found character that cannot start any token") == 0;
+}
+
 static bool syntax_error(struct reader *r, const char *bytes, size_t n)
 {
     const yaml_parser_t *p = &r->parser;
     const bool in_reader = p->error == YAML_READER_ERROR;
     const yaml_mark_t mark = in_reader ? mark_of_offset(bytes, n, p->problem_offset) : p->problem_mark;
     char what[256];
+    if (begins_no_token(p))
+        return error_at(r, mark, "not valid YAML: a tab, or one of @ ` % where a value begins; indent with spaces, and put "
+                                 "such a value in quotes");
     snprintf(what, sizeof what, "not valid YAML: %s%s%s", p->problem ? p->problem : "out of memory",
              p->context ? " " : "", p->context ? p->context : "");
     return error_at(r, mark, what);

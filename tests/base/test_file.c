@@ -147,6 +147,21 @@ static void the_name_chooses_the_format(void **state)
     rb_doc_finish(&doc);
 }
 
+static void a_byte_order_mark_is_no_text(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {{"m.yaml", "\xEF\xBB\xBF" "a: 1\nb: 2\n"}, {"m.json", "\xEF\xBB\xBF{\"a\": 1}"}};
+    for (int i = 0; i < 2; i++) {
+        struct rb_err err;
+        struct rb_doc doc;
+        assert_true(rb_write_file(in_dir(texts[i][0]), texts[i][1], strlen(texts[i][1]), &err));
+        if (!rb_doc_read(&doc, in_dir(texts[i][0]), &err))
+            fail_msg("%s: %s", texts[i][0], err.message);
+        assert_string_equal(doc.root->first->key, "a");
+        rb_doc_finish(&doc);
+    }
+}
+
 // In a child: which number does the next file get when all three came closed, and is a write still refused?
 static void a_closed_standard_stream_is_nobody_elses_number(void **state)
 {
@@ -233,6 +248,7 @@ int main(void)
         cmocka_unit_test(the_name_chooses_the_format),
         cmocka_unit_test(a_lock_has_one_holder),
         cmocka_unit_test(whoever_asks_keeps_nobody_out),
+        cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(a_closed_standard_stream_is_nobody_elses_number),
     };
     return cmocka_run_group_tests_name("file", tests, make_dir, remove_dir);

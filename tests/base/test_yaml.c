@@ -157,11 +157,11 @@ static void hostile_or_broken_documents_are_refused(void **state)
         {"a: \"x\\0y\"\n", 1, 4, "NUL"},
         {"a: [1, 2\n", 0, 0, "not valid YAML"},
         {"a: \"open\n", 0, 0, "not valid YAML"},
-        {"a:\n\t- 1\n", 2, 1, "not valid YAML"},
+        {"a:\n\t- 1\n", 2, 1, "indent with spaces"},
         {"a: 1\n b: 2\n", 2, 3, "not valid YAML"},
         {"a: \x01\n", 1, 4, "control characters"},
         {"a: 1\nb: x\xff\n", 2, 5, "not valid YAML"},
-        {"a: @x\n", 1, 4, "not valid YAML"},
+        {"a: @x\n", 1, 4, "put such a value in quotes"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct rb_doc doc = {.file = "untouched"};
