@@ -643,8 +643,9 @@ static const struct rb_err_entry entries[] = {
      "the checkpoint of trial 3 could not be saved (exit code 1): No space left on device"},
     {RB_E_CHECKPOINT_ARCHIVE, RB_ERR_INVALID, "checkpoint-archive",
      "What a node sent as a checkpoint is no archive of plain files; nothing of it was unpacked.",
-     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused.",
-     "c.tar: not a checkpoint archive of plain files and directories: not unpacked"},
+     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused. `tar -xf` unpacks them if you trust the "
+     "script.",
+     "c.tar: not unpacked: \"./last.ckpt -> epoch-9.ckpt\" in it is no plain file or directory with a printable name"},
     {RB_E_CHECKPOINT_BUCKET, RB_ERR_INVALID, "checkpoint-bucket",
      "The checkpoint lies in a bucket, which this program does not read.",
      "Get it with the command that the message names.",

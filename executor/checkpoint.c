@@ -239,21 +239,32 @@ static bool entry_is_tame(const char *line)
            !(strlen(name) >= 3 && strcmp(name + strlen(name) - 3, "/..") == 0);
 }
 
+static bool refuse_entry(const char *archive, const char *line, struct rb_err *err)
+{
+    const char *name = strstr(line, " ./");
+    return rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE,
+                      "%s: not unpacked: \"%.200s\" in it is no plain file or directory with a printable name; `tar -xf` unpacks "
+                      "it if you trust the script",
+                      archive, name ? name + 1 : line);
+}
+
 static bool archive_is_tame(const char *archive, struct rb_err *err)
 {
-    const char *const argv[] = {"tar", "--quoting-style=escape", "-tvf", archive, NULL};
+    // In plain C tar would escape what is not ASCII, too.
+    const char *const argv[] = {"env", "LC_ALL=C.UTF-8", "tar", "--quoting-style=escape", "-tvf", archive, NULL};
     RB_AUTO(rb_buf_finish) struct rb_buf list = RB_BUF_INIT;
     const struct rb_child_options options = {.out = &list, .max_output_bytes = LISTING_LIMIT_BYTES};
-    bool tame = rb_child_run(argv, &options, NULL);
+    if (!rb_child_run(argv, &options, NULL))
+        return rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE, "%s: not a checkpoint archive: not unpacked", archive);
     rb_buf_puts(&list, "");
-    for (char *line = list.data, *end; tame && line && *line; line = end) {
+    for (char *line = list.data, *end; line && *line; line = end) {
         end = line + strcspn(line, "\n");
         if (*end)
             *end++ = '\0';
-        tame = entry_is_tame(line);
+        if (!entry_is_tame(line))
+            return refuse_entry(archive, line, err);
     }
-    return tame || rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE,
-                              "%s: not a checkpoint archive of plain files and directories: not unpacked", archive);
+    return true;
 }
 
 bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err)

@@ -447,7 +447,8 @@ static void checkpoint_goes_round(void **state)
     char dest[128];
     snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
     start(f, 0,
-          "echo weights >$RB_CHECKPOINT_DIR/model; mkdir $RB_CHECKPOINT_DIR/sub; echo x >$RB_CHECKPOINT_DIR/sub/y");
+          "echo weights >$RB_CHECKPOINT_DIR/model; mkdir $RB_CHECKPOINT_DIR/sub; echo x >$RB_CHECKPOINT_DIR/sub/y;"
+          "echo z >\"$RB_CHECKPOINT_DIR/gr\u00f6\u00dfe 1\"");
     wait_until(f, zero_exited);
     f->launcher->ops->save(f->launcher, 0, 0, dest);
     wait_until(f, zero_saved);
@@ -460,7 +461,9 @@ static void checkpoint_goes_round(void **state)
     char into[128];
     snprintf(into, sizeof into, "%s/fetched", f->dir);
     struct rb_err err = {0};
-    assert_true(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+    setenv("LC_ALL", "C", 1); // as where cron or a container starts us
+    if (!rb_checkpoint_extract(f->seen[0].checkpoint, into, &err))
+        fail_msg("%s", err.message);
 }
 
 static bool three_exited(struct fixture *f)
@@ -541,6 +544,7 @@ static void hostile_archives_stay_packed(void **state)
         "echo a >$RB_CHECKPOINT_DIR/a; ln $RB_CHECKPOINT_DIR/a $RB_CHECKPOINT_DIR/b",
         "echo a >\"$RB_CHECKPOINT_DIR/$(printf 'a\\033[31m')\"",
     };
+    static const char *const says[] = {"\"./model -> /etc/passwd\"", "\"./pipe\"", " link to ./", "\"./a\\033[31m\""};
     for (int i = 0; i < 4; i++) {
         char dest[128], into[128];
         snprintf(dest, sizeof dest, "%s/checkpoints/hostile-%d", f->dir, i);
@@ -560,6 +564,7 @@ static void hostile_archives_stay_packed(void **state)
         wait_until(f, zero_saved);
         struct rb_err err = {0};
         assert_false(rb_checkpoint_extract(f->seen[0].checkpoint, into, &err));
+        assert_non_null(strstr(err.message, says[i]));
         assert_int_not_equal(access(into, F_OK), 0);
     }
 }
