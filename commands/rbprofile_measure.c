@@ -343,6 +343,7 @@ static bool carry_out(struct rb_measurement *m, int n_nodes, int n_gpus, struct 
         .n_batches = n_gpus > 0 ? (int)rb_args_int(m->args, "batches", 2) : 0,
         .resource = n_gpus > 0 ? rb_args_int(m->args, "resource", 3) : 0,
         .exclusive = n_gpus > 0 && (!paced_cloud || rb_args_flag(m->args, "exclusive")),
+        .on_this_machine = m->local,
         .talk = on_talk,
         .finished = on_finished,
         .ctx = m,

@@ -14,8 +14,10 @@
 
 // A run is a trial of its own: number = index, attempt 0.
 struct run {
+    struct rb_campaign *c;
     struct rb_campaign_run result;
-    enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_ENDED } state;
+    enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_KILLED, RUN_ENDED } state; // killed: its processes are being ended
+    uint64_t timer; // until it is taken to hang; 0: none
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
     int64_t last_resource;
@@ -55,6 +57,40 @@ static void talk(struct rb_campaign *c, const char *fmt, ...)
 // --- runs ---------------------------------------------------------------------------------------------------------------
 
 static void start_waiting(struct rb_campaign *c);
+
+static void disarm(struct run *r)
+{
+    r->c->config.pool.loop->timer_cancel(r->c->config.pool.loop->ctx, r->timer);
+    r->timer = 0;
+}
+
+static void kill_run(struct run *r, const char *why)
+{
+    disarm(r);
+    r->state = RUN_KILLED;
+    snprintf(r->result.error, sizeof r->result.error, "%s", why);
+    r->c->launcher->ops->kill(r->c->launcher, (int)(r - r->c->runs), 0);
+}
+
+static void hung(void *arg)
+{
+    struct run *r = arg;
+    const struct rb_campaign_config *config = &r->c->config;
+    const struct rb_job *job = config->pool.job;
+    char text[200], time[32];
+    snprintf(text, sizeof text, "%s for %s (trial.timeout): killed; its output: %s/logs/",
+             r->last_resource < config->resource ? "no report" : "it has reported all and does not end",
+             rb_format_duration(job->trial.timeout_us, time), config->run_dir);
+    kill_run(r, text);
+}
+
+static void expect_report(struct run *r)
+{
+    const struct rb_loop *loop = r->c->config.pool.loop;
+    disarm(r);
+    if (r->c->config.pool.job->trial.timeout_us > 0)
+        r->timer = loop->timer_start(loop->ctx, r->c->config.pool.job->trial.timeout_us, hung, r);
+}
 
 // Runs of a team follow each other.
 static int team_size(const struct run *r)
@@ -97,6 +133,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
     r->started_us = now_us(c);
     r->first_us = r->last_us = -1;
     c->launcher->ops->start(c->launcher, &task);
+    expect_report(r);
     rb_arena_finish(&arena);
 }
 
@@ -119,7 +156,7 @@ static bool place(struct rb_campaign *c, int gpus, struct rb_slot *out)
 static void maybe_over(struct rb_campaign *c)
 {
     for (int i = 0; i < c->n_runs; i++)
-        if (c->runs[i].state != RUN_ENDED && !c->stopping)
+        if (c->runs[i].state != RUN_ENDED && (c->runs[i].state == RUN_KILLED || !c->stopping))
             return;
     if (c->n_told == c->config.pool.n_nodes || c->stopping)
         rb_pool_end(c->pool);
@@ -136,8 +173,10 @@ static void fail_waiting(struct rb_campaign *c, const char *why)
 
 static void start_waiting(struct rb_campaign *c)
 {
-    if (c->stopping)
+    if (c->stopping) {
+        maybe_over(c);
         return;
+    }
     if (c->places.n_held == 0 && c->n_told == c->config.pool.n_nodes)
         fail_waiting(c, "no node came up");
     for (int i = 0; i < c->n_runs; i++) {
@@ -184,6 +223,7 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
 {
     char what[80];
     describe(r, what, sizeof what);
+    disarm(r);
     r->state = RUN_ENDED;
     r->result.ok = error == NULL;
     if (team_has_ended(c, r))
@@ -264,6 +304,20 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
         r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
     r->last_us = now;
     r->last_resource = line.resource;
+    expect_report(r);
+}
+
+// It ended with 0 and cannot be measured: of which report is something missing?
+static void tell_missing(const struct run *r, char *out, size_t size)
+{
+    const struct rb_campaign_config *config = &r->c->config;
+    const char *unit = config->pool.job->scheduler.unit, *metric = config->pool.job->metric_name;
+    if (r->last_resource < config->resource)
+        snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
+                 (long long)r->last_resource, (long long)config->resource, unit, unit, metric);
+    else
+        snprintf(out, size, "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
+                 (long long)r->last_resource, unit, metric);
 }
 
 static void on_exited(void *ctx, int trial, int attempt, int code)
@@ -273,15 +327,14 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     char text[200];
     if (r->state != RUN_RUNNING)
         return;
+    disarm(r);
     if (code != 0) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         end_run(c, r, text);
     } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
-        snprintf(text, sizeof text, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
-                 (long long)r->last_resource, (long long)c->config.resource, c->config.pool.job->scheduler.unit,
-                 c->config.pool.job->scheduler.unit, c->config.pool.job->metric_name);
+        tell_missing(r, text, sizeof text);
         end_run(c, r, text);
     } else {
         char dest[4096];
@@ -304,7 +357,14 @@ static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, 
 
 static void on_killed(void *ctx, int trial, int attempt)
 {
-    (void)ctx, (void)trial, (void)attempt;
+    (void)attempt;
+    struct rb_campaign *c = ctx;
+    struct run *r = &c->runs[trial];
+    char why[sizeof r->result.error];
+    if (r->state != RUN_KILLED)
+        return;
+    snprintf(why, sizeof why, "%s", r->result.error);
+    end_run(c, r, why);
 }
 
 static void on_unreachable(void *ctx, int node, const char *why)
@@ -314,7 +374,7 @@ static void on_unreachable(void *ctx, int node, const char *why)
     rb_places_remove(&c->places, node);
     rb_buf_printf(&text, "its node could not be reached any more: %s", why);
     for (int i = 0; i < c->n_runs; i++)
-        if ((c->runs[i].state == RUN_RUNNING || c->runs[i].state == RUN_SAVING) && c->runs[i].slot.node == node)
+        if (c->runs[i].state >= RUN_RUNNING && c->runs[i].state < RUN_ENDED && c->runs[i].slot.node == node)
             end_run(c, &c->runs[i], rb_buf_str(&text));
 }
 
@@ -354,6 +414,7 @@ static void on_gone(void *ctx, const struct rb_err *err)
 static struct rb_campaign_run *add_run(struct rb_campaign *c, int gpus, int sharers, int config, int round, int team)
 {
     struct run *r = &c->runs[c->n_runs++];
+    r->c = c;
     r->team = team;
     r->result.gpus = gpus;
     r->result.sharers = sharers;
@@ -444,8 +505,10 @@ void rb_campaign_destroy(struct rb_campaign *c)
         return;
     rb_pool_destroy(c->pool);
     c->launcher->ops->destroy(c->launcher);
-    for (int i = 0; i < c->n_runs; i++)
+    for (int i = 0; i < c->n_runs; i++) {
+        disarm(&c->runs[i]);
         free(c->runs[i].result.unit_s);
+    }
     free(c->runs);
     rb_places_finish(&c->places);
     free(c);
@@ -460,7 +523,14 @@ void rb_campaign_stop(struct rb_campaign *c)
 {
     c->stopping = true;
     fail_waiting(c, "interrupted");
-    rb_pool_end(c->pool);
+    for (int i = 0; i < c->n_runs; i++) {
+        struct run *r = &c->runs[i];
+        if (r->state == RUN_RUNNING && c->config.on_this_machine)
+            kill_run(r, "interrupted");
+        else if (r->state == RUN_RUNNING || r->state == RUN_SAVING)
+            snprintf(r->result.error, sizeof r->result.error, "interrupted");
+    }
+    maybe_over(c);
 }
 
 int rb_campaign_n_runs(const struct rb_campaign *c)

@@ -6,6 +6,7 @@
 //   checkpoint       last report -> checkpoint on the controller: writing it, process exit, transfer
 // Of runs that share a GPU only units count during which all of them trained: from when each has reported until the first
 // has reported its last.
+// A run that does not report for trial.timeout, or does not end after its last report, is killed and counts as failed.
 // Only reports are visible, so the first unit cannot be told from the start-up: it is taken to last as long as the others.
 #ifndef RB_EXECUTOR_CAMPAIGN_H
 #define RB_EXECUTOR_CAMPAIGN_H
@@ -41,6 +42,7 @@ struct rb_campaign_config {
     int n_batches;                   // larger batches probed on each, where trial.batch lets it be tuned
     int64_t resource;                // units per run, >= 2
     bool exclusive;                  // one run per node at a time
+    bool on_this_machine;            // what runs there does not end with its node: a stop ends it first
     // One line per thing that happened.
     void (*talk)(void *ctx, const char *text);
     void (*finished)(void *ctx, const struct rb_err *err); // nodes are gone, or it says what is left

@@ -5,7 +5,7 @@
 #
 # The folder holds job.yaml and, for the mock cloud, prices.csv, profile.yaml and cloud.yaml (docs/howto/ci-dry-run.md). The programs are
 # those in PATH, or else the clone's own build. Exit codes: rbplan's and rbrun's (2 bad input, 3 does not fit, 4 late or
-# over budget); 1 if the cloud was not left empty, billed something else than was reported, or spared the run its faults.
+# over budget, 8 no trial has a result); 1 if the cloud was not left empty, billed something else than was reported, or spared the run its faults.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 clone=$here/../..

@@ -158,6 +158,26 @@ class Measure(unittest.TestCase):
         self.assertLess(sharing["slowdown"], 2.5)
         self.assertIn("2 trials on one", self.rbprofile("show", "shared").stdout)
 
+    # --- scripts that do not do what they should
+
+    def failed_for(self, run, *args):
+        """What is said of a campaign of one run; it may not leave a node, and not take for ever."""
+        self.write_job(run, EPOCH_S)
+        p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1", *args)
+        self.assertEqual((p.returncode, p.stdout), (1, ""), p.stderr)
+        self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"] * len(self.new_instances()))
+        return p.stderr
+
+    def test_a_script_that_hangs_is_ended(self):
+        for run, said in (("sleep 300", "failed: no report for 1.0 s (trial.timeout): killed"),
+                          ("sh train.sh; sleep 300", "failed: it has reported all and does not end for 1.0 s (trial.timeout)")):
+            with self.subTest(run=run):
+                self.assertIn(said, self.failed_for(run, "--set", "trial.timeout=1s"))
+
+    def test_epochs_out_of_order_are_told(self):
+        self.assertIn("failed: it reported epoch 2 without the one before: expected a line `epoch=1 loss=0.5` for each, in order",
+                      self.failed_for("echo epoch=2 loss=1; echo epoch=1 loss=1"))
+
     # --- Ctrl-C
 
     def interrupt(self, awaited, *args):
@@ -180,6 +200,18 @@ class Measure(unittest.TestCase):
         self.assertEqual((code, out), (130, ""), said)
         self.assertEqual([i["state"] for i in self.new_instances()], ["terminated"])
         self.assertEqual(self.names(), [])
+
+    def test_interrupted_on_this_machine_leaves_no_process(self):
+        pid = os.path.join(self.home, "pid")
+        self.write_job("echo $$ >%s; exec sleep 300" % pid, EPOCH_S)
+        p = self.begin("train", self.job, "--infra", "local", "--resource", "2", "--configs", "1", "--gpus", "1")
+        while not (os.path.exists(pid) and pathlib.Path(pid).read_text().strip()):
+            self.assertIsNone(p.poll())
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        _, said = p.communicate(timeout=30)
+        self.assertEqual(p.returncode, 130, said)
+        self.assertFalse(os.path.exists("/proc/" + pathlib.Path(pid).read_text().strip()), said)
 
     def test_interrupted_with_json_still_prints_one_document(self):
         self.write_job("sh train.sh", 30)
