@@ -6,11 +6,8 @@
 static bool explain(const struct rb_args *args, int *out_code, struct rb_err *err)
 {
     (void)out_code;
-    struct rb_buf out = RB_BUF_INIT;
-    if (rb_error_explain_write(args->args[0], &out, err))
-        return rb_run_print(&out, err);
-    rb_buf_finish(&out);
-    return false;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    return rb_error_explain_write(args->args[0], &out, err) && rb_run_print(&out, err);
 }
 
 static const struct rb_option options[] = {
