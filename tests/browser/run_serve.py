@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import tempfile
 import time
@@ -148,6 +149,22 @@ class Served(unittest.TestCase):
         while self.ask_or_none() != 200:
             self.assertLess(time.monotonic() - began, 20)
         self.assertIsNone(self.served.poll())
+
+    def test_whoever_goes_away(self):
+        """In the middle of what they ask, or of what they are told; and whoever reads slowly is waited for by nobody."""
+        request = ("GET %sdata.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % self.path).encode()
+        slow = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        slow.sendall(request)
+        for i in range(60):
+            with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
+                s.sendall(request[:-i] if i % 3 == 0 and i else request)
+                if i % 3 == 1:
+                    s.recv(100)
+                if i % 2:  # a reset, not an end
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.test_page_and_document()
+        self.assertIn(b"200 OK", slow.recv(100))
+        slow.close()
 
     def ask_or_none(self):
         try:
