@@ -233,6 +233,16 @@ static void random_gangs_agree(void **state)
     assert_true(n_schedules >= 10);
 }
 
+// What lies between the fields is nobody's.
+static void assert_same(const struct rb_stage_time *a, const struct rb_stage_time *b)
+{
+    assert_int_equal(a->method, b->method);
+    assert_int_equal(a->law.n, b->law.n);
+    assert_ptr_equal(a->law.below, b->law.below);
+    assert_memory_equal(&a->law.mean_s, &b->law.mean_s, sizeof a->law - offsetof(struct rb_law, mean_s));
+    assert_memory_equal(&a->body_error, &b->body_error, sizeof *a - offsetof(struct rb_stage_time, body_error));
+}
+
 static void objects_are_shared(void **state)
 {
     (void)state;
@@ -247,7 +257,7 @@ static void objects_are_shared(void **state)
     const struct rb_stage_time *fine = ask(&w, &work, 1e-4);
     assert_ptr_not_equal(fine, coarse);
     assert_ptr_equal(ask(&w, &work, 1e-3), fine);
-    assert_memory_equal(coarse, &copy, sizeof copy); // an old pointer stays valid
+    assert_same(coarse, &copy); // an old pointer stays valid
     assert_int_equal(rb_stage_times_made(w.times, RB_STAGE_SCHEDULE), 2);
     const struct rb_stage_work other = {1, 0, 1, 2, 2};
     assert_ptr_not_equal(ask(&w, &other, 1e-4), fine);
@@ -275,7 +285,7 @@ static void finer_samples_err_less(void **state)
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
     const struct rb_stage_time *fine = ask_finely(&w, work);
     assert_float_equal(fine->law.error, coarse->law.error / 2, 0.1 * fine->law.error);
-    assert_memory_equal(coarse, &copy, sizeof copy);
+    assert_same(coarse, &copy);
     assert_ptr_equal(ask(&w, &work, 1e-4), coarse);
     run(&w, &work);
     agree(&w, &work, fine);
@@ -297,7 +307,7 @@ static void rough_laws_are_sampled_where_they_decide(void **state)
     const struct rb_stage_time *fine = ask_finely(&w, work);
     assert_int_equal(fine->method, RB_STAGE_PILOT);
     assert_ptr_equal(ask(&w, &work, 1e-4), law);
-    assert_memory_equal(law, &copy, sizeof copy);
+    assert_same(law, &copy);
     run(&w, &work);
     agree(&w, &work, fine);
     finish(&w);
