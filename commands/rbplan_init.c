@@ -96,7 +96,7 @@ static const char *number_text(double v, struct rb_arena *arena)
 static const char *range_of_float(double d, struct rb_arena *arena)
 {
     if (d >= 0.3 && d < 1) // a momentum, a part
-        return "{min: 0.0, max: 0.99}";
+        return d <= 0.99 ? "{min: 0.0, max: 0.99}" : d <= 0.9999 ? "{min: 0.9, max: 0.9999}" : NULL;
     if (d > 0)
         return rb_arena_printf(arena, "{distribution: log_uniform, min: %s, max: %s}", number_text(d / 10, arena),
                                number_text(d * 10, arena));
@@ -197,6 +197,10 @@ static void draft_job(const char *script, struct rb_arena *arena, struct rb_job_
         rb_job_draft_set(d, RB_DRAFT_PARAMETERS, "lr", "{distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}", NULL,
                          NULL);
         rb_job_draft_set(d, RB_DRAFT_PARAMETERS, "batch_size", "{values: [64, 128, 256]}", NULL, NULL);
+        rb_job_draft_remark(d, RB_DRAFT_PARAMETERS,
+                            rb_arena_printf(arena, access(script, F_OK) == 0 ? "examples: no options of argparse were seen in %s"
+                                                                             : "examples: there is no %s yet",
+                                            script));
     }
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
