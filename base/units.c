@@ -1,7 +1,9 @@
 // Durations, money, rates, sizes and instants as text. A decimal is read as an integer part and up to 18 exact
-// digits of fraction, and multiplied by its unit in 128 bits: no double is involved anywhere but in
-// rb_us_from_seconds.
+// digits of fraction, and multiplied by its unit in 128 bits: no double is involved but where seconds or
+// probabilities come as one.
 #include "base/units.h"
+
+#include "base/number.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -387,6 +389,14 @@ char *rb_format_size_exact(int64_t bytes, char out[static 32])
         if (bytes % size_units[i].value == 0 && size_units[i].value > best->value)
             best = &size_units[i];
     snprintf(out, 32, "%" PRId64 "%s", bytes / best->value, best->name);
+    return out;
+}
+
+char *rb_format_probability(double p, char out[static 32])
+{
+    if (p > 0.9995 && p < 1)
+        return rb_format_double(p, out);
+    snprintf(out, 32, "%.3f", p);
     return out;
 }
 

@@ -36,6 +36,7 @@ char *rb_format_duration_exact(int64_t us, char out[static 32]); // "1h41m", "52
 char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; below a dollar 4 decimals: "$0.1369"
 char *rb_format_money_exact(int64_t uusd, char out[static 32]);  // "18.4", "0.000001": parses back
 char *rb_format_size_exact(int64_t bytes, char out[static 32]);  // "150GB"
+char *rb_format_probability(double p, char out[static 32]);      // "0.950", and all digits where three would round it to 1
 char *rb_format_instant(int64_t unix_us, char out[static 32]);   // "2026-08-01T12:00:00Z" (fraction only if not 0)
 
 // Nearest microsecond of `seconds`, ties to even. NaN or beyond +-9e12 s: assert.

@@ -121,7 +121,7 @@ static void write_less(const struct rb_marginal *m, struct rb_buf *out)
 static void write_text(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
 {
     char text[32];
-    rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %g\n\n", req->job->name, pareto->confidence);
+    rb_buf_printf(out, "%s, mean cost of each planner's plan, confidence %.10g\n\n", req->job->name, pareto->confidence);
     write_table(pareto, req->deadline_us, out);
     rb_buf_putc(out, '\n');
     if (pareto->marginal.exists) {

@@ -427,7 +427,7 @@ static bool infeasible_on_average(const struct rb_plan_request *req, const struc
 static bool infeasible(const struct rb_plan_request *req, const struct rb_planner *planner,
                        const struct rb_plan_result *result, struct rb_err *err)
 {
-    char text[3][32];
+    char text[2][32], asked[32], best[32];
     struct rb_buf near = RB_BUF_INIT;
     if (planner->on_average)
         return infeasible_on_average(req, result, err);
@@ -439,8 +439,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_err_set(err, RB_E_NO_PLAN,
-               "no plan keeps the constraints with probability %.3f (the best reaches %.3f); nearest that would:%s%s",
-               req->confidence, result->best.estimate.p_both, near.len ? rb_buf_str(&near) : " none",
+               "no plan keeps the constraints with probability %s (the best reaches %s); nearest that would:%s%s",
+               rb_format_probability(req->confidence, asked),
+               rb_format_probability(result->best.estimate.p_both, best), near.len ? rb_buf_str(&near) : " none",
                how_far(req, result));
     rb_buf_finish(&near);
     return false;

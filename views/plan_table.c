@@ -81,7 +81,7 @@ static void heading(const struct rb_plan *plan, struct rb_buf *out)
     if (plan->budget_uusd >= 0)
         rb_buf_printf(out, ", budget %s", rb_format_money(plan->budget_uusd, text));
     if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
-        rb_buf_printf(out, ", confidence %g", plan->confidence);
+        rb_buf_printf(out, ", confidence %.10g", plan->confidence);
     rb_buf_puts(out, "\n\n");
 }
 

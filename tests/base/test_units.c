@@ -339,6 +339,18 @@ static void what_is_written_exactly_reads_back(void **state)
     }
 }
 
+static void probabilities_below_1_are_never_1(void **state)
+{
+    (void)state;
+    static const struct {
+        double p;
+        const char *text;
+    } cases[] = {{0.95, "0.950"}, {0, "0.000"}, {0.9994, "0.999"}, {0.99999, "0.99999"}, {0.999999999, "0.999999999"}, {1, "1.000"}};
+    char text[32];
+    for (size_t i = 0; i < N_OF(cases); i++)
+        assert_string_equal(rb_format_probability(cases[i].p, text), cases[i].text);
+}
+
 static void seconds_round_to_even_microseconds(void **state)
 {
     (void)state;
@@ -363,6 +375,7 @@ int main(void)
         cmocka_unit_test(every_day_of_nine_centuries_comes_back),
         cmocka_unit_test(writes_for_people),
         cmocka_unit_test(what_is_written_exactly_reads_back),
+        cmocka_unit_test(probabilities_below_1_are_never_1),
         cmocka_unit_test(seconds_round_to_even_microseconds),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);
