@@ -87,7 +87,7 @@ static bool choose_place(struct rb_measurement *m, struct rb_err *err)
     const struct rb_string_list *infra = &m->job.resources.infra;
     m->infra = rb_args_string(m->args, "infra", infra->n > 0 ? infra->items[0] : NULL);
     if (!m->infra)
-        return rb_err_set(err, RB_E_WHERE_UNSAID, "where? give --infra aws/us-east-1, or local");
+        return rb_err_set(err, RB_E_WHERE_UNSAID, "where? give --infra, such as aws/us-east-1");
     m->slurm = rb_infra_within(m->infra, "slurm");
     if (m->slurm && !m->job.resources.slurm.shared_dir)
         return rb_err_set(

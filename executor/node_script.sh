@@ -74,10 +74,12 @@ supervise)
     code=0
     wait $child || code=$?
     while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
+    kill -s TERM 0 # what it has left running would hold its GPUs
     [ ! -s metrics ] || { echo; cat metrics; } >>out # a follower reads two files: make sure nothing is behind the exit
     echo $code >exit.new
     mv exit.new exit
     printf '\n@rb-exit %s %s\n' "$4" $code >>out
+    kill -s KILL 0 # whatever the script has left running; and us, who are done
     ;;
 yield)
     task "$2" "$3"

@@ -569,17 +569,9 @@ static void hostile_archives_stay_packed(void **state)
     }
 }
 
-static void kill_ends_the_whole_group(void **state)
+// The process whose number is in the file `child`.
+static void assert_child_goes(const struct fixture *f)
 {
-    struct fixture *f = *state;
-    char command[512];
-    snprintf(command, sizeof command,
-             "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done", f->dir);
-    start(f, 0, command);
-    wait_until(f, zero_has_line);
-    f->launcher->ops->kill(f->launcher, 0, 0);
-    wait_until(f, zero_killed);
-    assert_false(f->seen[0].exited);
     char path[128], *text;
     size_t n;
     snprintf(path, sizeof path, "%s/child", f->dir);
@@ -595,6 +587,32 @@ static void kill_ends_the_whole_group(void **state)
     }
     free(text);
     assert_int_equal(gone, -1);
+}
+
+static void kill_ends_the_whole_group(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command,
+             "trap '' TERM; sleep 300 & echo $! >%s/child; echo started; while :; do sleep 1; done", f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->kill(f->launcher, 0, 0);
+    wait_until(f, zero_killed);
+    assert_false(f->seen[0].exited);
+    assert_child_goes(f);
+}
+
+// A worker that a script has left would hold its GPUs; on this machine, for ever.
+static void what_a_script_leaves_ends_with_it(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command, "trap '' TERM; sleep 300 & echo $! >%s/child; exit 3", f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 3);
+    assert_child_goes(f);
 }
 
 static bool all_killed(struct fixture *f)
@@ -808,6 +826,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
+        BOTH(what_a_script_leaves_ends_with_it),
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(node_forgotten_and_reached_again_goes_on),
