@@ -221,7 +221,7 @@ static bool run_init(const struct rb_args *args, struct rb_err *err)
     if (!is_plain(script))
         return rb_err_set(err, RB_E_OPERANDS,
                           "expected a script whose name has only letters, digits and _ . / -, got "
-                          "\"%.60s\": begin with another, and quote it in `run` yourself",
+                          "\"%.60s\": name another one, then put this one into `run` yourself, in quotes",
                           script);
     if (path && access(path, F_OK) == 0)
         return rb_err_set(err, RB_E_FILE_EXISTS, "%s is there already: give another --output, or remove it", path);

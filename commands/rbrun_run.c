@@ -127,7 +127,8 @@ static void judge_preflight(void *ctx, const char *infra, const char *instance_t
         return;
     if (stands_in) {
         rb_warn("%s in %s cannot stand in when others are sold out: %s", instance_type, infra, err->message);
-    } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND) {
+    } else if (err->code == RB_ERR_DENIED || err->code == RB_ERR_INVALID || err->code == RB_ERR_NOT_FOUND ||
+               rb_err_number(err) == RB_E_UNREACHABLE) { // once begun, a run would ask again and again
         *refusal = *err;
         rb_err_prefix(refusal, "%s in %s", instance_type, infra);
     } else {

@@ -89,6 +89,11 @@ class RealRuns(CloudCase):
         self.assertEqual(self.alive(), [])
         self.resume_to_the_end()
 
+    def test_a_cloud_that_is_not_reached_is_told_before_the_run_begins(self):
+        done = self.rbrun(self.plan, expect=1, AWS_ENDPOINT_URL="http://127.0.0.1:1")
+        self.assertIn("two.gpus in mock/us-east-1: RunInstances (dry run): http://127.0.0.1:1: ", done.stderr)
+        self.assertEqual(os.listdir(self.state) if os.path.exists(self.state) else [], [])
+
     def test_a_run_without_a_result_is_no_success(self):
         for run in ("exit 1", "echo epoch=$RB_RESOURCE_END val_acc=nan"):
             with self.subTest(run=run):
