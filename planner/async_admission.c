@@ -1,6 +1,7 @@
 #include "planner/async_admission.h"
 
 #include "planner/async_nearest.h"
+#include "planner/async_neighbours.h"
 
 #include "engine/tuner.h"
 

@@ -7,6 +7,7 @@
 
 #define COMPARED_EVENTS 1e6 // of one plan: a quarter of a second
 #define SCREENED_PART   8
+#define SLACK_SIGMA     2.5
 
 // ---- how many
 
@@ -36,6 +37,12 @@ int rb_async_n_compared(const struct rb_search *search)
 int rb_async_n_screened(const struct rb_search *search)
 {
     return rb_async_n_compared(search) / SCREENED_PART;
+}
+
+bool rb_async_may_keep(const struct rb_search *search, double p, int n)
+{
+    const double c = search->req->confidence;
+    return p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / n);
 }
 
 void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)

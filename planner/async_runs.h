@@ -18,6 +18,9 @@ double rb_async_events(const struct rb_scenario *s);
 // to be worth the others.
 int rb_async_n_compared(const struct rb_search *search);
 int rb_async_n_screened(const struct rb_search *search);
+// May a plan that kept the constraints in a share p of n runs keep them with the confidence asked? One that does is refused once
+// in 160.
+bool rb_async_may_keep(const struct rb_search *search, double p, int n);
 // What trials draw in these runs, and in as many of those that plans are told by, is kept and shared.
 void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes);
 

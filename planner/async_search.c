@@ -1,5 +1,7 @@
 #include "planner/async_admission.h"
 #include "planner/async_nearest.h"
+#include "planner/async_neighbours.h"
+#include "planner/async_prices.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +10,8 @@
 #define WORTH       1e-3 // of the objective: what an exchange must gain
 #define TOLD_PART   8    // of the runs that a plan is told by: the first look at them
 #define LATE_SIGMA  2    // deviations beyond the mean: what hardly a run exceeds
-#define SLACK_SIGMA 2.5  // a neighbour that keeps the constraints is dropped by the first few runs once in 160
+#define NEAR        1.3  // times the best objective: plans are looked for beside plans that are no worse,
+#define HOPE        1.02 // and exchanges begin with none that is worse than this
 
 // ---- what a candidate is compared by
 
@@ -70,137 +73,6 @@ static bool look_at(struct rb_search *search, const struct rb_candidate *candida
     return true;
 }
 
-// ---- neighbours
-
-struct neighbours {
-    const struct rb_search *search;
-    const struct rb_candidate *from;
-    struct rb_candidate *items;
-    int n, cap;
-};
-
-static bool has_size(const struct rb_sizes *sizes, int gpus)
-{
-    for (int i = 0; i < sizes->n; i++) {
-        if (sizes->gpus[i] == gpus)
-            return true;
-    }
-    return false;
-}
-
-bool rb_async_fits(const struct rb_search *search, const struct rb_candidate *c)
-{
-    for (int i = 0; i < c->n_stages; i++) {
-        const struct rb_choice *choice = &c->stages[i];
-        const int per_node = rb_search_gpus_per_node(search, choice->offer);
-        const int most = rb_planner_max_nodes(search->req->job, &search->scenario->offers[choice->offer]);
-        if (choice->nodes < rb_nodes_per_trial(per_node, choice->gpus) || choice->nodes > most ||
-            !has_size(&search->sizes[choice->offer], choice->gpus))
-            return false;
-    }
-    return true;
-}
-
-static void add(struct neighbours *list, const struct rb_candidate *c)
-{
-    if (!rb_async_fits(list->search, c) ||
-        memcmp(c->stages, list->from->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0)
-        return;
-    if (list->n == list->cap) {
-        list->cap = list->cap ? 2 * list->cap : 64;
-        list->items = rb_xrealloc(list->items, (size_t)list->cap, sizeof *list->items);
-    }
-    list->items[list->n++] = *c;
-}
-
-static int moved_count(int nodes, int move)
-{
-    switch (move) {
-    case 0:
-        return nodes / 2;
-    case 1:
-        return nodes - 1;
-    case 2:
-        return nodes + 1;
-    default:
-        return 2 * nodes;
-    }
-}
-
-// Phases first..last own another number of nodes.
-static void add_counts(struct neighbours *list, int first, int last)
-{
-    for (int move = 0; move < 4; move++) {
-        struct rb_candidate c = *list->from;
-        for (int i = first; i <= last; i++) {
-            const struct rb_choice *choice = &c.stages[i];
-            const int least = rb_nodes_per_trial(rb_search_gpus_per_node(list->search, choice->offer), choice->gpus);
-            const int nodes = moved_count(choice->nodes, move);
-            c.stages[i].nodes = nodes > least ? nodes : least;
-        }
-        add(list, &c);
-    }
-}
-
-// The next smaller or larger size; the same where there is none.
-static int next_size(const struct rb_sizes *sizes, int gpus, int step)
-{
-    for (int i = 0; i < sizes->n; i++) {
-        if (sizes->gpus[i] == gpus && i + step >= 0 && i + step < sizes->n)
-            return sizes->gpus[i + step];
-    }
-    return gpus;
-}
-
-// Trials of levels first..last get the next size; a phase that could not hold one owns what one needs.
-static void add_sizes(struct neighbours *list, int first, int last)
-{
-    for (int step = -1; step <= 1; step += 2) {
-        struct rb_candidate c = *list->from;
-        for (int i = first; i <= last; i++) {
-            struct rb_choice *choice = &c.stages[i];
-            choice->gpus = next_size(&list->search->sizes[choice->offer], choice->gpus, step);
-            const int least = rb_nodes_per_trial(rb_search_gpus_per_node(list->search, choice->offer), choice->gpus);
-            choice->nodes = choice->nodes > least ? choice->nodes : least;
-        }
-        add(list, &c);
-    }
-}
-
-// Phases from `first` on own as many GPUs of another offer.
-static void add_offers(struct neighbours *list, int first)
-{
-    const struct rb_search *search = list->search;
-    for (int offer = 0; offer < search->scenario->n_offers; offer++) {
-        struct rb_candidate c = *list->from;
-        if (search->sizes[offer].n == 0 || rb_search_is_outbid(search, offer))
-            continue;
-        const int per_node = rb_search_gpus_per_node(search, offer);
-        for (int i = first; i < c.n_stages; i++) {
-            const struct rb_choice *old = &list->from->stages[i];
-            const int gpus = old->nodes * rb_search_gpus_per_node(search, old->offer);
-            c.stages[i] = (struct rb_choice){offer, old->gpus, (gpus + per_node - 1) / per_node};
-        }
-        add(list, &c);
-    }
-}
-
-// The whole tail of phases changes before single ones do: what remains to be done falls with every phase.
-static void list_neighbours(struct neighbours *list)
-{
-    const int last = list->from->n_stages - 1;
-    for (int i = last; i >= 0; i--)
-        add_counts(list, i, last);
-    for (int i = last; i >= 0; i--)
-        add_sizes(list, i, last);
-    for (int i = 0; i < last; i++) {
-        add_counts(list, i, i);
-        add_sizes(list, i, i);
-    }
-    for (int i = 0; i <= last; i++)
-        add_offers(list, i);
-}
-
 // ---- exchanges
 
 struct walk {
@@ -226,11 +98,10 @@ static bool is_better(const struct walk *w, const struct look *a, const struct l
 // Could it be better on more runs than these few?
 static bool may_be_better(const struct walk *w, const struct look *few, const struct look *best_few, bool best_keeps)
 {
-    const double c = w->search->req->confidence;
     if (!best_keeps)
         return few->surety > best_few->surety;
     return few->objective < best_few->objective &&
-           few->p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / rb_async_n_screened(w->search));
+           rb_async_may_keep(w->search, few->p, rb_async_n_screened(w->search));
 }
 
 struct position {
@@ -263,7 +134,7 @@ static bool settle_step(const struct walk *w, const struct position *now, struct
 }
 
 // The first neighbour from `start` on, round and round, that is better. *out_found: its index, -1: none.
-static bool step(const struct walk *w, const struct neighbours *list, int start, const struct position *now,
+static bool step(const struct walk *w, const struct rb_async_neighbours *list, int start, const struct position *now,
                  struct position *out, int *out_found, struct rb_err *err)
 {
     struct rb_search *search = w->search;
@@ -305,8 +176,8 @@ bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from
     *out_n = 0;
     append(out_path, out_n, from);
     while (found >= 0 && !rb_search_out_of_time(search)) {
-        struct neighbours list = {.search = search, .from = &now.at};
-        list_neighbours(&list);
+        struct rb_async_neighbours list = {.search = search, .from = &now.at};
+        rb_async_list_neighbours(&list);
         const bool ok = list.n == 0 || step(&w, &list, start % list.n, &now, &next, &found, err);
         found = list.n == 0 ? -1 : found;
         free(list.items);
@@ -376,12 +247,14 @@ static bool offer_baselines(struct rb_search *search, struct best *best, struct 
 }
 
 // Plans of neighbouring requests.
-static bool offer_hints(struct rb_search *search, struct best *best, struct rb_err *err)
+static bool offer_hints(struct rb_search *search, struct best *best, bool *out_better, struct rb_err *err)
 {
-    bool better;
+    *out_better = false;
     for (int i = 0; i < search->req->n_hints; i++) {
+        bool better = false;
         if (rb_async_fits(search, &search->req->hints[i]) && !offer(search, best, &search->req->hints[i], &better, err))
             return false;
+        *out_better |= better;
     }
     return true;
 }
@@ -390,13 +263,12 @@ static bool offer_hints(struct rb_search *search, struct best *best, struct rb_e
 static bool offer_path(struct rb_search *search, struct best *best, const struct rb_candidate *path, int n,
                        struct rb_err *err)
 {
-    const double c = search->req->confidence;
     bool better = false;
     for (int i = n - 1; i >= 0 && !better; i--) {
         struct look look; // what no runs promise needs no others to refuse it
         if (!look_at(search, &path[i], rb_async_n_compared(search), &look, err))
             return false;
-        if (look.p >= c - SLACK_SIGMA * sqrt(c * (1 - c) / rb_async_n_compared(search)) &&
+        if (rb_async_may_keep(search, look.p, rb_async_n_compared(search)) &&
             !offer(search, best, &path[i], &better, err))
             return false;
     }
@@ -438,19 +310,80 @@ static bool exchange_from(struct rb_search *search, const struct rb_candidate *s
     return offer_path(search, best, path, n, err);
 }
 
+// ---- plans that no small step leads to
+
+// What ends no better than what is known, in the runs that both were chosen by, is not told.
+static bool exchange_below(struct rb_search *search, const struct rb_candidate *start, const struct look *known,
+                           struct best *best, struct rb_err *err)
+{
+    struct rb_candidate path[RB_ASYNC_PATH];
+    struct look look;
+    int n;
+    if (!rb_async_exchange(search, start, 0, path, &n, err) ||
+        !look_at(search, &path[n - 1], rb_async_n_compared(search), &look, err))
+        return false;
+    return look.objective >= known->objective || offer_path(search, best, path, n, err);
+}
+
+// Exchanges from the plans beside `beside`, unless it is far from the best known.
+static bool explore_beside(struct rb_search *search, const struct rb_candidate *beside, struct best *best,
+                           struct rb_err *err)
+{
+    struct rb_candidate priced[RB_ASYNC_PRICED];
+    struct position known;
+    struct look look;
+    int n;
+    if (!rb_async_fits(search, beside))
+        return true;
+    if (!stand_at(search, &best->candidate, &known, err) ||
+        !look_at(search, beside, rb_async_n_screened(search), &look, err))
+        return false;
+    if (look.objective > NEAR * known.few.objective)
+        return true;
+    if (!rb_async_priced(search, beside, priced, &n, err))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!look_at(search, &priced[i], rb_async_n_compared(search), &look, err))
+            return false;
+        if (look.objective <= HOPE * known.look.objective && !exchange_below(search, &priced[i], &known.look, best, err))
+            return false;
+    }
+    return true;
+}
+
+// Beside the best fixed cluster of every offer, and beside the best plan so far, moved there.
+static bool explore(struct rb_search *search, struct best *best, struct rb_err *err)
+{
+    for (int i = 0; i < search->scenario->n_offers && !rb_search_out_of_time(search); i++) {
+        const struct rb_candidate *fixed;
+        if (!rb_async_is_worth_owning(search, i))
+            continue;
+        if (!rb_static_best(search, i, &fixed, err) || (fixed && !explore_beside(search, fixed, best, err)))
+            return false;
+        const struct rb_candidate moved = rb_async_moved_to(search, &best->candidate, 0, i);
+        if (!explore_beside(search, &moved, best, err))
+            return false;
+    }
+    return true;
+}
+
 bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err)
 {
     struct best best = {.exists = false};
     struct rb_plan_result infeasible;
     struct rb_needs part = rb_needs_none();
     struct rb_candidate end;
-    if (!offer_baselines(search, &best, err) || !offer_hints(search, &best, err))
+    bool hinted;
+    if (!offer_baselines(search, &best, err) || !offer_hints(search, &best, &hinted, err))
         return false;
     const bool from_best = best.exists;
     if (!from_best && !rb_static_nearest(search, &infeasible, err))
         return false;
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
     if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
+        return false;
+    // A hint of a what-if has been explored from; of a frontier, so few runs decide at each deadline that it is worth doing again.
+    if (from_best && (!hinted || search->whole_job) && !explore(search, &best, err))
         return false;
     if (!best.exists && !search->whole_job && !rb_async_admission(search, &best.candidate, &best.exists, &part, err))
         return false;

@@ -15,7 +15,4 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
 bool rb_async_exchange(struct rb_search *search, const struct rb_candidate *from, double least_tried,
                        struct rb_candidate *out_path, int *out_n, struct rb_err *err);
 
-// Does every phase hold a trial of its level, within resources.max_nodes and the sizes that fit the offer?
-bool rb_async_fits(const struct rb_search *search, const struct rb_candidate *candidate);
-
 #endif

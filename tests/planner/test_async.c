@@ -152,6 +152,25 @@ static void nobody_else_is_cheaper(void **state)
     case_finish(&c);
 }
 
+// No single move makes the best of the baselines cheaper here; a plan that differs from it in several phases costs a seventh less.
+static void plans_that_no_small_step_leads_to_are_found(void **state)
+{
+    (void)state;
+    struct rb_case c;
+    struct rb_plan plan;
+    int64_t least_uusd = INT64_MAX;
+    begin(&c, JOB(ASHA, SIZES "resources: {infra: [aws/us-east-1], max_nodes: 8}\ndeadline: 17m\nconfidence: 0.9\n"));
+    make(&c, "optimal", &plan);
+    for (int i = 0; i < plan.n_baselines; i++) {
+        const struct rb_estimate *e = &plan.baselines[i].estimate;
+        if (plan.baselines[i].exists && e->cost_uusd.mean < least_uusd)
+            least_uusd = e->cost_uusd.mean;
+    }
+    assert_true(plan.estimate.p_both >= 0.9);
+    assert_true((double)plan.estimate.cost_uusd.mean < 0.88 * (double)least_uusd);
+    case_finish(&c);
+}
+
 // Every choice of nodes and GPUs for every phase, on one offer: none that keeps the deadline is much cheaper.
 static void every_plan_of_a_small_job(void **state)
 {
@@ -397,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_plan_keeps_its_promise_in_runs_that_nobody_has_seen),
         cmocka_unit_test(phases_sum_to_the_whole),
         cmocka_unit_test(nobody_else_is_cheaper),
+        cmocka_unit_test(plans_that_no_small_step_leads_to_are_found),
         cmocka_unit_test(every_plan_of_a_small_job),
         cmocka_unit_test(a_smaller_part_compares_by_fewer_runs),
         cmocka_unit_test(threads_change_nothing),
