@@ -21,8 +21,11 @@ static void hung(void *arg)
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
     const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
-    rb_controller_note(c, "fault", "trial %d: no report for %" PRId64 " s: hung, killed", trial,
-                       c->config.plan->job->trial.timeout_us / RB_US_PER_S);
+    const bool has_all = t->last_resource >= rb_engine_trial(c->engine, trial)->resource_end;
+    rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
+                       has_all ? "it has reported all and does not end" : "no report",
+                       c->config.plan->job->trial.timeout_us / RB_US_PER_S,
+                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?" : "");
     rb_controller_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){

@@ -548,6 +548,22 @@ static void kills_and_restarts_what_hangs(void **state)
     fake_run_finish(&r);
 }
 
+// As scripts do whose data loaders are left running.
+static void says_what_has_trained_and_does_not_end(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 4);
+    r.machines.training.hangs = 0.3;
+    r.machines.training.hangs_at_end = true;
+    fake_run_open(&r);
+    finish_run(&r);
+    assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+    assert_true(talked_of(&r, "it has reported all and does not end"));
+    assert_false(talked_of(&r, "no report for"));
+    fake_run_finish(&r);
+}
+
 static void a_silent_end_is_a_failure_that_says_why(void **state)
 {
     (void)state;
@@ -700,6 +716,7 @@ int main(void)
         cmocka_unit_test(gives_up_ready_nodes_that_do_not_answer_any_more),
         cmocka_unit_test(waits_for_its_own_network),
         cmocka_unit_test(kills_and_restarts_what_hangs),
+        cmocka_unit_test(says_what_has_trained_and_does_not_end),
         cmocka_unit_test(a_silent_end_is_a_failure_that_says_why),
         cmocka_unit_test(a_failure_shows_the_last_output_without_escape_sequences),
         cmocka_unit_test(a_second_controller_is_refused),

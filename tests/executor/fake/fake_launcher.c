@@ -357,7 +357,7 @@ static void draw_fate(struct fake_process *p, const struct fake_training *traini
     } else if (u < training->fails + training->yields && units > 1) {
         p->exit_code = 75;
         p->stops_after = 1 + (int)rb_stream_below(&s, (uint64_t)units - 1);
-    } else if (p->hangs) {
+    } else if (p->hangs && !training->hangs_at_end) {
         p->stops_after = (int)rb_stream_below(&s, (uint64_t)units);
     }
     p->deaf = rb_stream_uniform(&s) < training->deaf;

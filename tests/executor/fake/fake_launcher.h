@@ -25,6 +25,7 @@ struct fake_training {
     double fails, yields, hangs; // per start
     double deaf;                 // starts that do not look for RB_PREEMPT_FILE
     bool silent;                 // ends with 0 without a report
+    bool hangs_at_end;           // what hangs has reported all
     bool set_up_fails;           // every node
     double save_fails;           // per save
     int64_t unit_us, startup_us; // means
