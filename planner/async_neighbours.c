@@ -1,7 +1,6 @@
 #include "planner/async_neighbours.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool has_size(const struct rb_sizes *sizes, int gpus)
 {
@@ -27,8 +26,7 @@ bool rb_async_fits(const struct rb_search *search, const struct rb_candidate *c)
 
 static void add(struct rb_async_neighbours *list, const struct rb_candidate *c)
 {
-    if (!rb_async_fits(list->search, c) ||
-        memcmp(c->stages, list->from->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0)
+    if (!rb_async_fits(list->search, c) || rb_candidate_same_choices(c, list->from))
         return;
     if (list->n == list->cap) {
         list->cap = list->cap ? 2 * list->cap : 64;
@@ -96,7 +94,6 @@ bool rb_async_is_worth_owning(const struct rb_search *search, int offer)
     return search->sizes[offer].n > 0 && !rb_search_is_outbid(search, offer);
 }
 
-// Phases from `first` on own as many GPUs of another offer.
 struct rb_candidate rb_async_moved_to(const struct rb_search *search, const struct rb_candidate *from, int first,
                                        int offer)
 {
@@ -113,9 +110,10 @@ struct rb_candidate rb_async_moved_to(const struct rb_search *search, const stru
 static void add_offers(struct rb_async_neighbours *list, int first)
 {
     for (int offer = 0; offer < list->search->scenario->n_offers; offer++) {
+        if (!rb_async_is_worth_owning(list->search, offer))
+            continue;
         const struct rb_candidate c = rb_async_moved_to(list->search, list->from, first, offer);
-        if (rb_async_is_worth_owning(list->search, offer))
-            add(list, &c);
+        add(list, &c);
     }
 }
 

@@ -2,13 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PRICES       24   // of time, as parts of what the plan beside costs a second:
 #define LEAST_PRICE  0.03 // from this one on
 #define PRICE_STEP   1.3  // each so many times the one before
-#define EVERY_COUNT  4    // nodes up to which all counts are tried; beyond it one in a quarter more
-#define COARSER      2
+#define EVERY_COUNT  4    // nodes up to which all counts are tried; each one beyond it is half as much again
 
 // What happens in the runs that candidates are screened by.
 struct runs {
@@ -66,10 +64,10 @@ static bool try_choice(struct around *a, int stage, const struct rb_choice *choi
 
 static int next_count(int nodes)
 {
-    return nodes < EVERY_COUNT ? nodes + 1 : nodes + nodes / COARSER;
+    return nodes < EVERY_COUNT ? nodes + 1 : nodes + nodes / 2;
 }
 
-// Every size on every number of nodes that its trials can use; as it is without a limit of time, in which nothing is left out.
+// The choice of the plan beside, so that there is one, and every size on numbers of nodes that its trials can use, until the time is up.
 static bool try_phase(struct around *a, int stage, struct rb_err *err)
 {
     const struct rb_search *search = a->search;
@@ -138,7 +136,7 @@ static bool is_known(const struct prediction *found, int n, const struct rb_cand
 {
     bool known = false;
     for (int i = 0; i < n; i++)
-        known |= memcmp(found[i].candidate.stages, c->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0;
+        known |= rb_candidate_same_choices(&found[i].candidate, c);
     return known;
 }
 

@@ -299,37 +299,28 @@ static bool merge_nearest(struct rb_search *search, const struct rb_candidate *e
     return true;
 }
 
-static bool exchange_from(struct rb_search *search, const struct rb_candidate *start, struct best *best,
-                          struct rb_candidate *out_end, struct rb_err *err)
+// known: what ends no better than it, in the runs that both were chosen by, is not told; NULL: nothing is.
+static bool exchange_from(struct rb_search *search, const struct rb_candidate *start, const struct look *known,
+                          struct best *best, struct rb_candidate *out_end, struct rb_err *err)
 {
     struct rb_candidate path[RB_ASYNC_PATH];
+    struct look end;
     int n;
     if (!rb_async_exchange(search, start, 0, path, &n, err))
         return false;
     *out_end = path[n - 1];
-    return offer_path(search, best, path, n, err);
+    if (known && !look_at(search, out_end, rb_async_n_compared(search), &end, err))
+        return false;
+    return (known && end.objective >= known->objective) || offer_path(search, best, path, n, err);
 }
 
 // ---- plans that no small step leads to
-
-// What ends no better than what is known, in the runs that both were chosen by, is not told.
-static bool exchange_below(struct rb_search *search, const struct rb_candidate *start, const struct look *known,
-                           struct best *best, struct rb_err *err)
-{
-    struct rb_candidate path[RB_ASYNC_PATH];
-    struct look look;
-    int n;
-    if (!rb_async_exchange(search, start, 0, path, &n, err) ||
-        !look_at(search, &path[n - 1], rb_async_n_compared(search), &look, err))
-        return false;
-    return look.objective >= known->objective || offer_path(search, best, path, n, err);
-}
 
 // Exchanges from the plans beside `beside`, unless it is far from the best known.
 static bool explore_beside(struct rb_search *search, const struct rb_candidate *beside, struct best *best,
                            struct rb_err *err)
 {
-    struct rb_candidate priced[RB_ASYNC_PRICED];
+    struct rb_candidate priced[RB_ASYNC_PRICED], end;
     struct position known;
     struct look look;
     int n;
@@ -345,7 +336,8 @@ static bool explore_beside(struct rb_search *search, const struct rb_candidate *
     for (int i = 0; i < n; i++) {
         if (!look_at(search, &priced[i], rb_async_n_compared(search), &look, err))
             return false;
-        if (look.objective <= HOPE * known.look.objective && !exchange_below(search, &priced[i], &known.look, best, err))
+        if (look.objective <= HOPE * known.look.objective &&
+            !exchange_from(search, &priced[i], &known.look, best, &end, err))
             return false;
     }
     return true;
@@ -380,7 +372,7 @@ bool rb_async_plan(struct rb_search *search, struct rb_plan_result *out, struct 
     if (!from_best && !rb_static_nearest(search, &infeasible, err))
         return false;
     const struct rb_candidate start = from_best ? best.candidate : infeasible.best;
-    if (start.n_stages > 0 && !exchange_from(search, &start, &best, &end, err))
+    if (start.n_stages > 0 && !exchange_from(search, &start, NULL, &best, &end, err))
         return false;
     // A hint of a what-if has been explored from; of a frontier, so few runs decide at each deadline that it is worth doing again.
     if (from_best && (!hinted || search->whole_job) && !explore(search, &best, err))

@@ -251,7 +251,7 @@ static bool consider(struct rb_search *search, const struct rb_candidate *from, 
                      double to_beat_uusd, struct neighbours *list, struct rb_err *err)
 {
     struct rb_candidate_floor floor;
-    if (!gains_any(c) || memcmp(c->stages, from->stages, (size_t)c->n_stages * sizeof c->stages[0]) == 0)
+    if (!gains_any(c) || rb_candidate_same_choices(c, from))
         return true;
     if (!rb_candidate_floor(search, c, true, &floor, err))
         return false;

@@ -97,3 +97,8 @@ int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate
         return first;
     return second != 0 ? second : compare_choices(a, b);
 }
+
+bool rb_candidate_same_choices(const struct rb_candidate *a, const struct rb_candidate *b)
+{
+    return compare_choices(a, b) == 0;
+}

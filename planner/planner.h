@@ -136,5 +136,7 @@ bool rb_make_plan(const struct rb_plan_request *req, const char *planner, struct
 
 // Order among feasible candidates: objective mean, then the other mean, then canonical order of stages. <0: a first.
 int rb_candidate_compare(const struct rb_candidate *a, const struct rb_candidate *b, enum rb_objective objective);
+// Of plans for the same stages: the same choice for each?
+bool rb_candidate_same_choices(const struct rb_candidate *a, const struct rb_candidate *b);
 
 #endif
