@@ -95,8 +95,6 @@ void rb_engine_destroy(struct rb_engine *e)
     if (e->policy->destroy)
         e->policy->destroy(e->policy_state);
     rb_batching_destroy(e->batching);
-    for (int i = 0; i < e->n_trials; i++)
-        free(e->trials[i].pub.slots);
     free(e->trials);
     rb_standings_finish(&e->standings);
     rb_places_finish(&e->places);
@@ -104,10 +102,9 @@ void rb_engine_destroy(struct rb_engine *e)
     free(e->queue);
     free(e->running);
     free(e->decisions.resizes);
-    for (int i = 0; i < e->n_nodes; i++)
-        free(e->nodes[i].uses);
     free(e->nodes);
     free(e->owned);
+    rb_arena_finish(&e->arena);
     free(e);
 }
 

@@ -98,6 +98,7 @@ struct rb_engine {
     int slots_cap;
     bool places_changed;     // GPUs became free or trials became waiting since the last look
 
+    struct rb_arena arena;   // trials' slots, nodes' uses
     struct rb_actions *out;  // of the step being made
 };
 

@@ -148,11 +148,11 @@ static void remove_running(struct rb_engine *e, int trial)
     e->trials[trial].running_at = -1;
 }
 
-static void occupy(struct node *node, uint64_t gpus, int trial, int sharers)
+static void occupy(struct rb_engine *e, struct node *node, uint64_t gpus, int trial, int sharers)
 {
     assert((node->pub.busy & gpus) == 0 || sharers > 1);
     if (!node->uses)
-        node->uses = rb_xcalloc((size_t)node->pub.gpus, sizeof *node->uses);
+        node->uses = rb_arena_array(&e->arena, (size_t)node->pub.gpus, sizeof *node->uses);
     for (int gpu = 0; gpu < node->pub.gpus; gpu++) {
         if (!(gpus >> gpu & 1))
             continue;
@@ -174,13 +174,13 @@ static void start(struct rb_engine *e, int trial, const struct rb_slot *slots, i
 {
     struct trial *t = &e->trials[trial];
     if (n_slots > t->slots_cap) {
-        t->pub.slots = rb_xrealloc(t->pub.slots, (size_t)n_slots, sizeof *slots);
+        t->pub.slots = rb_arena_array(&e->arena, (size_t)n_slots, sizeof *slots);
         t->slots_cap = n_slots;
     }
     memcpy(t->pub.slots, slots, (size_t)n_slots * sizeof *slots);
     t->pub.n_slots = n_slots;
     for (int i = 0; i < n_slots; i++)
-        occupy(&e->nodes[slots[i].node], slots[i].gpus, trial, t->pub.sharers);
+        occupy(e, &e->nodes[slots[i].node], slots[i].gpus, trial, t->pub.sharers);
     assert(t->pub.state == RB_TRIAL_WAITING);
     t->pub.state = RB_TRIAL_RUNNING;
     t->pub.started_us = e->now_us;

@@ -76,7 +76,7 @@ static void provision(struct world *w, const struct rb_action *a)
 static struct running_trial *trial_slot(struct world *w, int trial)
 {
     if (trial >= w->trials_cap) {
-        const int cap = rb_engine_n_trials(w->engine);
+        const int n = rb_engine_n_trials(w->engine), cap = n > 2 * w->trials_cap ? n : 2 * w->trials_cap;
         w->trials = rb_xrealloc(w->trials, (size_t)cap, sizeof *w->trials);
         w->trials_cap = cap;
     }
