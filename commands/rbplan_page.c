@@ -249,6 +249,13 @@ static void write_note(const char *part, const char *text, struct rb_json *j)
     rb_json_end_object(j);
 }
 
+static void write_marginal(const struct rb_marginal *marginal, struct rb_json *j)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf said = RB_BUF_INIT;
+    rb_plan_marginal_write(marginal, &said);
+    write_note("marginal", rb_buf_str(&said), j);
+}
+
 static void write_extras(const struct extras *x, struct rb_json *j)
 {
     rb_json_key(j, "distribution");
@@ -265,6 +272,8 @@ static void write_extras(const struct extras *x, struct rb_json *j)
         rb_json_null(j);
     rb_json_key(j, "notes");
     rb_json_begin_array(j);
+    if (x->frontier && x->frontier->marginal.exists)
+        write_marginal(&x->frontier->marginal, j);
     write_note("frontier", x->frontier_note, j);
     write_note("what_if", x->what_if_note, j);
     rb_json_end_array(j);

@@ -118,6 +118,15 @@ static void write_less(const struct rb_marginal *m, struct rb_buf *out)
     }
 }
 
+void rb_plan_marginal_write(const struct rb_marginal *m, struct rb_buf *out)
+{
+    char text[32];
+    rb_buf_printf(out, "at %s: ", rb_format_duration(m->deadline_us, text));
+    write_more(m, out);
+    rb_buf_puts(out, ", ");
+    write_less(m, out);
+}
+
 static void write_text(const struct rb_plan_request *req, const struct rb_pareto *pareto, struct rb_buf *out)
 {
     char text[32];
@@ -125,10 +134,7 @@ static void write_text(const struct rb_plan_request *req, const struct rb_pareto
     write_table(pareto, req->deadline_us, out);
     rb_buf_putc(out, '\n');
     if (pareto->marginal.exists) {
-        rb_buf_printf(out, "at %s: ", rb_format_duration(req->deadline_us, text));
-        write_more(&pareto->marginal, out);
-        rb_buf_puts(out, ", ");
-        write_less(&pareto->marginal, out);
+        rb_plan_marginal_write(&pareto->marginal, out);
         rb_buf_putc(out, '\n');
         write_next_saving(pareto, out);
     } else if (req->deadline_us >= 0) {

@@ -34,11 +34,32 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
     element(p, "title", title);
     rb_buf_puts(out, "<style>\n");
     rb_buf_append(out, page_style, page_style_len);
-    rb_buf_puts(out, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n");
+    rb_buf_puts(out, "</style>\n<noscript><style>figure { display: none; }</style></noscript>\n</head>\n<body>\n"
+                     "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n");
     element(p, "h1", title);
     rb_buf_puts(out, "<p class=\"summary\" id=\"summary\">");
     rb_markup_escape(summary, out);
-    rb_buf_puts(out, "</p>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+    rb_buf_puts(out, "</p>\n<noscript><p>Charts need JavaScript; words and tables do not.</p></noscript>\n</header>\n"
+                     "<main id=\"main\" tabindex=\"-1\">\n");
+}
+
+void rb_page_begin_facts(struct rb_page *p)
+{
+    rb_buf_puts(p->out, "<dl class=\"facts\">\n");
+}
+
+void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark)
+{
+    rb_buf_puts(p->out, "<div>\n");
+    element(p, "dt", name);
+    element(p, "dd", figure);
+    element(p, "dd", remark);
+    rb_buf_puts(p->out, "</div>\n");
+}
+
+void rb_page_end_facts(struct rb_page *p)
+{
+    rb_buf_puts(p->out, "</dl>\n");
 }
 
 void rb_page_end_section(struct rb_page *p)

@@ -8,8 +8,13 @@
 // A browser has these; the library asks for a timer while it starts and none of its animations run here.
 static const char timers[] = "var setTimeout = function () { return 0; }, clearTimeout = function () {};";
 
+// No font is at hand to measure text with: letters are taken to be as wide as those of a wide one (DejaVu Sans), or else what a
+// browser draws would run into its neighbour.
 static const char draw[] =
     "function (chart, text) {"
+    "  echarts.setPlatformAPI({measureText: function (text, font) {"
+    "    return {width: 0.58 * text.length * parseFloat(/[0-9.]+px/.exec(font) || 12)};"
+    "  }});"
     "  var look = rb_charts.look(false), made = rb_charts.make(chart, JSON.parse(text), look, rb_charts.paper_width);"
     "  var canvas = echarts.init(null, null, {renderer: 'svg', ssr: true, width: rb_charts.paper_width, height: "
     "made.height});"

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,14 +48,13 @@ static void money_cell(struct rb_text_table *t, int64_t uusd)
     rb_text_table_cell(t, "%s", rb_format_money(uusd, text));
 }
 
-// "+$1.20", "-10 m 0 s", "same"
-static void change_cell(struct rb_text_table *t, int64_t change, char *(*format)(int64_t, char[static 32]))
+// "+$1.20", "-10 m 0 s", "same"; `size`: the change without its sign.
+static void change_cell(struct rb_text_table *t, int64_t change, const char *size)
 {
-    char text[32];
     if (change == 0)
         rb_text_table_cell(t, "same");
     else
-        rb_text_table_cell(t, "%s%s", change < 0 ? "-" : "+", format(llabs(change), text));
+        rb_text_table_cell(t, "%s%s", change < 0 ? "-" : "+", size);
 }
 
 static void blank_cells(struct rb_text_table *t, int n)
@@ -67,6 +67,64 @@ static void put_table(struct rb_page *page, const char *caption, struct rb_text_
 {
     rb_page_table(page, caption, t);
     rb_text_table_finish(t);
+}
+
+// ---- at a glance
+
+static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
+{
+    char text[32], kept[32];
+    RB_AUTO(rb_buf_finish) struct rb_buf asked = RB_BUF_INIT;
+    const bool timed = plan->deadline_us >= 0, paid = plan->budget_uusd >= 0;
+    const double p = plan->estimate.p_both;
+    if (!timed && !paid)
+        return;
+    if (timed)
+        rb_buf_printf(&asked, "deadline %s, ", rb_format_duration(plan->deadline_us, text));
+    if (paid)
+        rb_buf_printf(&asked, "budget %s, ", rb_format_money(plan->budget_uusd, text));
+    rb_buf_printf(&asked, plan->job->on_average ? "asked for: on average" : "asked for: %g %%", 100 * plan->confidence);
+    if (p > 0.999)
+        snprintf(kept, sizeof kept, "> 99.9 %%"); // never certain
+    else
+        snprintf(kept, sizeof kept, "%.1f %%", 100 * p);
+    rb_page_fact(page, timed && paid ? "on time and in budget" : timed ? "on time" : "in budget", kept,
+                 rb_buf_str(&asked));
+}
+
+// What a little more time is worth, and a little less, where the frontier was asked.
+static void marginal_fact(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
+{
+    char text[32];
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT, saved = RB_BUF_INIT, less = RB_BUF_INIT;
+    const struct rb_node *frontier = member(document, "frontier");
+    const struct rb_node *marginal = is_null(frontier) ? NULL : member(frontier, "marginal");
+    if (!marginal || is_null(marginal))
+        return;
+    const struct rb_node *sooner = member(marginal, "less");
+    const int64_t saved_uusd = -amount(member(marginal, "more"), "cost_uusd");
+    rb_plan_step_write(amount(member(marginal, "more"), "deadline_us") - amount(marginal, "deadline_us"), &name);
+    rb_buf_puts(&name, " more");
+    rb_buf_printf(&saved, "saves %s", saved_uusd > 0 ? rb_plan_money(plan, saved_uusd, text) : "nothing");
+    if (is_null(sooner))
+        rb_buf_puts(&less, "as much less: no plan keeps it");
+    else
+        rb_buf_printf(&less, "as much less costs %s more", rb_plan_money(plan, amount(sooner, "cost_uusd"), text));
+    rb_page_fact(page, rb_buf_str(&name), rb_buf_str(&saved), rb_buf_str(&less));
+}
+
+static void glance(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
+{
+    char figure[32], most[32], remark[64];
+    const struct rb_estimate *e = &plan->estimate;
+    rb_page_begin_facts(page);
+    snprintf(remark, sizeof remark, "95 %% of runs: at most %s", rb_format_money(e->cost_uusd.p95, most));
+    rb_page_fact(page, "expected cost", rb_format_money(e->cost_uusd.mean, figure), remark);
+    snprintf(remark, sizeof remark, "95 %% of runs: at most %s", rb_format_duration(e->time_us.p95, most));
+    rb_page_fact(page, "expected time", rb_format_duration(e->time_us.mean, figure), remark);
+    limit_fact(plan, page);
+    marginal_fact(plan, document, page);
+    rb_page_end_facts(page);
 }
 
 // ---- the plan
@@ -155,7 +213,7 @@ static void planners_table(const struct rb_plan *plan, struct rb_page *page)
 {
     static const struct rb_text_column columns[] = {{"planner", false, 0}, {"mean cost", true, 0},
                                                     {"cost p95", true, 0}, {"mean time", true, 0},
-                                                    {"time p95", true, 0}, {"P", true, 0}};
+                                                    {"time p95", true, 0}, {"P(kept)", true, 0}};
     struct rb_text_table t;
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
     estimate_row(&t, plan->planner, &plan->estimate);
@@ -168,11 +226,11 @@ static void planners_table(const struct rb_plan *plan, struct rb_page *page)
               "This plan beside what other planners find for the same request; a dash: no plan of theirs keeps it", &t);
 }
 
-static void notes(const struct rb_node *document, const char *part, struct rb_page *page)
+static void notes(const struct rb_node *document, const char *part, const char *before, struct rb_page *page)
 {
     for (const struct rb_node *n = member(document, "notes")->first; n; n = n->next) {
         if (strcmp(member(n, "part")->text, part) == 0)
-            rb_page_sentence(page, "Note: ", member(n, "text")->text);
+            rb_page_sentence(page, before, member(n, "text")->text);
     }
 }
 
@@ -180,10 +238,11 @@ static void frontier_section(const struct rb_plan *plan, const struct rb_node *d
 {
     rb_page_section(page, "frontier", "What more or less time is worth",
                     "The cheapest plan that keeps each deadline, by every planner.");
+    notes(document, "marginal", "", page);
     if (!is_null(member(document, "frontier")))
         rb_page_chart(page, "frontier",
                       "Cost against deadline: what half of the runs cost, and 95 %; the diamond is this plan.");
-    notes(document, "frontier", page);
+    notes(document, "frontier", "Note: ", page);
     planners_table(plan, page);
 }
 
@@ -270,8 +329,9 @@ static void scenario_name(const struct rb_node *changes, struct rb_buf *out)
         rb_buf_printf(out, "%s%s = %s", c == changes->first ? "" : ", ", c->key, c->text);
 }
 
-static void scenario_row(struct rb_text_table *t, const struct rb_node *scenario)
+static void scenario_row(struct rb_text_table *t, const struct rb_plan *plan, const struct rb_node *scenario)
 {
+    char text[32];
     struct rb_buf name = RB_BUF_INIT;
     const struct rb_node *e = member(scenario, "estimate"), *difference = member(scenario, "difference");
     scenario_name(member(scenario, "changes"), &name);
@@ -283,25 +343,26 @@ static void scenario_row(struct rb_text_table *t, const struct rb_node *scenario
         return;
     }
     money_cell(t, amount(member(e, "cost_uusd"), "mean"));
-    change_cell(t, amount(difference, "cost_uusd"), rb_format_money);
+    const int64_t dearer_uusd = amount(difference, "cost_uusd"), longer_us = amount(difference, "time_us");
+    change_cell(t, dearer_uusd, rb_plan_money(plan, llabs(dearer_uusd), text));
     time_cell(t, amount(member(e, "time_us"), "mean"));
-    change_cell(t, amount(difference, "time_us"), rb_format_duration);
+    change_cell(t, longer_us, rb_format_duration(llabs(longer_us), text));
     rb_text_table_cell(t, "%.4f", member(e, "p_both")->number);
 }
 
-static void what_if_section(const struct rb_node *document, struct rb_page *page)
+static void what_if_section(const struct rb_plan *plan, const struct rb_node *document, struct rb_page *page)
 {
     static const struct rb_text_column columns[] = {{"what if", false, 0},  {"mean cost", true, 0}, {"change", true, 0},
-                                                    {"mean time", true, 0}, {"change", true, 0},    {"P", true, 0}};
+                                                    {"mean time", true, 0}, {"change", true, 0},    {"P(kept)", true, 0}};
     const struct rb_node *what_if = member(document, "what_if");
     struct rb_text_table t;
     rb_page_section(page, "what-if", "What if", "The same job planned again with one thing changed.");
-    notes(document, "what_if", page);
+    notes(document, "what_if", "Note: ", page);
     if (is_null(what_if))
         return;
     rb_text_table_init(&t, columns, N_COLUMNS(columns));
     for (const struct rb_node *s = member(what_if, "scenarios")->first; s; s = s->next)
-        scenario_row(&t, s);
+        scenario_row(&t, plan, s);
     put_table(page, "Each planned anew; changes are against this plan", &t);
 }
 
@@ -324,17 +385,17 @@ void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *docume
     struct rb_page page;
     const struct rb_plan_page_made made = made_of(document);
     RB_AUTO(rb_buf_finish) struct rb_buf title = RB_BUF_INIT;
-    RB_AUTO(rb_buf_finish) struct rb_buf verdict = RB_BUF_INIT;
+    RB_AUTO(rb_buf_finish) struct rb_buf headline = RB_BUF_INIT;
     rb_buf_printf(&title, "Plan of %s", plan->job->name);
-    rb_plan_verdict_write(plan, NULL, &verdict);
-    verdict.data[strcspn(verdict.data, "\n")] = '\0';
-    verdict.data[0] = (char)toupper((unsigned char)verdict.data[0]);
-    rb_page_begin(&page, rb_buf_str(&title), verdict.data, false, out);
+    rb_plan_headline_write(plan, &headline);
+    headline.data[0] = (char)toupper((unsigned char)headline.data[0]);
+    rb_page_begin(&page, rb_buf_str(&title), headline.data, false, out);
+    glance(plan, document, &page);
     plan_section(plan, &page);
     certainty_section(plan, &page);
     frontier_section(plan, document, &page);
     money_section(plan, document, &page);
-    what_if_section(document, &page);
+    what_if_section(plan, document, &page);
     rb_plan_page_prices(plan, &made, &page);
     rb_plan_page_basis(plan, &made, &page);
     rb_page_end(&page, text);

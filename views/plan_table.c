@@ -150,28 +150,47 @@ static void slack_text(const struct rb_plan_slack *slack, struct rb_buf *out)
                   slack->saved_uusd > 0 ? rb_format_money(slack->saved_uusd, text) : "nothing");
 }
 
+static void name_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%s%s", is_searched(plan) ? superlative(plan) : plan->planner, is_searched(plan) ? "" : " plan");
+}
+
+// "; static needs $31.05"
+static void baseline_text(const struct rb_plan *plan, struct rb_buf *out)
+{
+    char text[32];
+    const struct rb_plan_baseline *fixed = find_baseline(plan, "static");
+    if (!fixed || strcmp(plan->planner, "static") == 0 || is_anytime(plan))
+        return;
+    rb_buf_puts(out, "; static ");
+    if (!fixed->exists)
+        rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"
+                                                                  : "cannot do it at all");
+    else if (plan->job->objective == RB_OBJECTIVE_MIN_TIME)
+        rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
+    else
+        rb_buf_printf(out, "needs %s", rb_format_money(fixed->estimate.cost_uusd.mean, text));
+}
+
+void rb_plan_headline_write(const struct rb_plan *plan, struct rb_buf *out)
+{
+    const char *infra = one_infra(plan);
+    name_text(plan, out);
+    rb_buf_printf(out, "%s%s", infra ? " on " : "", infra ? infra : "");
+    baseline_text(plan, out);
+}
+
 void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out)
 {
     char text[32];
     const struct rb_estimate *e = &plan->estimate;
-    bool by_time = plan->job->objective == RB_OBJECTIVE_MIN_TIME;
-    rb_buf_printf(out, "%s%s: %s", is_searched(plan) ? superlative(plan) : plan->planner,
-                  is_searched(plan) ? "" : " plan", rb_format_money(e->cost_uusd.mean, text));
+    name_text(plan, out);
+    rb_buf_printf(out, ": %s", rb_format_money(e->cost_uusd.mean, text));
     rb_buf_printf(out, " (95 %% <= %s)", rb_format_money(e->cost_uusd.p95, text));
     rb_buf_printf(out, ", %s", rb_format_duration(e->time_us.mean, text));
     rb_buf_printf(out, " (95 %% <= %s)", rb_format_duration(e->time_us.p95, text));
     probability_text(plan, out);
-    const struct rb_plan_baseline *fixed = find_baseline(plan, "static");
-    if (fixed && strcmp(plan->planner, "static") != 0 && !is_anytime(plan)) {
-        rb_buf_puts(out, "; static ");
-        if (!fixed->exists)
-            rb_buf_puts(out, rb_plan_baseline_was_cut(plan, "static") ? "had no time to find a plan"
-                                                                      : "cannot do it at all");
-        else if (by_time)
-            rb_buf_printf(out, "needs %s", rb_format_duration(fixed->estimate.time_us.mean, text));
-        else
-            rb_buf_printf(out, "needs %s", rb_format_money(fixed->estimate.cost_uusd.mean, text));
-    }
+    baseline_text(plan, out);
     if (slack)
         slack_text(slack, out);
     rb_buf_putc(out, '\n');

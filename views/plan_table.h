@@ -28,6 +28,8 @@ void rb_plan_table_write(const struct rb_plan *plan, const struct rb_plan_slack 
 // "cheapest plan: $18.40 (95 % <= $19.90), 1 h 41 m (95 % <= 1 h 57 m), P(on time) 0.970; static needs $31.05; 10 minutes more
 // would save $3.20"
 void rb_plan_verdict_write(const struct rb_plan *plan, const struct rb_plan_slack *slack, struct rb_buf *out);
+// "cheapest plan on aws/us-east-1; static needs $31.05": what it is, without its own figures.
+void rb_plan_headline_write(const struct rb_plan *plan, struct rb_buf *out);
 void rb_plan_step_write(int64_t step_us, struct rb_buf *out); // "10 minutes", "1 second"
 
 // What the search can vouch for: "proved: no other choice ...", "not proved ..."; nothing of a planner that searches nothing.

@@ -92,7 +92,9 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
         return;
     }
     rb_page_chart(p, "run-usage",
-                  "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
+                  is_free(document)
+                      ? "GPUs that were owned and GPUs that trials were on, over time."
+                      : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
 
 static void learning(struct rb_page *p, const struct rb_node *document, bool live)

@@ -265,6 +265,15 @@ void rb_run_page_trials(struct rb_page *p, const struct rb_node *document)
 
 // --- nodes
 
+// An instant of a node that has not come: it may still, or the node was gone before.
+static void instant_cell(struct rb_text_table *t, const struct rb_node *h, const char *key)
+{
+    char out[32];
+    const int64_t at_us = rb_document_int(h, key);
+    const char *missing = rb_document_int(h, "ended_us") < 0 ? "not yet" : "never";
+    rb_text_table_cell(t, "%s", at_us >= 0 ? rb_format_duration(at_us, out) : missing);
+}
+
 static void node_row(struct rb_text_table *t, const struct rb_node *h, const struct rb_node *r)
 {
     const struct rb_node *lost = rb_document_member(h, "lost");
@@ -275,10 +284,10 @@ static void node_row(struct rb_text_table *t, const struct rb_node *h, const str
     text_cell(t, r, "market");
     integer_cell(t, h, "gpus");
     rb_text_table_cell(t, "%s%s", rb_document_text(r, "state"), lost && lost->boolean ? ", lost" : "");
-    known_cell(t, h, "requested_us", rb_format_duration);
-    known_cell(t, h, "running_us", rb_format_duration);
-    known_cell(t, h, "ready_us", rb_format_duration);
-    known_cell(t, h, "ended_us", rb_format_duration);
+    instant_cell(t, h, "requested_us");
+    instant_cell(t, h, "running_us");
+    instant_cell(t, h, "ready_us");
+    instant_cell(t, h, "ended_us");
     known_cell(t, h, "cost_uusd", rb_format_money);
 }
 

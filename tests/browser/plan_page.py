@@ -157,10 +157,34 @@ def what_if_rows_are_those_of_the_document(b, pages):
             name = ", ".join("%s = %s" % change for change in s["changes"].items())
             of = s["estimate"]
             wanted.append([name, "no plan", "-", "-", "-", "-"] if of is None else
-                          [name, money(of["cost_uusd"]["mean"]), change(s["difference"]["cost_uusd"], money),
+                          [name, money(of["cost_uusd"]["mean"]), change(s["difference"]["cost_uusd"], lambda uusd: part(doc["plan"], uusd)),
                            duration(of["time_us"]["mean"]), change(s["difference"]["time_us"], duration), "%.4f" % of["p_both"]])
         expect(b.table("#what-if > .table table"), wanted, page)
     expect(len(wanted), 1, "scenarios given with --what-if replace the usual ones")
+
+
+def the_answer_stands_at_the_top(b, page, doc):
+    plan, e = doc["plan"], doc["plan"]["estimate"]
+    facts = {name: (figure, remark) for name, figure, remark in b.js(
+        "return Array.from(document.querySelectorAll('.facts > div'), function (f) {"
+        "  return Array.from(f.children, function (c) { return c.textContent; }); })")}
+    expect(facts.pop("expected cost"), (money(e["cost_uusd"]["mean"]), "95 % of runs: at most " + money(e["cost_uusd"]["p95"])), "cost")
+    expect(facts.pop("expected time"), (duration(e["time_us"]["mean"]), "95 % of runs: at most " + duration(e["time_us"]["p95"])), "time")
+    if plan["deadline_us"] is not None:
+        both = " and in budget" if plan["budget_uusd"] is not None else ""
+        kept, asked = facts.pop("on time" + both)
+        expect(kept, "%.1f %%" % (100 * e["p_both"]) if e["p_both"] <= 0.999 else "> 99.9 %", "on time")
+        assert asked.startswith("deadline %s, " % duration(plan["deadline_us"])) and asked.endswith("asked for: 95 %"), asked
+    marginal = doc["frontier"] and doc["frontier"]["marginal"]
+    if marginal:
+        (name, (saved, less)), = facts.items()
+        uusd = -marginal["more"]["cost_uusd"]
+        expect(saved, "saves " + (part(plan, uusd) if uusd else "nothing"), name)
+        expect(less, "as much less costs %s more" % part(plan, marginal["less"]["cost_uusd"]) if marginal["less"]
+               else "as much less: no plan keeps it", name)
+        assert "a minute)" in b.js("return document.getElementById('frontier').textContent") or not uusd, "per minute"
+    else:
+        expect(facts, {}, "facts")
 
 
 def charts_hold_the_numbers_of_the_document(b, pages):
@@ -311,6 +335,31 @@ def nothing_is_cut_or_covered(b, pages):
             wide, window = b.js("return [document.scrollingElement.scrollWidth, innerWidth]")
             assert wide <= window, "%s scrolls sideways at %d: %d" % (page, width, wide)
     b.size(browser.DESKTOP)
+
+
+def amounts_are_marked_at_round_steps(b, pages):
+    b.open(pages.deadline)
+    for times in (1, 1.7, 2.6, 3.3, 4.1, 5.7, 7.2, 8.8, 170, 0.02):  # of plans that are as many times dearer
+        ticks = b.js("""
+            var doc = JSON.parse(document.getElementById('document').textContent), times = arguments[0];
+            doc.distribution.cost_uusd = doc.distribution.cost_uusd.map(function (uusd) { return times * uusd; });
+            var place = rb_page.charts[2], made = rb_charts.make('cost_distribution', doc, rb_charts.look(false), place.width);
+            made.option.animation = false;
+            place.chart.setOption(made.option, true);
+            place.chart.getZr().flush();
+            return Array.from(place.place.querySelectorAll('svg text'), function (t) { return t.textContent; });""", times)
+        amounts = [float(t[1:]) for t in ticks if re.fullmatch(r"\$[\d.]+", t)]
+        steps = {"%.4g" % (after - before) for before, after in zip(amounts, amounts[1:])}
+        assert len(amounts) >= 3 and len(steps) == 1, (times, amounts)
+        assert re.fullmatch(r"[0.]*[125]0*", steps.pop()), (times, amounts)
+
+
+def a_legend_shows_what_is_drawn(b, pages):
+    b.open(pages.deadline)
+    marks = b.js("return Array.from(document.querySelectorAll('.toggles button'), function (e) {"
+                 "  return [e.textContent, e.firstChild.className]; })")
+    expect({name: mark.split()[1] for name, mark in marks if name in ("optimal", "optimal, 95 %", "this plan", "training")},
+           {"training": "bar", "optimal": "line", "optimal, 95 %": "dashed", "this plan": "diamond"}, "marks")
 
 
 def charts_follow_the_window(b, pages):
@@ -472,7 +521,7 @@ def words_need_no_script(b, pages):
 
 OF_EVERY_PAGE = [
     nothing_is_asked_for_and_nothing_complained_of, the_document_holds_the_plan_as_it_was_saved,
-    tables_say_what_the_document_says, the_money_adds_up_to_the_expected_cost,
+    the_answer_stands_at_the_top, tables_say_what_the_document_says, the_money_adds_up_to_the_expected_cost,
 ]
 
 
@@ -489,7 +538,8 @@ def every_page_says_what_its_document_says(b, pages):
 CHECKS = [
     every_page_says_what_its_document_says, what_if_rows_are_those_of_the_document, charts_hold_the_numbers_of_the_document, every_chart_has_its_numbers_as_a_table,
     what_is_left_out_is_said, words_of_others_stay_words,
-    text_can_be_read_in_both_themes, the_button_changes_the_colours, nothing_is_cut_or_covered, charts_follow_the_window,
+    text_can_be_read_in_both_themes, the_button_changes_the_colours, nothing_is_cut_or_covered, amounts_are_marked_at_round_steps,
+    a_legend_shows_what_is_drawn, charts_follow_the_window,
     on_paper_it_is_light_and_fits, every_toggle_changes_its_chart, all_can_be_reached_by_the_keyboard,
     values_are_spoken_for_arrow_keys, values_are_shown_under_the_mouse, a_value_out_of_sight_is_brought_into_it, zoom_by_keys_and_buttons, a_screen_reader_finds_its_way, words_need_no_script,
 ]

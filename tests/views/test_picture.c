@@ -32,6 +32,24 @@ static void a_frontier_is_drawn_with_its_planners(void **state)
     rb_buf_finish(&out);
 }
 
+// The plan at the deadline that was asked for, what more time is worth there, and a legend that tells the two blue lines apart.
+static void a_frontier_marks_the_plan_and_what_time_is_worth(void **state)
+{
+    (void)state;
+    static const char marginal[] = ",\"marginal\":{\"deadline_us\":7200000000,\"more\":{\"deadline_us\":7800000000,"
+                                   "\"cost_uusd\":-128547,\"uusd_per_minute\":-12855},\"less\":null}}}";
+    struct rb_buf document = RB_BUF_INIT, out = RB_BUF_INIT;
+    struct rb_err err = {0};
+    rb_buf_append(&document, frontier, sizeof frontier - 3); // but its two last braces
+    rb_buf_puts(&document, marginal);
+    assert_true(rb_picture_write("frontier", rb_buf_str(&document), &out, &err));
+    assert_non_null(strstr(out.data, "deadline 2 h 0 m: more time saves $0.0129 a minute"));
+    assert_non_null(strstr(out.data, ">this plan<"));
+    assert_non_null(strstr(out.data, "ZM6.5 3.5L11.5 3.5")); // dashes
+    rb_buf_finish(&document);
+    rb_buf_finish(&out);
+}
+
 static void what_cannot_be_drawn_is_an_error(void **state)
 {
     (void)state;
@@ -49,6 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frontier_is_drawn_with_its_planners),
+        cmocka_unit_test(a_frontier_marks_the_plan_and_what_time_is_worth),
         cmocka_unit_test(what_cannot_be_drawn_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,20 @@ static void the_words_say_what_the_report_says(void **state)
     assert_true(best && best < other && other < failed); // by rank, the one that never reported last
 }
 
+static void a_node_that_lives_has_not_ended_yet(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT;
+    RB_AUTO(rb_auto_free) char *document = full("running");
+    char *ended = strstr(document, "\"ended_us\":15000000");
+    assert_non_null(ended);
+    memcpy(ended, "\"ended_us\":    null", strlen("\"ended_us\":    null"));
+    page_of(document, false, &page);
+    const char *nodes = strstr(rb_buf_str(&page), "<section id=\"nodes\"");
+    assert_non_null(nodes);
+    assert_non_null(strstr(nodes, ">not yet<"));
+}
+
 static void what_is_not_known_is_not_zero(void **state)
 {
     (void)state;
@@ -240,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_parameters_are_never_markup),
         cmocka_unit_test(the_words_say_what_the_report_says),
+        cmocka_unit_test(a_node_that_lives_has_not_ended_yet),
         cmocka_unit_test(what_is_not_known_is_not_zero),
         cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),
         cmocka_unit_test(every_chart_is_drawn_in_every_state),

@@ -81,10 +81,18 @@ rb_charts.time_tick = function (ms) {
     return said.join(" ") || "0";
 };
 
-// Ticks that are so many dollars apart, or less.
+// Ticks that are so many dollars apart, or less where one looks closer.
 rb_charts.money_tick = function (apart) {
     var digits = apart >= 1 ? 0 : apart >= 0.01 ? 2 : 4;
-    return function (dollars) { return "$" + dollars.toFixed(digits); };
+    return function (dollars) {
+        var off = Math.abs(dollars - +dollars.toFixed(digits)) > 1e-9;
+        return "$" + dollars.toFixed(off ? digits + 2 : digits);
+    };
+};
+
+// Of an axis of doublings: "$64", "$0.125", "$0.03125".
+rb_charts.doubling_tick = function (dollars) {
+    return "$" + (dollars >= 1 ? dollars : dollars.toPrecision(6).replace(/(\.\d\d\d*?)0*$/, "$1"));
 };
 
 rb_charts.merge = function (into, extra) {
@@ -107,6 +115,18 @@ rb_charts.axis = function (title, format, look, extra) {
 
 rb_charts.n_ticks = function (look) {
     return rb_charts.is_narrow(look) ? 3 : 7;
+};
+
+// The least of 1, 2, 5, 10, 20, ... and their tenths that cuts a span into no more than n.
+rb_charts.round_step = function (span, n) {
+    var least = span / n * (1 - 1e-9), ten = Math.pow(10, Math.floor(Math.log(least) / Math.LN10));
+    return ten * [1, 2, 5, 10].filter(function (m) { return m * ten >= least; })[0];
+};
+
+// Makes an axis from 0 of what is counted: whole ticks, about n of them.
+rb_charts.count_axis = function (title, most, n, look, extra) {
+    var step = Math.max(rb_charts.round_step(Math.max(most, 1), n), 1);
+    return rb_charts.axis(title, null, look, rb_charts.merge({min: 0, scale: false, minInterval: step, maxInterval: step, nameGap: 34}, extra));
 };
 
 rb_charts.DAY_S = 86400;
@@ -134,10 +154,13 @@ rb_charts.time_axis = function (title, from_us, until_us, look, extra) {
 
 // For amounts between the two.
 rb_charts.money_axis = function (title, least_uusd, most_uusd, look, extra) {
-    var apart = rb_charts.dollars(most_uusd - least_uusd) / rb_charts.n_ticks(look);
-    return rb_charts.axis(title, rb_charts.money_tick(apart), look, rb_charts.merge({
-        splitNumber: rb_charts.n_ticks(look) - 1
-    }, extra));
+    var step = rb_charts.round_step(rb_charts.dollars(most_uusd - least_uusd) || 1, rb_charts.n_ticks(look) + 1);
+    return rb_charts.axis(title, rb_charts.money_tick(step), look, rb_charts.merge({minInterval: step, maxInterval: step}, extra));
+};
+
+// Tight deadlines may cost a hundred times as much: doublings tell more than a flat line.
+rb_charts.doubling_axis = function (title, look, extra) {
+    return rb_charts.axis(title, rb_charts.doubling_tick, look, rb_charts.merge({type: "log", logBase: 2, splitNumber: 6}, extra));
 };
 
 // ---- the whole
@@ -153,6 +176,31 @@ rb_charts.top = function (look, names) {
         row = row + wide > look.width ? wide : row + wide;
     });
     return 32 + 22 * rows;
+};
+
+// What a series looks like in a legend: a line, dashed, a diamond, a tick, a bar, or an outline, which is said by `mark`.
+rb_charts.mark_of = function (series) {
+    var is_dashed = (series.lineStyle || {}).type === "dashed";
+    if (series.mark)
+        return series.mark;
+    if (series.type === "scatter")
+        return series.symbol === "diamond" ? "diamond" : "tick";
+    return series.type === "line" ? is_dashed ? "dashed" : "line" : "bar";
+};
+
+rb_charts.marks = {
+    line: "path://M0,0h18v3h-18z", dashed: "path://M0,0h5v3h-5zM6.5,0h5v3h-5zM13,0h5v3h-5z", diamond: "path://M5,0l5,5l-5,5l-5,-5z",
+    tick: "path://M0,0h3v10h-3z", bar: "path://M0,0h18v9h-18z", outline: "path://M0,0h18v9h-18z"
+};
+
+// The library's own legend: a name may stand for several series, which look alike.
+rb_charts.legend_data = function (series) {
+    return rb_charts.names(series).map(function (name) {
+        var s = series.filter(function (s) { return s.name === name; })[0], mark = rb_charts.mark_of(s), item = {name: name, icon: rb_charts.marks[mark]};
+        if (mark === "outline")
+            item.itemStyle = {color: "transparent", borderColor: s.itemStyle.color, borderWidth: 1, borderType: "dashed"};
+        return item;
+    });
 };
 
 rb_charts.names = function (series) {
@@ -185,8 +233,8 @@ rb_charts.frame = function (look, series, extra) {
         color: look.colours,
         textStyle: {fontFamily: look.font, color: look.ink},
         grid: {left: rb_charts.is_narrow(look) ? 56 : 70, right: 24, top: rb_charts.top(look, names), bottom: 52},
-        legend: {show: look.legend, top: 0, left: 0, data: names, itemGap: 22, icon: "roundRect", itemWidth: 18, itemHeight: 4, textStyle: {color: look.ink},
-                 inactiveColor: look.faint},
+        legend: {show: look.legend, top: 0, left: 0, data: rb_charts.legend_data(series), itemGap: 22, itemWidth: 18, itemHeight: 10,
+                 textStyle: {color: look.ink}, inactiveColor: look.faint},
         tooltip: {
             trigger: "item", confine: true, backgroundColor: look.paper, borderColor: look.rule,
             textStyle: {color: look.ink}, extraCssText: "white-space: normal; max-width: 20rem",

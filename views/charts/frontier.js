@@ -3,6 +3,7 @@
 "use strict";
 (function () {
     var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has a colour of its own
+    var ROOM_FOR_WORDS = 700; // pixels
 
     function by_planner(points) {
         var found = [];
@@ -32,6 +33,11 @@
                 return {value: [rb_charts.ms(p.deadline_us), rb_charts.dollars(p.estimate.cost_uusd[q])], name: words(p, q)};
             })
         };
+    }
+
+    // The plan, or of a frontier alone the cheapest at the deadline that was asked for; null: there is none.
+    function at_deadline(doc, asked) {
+        return doc.plan || doc.frontier.points.filter(function (p) { return p.planner === "optimal" && p.deadline_us === asked; })[0];
     }
 
     // Without a deadline it stands at the time that 95 % of its runs keep.
@@ -65,6 +71,14 @@
         return doc.frontier.marginal ? doc.frontier.marginal.deadline_us : null;
     }
 
+    // "deadline 2 h 0 m: more time saves $0.0129 a minute"
+    function deadline_words(doc, asked, look) {
+        var said = "deadline " + rb_charts.duration(asked), marginal = doc.frontier.marginal, saved = marginal && -marginal.more.uusd_per_minute;
+        if (!marginal || look.width < ROOM_FOR_WORDS)
+            return said;
+        return said + (saved > 0 ? ": more time saves " + rb_charts.money(saved) + " a minute" : ": a little more time saves nothing");
+    }
+
     // A page can switch the others' 95 % on; a picture has room for the optimal plan's only.
     function lines(planners, look, hidden) {
         var series = [];
@@ -87,15 +101,14 @@
             most = Math.max(most, p.estimate.cost_uusd.p95);
             until = Math.max(until, p.deadline_us * 1.02, asked || 0);
         });
-        if (doc.plan)
-            series.push(chosen(doc.plan, look));
+        if (at_deadline(doc, asked))
+            series.push(chosen(at_deadline(doc, asked), look));
         if (asked !== null)
-            series.push(rb_charts.limit("deadline", "deadline " + rb_charts.duration(asked), rb_charts.ms(asked), 0, rb_charts.ms(until), look));
+            series.push(rb_charts.limit("deadline", deadline_words(doc, asked, look), rb_charts.ms(asked), 0, rb_charts.ms(until), look));
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.time_axis("deadline", 0, until, look),
-            // Tight deadlines may cost a hundred times as much: doublings tell more than a flat line.
-            yAxis: rb_charts.money_axis("cost", least, most, look,
-                                        most > 6 * least ? {nameGap: 44, type: "log", logBase: 2, splitNumber: 6} : {nameGap: 44})
+            yAxis: most > 6 * least ? rb_charts.doubling_axis("cost", look, {nameGap: 50})
+                                    : rb_charts.money_axis("cost", least, most, look, {nameGap: 50})
         });
         option.legend.selected = hidden;
         return {height: 400, option: option, numbers: numbers(planners)};

@@ -45,7 +45,7 @@
 
     function bars(name, colour, draw, stages, span) {
         return {
-            name: name, type: "custom", renderItem: draw, itemStyle: {color: colour}, clip: true,
+            name: name, type: "custom", renderItem: draw, itemStyle: {color: colour}, clip: true, mark: draw === whisker ? "line" : "bar",
             encode: {x: [0, 1], y: 2},
             data: stages.map(function (s) {
                 var made = span(s);
@@ -82,6 +82,10 @@
                 return [s.end_us.p5, s.end_us.p95, "ends between " + d(s.end_us.p5) + " and " + d(s.end_us.p95) + " in 90 % of runs"];
             })
         ];
+    }
+
+    function most_gpus(instants) {
+        return instants.reduce(function (most, i) { return Math.max(most, i.gpus); }, 0);
     }
 
     // In both grids.
@@ -128,7 +132,7 @@
                             axisTick: {show: false}, splitLine: {show: false},
                             axisLabel: {interval: 0, rich: {name: {color: look.ink, align: "right", lineHeight: 15},
                                                             what: {color: look.faint, fontSize: 11, align: "right", lineHeight: 15}}}}),
-                        rb_charts.axis("GPUs", null, look, {gridIndex: 1, min: 0, splitNumber: 3, nameGap: 34, minInterval: 1})]
+                        rb_charts.count_axis("GPUs", most_gpus(t.instants), 4, look, {gridIndex: 1})]
             })
         };
     };

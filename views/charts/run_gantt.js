@@ -122,7 +122,8 @@
 
     function rectangles(name, colour, data, extra) {
         return {
-            name: name, type: "custom", itemStyle: {color: colour}, clip: true, z: extra.z || 2, progressive: 0,
+            name: name, type: "custom", itemStyle: {color: colour, opacity: extra.opacity}, clip: true, z: extra.z || 2, progressive: 0,
+            mark: extra.dash ? "outline" : "bar",
             encode: {x: [0, 1], y: 2},
             data: data.map(function (d) { return {value: [rb_charts.ms(d.start_us), rb_charts.ms(d.end_us), d.lane], name: d.name}; }),
             renderItem: function (params, api) { return draw_one(data[params.dataIndex], extra, params, api); }

@@ -19,6 +19,11 @@
         }, extra);
     }
 
+    function most_of(doc, column) {
+        var c = rb_charts.run.column(doc.history.gpus, column);
+        return doc.history.gpus.rows.reduce(function (most, row) { return Math.max(most, row[c]); }, 0);
+    }
+
     function gpus(what) {
         return function (n) { return n + (n === 1 ? " GPU " : " GPUs ") + what; };
     }
@@ -44,11 +49,10 @@
             series.push(line(doc, "dollars an hour", "uusd_per_hour", look.colours[1], rb_charts.dollars, function (uusd) {
                 return rb_charts.money(uusd) + " an hour";
             }, {yAxisIndex: 1, lineStyle: {type: "dashed", color: look.colours[1], width: 1.5}}));
-        var dearest = doc.history.gpus.rows.reduce(function (most, row) { return Math.max(most, row[rate]); }, 0);
         var option = rb_charts.frame(look, series, {
             xAxis: rb_charts.run.time_axis(doc, look),
-            yAxis: [rb_charts.axis("GPUs", null, look, {min: 0, scale: false, minInterval: 1, nameGap: 34}),
-                    rb_charts.money_axis("dollars an hour", 0, dearest, look,
+            yAxis: [rb_charts.count_axis("GPUs", most_of(doc, "owned"), 7, look),
+                    rb_charts.money_axis("dollars an hour", 0, most_of(doc, "uusd_per_hour"), look,
                                          {scale: false, min: 0, show: !free, position: "right", nameGap: 44, splitLine: {show: false}})]
         });
         option.grid = rb_charts.merge(rb_charts.merge({}, option.grid), {right: free ? 24 : narrow ? 60 : 70});

@@ -72,9 +72,10 @@
     }
 
     function swatch(series) {
-        var line = series.lineStyle || {};
-        var made = element("span", {"class": line.type === "dashed" ? "swatch dashed" : "swatch", "aria-hidden": "true"});
-        made.style.color = (series.itemStyle || {}).color || series.color || "currentColor";
+        var item = series.itemStyle || {}, made = element("span", {"class": "swatch " + rb_charts.mark_of(series), "aria-hidden": "true"});
+        made.style.color = item.color || series.color || "currentColor";
+        if (item.opacity)
+            made.style.opacity = item.opacity;
         return made;
     }
 
