@@ -231,11 +231,14 @@ static void describe(const struct rb_simulation *sim, const struct rb_sim_varian
         if (d->bars[i].end_us < 0)
             d->bars[i].end_us = r->time_us;
     }
+    for (int i = 0; i < d->n_nodes; i++)
+        d->nodes[i].name = rb_arena_printf(arena, "%d  %s", i, d->nodes[i].name);
     if (plan->deadline_us >= 0)
         d->lines[d->n_lines++] = (struct rb_gantt_line){.at_us = plan->deadline_us, .label = "deadline", .limit = true};
     *out = (struct rb_gantt){
         .title = rb_arena_printf(arena, "%s: %s under %s", plan->job->name, plan->job->scheduler.type, plan->policy),
         .subtitle = say(sim, r, arena),
+        .what = "trial",
         .unit = plan->job->scheduler.unit,
         .n_levels = plan->n_stages,
         .nodes = d->nodes,

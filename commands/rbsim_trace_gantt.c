@@ -164,6 +164,7 @@ bool rb_sim_trace_draw(struct rb_sim_trace *t, const char *path, struct rb_err *
         .subtitle = rb_arena_printf(&arena, "%d nodes of %d GPUs; the colour is the job, deeper the further trained%s",
                                     t->options.n_nodes, t->options.gpus_per_node,
                                     d->cut ? "; cut off: too many changes to draw" : ""),
+        .what = "job",
         .unit = "epoch",
         .n_levels = SHADES,
         .nodes = list_nodes(&t->run, &arena),

@@ -97,6 +97,18 @@ static int64_t step_of(int64_t span_us)
     return span_us / 10 > 0 ? span_us / 10 : 1;
 }
 
+// "0", "45 m", "1 h 30 m": without the units that a round step has none of.
+static const char *tick_text(int64_t us, char text[static 32])
+{
+    rb_format_duration(us, text);
+    char *none = strstr(text, " 0 "), *tenths = strstr(text, ".0 s");
+    if (none)
+        *none = '\0';
+    if (tenths)
+        memcpy(tenths, " s", sizeof " s");
+    return us == 0 ? "0" : text;
+}
+
 static void put_axis(const struct picture *p)
 {
     const int64_t span_us = p->g->end_us, step_us = span_us < 2 * RB_US_PER_S ? span_us : step_of(span_us);
@@ -106,7 +118,7 @@ static void put_axis(const struct picture *p)
         const double x = x_of(p, at_us);
         rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\" class=\"grid\"/>\n", x, x, TOP - 6,
                       bottom + 4);
-        put_text(p, x, bottom + 18, "axis", "middle", at_us == 0 ? "0" : rb_format_duration(at_us, text));
+        put_text(p, x, bottom + 18, "axis", "middle", tick_text(at_us, text));
     }
 }
 
@@ -133,12 +145,8 @@ static void put_node(const struct picture *p, int index, double y)
     if (n->lost)
         rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" class=\"lost\"/>\n",
                       x_of(p, n->ended_us), x_of(p, n->ended_us), y, y + height);
-    if (height + p->gap >= LABEL_LANE) {
-        struct rb_buf name = RB_BUF_INIT;
-        rb_buf_printf(&name, "%d  %s", index, n->name);
-        put_text(p, LEFT - 10, y + height / 2 + 4, "node", "end", rb_buf_str(&name));
-        rb_buf_finish(&name);
-    }
+    if (height + p->gap >= LABEL_LANE)
+        put_text(p, LEFT - 10, y + height / 2 + 4, "node", "end", n->name);
 }
 
 // ---- trials
@@ -150,8 +158,8 @@ static void put_bar_title(const struct picture *p, const struct rb_gantt_bar *b)
                                        [RB_GANTT_STOPPED] = "stopped",
                                        [RB_GANTT_LOST] = "its node was lost"};
     char from[32], took[32];
-    rb_buf_printf(p->out, "<title>trial %d, level %d: %s %lld to %lld on %d GPU%s of node %d\n%s from %s, %s</title>",
-                  b->trial, b->level, p->g->unit, (long long)b->resource_start, (long long)b->resource_end,
+    rb_buf_printf(p->out, "<title>%s %d, level %d: %s %lld to %lld on %d GPU%s of node %d\n%s from %s, %s</title>",
+                  p->g->what, b->trial, b->level, p->g->unit, (long long)b->resource_start, (long long)b->resource_end,
                   __builtin_popcountll(b->gpus), b->gpus & (b->gpus - 1) ? "s" : "", b->node,
                   rb_format_duration(b->end_us - b->start_us, took), rb_format_duration(b->start_us, from),
                   ends[b->end]);
@@ -226,17 +234,29 @@ static double put_key(const struct picture *p, double x, const char *fill, const
     return x + 20 + 6.3 * (double)strlen(text) + 18;
 }
 
+static bool has_barriers(const struct rb_gantt *g)
+{
+    for (int i = 0; i < g->n_lines; i++) {
+        if (!g->lines[i].limit)
+            return true;
+    }
+    return false;
+}
+
 static void put_legend(const struct picture *p)
 {
     double x = LEFT;
+    char colours[64];
     x = put_key(p, x, "class=\"asked\"", "asked for");
     x = put_key(p, x, "class=\"boot\"", "booting, billed");
     x = put_key(p, x, "class=\"owned\"", "idle, billed");
-    rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"51\" y2=\"63\" class=\"barrier\"/>\n", x, x);
-    put_text(p, x + 8, 61, "axis", "start", "the lowest level is done");
-    x += 8 + 6.3 * 24 + 18;
-    put_text(p, x, 61, "axis", "start", "a colour a trial, darker at higher levels:");
-    x += 6 * 42;
+    if (has_barriers(p->g)) {
+        rb_buf_printf(p->out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"51\" y2=\"63\" class=\"barrier\"/>\n", x, x);
+        put_text(p, x + 8, 61, "axis", "start", "the lowest level is done");
+        x += 8 + 6.3 * 24 + 18;
+    }
+    x += 6 * snprintf(colours, sizeof colours, "a colour a %s, darker at higher levels:", p->g->what);
+    put_text(p, x - 10, 61, "axis", "end", colours);
     const int n = p->g->n_levels < 8 ? p->g->n_levels : 8;
     for (int i = 0; i < n; i++) {
         const int level = n > 1 ? i * (p->g->n_levels - 1) / (n - 1) : 0;
@@ -257,8 +277,11 @@ void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
 {
     const struct picture p = lay_out(g, out);
     rb_buf_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\">\n",
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
+                  "role=\"img\" aria-label=\"",
                   WIDTH, p.height, WIDTH, p.height);
+    rb_markup_escape(g->title, out);
+    rb_buf_puts(out, "\">\n");
     rb_buf_puts(out, style);
     rb_buf_printf(out, "<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n", WIDTH, p.height);
     put_text(&p, 16, 24, "head", "start", g->title);
@@ -272,7 +295,8 @@ void rb_gantt_write_svg(const struct rb_gantt *g, struct rb_buf *out)
 
 void rb_gantt_write_html(const struct rb_gantt *g, int n, struct rb_buf *out)
 {
-    rb_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+    rb_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
     rb_markup_escape(g->title, out);
     rb_buf_puts(out, "</title><style>body{margin:1rem}svg{max-width:100%;height:auto}.bar:hover{stroke:#000;"
                      "stroke-width:1.5}</style></head><body>\n");

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct rb_gantt_node {
-    const char *name;       // "g5.12xlarge"
+    const char *name;       // "0  g5.12xlarge"
     int gpus;
     int64_t requested_us;
     int64_t running_us;     // billed from here; -1: never
@@ -38,6 +38,7 @@ struct rb_gantt_line {
 
 struct rb_gantt {
     const char *title, *subtitle;
+    const char *what;       // a bar is of: "trial", "job"
     const char *unit;       // of resource
     int n_levels;
     const struct rb_gantt_node *nodes;

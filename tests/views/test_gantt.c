@@ -19,7 +19,7 @@ static const struct rb_gantt_node nodes[] = {
      .running_us = 1000000,
      .ready_us = 2000000,
      .ended_us = 10000000},
-    {.name = "<&\">",
+    {.name = "1  <&\">",
      .gpus = 4,
      .requested_us = 0,
      .running_us = 1000000,
@@ -33,6 +33,7 @@ static struct rb_gantt small_run(const struct rb_gantt_bar *bars, int n_bars)
     static const struct rb_gantt_line lines[] = {{4000000, "", false}, {8000000, "deadline", true}};
     return (struct rb_gantt){.title = "job: asha",
                              .subtitle = "10 s",
+                             .what = "trial",
                              .unit = "epoch",
                              .n_levels = 3,
                              .nodes = nodes,
@@ -89,6 +90,24 @@ static void bars_lie_where_and_when_trials_ran(void **state)
     assert_int_equal(count(&svg, ">deadline<"), 1);
 }
 
+static void times_and_the_legend_say_no_more_than_there_is(void **state)
+{
+    (void)state;
+    struct rb_gantt g = small_run(NULL, 0);
+    RB_AUTO(rb_buf_finish) struct rb_buf trials = RB_BUF_INIT, jobs = RB_BUF_INIT;
+    rb_gantt_write_svg(&g, &trials);
+    assert_int_equal(count(&trials, ">5 s<"), 1);
+    assert_int_equal(count(&trials, ">a colour a trial, darker at higher levels:<"), 1);
+    assert_int_equal(count(&trials, ">the lowest level is done<"), 1);
+    g.what = "job";
+    g.n_lines = 0;
+    g.end_us = 7200000000;
+    rb_gantt_write_svg(&g, &jobs);
+    assert_int_equal(count(&jobs, ">45 m<") + count(&jobs, ">1 h<") + count(&jobs, ">1 h 30 m<"), 3);
+    assert_int_equal(count(&jobs, ">a colour a job, darker at higher levels:<"), 1);
+    assert_int_equal(count(&jobs, ">the lowest level is done<"), 0);
+}
+
 static void names_are_escaped(void **state)
 {
     (void)state;
@@ -97,7 +116,7 @@ static void names_are_escaped(void **state)
     g.title = "a<script>";
     rb_gantt_write_html(&g, 1, &page);
     assert_int_equal(count(&page, "<script>"), 0);
-    assert_int_equal(count(&page, "a&lt;script&gt;"), 2); // of the page and of the picture
+    assert_int_equal(count(&page, "a&lt;script&gt;"), 3); // of the page, of the picture, and read aloud
     assert_int_equal(count(&page, "1  &lt;&amp;&quot;&gt;"), 1);
     assert_int_equal(count(&page, "http"), 1); // the name of SVG's namespace: nothing is loaded from elsewhere
 }
@@ -116,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bars_lie_where_and_when_trials_ran),
+        cmocka_unit_test(times_and_the_legend_say_no_more_than_there_is),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(several_pictures_make_a_page),
     };
