@@ -57,6 +57,7 @@ bool rb_run_print(struct rb_buf *out, struct rb_err *err); // to stdout; empties
 bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool pretty, struct rb_buf *out,
                         struct rb_err *err);
 bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool json, struct rb_err *err);
+bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // its number
 void rb_run_owner(char *out, size_t size); // user@host
 
 // May machines be bought? Asks on a terminal; without one --yes is needed. what: "rents up to 6 x g5.xlarge".

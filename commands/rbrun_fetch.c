@@ -1,164 +1,11 @@
-// rbrun logs and rbrun fetch: what a run has left on this machine.
+// rbrun fetch: the last checkpoint of a trial.
 #include "commands/rbrun.h"
 
-#include "base/log.h"
-#include "base/number.h"
 #include "executor/launcher.h"
 #include "executor/report.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-// --- logs
-
-static const struct rb_option logs_options[] = {
-    {"follow", 'f', RB_OPT_FLAG, false, NULL, "go on as more is written, until interrupted", 0, 0},
-    RB_RUN_COMMON_OPTIONS,
-    {0},
-};
-
-static const struct rb_command logs_command = {
-    .name = "rbrun logs",
-    .usage = "[options] RUN [TRIAL]",
-    .summary = "Output of the trials, in order of their starts. RUN: its id or the beginning of it.",
-    .examples = "  rbrun logs digits-2026\n  rbrun logs digits-2026 12 -f\n",
-    .options = logs_options,
-    .min_args = 1,
-    .max_args = 2,
-};
-
-enum { MAX_LOGS = 4096, FOLLOW_US = 200000 };
-
-// Output of one start, as far as it was printed.
-struct log_file {
-    char *name;
-    off_t printed;
-};
-
-struct logs {
-    char dir[4400], prefix[32];
-    struct log_file *files;
-    int n;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct log_file *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
-static bool find_logs(struct logs *l, struct rb_err *err)
-{
-    DIR *dir = opendir(l->dir);
-    if (!dir)
-        return rb_err_set(err, RB_E_DIRECTORY, "cannot list the outputs in %s: %s", l->dir, strerror(errno));
-    const int before = l->n;
-    for (const struct dirent *e; (e = readdir(dir)) && l->n < MAX_LOGS;) {
-        bool known = strncmp(e->d_name, l->prefix, strlen(l->prefix)) != 0;
-        for (int i = 0; i < before; i++)
-            known = known || strcmp(l->files[i].name, e->d_name) == 0;
-        if (known)
-            continue;
-        l->files = rb_xrealloc(l->files, (size_t)l->n + 1, sizeof *l->files);
-        l->files[l->n++] = (struct log_file){.name = rb_xstrdup(e->d_name)};
-    }
-    closedir(dir);
-    if (l->n > before)
-        qsort(l->files + before, (size_t)(l->n - before), sizeof *l->files, by_name);
-    return true;
-}
-
-// The bytes come from nodes: nothing in them reaches the terminal as a control sequence.
-static void print_bytes(const char *bytes, size_t n)
-{
-    char line[4096];
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(bytes + at, '\n', n - at);
-        size_t len = end ? (size_t)(end - (bytes + at)) : n - at;
-        if (len > sizeof line - 1)
-            len = sizeof line - 1;
-        fputs(rb_log_sanitise(bytes + at, len, line, sizeof line), stdout);
-        at += len;
-        if (at < n && bytes[at] == '\n') {
-            putchar('\n');
-            at++;
-        }
-    }
-}
-
-static bool print_more(struct logs *l, struct log_file *f, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    char bytes[65536];
-    ssize_t n;
-    rb_buf_printf(&path, "%s/%s", l->dir, f->name);
-    const int fd = open(rb_buf_str(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return rb_err_set(err, RB_E_FILE_READ, "cannot read %s: %s", rb_buf_str(&path), strerror(errno));
-    while ((n = pread(fd, bytes, sizeof bytes, f->printed)) > 0) {
-        if (f->printed == 0)
-            printf("== %s\n", f->name);
-        print_bytes(bytes, (size_t)n);
-        f->printed += n;
-    }
-    close(fd);
-    return fflush(stdout) == 0 || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
-}
-
-static bool print_logs(struct logs *l, bool follow, struct rb_err *err)
-{
-    do {
-        if (!find_logs(l, err))
-            return false;
-        for (int i = 0; i < l->n; i++)
-            if (!print_more(l, &l->files[i], err))
-                return false;
-        if (follow)
-            usleep(FOLLOW_US);
-    } while (follow);
-    return l->n > 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN,
-                                  "%s: no such output yet; `rbrun status` says which trials have begun", l->dir);
-}
-
-static bool parse_trial(const char *text, int *out, struct rb_err *err)
-{
-    int64_t trial;
-    if (!rb_parse_int(text, &trial) || trial < 0 || trial >= RB_LIMIT_TRIALS)
-        return rb_err_set(err, RB_E_OPERANDS, "expected the number of a trial, got \"%.60s\"", text);
-    *out = (int)trial;
-    return true;
-}
-
-static bool logs(const struct rb_args *args, int *out_code, struct rb_err *err)
-{
-    RB_AUTO(rb_run_files_finish) struct rb_run_files f;
-    struct logs l = {.prefix = "trial-"};
-    int trial = -1;
-    (void)out_code;
-    if (!rb_run_files_open(&f, args, args->args[0], err) ||
-        (args->n_args > 1 && !parse_trial(args->args[1], &trial, err)))
-        return false;
-    snprintf(l.dir, sizeof l.dir, "%s/logs", f.dir);
-    if (trial >= 0)
-        snprintf(l.prefix, sizeof l.prefix, "trial-%04d.", trial);
-    const bool ok = print_logs(&l, rb_args_flag(args, "follow"), err);
-    for (int i = 0; i < l.n; i++)
-        free(l.files[i].name);
-    free(l.files);
-    return ok;
-}
-
-int rb_run_logs(int argc, char **argv)
-{
-    return rb_run_carry_out(&logs_command, logs, argc, argv);
-}
-
-// --- fetch
 
 static const struct rb_option fetch_options[] = {
     {"best", 0, RB_OPT_FLAG, false, NULL, "of the best trial", 0, 0},
@@ -192,11 +39,27 @@ static bool which_trial(const struct rb_args *args, struct rb_journal *journal, 
     if (rb_args_flag(args, "best") == (args->n_args == 3))
         return rb_err_set(err, RB_E_OPERANDS, "say either --best or the number of a trial (see rbrun fetch --help)");
     if (args->n_args == 3)
-        return parse_trial(args->args[1], out, err);
+        return rb_run_parse_trial(args->args[1], out, err);
     if (!rb_report_make(journal, &f->plan, &f->arena, &report, err))
         return false;
     *out = report.best_trial;
     return *out >= 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN, "no trial of %s has reported yet", f->run_id);
+}
+
+static bool print_json(const char *run_id, int trial, const char *checkpoint, const char *dir, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-fetch/1");
+    rb_json_kstring(&j, "run", run_id);
+    rb_json_kint(&j, "trial", trial);
+    rb_json_kstring(&j, "checkpoint", checkpoint);
+    rb_json_kstring(&j, "directory", dir);
+    rb_json_end_object(&j);
+    rb_buf_putc(&out, '\n');
+    return rb_run_print(&out, err);
 }
 
 static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, struct rb_run_files *f,
@@ -217,6 +80,8 @@ static bool fetch_from(const struct rb_args *args, struct rb_journal *journal, s
     rb_buf_printf(&archive, "%s/%s", f->dir, checkpoint);
     if (!rb_checkpoint_extract(rb_buf_str(&archive), dir, err))
         return false;
+    if (rb_args_flag(args, "json"))
+        return print_json(f->run_id, trial, checkpoint, dir, err);
     printf("trial %d, %s -> %s\n", trial, checkpoint, dir);
     return true;
 }

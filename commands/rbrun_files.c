@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "executor/campaign_dir.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
@@ -151,6 +152,15 @@ bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool 
     const bool ok = rb_report_table_write(doc.root, &style, &table, err) && rb_run_print(&table, err);
     rb_doc_finish(&doc);
     return ok;
+}
+
+bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err)
+{
+    int64_t trial;
+    if (!rb_parse_int(text, &trial) || trial < 0 || trial >= RB_LIMIT_TRIALS)
+        return rb_err_set(err, RB_E_OPERANDS, "expected the number of a trial, got \"%.60s\"", text);
+    *out = (int)trial;
+    return true;
 }
 
 void rb_run_owner(char *out, size_t size)

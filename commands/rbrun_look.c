@@ -253,19 +253,45 @@ static int count_open(const struct replay *r)
     return n;
 }
 
-static bool replay_all(struct look *l, struct replay *r, struct rb_err *err)
+static void replay_json(const struct replay *r, const char *run_id, const char *outcome, struct rb_buf *out)
 {
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_kstring(&j, "format", "rb-replay/1");
+    rb_json_kstring(&j, "run", run_id);
+    rb_json_kint(&j, "events", r->n_events);
+    rb_json_kint(&j, "orders", r->n_orders);
+    rb_json_kint(&j, "orders_differing", r->n_missing);
+    rb_json_kstring(&j, "outcome", outcome);
+    rb_json_kint(&j, "launches_open", count_open(r));
+    rb_json_end_object(&j);
+    rb_buf_putc(out, '\n');
+}
+
+static bool replay_print(const struct replay *r, const char *run_id, bool json, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
     char text[64];
     enum rb_stop_reason reason = RB_STOP_USER;
+    const enum rb_job_outcome outcome = rb_engine_outcome(r->engine, &reason);
+    rb_report_outcome(outcome, reason, text);
+    if (json)
+        replay_json(r, run_id, text, &out);
+    else
+        rb_buf_printf(&out,
+                      "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
+                      run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
+    return rb_run_print(&out, err);
+}
+
+static bool replay_all(struct look *l, struct replay *r, bool json, struct rb_err *err)
+{
     if (!rb_journal_launches(l->journal, &l->f.arena, &r->launches, &r->n_launches, err) ||
         !rb_journal_tasks(l->journal, &l->f.arena, &r->tasks, &r->n_tasks, err) ||
-        !rb_journal_each_event(l->journal, replay_event, r, err))
+        !rb_journal_each_event(l->journal, replay_event, r, err) || !replay_print(r, l->f.run_id, json, err))
         return false;
-    const enum rb_job_outcome outcome = rb_engine_outcome(r->engine, &reason);
-    printf("%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
-           l->f.run_id, r->n_events, r->n_orders, r->n_missing, rb_report_outcome(outcome, reason, text),
-           count_open(r));
-    return r->n_missing == 0 ||
+    return json || r->n_missing == 0 ||
            rb_err_set(err, RB_E_REPLAY_DIFFERS,
                       "the engine does not say what it said then: was this run made by another version?");
 }
@@ -274,10 +300,11 @@ static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err
 {
     RB_AUTO(look_finish) struct look l = {0};
     struct replay r = {.plan = &l.f.plan};
-    (void)out_code;
+    const bool json = rb_args_flag(args, "json");
     if (!look_open(&l, args, first_arg(args), err) || !rb_engine_create(&l.f.plan, &r.engine, err))
         return false;
-    const bool ok = replay_all(&l, &r, err);
+    const bool ok = replay_all(&l, &r, json, err);
+    *out_code = r.n_missing > 0; // where it is no error: there is one document
     rb_engine_destroy(r.engine);
     rb_actions_finish(&r.actions);
     free(r.n_starts);

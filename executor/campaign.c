@@ -487,7 +487,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
-        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting},
+        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, NULL},
     };
     if (!config->launcher(&l, &c->launcher, err)) {
         free(c);

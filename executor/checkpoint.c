@@ -47,6 +47,20 @@ static bool keep_archive(struct rb_launcher_task *t, struct rb_err *err)
            rb_err_set(err, RB_E_CHECKPOINT_SAVE, "cannot keep the checkpoint %s: %s", t->save_to, strerror(errno));
 }
 
+// The node says so beside the archive (node_script.sh).
+static void tell_link(const struct rb_launcher_task *t, const char *said)
+{
+    static const char mark[] = "symbolic link: \"";
+    const struct rb_launcher_events *events = &t->l->config.events;
+    const char *name = strstr(said, mark);
+    char text[512];
+    if (!name || !events->linked)
+        return;
+    name += sizeof mark - 1;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "\""), name);
+    events->linked(events->ctx, t->trial, text);
+}
+
 static void spawn_save(void *arg);
 
 static void on_saved(void *arg, int code, const char *stderr_tail)
@@ -67,10 +81,12 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     if (code != 0)
         rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "the checkpoint of trial %d could not be saved (exit code %d): %s",
                    t->trial, code, stderr_tail);
-    if (code == 0 && (t->uri || keep_archive(t, &err)))
-        tell_saved(t);
-    else
+    if (code != 0 || (!t->uri && !keep_archive(t, &err))) {
         tell_save_failed(t, &err);
+        return;
+    }
+    tell_link(t, stderr_tail);
+    tell_saved(t);
 }
 
 static void spawn_save(void *arg)

@@ -387,6 +387,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .line = rb_controller_line,
         .exited = rb_controller_exited,
         .saved = rb_controller_saved,
+        .linked = rb_controller_linked,
         .killed = rb_controller_killed,
         .unreachable = rb_controller_unreachable,
         .waiting = rb_controller_waiting,

@@ -186,6 +186,7 @@ struct rb_controller {
     int leak_tries;
     int boot_failures; // in a row
     bool paced;        // noted
+    bool links_told;   // in checkpoints
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
     uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
@@ -335,6 +336,7 @@ void rb_controller_pump(struct rb_controller *c); // tells the launcher what it 
 void rb_controller_expect_report(struct rb_controller_task *t); // hung unless one comes in time
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
+void rb_controller_linked(void *ctx, int trial, const char *name);
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // controller_yields.c

@@ -179,6 +179,19 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
     }
 }
 
+// One trial's are every trial's: it is the same script.
+void rb_controller_linked(void *ctx, int trial, const char *name)
+{
+    struct rb_controller *c = ctx;
+    if (c->dead || c->links_told)
+        return;
+    c->links_told = true;
+    rb_controller_note(c, "warning",
+                       "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+                       "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
+                       trial, name);
+}
+
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)
 {
     struct rb_controller *c = ctx;

@@ -45,6 +45,8 @@ struct rb_launcher_events {
     void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
     // Not ready yet, and being worked on: what the last try said and what may help, or what is under way.
     void (*waiting)(void *ctx, int node, const char *why);
+    // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May be NULL.
+    void (*linked)(void *ctx, int trial, const char *name);
 };
 
 struct rb_launcher_config {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define STAMP_LEN 22 // yyyymmdd-hhmmss-xxxxxx
+#define MAX_NAMED 5  // runs in an error
 
 static bool make_dirs(const char *path, struct rb_err *err)
 {
@@ -169,27 +170,52 @@ static bool not_found(const char *root, const char *run, const struct names *nam
                       rb_buf_str(&newest));
 }
 
+// How well a run is what was said.
+enum fit { FIT_NONE, FIT_PREFIX, FIT_JOB, FIT_ID };
+
+static enum fit fit_of(const char *run_id, const char *said)
+{
+    const size_t n = strlen(said);
+    if (strncmp(run_id, said, n) != 0)
+        return FIT_NONE;
+    if (run_id[n] == '\0')
+        return FIT_ID;
+    return run_id[n] == '-' && run_id + n + 1 == stamp_of(run_id) ? FIT_JOB : FIT_PREFIX;
+}
+
+static bool ambiguous(const char *run, enum fit best, const struct names *names, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf fitting = RB_BUF_INIT;
+    int n = 0;
+    for (int i = 0; i < names->n; i++)
+        if (fit_of(names->items[i], run) == best && n++ < MAX_NAMED)
+            rb_buf_printf(&fitting, "%s%s", n > 1 ? ", " : "", names->items[i]);
+    if (n > MAX_NAMED)
+        rb_buf_printf(&fitting, " and %d more", n - MAX_NAMED);
+    return rb_err_set(err, RB_E_RUN_AMBIGUOUS, "\"%.80s\" fits %d runs: %s; write more of the one you mean", run, n,
+                      rb_buf_str(&fitting));
+}
+
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
                      size_t dir_size, struct rb_err *err)
 {
     RB_AUTO(names_finish) struct names names = {0};
     if (!list_runs(root, &names, err))
         return false;
-    const char *found = NULL;
-    if (!run || !run[0])
-        found = names.n ? names.items[0] : NULL;
-    for (int i = 0; run && run[0] && i < names.n; i++) {
-        if (strncmp(names.items[i], run, strlen(run)) != 0)
-            continue;
-        if (found)
-            return rb_err_set(err, RB_E_RUN_AMBIGUOUS, "\"%.80s\" fits several runs, among them %s and %s", run, found,
-                              names.items[i]);
-        found = names.items[i];
-        if (strcmp(found, run) == 0)
-            break;
+    const bool newest = !run || !run[0];
+    const char *found = newest && names.n ? names.items[0] : NULL;
+    enum fit best = FIT_NONE;
+    int n_best = 0;
+    for (int i = 0; !newest && i < names.n; i++) {
+        const enum fit fit = fit_of(names.items[i], run);
+        n_best = fit > best ? 1 : n_best + (fit == best);
+        found = fit > best ? names.items[i] : found;
+        best = fit > best ? fit : best;
     }
     if (!found)
         return not_found(root, run ? run : "", &names, err);
+    if (n_best > 1)
+        return ambiguous(run, best, &names, err);
     if (strlen(found) >= id_size || strlen(root) + 1 + strlen(found) >= dir_size)
         return rb_err_set(err, RB_E_PATH_TOO_LONG,
                           "this path is too long; name a shorter one with --state-dir: %.80s...", root);

@@ -12,7 +12,8 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
 // Run ids: <job>-<UTC yyyymmdd-hhmmss>-<6 random base32>; lower case, fit EC2 tags and GCP labels.
 bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
                        size_t dir_size, struct rb_err *err);
-// Finds a run by id or unique prefix; "" or NULL: the newest. NOT_FOUND lists the newest few.
+// Finds a run by its id, else by the whole name of its job, else by a prefix, which must be of one alone; "" or NULL: the
+// newest. NOT_FOUND lists the newest few.
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
                      size_t dir_size, struct rb_err *err);
 // Calls fn for every run, newest first.

@@ -103,6 +103,14 @@ class RealRuns(CloudCase):
                 self.assertIn("best configuration: none, no trial has a result", done.stdout)
                 self.assertIn("instances left: 0", done.stdout)
 
+    def test_links_in_checkpoints_are_told_once(self):
+        job = kill9.JOB.replace("run: sh train.sh", "run: sh train.sh && ln -sf epoch $RB_CHECKPOINT_DIR/latest")
+        self.rbrun(self.planned("linked", job))
+        told = [w["text"] for w in self.report()["warnings"] if "symbolic link (./latest)" in w["text"]]
+        self.assertEqual(len(told), 1)
+        refused = self.rbrun("fetch", "crash", "--best", os.path.join(self.folder, "linked"), expect=2).stderr
+        self.assertIn("./latest", refused)
+
     def test_ctrl_c_twice_leaves_and_says_what_is_left(self):
         process = self.start(self.slow_plan())
         self.wait_for(process, "is ready")
@@ -397,6 +405,11 @@ class RealRuns(CloudCase):
         os.rmdir(broken)
         self.assertIn("0 orders differ", self.rbrun("replay").stdout)
         self.assertIn("epoch=4", self.rbrun("logs", report["run"], str(best)).stdout)
+        said = [json.loads(line) for line in self.rbrun("logs", report["run"], str(best), "--json").stdout.splitlines()]
+        self.assertEqual({(one["run"], one["trial"]) for one in said}, {(report["run"], best)})
+        self.assertIn("epoch=4", "\n".join(one["line"] for one in said))
+        self.assertEqual([one["start"] for one in said], sorted(one["start"] for one in said))
+        self.assertEqual(json.loads(self.rbrun("replay", "--json").stdout)["orders_differing"], 0)
         self.assertIn("in between?", self.rbrun("report").stdout)
         model = os.path.join(self.folder, "model")
         self.rbrun("fetch", report["run"], "--best", model)

@@ -30,6 +30,7 @@ enum { EXIT_SKIPPED = 77, MAX_TASKS = 8 };
 
 struct seen {
     bool exited, killed, saved, save_failed;
+    char link[64];
     int exit_code;
     int64_t exited_at_us;
     struct rb_buf lines;
@@ -102,6 +103,12 @@ static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, 
     if (checkpoint)
         snprintf(f->seen[trial].checkpoint, sizeof f->seen[trial].checkpoint, "%s", checkpoint);
     check_done(f);
+}
+
+static void on_linked(void *ctx, int trial, const char *name)
+{
+    struct fixture *f = ctx;
+    snprintf(f->seen[trial].link, sizeof f->seen[trial].link, "%s", name);
 }
 
 static void on_killed(void *ctx, int trial, int attempt)
@@ -218,7 +225,7 @@ static void make_launcher(struct fixture *f)
         .run_dir = f->dir,
         .workdir = NULL,
         .reconnects = f->reconnects,
-        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting},
+        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, on_linked},
     };
     char work[128];
     snprintf(work, sizeof work, "%s/src", f->dir);
@@ -464,6 +471,22 @@ static void checkpoint_goes_round(void **state)
     setenv("LC_ALL", "C", 1); // as where cron or a container starts us
     if (!rb_checkpoint_extract(f->seen[0].checkpoint, into, &err))
         fail_msg("%s", err.message);
+}
+
+static void links_in_a_checkpoint_are_told(void **state)
+{
+    struct fixture *f = *state;
+    char dest[128];
+    snprintf(dest, sizeof dest, "%s/checkpoints/trial-0000/stage-0", f->dir);
+    start(f, 0, "cd $RB_CHECKPOINT_DIR; mkdir sub; echo weights >sub/epoch-1; ln -s epoch-1 'sub/the latest'");
+    wait_until(f, zero_exited);
+    f->launcher->ops->save(f->launcher, 0, 0, dest);
+    wait_until(f, zero_saved);
+    assert_true(f->seen[0].saved);
+    assert_string_equal(f->seen[0].link, "./sub/the latest");
+    start_from(f, 1, "cat \"$RB_RESUME_FROM/sub/the latest\"", f->seen[0].checkpoint);
+    wait_until(f, one_exited);
+    assert_has_line(f, 1, "weights");
 }
 
 static bool three_exited(struct fixture *f)
@@ -822,6 +845,7 @@ int main(void)
         BOTH(exit_is_seen_at_once),
         BOTH(environment_contract),
         BOTH(checkpoint_goes_round),
+        BOTH(links_in_a_checkpoint_are_told),
         BOTH(who_is_asked_gives_way),
         cmocka_unit_test_setup_teardown(a_gang_gives_way_with_its_first_rank, setup_local, teardown),
         BOTH(hostile_archives_stay_packed),

@@ -188,6 +188,9 @@ def ran(p, bin_dir):
         assert document["report"] == report, "the page tells of another report"
         yield "run-page", "rbrun report --html", document
         yield "runs", "rbrun list", p.json("rbrun list --json")
+        yield from (("log", "rbrun logs", line) for line in p.lines("rbrun logs tiny --json"))
+        yield "fetch", "rbrun fetch", p.json("rbrun fetch tiny --best fetched --json")
+        yield "replay", "rbrun replay", p.json("rbrun replay --json")
         yield "status", "rbrun status", p.json("rbrun status --json")
         yield "doctor", "rbrun doctor", p.json("rbrun doctor --json")
         yield "gc", "rbrun gc", p.json("rbrun gc --dry-run --json")
