@@ -102,7 +102,7 @@ static const struct rb_err_entry entries[] = {
      "which machine? give --instance-type, or resources.instance_types in the job"},
     {RB_E_TERMINAL, RB_ERR_IO, "terminal",
      "The terminal cannot be asked how it is set, so its keys cannot be read one by one.",
-     "Leave --watch out, or run the command in another terminal.", "the terminal cannot be asked how it is set"},
+     "Leave --watch out, or run the command in another terminal.", "the settings of the terminal cannot be read"},
     // RB11xx Files and formats
     {RB_E_FILE_MISSING, RB_ERR_NOT_FOUND, "file-missing", "There is no file of this name.",
      "Check the path; a relative one starts at the current directory.",
@@ -520,7 +520,7 @@ static const struct rb_err_entry entries[] = {
      "resources.subnets: 'Sub Net': expected the name of a subnetwork of the region"},
     {RB_E_GCP_LIFETIME, RB_ERR_INVALID, "gcp-lifetime",
      "Compute Engine bounds how long a node may live, and the deadline lies outside.", "Choose another deadline.",
-     "a node may live for 10 s at most, so says this launch; Compute Engine bounds it to 30..10368000 s"},
+     "this launch limits the life of a node to 10 s; Compute Engine takes 30..10368000 s: choose another deadline"},
     {RB_E_GCP_LABELS, RB_ERR_INVALID, "gcp-labels", "A tag cannot be written as labels of Compute Engine.",
      "Shorten it, or use fewer.", "tag rb:job: 'aaa...' takes more than 4 labels; shorten it"},
     {RB_E_GCP_INSTANCE, RB_ERR_INVALID, "gcp-instance",

@@ -311,6 +311,13 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
+static char *format_below_second(double us, int digits, char out[static 32])
+{
+    const bool in_ms = fabs(us) >= 1000;
+    snprintf(out, 32, "%.*g %s", digits, in_ms ? us / 1000 : us, in_ms ? "ms" : "us");
+    return out;
+}
+
 char *rb_format_duration(int64_t us, char out[static 32])
 {
     const char *sign = us < 0 ? "-" : "";
@@ -319,10 +326,8 @@ char *rb_format_duration(int64_t us, char out[static 32])
     const uint64_t s = abs_us / 1000000 + (abs_us % 1000000 >= 500000);
     if (abs_us == 0)
         snprintf(out, 32, "0 s");
-    else if (abs_us < 1000)
-        snprintf(out, 32, "%s%" PRIu64 " us", sign, abs_us);
     else if (abs_us < 999500)
-        snprintf(out, 32, "%s%" PRIu64 " ms", sign, (abs_us + 500) / 1000);
+        format_below_second((double)us, 3, out);
     else if (tenths < 600)
         snprintf(out, 32, "%s%" PRIu64 ".%" PRIu64 " s", sign, tenths / 10, tenths % 10);
     else if (s < 3600)
@@ -331,6 +336,14 @@ char *rb_format_duration(int64_t us, char out[static 32])
         snprintf(out, 32, "%s%" PRIu64 " h %" PRIu64 " m", sign, (s + 30) / 3600, (s + 30) / 60 % 60);
     else
         snprintf(out, 32, "%s%" PRIu64 " d %" PRIu64 " h", sign, (s + 1800) / 86400, (s + 1800) / 3600 % 24);
+    return out;
+}
+
+char *rb_format_seconds(double s, char out[static 32])
+{
+    if (fabs(s) > 0 && fabs(s) < 1)
+        return format_below_second(1e6 * s, 4, out);
+    snprintf(out, 32, fabs(s) < 1000 ? "%.4g s" : "%.0f s", s);
     return out;
 }
 
@@ -394,10 +407,20 @@ char *rb_format_size_exact(int64_t bytes, char out[static 32])
 
 char *rb_format_probability(double p, char out[static 32])
 {
-    if (p > 0.9995 && p < 1)
+    if (p >= 0.9995 && p < 1)
         return rb_format_double(p, out);
     snprintf(out, 32, "%.3f", p);
     return out;
+}
+
+void rb_format_probabilities(double p, double q, char out_p[static 32], char out_q[static 32])
+{
+    rb_format_probability(p, out_p);
+    rb_format_probability(q, out_q);
+    for (int digits = 4; fabs(p - q) > 0 && strcmp(out_p, out_q) == 0 && digits <= 20; digits++) {
+        snprintf(out_p, 32, "%.*f", digits, p);
+        snprintf(out_q, 32, "%.*f", digits, q);
+    }
 }
 
 char *rb_format_instant(int64_t unix_us, char out[static 32])

@@ -31,12 +31,15 @@ bool rb_parse_size(const char *s, int64_t *out_bytes, struct rb_err *err);
 bool rb_parse_instant(const char *s, int64_t *out_unix_us, struct rb_err *err);
 
 // Formatters write a NUL-terminated text into out (at least 32 bytes) and return it.
-char *rb_format_duration(int64_t us, char out[static 32]);       // "1 h 41 m", "52.3 s", "250 ms": for people
+char *rb_format_duration(int64_t us, char out[static 32]);       // "1 h 41 m", "52.3 s", "250 ms", "1.25 ms": for people
+char *rb_format_seconds(double s, char out[static 32]);          // of means: "75.31 s", "312.5 ms", "0.4 us"
 char *rb_format_duration_exact(int64_t us, char out[static 32]); // "1h41m", "52300ms": parses back to the same value
 char *rb_format_money(int64_t uusd, char out[static 32]);        // "$18.40"; below a dollar 4 decimals: "$0.1369"
 char *rb_format_money_exact(int64_t uusd, char out[static 32]);  // "18.4", "0.000001": parses back
 char *rb_format_size_exact(int64_t bytes, char out[static 32]);  // "150GB"
 char *rb_format_probability(double p, char out[static 32]);      // "0.950", and all digits where three would round it to 1
+// Two that are compared: three digits, or as many as tell them apart where they differ.
+void rb_format_probabilities(double p, double q, char out_p[static 32], char out_q[static 32]);
 char *rb_format_instant(int64_t unix_us, char out[static 32]);   // "2026-08-01T12:00:00Z" (fraction only if not 0)
 
 // Nearest microsecond of `seconds`, ties to even. NaN or beyond +-9e12 s: assert.

@@ -37,8 +37,8 @@ static bool print_fit(const struct rb_args *args, fit_fn *fit, struct rb_err *er
 static const struct rb_command show_command = {
     .name = "rbprofile show",
     .usage = "NAME [options]",
-    .summary = "What would be planned with: the imported profile or the fit of what was measured, how good the fit is, "
-               "and what it may not be asked.",
+    .summary = "What plans are made with: the imported profile or the fit of what was measured, how good the fit is, "
+               "and what it does not cover.",
     .examples = "  rbprofile show cifar\n  rbprofile show cifar --json\n",
     .options = read_options,
     .min_args = 1,

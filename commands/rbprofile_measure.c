@@ -289,7 +289,7 @@ static void on_interrupt(void *ctx)
         return;
     }
     m->interrupted = true;
-    rb_info("interrupted: ending the nodes (once more to leave at once)");
+    rb_info("interrupted: ending the nodes (interrupt again to leave at once)");
     rb_campaign_stop(m->campaign);
 }
 

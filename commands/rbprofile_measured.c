@@ -145,7 +145,7 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
     double one = 0;
     for (int i = 0; i < rb_campaign_n_runs(m->campaign);) {
         const int gpus = rb_campaign_run(m->campaign, i)->gpus, sharers = rb_campaign_run(m->campaign, i)->sharers;
-        char width[16];
+        char width[16], text[3][32];
         int n = 0;
         double unit = 0, startup = 0, checkpoint = 0;
         for (; i < rb_campaign_n_runs(m->campaign) && rb_campaign_run(m->campaign, i)->gpus == gpus &&
@@ -163,20 +163,22 @@ void rb_measurement_print_runs(const struct rb_measurement *m, struct rb_buf *ou
             continue;
         one = gpus == 1 && sharers == 1 ? unit / n : one;
         snprintf(width, sizeof width, sharers > 1 ? "1/%d" : "%d", sharers > 1 ? sharers : gpus);
-        rb_buf_printf(out, "%4s  %4d  %10.3f s  %8.2f  %8.2f s  %8.3f s\n", width, n, unit / n,
-                      one > 0 ? one * n / unit : 0.0, startup / n, checkpoint / n);
+        rb_buf_printf(out, "%4s  %4d  %12s  %8.2f  %10s  %10s\n", width, n, rb_format_seconds(unit / n, text[0]),
+                      one > 0 ? one * n / unit : 0.0, rb_format_seconds(startup / n, text[1]),
+                      rb_format_seconds(checkpoint / n, text[2]));
     }
 }
 
 void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
 {
+    char queueing[32], initialisation[32];
     rb_buf_printf(out, "%4s  %-11s  %10s  %14s\n", "node", "outcome", "queueing", "initialisation");
     for (int i = 0; i < n_nodes; i++) {
         const struct rb_pool_node *n = rb_campaign_node(m->campaign, i);
         rb_buf_printf(out, "%4d  %-11s", i, outcome_name(n->outcome));
         if (n->outcome == RB_POOL_READY)
-            rb_buf_printf(out, "  %8.2f s  %12.2f s", (double)(n->running_us - n->requested_us) / 1e6,
-                          (double)(n->prepared_us - n->running_us) / 1e6);
+            rb_buf_printf(out, "  %10s  %14s", rb_format_duration(n->running_us - n->requested_us, queueing),
+                          rb_format_duration(n->prepared_us - n->running_us, initialisation));
         rb_buf_putc(out, '\n');
     }
 }

@@ -212,7 +212,7 @@ void rb_show_fit(const struct rb_fit_report *r, struct rb_buf *out)
     show_latency("checkpoint", &p->checkpoint_s, r->imported ? NULL : &r->checkpoint, out);
     show_provisioning(r, out);
     for (int i = 0; i < r->n_limits; i++) {
-        rb_buf_printf(out, "may not be asked: %s\n", r->limits[i]);
+        rb_buf_printf(out, "not covered: %s\n", r->limits[i]);
     }
     for (int i = 0; i < r->n_warnings; i++) {
         rb_buf_printf(out, "warning: %s\n", r->warnings[i]);

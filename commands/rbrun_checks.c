@@ -70,9 +70,8 @@ static void warn_of_changed_job(const struct rb_plan *plan, const char *job_path
     else
         digest[0] = '\0';
     if (strcmp(digest, plan->job_sha256) != 0)
-        rb_warn("%s now says something else than the plan was made for (or flags were given to rbplan); the "
-                "plan is "
-                "carried out as it stands",
+        rb_warn("%s has changed since the plan was made, or rbplan was given options that changed it; the plan is "
+                "carried out as it was made",
                 job_path);
 }
 
@@ -165,7 +164,7 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
 {
     struct rb_scenario scenario;
     struct rb_estimate estimate;
-    char remaining[32], p95[32];
+    char remaining[32], p95[32], kept[32], asked[32];
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, plan->seed,
                           err))
         return false;
@@ -173,11 +172,12 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
     rb_scenario_finish(&scenario);
     if (!ok || estimate.p_both >= plan->confidence)
         return ok;
+    rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
     return rb_err_set(
         err, RB_E_PLAN_LATE,
-        "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %.3f, %.3f is "
+        "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
         "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
-        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), estimate.p_both, plan->confidence,
+        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
         rb_format_duration(estimate.time_us.p95, p95));
 }
 

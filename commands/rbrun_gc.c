@@ -406,7 +406,7 @@ static bool show(const struct gc *gc, bool json, struct rb_err *err)
 {
     if (gc->failure.code != RB_ERR_NONE && json) { // one document, and the error is it
         *err = gc->failure;
-        return rb_err_prefix(err, "%d of %d instances found left over were ended, but not everything was seen to",
+        return rb_err_prefix(err, "%d of %d instances that were left over were ended, and something failed",
                              gc->n_ended, gc->n_found);
     }
     if (!(json ? print_json(gc, err) : print_table(gc, err)))

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
+#include "views/report_table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static const char *first_arg(const struct rb_args *args)
 static const struct rb_command list_command = {
     .name = "rbrun list",
     .usage = "[options]",
-    .summary = "Every run, newest first, with its dollars.",
+    .summary = "Every run, newest first: how it ended, how long it took, what it cost.",
     .examples = "  rbrun list\n  rbrun list --json\n",
     .options = look_options,
 };
@@ -96,7 +97,7 @@ static void list_row(struct listing *to, const struct rb_report *r, const char *
 {
     char time[32], cost[32];
     rb_text_table_cell(&to->table, "%s", r->run_id);
-    rb_text_table_cell(&to->table, "%s", outcome);
+    rb_text_table_cell(&to->table, "%s", rb_report_outcome_words(outcome));
     rb_text_table_cell(&to->table, "%s", rb_format_duration(r->time_us, time));
     rb_text_table_cell(&to->table, "%s", rb_format_money(r->cost_uusd, cost));
     if (r->best_trial >= 0)

@@ -2,6 +2,7 @@
 #include "commands/rbrun_pool.h"
 
 #include "base/units.h"
+#include "views/report_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -70,7 +71,7 @@ static void job_row(const struct rb_pool_report *r, const struct rb_pool_report_
     char text[32];
     const int64_t share = rb_pool_report_share_uusd(r, job);
     rb_text_table_cell(t, "%s", job->job);
-    rb_text_table_cell(t, "%s", job->outcome);
+    rb_text_table_cell(t, "%s", rb_report_outcome_words(job->outcome));
     rb_text_table_cell(t, "%s", job->arrived_us >= 0 ? rb_format_duration(job->arrived_us, text) : "-");
     rb_text_table_cell(t, "%s", job->jct_us >= 0 ? rb_format_duration(job->jct_us, text) : "-");
     rb_text_table_cell(t, "%s", job->alone_us >= 0 ? rb_format_duration(job->alone_us, text) : "-");

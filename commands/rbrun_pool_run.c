@@ -159,7 +159,7 @@ static void join(struct rb_pool_member *m)
 // One job that cannot begin does not end the others; the pool says so at its end.
 static void fail(struct rb_pool_run *p, const struct rb_pool_member *m, struct rb_err *err)
 {
-    rb_err_prefix(err, "%s cannot begin, and will with `rbrun resume %s`", m->spec->path, p->files.run_id);
+    rb_err_prefix(err, "%s could not begin; `rbrun resume %s` tries again", m->spec->path, p->files.run_id);
     rb_run_line_wipe(&p->line);
     rb_warn("%s", err->message);
     if (!p->failure.code)
@@ -231,7 +231,7 @@ static void interrupt(void *arg)
     struct rb_pool_run *p = arg;
     rb_run_line_wipe(&p->line);
     if (p->interrupts++ == 0) {
-        rb_warn("stopping: ending every job and the pool's instances (once more to leave them as they are)");
+        rb_warn("stopping: ending every job and the pool's instances (interrupt again to leave them as they are)");
         stop_all(p);
         return;
     }

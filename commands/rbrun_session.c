@@ -302,7 +302,7 @@ static void interrupt(void *arg)
     rb_run_line_wipe(s->line);
     if (!s->interrupted) {
         s->interrupted = true;
-        rb_warn("stopping: ending trials and instances (once more to leave them as they are)");
+        rb_warn("stopping: ending trials and instances (interrupt again to leave them as they are)");
         rb_controller_stop(s->controller, RB_STOP_USER);
         return;
     }

@@ -45,7 +45,7 @@ static bool take_over(struct rb_err *err)
 {
     struct termios keys;
     if (tcgetattr(STDIN_FILENO, &as_it_was) != 0)
-        return rb_err_set(err, RB_E_TERMINAL, "the terminal cannot be asked how it is set");
+        return rb_err_set(err, RB_E_TERMINAL, "the settings of the terminal cannot be read");
     keys = as_it_was;
     keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     on_crash(crash);

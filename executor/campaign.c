@@ -232,11 +232,12 @@ static void end_run(struct rb_campaign *c, struct run *r, const char *error)
         snprintf(r->result.error, sizeof r->result.error, "%s", error);
         talk(c, "%s failed: %s", what, error);
     } else {
+        char unit[32], startup[32];
         double sum = 0;
         for (int i = 0; i < r->result.n_units; i++)
             sum += r->result.unit_s[i];
-        talk(c, "%s: %.3f s per %s, start-up %.2f s", what, sum / r->result.n_units, c->config.pool.job->scheduler.unit,
-             r->result.startup_s);
+        talk(c, "%s: %s per %s, start-up %s", what, rb_format_seconds(sum / r->result.n_units, unit),
+             c->config.pool.job->scheduler.unit, rb_format_seconds(r->result.startup_s, startup));
     }
     start_waiting(c);
 }
@@ -396,8 +397,10 @@ static void on_node(void *ctx, int node, const struct rb_err *err)
             c->failure = *err;
     } else {
         const struct rb_pool_node *n = rb_pool_node(c->pool, node);
-        talk(c, "node %d ready: %.2f s queueing, %.2f s initialisation", node,
-             (double)(n->running_us - n->requested_us) / 1e6, (double)(n->prepared_us - n->running_us) / 1e6);
+        char queueing[32], initialisation[32];
+        talk(c, "node %d ready: %s queueing, %s initialisation", node,
+             rb_format_duration(n->running_us - n->requested_us, queueing),
+             rb_format_duration(n->prepared_us - n->running_us, initialisation));
         rb_places_set(&c->places, node, gpus_per_node(c), rb_gpu_mask(gpus_per_node(c)));
     }
     start_waiting(c);

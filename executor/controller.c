@@ -103,7 +103,7 @@ static void say_lingering(struct rb_controller *c)
         return;
     c->lingering_until_us = c->linger_until_us;
     rb_controller_note(c, "warning",
-                       "the end waits %.0f s: a copy of a refused launch may arrive until then, and would be ended",
+                       "all is done, but the run waits %.0f s before it ends: a copy of a refused launch may still arrive, which it would have to end",
                        ceil((double)left_us / 1e6));
 }
 

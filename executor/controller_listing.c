@@ -133,7 +133,7 @@ static bool check_market(struct rb_controller_node *n, const struct rb_instance 
     if (instance->market_unknown && n->row.running_us < 0 && !n->other_market) {
         n->other_market = true; // said once
         rb_controller_note(c, "warning",
-                           "node %d (%s): it has ended, and the cloud says no more on which market it ran: billed as "
+                           "node %d (%s): it has ended, and the cloud no longer says on which market it ran: billed as "
                            "%s, as it was asked for",
                            n->id, n->row.instance_id, n->row.market);
     }

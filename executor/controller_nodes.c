@@ -404,8 +404,8 @@ static void reach_again(struct rb_controller_node *n)
     struct rb_controller *c = n->c;
     if (!c->cut_off_told)
         rb_controller_note(c, "warning",
-                           "neither node %d nor %s answers: is this machine's network gone? Waiting for it; what runs "
-                           "there goes on, and after %d minutes unheard of nodes end themselves",
+                           "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
+                           "go on meanwhile, and nodes that do not hear from it for %d minutes end themselves",
                            n->id, n->row.infra, RB_CONTROLLER_DEAD_MAN_S / 60);
     c->cut_off_told = true;
     forget(n);

@@ -229,7 +229,7 @@ void rb_search_explain(struct rb_search *search, const char *planner, const stru
 // What only one of two constraints decides is said once.
 static void explain_infeasible(struct rb_search *search, const char *planner, const struct rb_candidate *c)
 {
-    char text[32];
+    char text[32], p[32], asked[32];
     const struct rb_plan_request *req = search->req;
     const struct rb_estimate *e = &c->estimate;
     struct rb_buf why = RB_BUF_INIT;
@@ -245,7 +245,8 @@ static void explain_infeasible(struct rb_search *search, const char *planner, co
     if (req->budget_uusd >= 0)
         rb_buf_printf(&why, told ? "%s 95 %% within %s" : "%s %s on average", both && told ? "," : ";",
                       rb_format_money(told ? e->cost_uusd.p95 : e->cost_uusd.mean, text));
-    rb_search_explain(search, planner, c, "infeasible: P=%.3f < %g%s", e->p_both, req->confidence, rb_buf_str(&why));
+    rb_format_probabilities(e->p_both, req->confidence, p, asked);
+    rb_search_explain(search, planner, c, "infeasible: P=%s < %s%s", p, asked, rb_buf_str(&why));
     rb_buf_finish(&why);
 }
 

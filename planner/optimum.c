@@ -250,7 +250,7 @@ static void become_best(struct rb_optimum *op, const struct rb_candidate *c, con
 static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
 {
     struct rb_aim feasible = op->aim;
-    char text[32];
+    char text[32], p[32], asked[32];
     int n = op->options.n_samples, within = 0;
     double mean = 0;
     bool by_time = op->search->req->objective == RB_OBJECTIVE_MIN_TIME;
@@ -261,9 +261,9 @@ static void explain_tables(struct rb_optimum *op, const struct rb_candidate *c)
         mean += (by_time ? op->time_us[r] : op->cost_uusd[r]) / n;
     }
     double more = mean - op->aim.best;
+    rb_format_probabilities((double)within / n, op->search->req->confidence, p, asked);
     if (within < op->aim.need)
-        rb_search_explain(op->search, "optimal", c, "infeasible: P=%.3f < %g in %d runs of its stages",
-                          (double)within / n, op->search->req->confidence, n);
+        rb_search_explain(op->search, "optimal", c, "infeasible: P=%s < %s in %d runs of its stages", p, asked, n);
     else if (by_time)
         rb_search_explain(op->search, "optimal", c, "takes about %s longer",
                           rb_format_duration((int64_t)fmax(0, more), text));

@@ -36,12 +36,14 @@ static bool find_range(struct frontier *f, int64_t *out_tight_us, int64_t *out_l
 {
     struct rb_sweep *sweep = &f->sweep;
     int64_t tight_us;
+    char asked[32];
     if (!rb_sweep_ask_cheapest(sweep, err) || !rb_sweep_ask_soonest(sweep, &tight_us, err))
         return false;
     if (!sweep->cheapest.feasible || tight_us < 0)
         return rb_err_set(err, RB_E_NO_PLAN,
-                          "no plan%s keeps the budget with probability %.3f, however long it may take",
-                          sweep->search.asynchronous ? " that tries all configurations" : "", sweep->req->confidence);
+                          "no plan%s keeps the budget with probability %s, however long it may take",
+                          sweep->search.asynchronous ? " that tries all configurations" : "",
+                          rb_format_probability(sweep->req->confidence, asked));
     *out_tight_us = tight_us;
     *out_loose_us = kept_deadline_us(&sweep->cheapest.best.estimate, sweep->req->confidence);
     return true;

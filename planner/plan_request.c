@@ -438,11 +438,10 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
                       rb_format_money_exact(result->nearest_budget_uusd, text[1]));
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
+    rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
     rb_err_set(err, RB_E_NO_PLAN,
                "no plan keeps the constraints with probability %s (the best reaches %s); nearest that would:%s%s",
-               rb_format_probability(req->confidence, asked),
-               rb_format_probability(result->best.estimate.p_both, best), near.len ? rb_buf_str(&near) : " none",
-               how_far(req, result));
+               asked, best, near.len ? rb_buf_str(&near) : " none", how_far(req, result));
     rb_buf_finish(&near);
     return false;
 }

@@ -131,7 +131,9 @@ static void explain_bound(struct rb_search *search, const char *planner, const s
 
 static void explain_late(struct rb_search *search, const char *planner, const struct rb_candidate *c)
 {
-    rb_search_explain(search, planner, c, "infeasible: P < %g, by a bound", search->req->confidence);
+    char asked[32];
+    rb_search_explain(search, planner, c, "infeasible: P < %s, by a bound",
+                      rb_format_probability(search->req->confidence, asked));
 }
 
 // The order in which a sorted list is scored.

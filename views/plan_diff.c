@@ -50,7 +50,7 @@ static void requests(const struct pair *p, struct rb_buf *out)
     limit_line("deadline", p->a->deadline_us, p->b->deadline_us, duration_text, out);
     limit_line("budget", p->a->budget_uusd, p->b->budget_uusd, money_text, out);
     if (fabs(p->a->confidence - p->b->confidence) > 0)
-        rb_buf_printf(out, "confidence: %g -> %g\n", p->a->confidence, p->b->confidence);
+        rb_buf_printf(out, "confidence: %.10g -> %.10g\n", p->a->confidence, p->b->confidence);
     word_line("planner", p->a->planner, p->b->planner, out);
     word_line("policy", p->a->policy, p->b->policy, out);
     rb_buf_puts(out, out->len > before ? "\n" : "");

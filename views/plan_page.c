@@ -135,7 +135,7 @@ static void plan_section(const struct rb_plan *plan, struct rb_page *page)
     rb_page_section(page, "plan", "The plan", "Which machines are owned when, and what trains on them.");
     rb_page_chart(
         page, "gantt",
-        "Each stage from its median begin to its median end, its wait for nodes first; the whisker holds the end in "
+        "Each stage from its median start to its median end, its wait for nodes first; the whisker holds the end in "
         "90 % of runs. Below, the GPUs that are paid for and those that train.");
     rb_plan_stages_table(plan, &stages);
     put_table(page, "Stages: what 50 % and 95 % of runs need", &stages);
@@ -172,7 +172,7 @@ static void limits_sentence(const struct rb_plan *plan, struct rb_page *page)
                       rb_format_money(plan->budget_uusd, text), e->p_budget);
     if (both)
         rb_buf_printf(&said, "; both: %.4f", e->p_both);
-    rb_page_paragraph(page, "%s. Asked for: %s%g.", rb_buf_str(&said),
+    rb_page_paragraph(page, "%s. Asked for: %s%.10g.", rb_buf_str(&said),
                       plan->job->on_average ? "the mean within; " : "at least ", plan->confidence);
 }
 

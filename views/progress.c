@@ -3,9 +3,11 @@
 #include "engine/advice.h"
 #include "engine/policy.h"
 #include "engine/tuner.h"
+#include "views/report_table.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool rb_progress_has_ended(const struct rb_trial *t, int64_t resource_end)
@@ -96,8 +98,27 @@ void rb_progress_members(const struct rb_progress *p, struct rb_json *j)
     rb_json_kstring(j, "why_unknown", p->why_unknown);
 }
 
+// As views/charts/run_gantt.js has it.
+static const char *outcome_words(enum rb_outcome outcome)
+{
+    switch (outcome) {
+    case RB_OUTCOME_REACHED:
+        return "trained as far as this stage goes";
+    case RB_OUTCOME_YIELDED:
+        return "gave way, goes on later";
+    case RB_OUTCOME_FAILED:
+        return "failed";
+    case RB_OUTCOME_HUNG:
+        return "killed, it did not report or end in time";
+    case RB_OUTCOME_EVICTED:
+        return "killed, it was asked to give way and did not in time";
+    }
+    return "nobody knows how";
+}
+
 void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *plan, struct rb_buf *out)
 {
+    char stopped[64];
     switch (e->kind) {
     case RB_EVENT_START:
         rb_buf_puts(out, "the run begins");
@@ -119,7 +140,7 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
                       plan->job->metric_name, e->metric);
         break;
     case RB_EVENT_TRIAL_ENDED:
-        rb_buf_printf(out, "trial %d ended: %s", e->trial, rb_outcome_name(e->outcome));
+        rb_buf_printf(out, "trial %d ended: %s", e->trial, outcome_words(e->outcome));
         break;
     case RB_EVENT_TIME:
         rb_buf_puts(out, "wake-up");
@@ -134,7 +155,8 @@ void rb_progress_event_write(const struct rb_event *e, const struct rb_plan *pla
         rb_buf_printf(out, "node %d: %d GPUs are lent to this job now", e->node, __builtin_popcountll(e->gpus));
         break;
     case RB_EVENT_STOP:
-        rb_buf_printf(out, "stop: %s", rb_stop_reason_name(e->reason));
+        snprintf(stopped, sizeof stopped, "stopped: %s", rb_stop_reason_name(e->reason));
+        rb_buf_puts(out, rb_report_outcome_words(stopped));
         break;
     case RB_EVENT_RESUME:
         rb_buf_puts(out, "the run goes on");

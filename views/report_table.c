@@ -8,10 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *rb_report_outcome_words(const char *outcome)
+{
+    static const char *const words[][2] = {
+        {"target", "target reached"},
+        {"stopped: user", "stopped on request"},
+        {"stopped: deadline", "stopped at the deadline"},
+        {"stopped: budget", "stopped at the budget"},
+        {"stopped: capacity", "stopped for lack of machines"},
+        {"stopped: drift", "stopped, it drifted from its prediction"},
+        {"stopped: failure", "stopped by a fault"},
+        {"stopped: released", "released, with the jobs of its pool"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], outcome) == 0)
+            return words[i][1];
+    return outcome;
+}
+
 static void heading(const struct rb_node *r, struct rb_buf *out)
 {
     char time[32];
-    rb_buf_printf(out, "%s: %s after %s\n", rb_document_text(r, "run"), rb_document_text(r, "outcome"),
+    rb_buf_printf(out, "%s: %s after %s\n", rb_document_text(r, "run"),
+                  rb_report_outcome_words(rb_document_text(r, "outcome")),
                   rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time));
     const struct rb_node *late = rb_document_member(r, "ended_at_deadline"),
                          *paced = rb_document_member(r, "paced_accelerator");

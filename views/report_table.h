@@ -12,6 +12,9 @@ extern const struct rb_report_part {
     const char *key, *name;
 } rb_report_parts[RB_REPORT_N_PARTS];
 
+// How a run ended or stands, as people say it: "target" is "target reached". What is no outcome of rb-report/1 stays as it is.
+const char *rb_report_outcome_words(const char *outcome);
+
 // Fails on a document that is not rb-report/1 or lacks what is shown here.
 bool rb_report_table_write(const struct rb_node *report, const struct rb_text_style *style,
                            struct rb_buf *out, struct rb_err *err);

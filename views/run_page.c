@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "views/document.h"
+#include "views/report_table.h"
 #include "views/run_page_tables.h"
 
 #include <inttypes.h>
@@ -35,15 +36,12 @@ static void expected(const struct rb_node *values, char *(*format)(int64_t, char
         rb_buf_printf(out, " (expected %s)", format(rb_document_int(predicted, "mean"), t));
 }
 
-// "stopped: budget" -> "Stopped (budget)"
+// "stopped: budget" -> "Stopped at the budget"
 static void outcome_write(const char *outcome, struct rb_buf *out)
 {
-    const size_t n = strcspn(outcome, ":");
-    rb_buf_putc(out, n ? (char)(outcome[0] - 'a' + 'A') : '?');
-    if (n)
-        rb_buf_append(out, outcome + 1, n - 1);
-    if (outcome[n])
-        rb_buf_printf(out, " (%s)", outcome + n + 2);
+    const char *words = rb_report_outcome_words(outcome);
+    rb_buf_putc(out, words[0] ? (char)(words[0] - 'a' + 'A') : '?');
+    rb_buf_puts(out, words[0] ? words + 1 : "");
 }
 
 void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)

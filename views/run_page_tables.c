@@ -339,7 +339,7 @@ static int add_marks(const struct rb_node *history, struct rb_arena *arena, stru
         if (strcmp(kind, "replan") == 0)
             what = rb_arena_printf(arena, "a new plan from stage %" PRId64 " on", rb_document_int(m, "stage"));
         else if (strcmp(kind, "stop") == 0)
-            what = rb_arena_printf(arena, "stopped: %s", rb_document_text(m, "reason"));
+            what = rb_report_outcome_words(rb_arena_printf(arena, "stopped: %s", rb_document_text(m, "reason")));
         else if (strcmp(kind, "resume") == 0)
             what = "the run went on";
         out[n++] = (struct happening){rb_document_int(m, "at_us"), kind, what};
@@ -448,7 +448,7 @@ void rb_run_page_progress(struct rb_page *p, const struct rb_node *document)
     rb_text_table_cell(&t, "%" PRId64 " of %" PRId64, rb_document_int(now, "nodes_ready"),
                        rb_document_int(now, "nodes"));
     quantity(&t, "time so far", now, "elapsed_us", rb_format_duration);
-    end_row(&t, "ends, as likely before as after", now, "end_p50_us");
+    end_row(&t, "ends by, 50 %", now, "end_p50_us");
     end_row(&t, "ends by, 95 %", now, "end_p95_us");
     probability(&t, "P(on time)", now, "p_on_time", "deadline_us");
     quantity(&t, "dollars so far", now, "spent_uusd", rb_format_money);

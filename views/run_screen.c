@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "views/report_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +17,8 @@ enum { BAR_COLUMNS = 20, MOST_LINES = 8, HEADING_LINES = 4, N_SECTIONS = 5 };
 static void heading(const struct rb_run_screen *r, struct rb_buf *out)
 {
     char elapsed[32], deadline[32];
-    rb_buf_printf(out, "%s: %s, %s", r->run_id, r->state, rb_progress_duration(r->progress.elapsed_us, elapsed));
+    rb_buf_printf(out, "%s: %s, %s", r->run_id, rb_report_outcome_words(r->state),
+                  rb_progress_duration(r->progress.elapsed_us, elapsed));
     if (r->progress.deadline_us >= 0)
         rb_buf_printf(out, " of %s", rb_progress_duration(r->progress.deadline_us, deadline));
     if (r->pid)
@@ -204,7 +206,7 @@ static void job_row(const struct rb_run_screen_job *job, struct rb_text_table *t
         job->progress ? NULL : strrchr(job->job, '/'); // of its file; its name is known when it has begun
     rb_text_table_cell(t, "%s", folder ? folder + 1 : job->job);
     if (job->progress || strcmp(job->state, "to come") != 0)
-        rb_text_table_cell(t, "%s", job->state);
+        rb_text_table_cell(t, "%s", rb_report_outcome_words(job->state));
     else
         rb_text_table_cell(t, "comes at %s", rb_format_duration(job->arrives_us, text));
     if (job->progress) {

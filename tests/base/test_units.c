@@ -269,6 +269,8 @@ static void writes_for_people(void **state)
         {rb_format_duration, 0, "0 s"},
         {rb_format_duration, 7, "7 us"},
         {rb_format_duration, 999, "999 us"},
+        {rb_format_duration, 1250, "1.25 ms"},
+        {rb_format_duration, 40000, "40 ms"},
         {rb_format_duration, 250000, "250 ms"},
         {rb_format_duration, 999499, "999 ms"},
         {rb_format_duration, 999500, "1.0 s"},
@@ -351,6 +353,46 @@ static void probabilities_below_1_are_never_1(void **state)
         assert_string_equal(rb_format_probability(cases[i].p, text), cases[i].text);
 }
 
+static void probabilities_that_differ_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        double p, q;
+        const char *p_text, *q_text;
+    } cases[] = {
+        {0.95, 0.9, "0.950", "0.900"},
+        {0.95, 0.95, "0.950", "0.950"},
+        {0.9499, 0.95, "0.9499", "0.9500"},
+        {0.9499999, 0.95, "0.9499999", "0.9500000"},
+        {0.99949999, 0.9995, "0.999", "0.9995"},
+        {0.99999, 0.9999, "0.99999", "0.9999"},
+    };
+    char p[32], q[32];
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        rb_format_probabilities(cases[i].p, cases[i].q, p, q);
+        assert_string_equal(p, cases[i].p_text);
+        assert_string_equal(q, cases[i].q_text);
+    }
+    for (double d = 0.03; 0.95 - d < 0.95; d /= 3) {
+        rb_format_probabilities(0.95 - d, 0.95, p, q);
+        if (strcmp(p, q) == 0)
+            fail_msg("%g below 0.95: both are %s", d, p);
+    }
+}
+
+static void means_below_a_second_are_no_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        double s;
+        const char *text;
+    } cases[] = {{0, "0 s"},          {75.314, "75.31 s"}, {1.5, "1.5 s"},       {12345.6, "12346 s"}, {0.3125, "312.5 ms"},
+                 {0.0004, "400 us"},  {4e-7, "0.4 us"},    {0.00123456, "1.235 ms"}};
+    char text[32];
+    for (size_t i = 0; i < N_OF(cases); i++)
+        assert_string_equal(rb_format_seconds(cases[i].s, text), cases[i].text);
+}
+
 static void seconds_round_to_even_microseconds(void **state)
 {
     (void)state;
@@ -376,6 +418,8 @@ int main(void)
         cmocka_unit_test(writes_for_people),
         cmocka_unit_test(what_is_written_exactly_reads_back),
         cmocka_unit_test(probabilities_below_1_are_never_1),
+        cmocka_unit_test(probabilities_that_differ_are_told_apart),
+        cmocka_unit_test(means_below_a_second_are_no_zero),
         cmocka_unit_test(seconds_round_to_even_microseconds),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -248,7 +248,7 @@ class Pool(unittest.TestCase):
         self.until(lambda: self.live()["ended"])
         self.assertEqual([j["outcome"] for j in self.live()["document"]["jobs"]], ["complete", "complete"])
         self.assertEqual(run.wait(30), 0)
-        self.assertNotIn("stands still", run.stderr.read())
+        self.assertNotIn("is not updated any more", run.stderr.read())
         run.stderr.close()
 
     def test_a_pool_that_is_resumed_is_served(self):

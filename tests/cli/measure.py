@@ -291,7 +291,7 @@ class Measure(unittest.TestCase):
     def test_provision_prints_a_table(self):
         p = self.rbprofile("provision", "--infra", "mock/us-east-1", "--instance-type", "one.gpu", "-n", "1")
         self.assertEqual(p.returncode, 0, p.stderr)
-        self.assertRegex(p.stdout, r"\Anode  outcome +queueing  initialisation\n   0  ok +\d+\.\d\d s +\d+\.\d\d s\n\Z")
+        self.assertRegex(p.stdout, r"\Anode  outcome +queueing  initialisation\n   0  ok +[\d.]+ m?s +[\d.]+ m?s\n\Z")
 
     # --- exit codes
 

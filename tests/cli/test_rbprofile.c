@@ -113,7 +113,7 @@ static void import_then_show_list_and_export(void **state)
     o = run(w, "show resnet");
     assert_int_equal(o.code, 0);
     assert_in("profile resnet (imported)", o.out);
-    assert_in("may not be asked: V100: more than 4 GPUs on 1 node", o.out);
+    assert_in("not covered: V100: more than 4 GPUs on 1 node", o.out);
     assert_in("resnet", run(w, "list").out);
     assert_int_equal(run(w, "export resnet -o copy.yaml").code, 0);
     assert_int_equal(run(w, "import copy.yaml --db other.db").code, 0);

@@ -241,7 +241,7 @@ def gives_way(test):
     run.write("job.yaml", (JOB % run.job).replace("{type: sha,", "{type: asha, rule: speculate,"))
     said = run.carry_out()
     report = run.check_end()
-    require(re.search(r"trial \d+ ended: yielded", said), "asks: nobody gave way:\n" + said)
+    require(re.search(r"trial \d+ ended: gave way", said), "asks: nobody gave way:\n" + said)
     require(not report["warnings"] and not report["faults"], "asks: %s %s" % (report["warnings"], faults(report)))
     require(report["outcome"] == "complete", "asks: " + report["outcome"])
 

@@ -1,5 +1,7 @@
 // The line of a run: what it says, what gives way where the terminal is narrow, and that unknown is never zero.
+#include "engine/event.h"
 #include "views/progress.h"
+#include "views/report_table.h"
 #include "views/text_table.h"
 
 #include <math.h>
@@ -7,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -148,6 +151,31 @@ static void durations_are_whole_seconds(void **state)
     assert_string_equal(rb_progress_duration(6060 * RB_US_PER_S, text), "1 h 41 m");
 }
 
+static void check_event(struct rb_event e, const char *expected)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    rb_progress_event_write(&e, NULL, &out);
+    assert_string_equal(rb_buf_str(&out), expected);
+}
+
+static void ends_are_told_in_plain_words(void **state)
+{
+    (void)state;
+    check_event((struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .trial = 3, .outcome = RB_OUTCOME_REACHED},
+                "trial 3 ended: trained as far as this stage goes");
+    check_event((struct rb_event){.kind = RB_EVENT_TRIAL_ENDED, .trial = 3, .outcome = RB_OUTCOME_EVICTED},
+                "trial 3 ended: killed, it was asked to give way and did not in time");
+    check_event((struct rb_event){.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "stopped at the budget");
+    for (enum rb_stop_reason r = RB_STOP_USER; r <= RB_STOP_RELEASED; r++) {
+        char outcome[64];
+        snprintf(outcome, sizeof outcome, "stopped: %s", rb_stop_reason_name(r));
+        assert_null(strchr(rb_report_outcome_words(outcome), ':'));
+    }
+    assert_string_equal(rb_report_outcome_words("target"), "target reached");
+    assert_string_equal(rb_report_outcome_words("complete"), "complete");
+    assert_string_equal(rb_report_outcome_words("to come"), "to come");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +186,7 @@ int main(void)
         cmocka_unit_test(it_is_never_wider_than_asked),
         cmocka_unit_test(probabilities_never_claim_certainty),
         cmocka_unit_test(durations_are_whole_seconds),
+        cmocka_unit_test(ends_are_told_in_plain_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

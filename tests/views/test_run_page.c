@@ -181,7 +181,7 @@ static void what_is_not_known_is_not_zero(void **state)
     page_of(document, false, &page);
     const char *p = rb_buf_str(&page);
     assert_non_null(strstr(
-        p, "Stopped (budget) after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
+        p, "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
     assert_non_null(strstr(p, "No trial was begun."));
     assert_non_null(strstr(p, "No node was ever rented."));
     assert_non_null(strstr(p, "Nothing was paid."));

@@ -47,11 +47,11 @@ rb_charts.money = function (uusd) {
     return sign + (whole >= 50 ? Math.round(whole / 100) / 1e4 : whole / 1e6).toFixed(whole >= 50 ? 4 : 6);
 };
 
-// Likewise: "1 h 41 m", "52.3 s", "250 ms".
+// Likewise: "1 h 41 m", "52.3 s", "250 ms", "1.25 ms".
 rb_charts.duration = function (us) {
     var s = Math.round(us / 1e6), m = Math.floor((s + 30) / 60), h = Math.floor((s + 1800) / 3600);
     if (us < 999500)
-        return us === 0 ? "0 s" : us < 1000 ? us + " us" : Math.round(us / 1000) + " ms";
+        return us === 0 ? "0 s" : us < 1000 ? us + " us" : +(us / 1000).toPrecision(3) + " ms";
     if (Math.round(us / 1e5) < 600)
         return (Math.round(us / 1e5) / 10).toFixed(1) + " s";
     if (s < 3600)

@@ -87,8 +87,15 @@
         return bars;
     }
 
+    // As views/progress.c has it.
+    var ENDS = {
+        reached: "trained as far as this stage goes", yielded: "gave way, goes on later", failed: "failed",
+        hung: "killed, it did not report or end in time", evicted: "killed, it was asked to give way and did not in time",
+        lost: "lost with its node", stopped: "ended by order"
+    };
+
     function end_of(start) {
-        return start.end || (start.end_us === null ? "running" : "ended");
+        return start.end ? ENDS[start.end] || start.end : start.end_us === null ? "running" : "ended";
     }
 
     function told(doc, lanes, bar) {
