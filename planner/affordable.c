@@ -1,7 +1,5 @@
 #include "planner/affordable.h"
 
-#include "simulator/trial_law.h"
-
 #include <math.h>
 
 #define ROUNDS  8   // each leaves out choices that the last one has shown to be too dear
@@ -18,7 +16,7 @@ static double variance_s2(const struct rb_law *trial, int n_trials, const struct
 // At most the standard deviation of what a choice adds to the bill, whatever is kept: as if a stage and its nodes' queues always
 // erred in the same direction.
 static bool deviation_uusd(struct rb_search *search, struct rb_floors *floors, int stage, const struct rb_choice *c,
-                           const struct rb_law *queue, double *out, struct rb_err *err)
+                           double queue_sd_s, double *out, struct rb_err *err)
 {
     const struct rb_scenario *s = search->scenario;
     const struct rb_rung *rung = &s->stages.rungs[stage];
@@ -30,7 +28,7 @@ static bool deviation_uusd(struct rb_search *search, struct rb_floors *floors, i
         rb_stage_times_trial(search->times, s->profile, rung->resource_end - rung->resource_start, unit_s);
     const double time_s = sqrt(variance_s2(trial, rung->trials, rb_floors_arrival(floors, c->offer), c->nodes));
     // All nodes for a second, none of them new.
-    *out = rb_stage_cost_mean_uusd(s, c, c->nodes, &second) * (time_s + sqrt(queue->variance_s2) + ROUND_S);
+    *out = rb_stage_cost_mean_uusd(s, c, c->nodes, &second) * (time_s + queue_sd_s + ROUND_S);
     return true;
 }
 
@@ -43,7 +41,7 @@ static double least_through(const struct rb_togo *t, int stage, const struct rb_
 }
 
 // The largest deviation of any choice that plans of at most `most_uusd` make in a stage.
-static bool largest_deviation(struct rb_search *search, const struct rb_togo *t, const struct rb_law *queues, int stage,
+static bool largest_deviation(struct rb_search *search, const struct rb_togo *t, const double *queue_sd_s, int stage,
                               double most_uusd, double *out, struct rb_err *err)
 {
     const struct rb_lattice_stage *list = &t->lattice->stages[stage];
@@ -53,20 +51,20 @@ static bool largest_deviation(struct rb_search *search, const struct rb_togo *t,
         double here;
         if (least_through(t, stage, e) > most_uusd)
             continue;
-        if (!deviation_uusd(search, t->lattice->floors, stage, &e->choice, &queues[e->choice.offer], &here, err))
+        if (!deviation_uusd(search, t->lattice->floors, stage, &e->choice, queue_sd_s[e->choice.offer], &here, err))
             return false;
         *out = fmax(*out, here);
     }
     return true;
 }
 
-static bool largest_deviations(struct rb_search *search, const struct rb_togo *t, const struct rb_law *queues,
+static bool largest_deviations(struct rb_search *search, const struct rb_togo *t, const double *queue_sd_s,
                                double most_uusd, double *out, struct rb_err *err)
 {
     double squares = 0;
     for (int stage = 0; stage < t->lattice->n_stages; stage++) {
         double here;
-        if (!largest_deviation(search, t, queues, stage, most_uusd, &here, err))
+        if (!largest_deviation(search, t, queue_sd_s, stage, most_uusd, &here, err))
             return false;
         squares += here * here;
     }
@@ -80,23 +78,21 @@ bool rb_affordable_uusd(struct rb_search *search, struct rb_togo *cheapest, doub
     const struct rb_plan_request *req = search->req;
     const double share = sqrt((1 - req->confidence) / req->confidence);
     double most_uusd = INFINITY, last_uusd = INFINITY;
-    struct rb_arena arena;
+    const int n_offers = search->scenario->n_offers;
+    RB_AUTO(rb_auto_free) double *queue_sd_s = rb_xcalloc((size_t)n_offers, sizeof *queue_sd_s);
     bool ok = true;
-    rb_arena_init(&arena);
-    struct rb_law *queues = rb_arena_array(&arena, (size_t)search->scenario->n_offers, sizeof *queues);
-    for (int i = 0; i < search->scenario->n_offers && req->budget_uusd >= 0; i++) {
-        if (search->sizes[i].n > 0)
-            queues[i] = rb_queue_law(search->scenario->sim_offers[i].provisioning, &arena);
+    for (int i = 0; i < n_offers && req->budget_uusd >= 0; i++) {
+        const struct rb_provisioning *p = search->scenario->sim_offers[i].provisioning;
+        queue_sd_s[i] = search->sizes[i].n > 0 ? sqrt(rb_stage_times_queue(search->times, p)->variance_s2) : 0;
     }
     if (req->budget_uusd >= 0)
         rb_togo_compute_before(cheapest);
     for (int i = 0; ok && i < ROUNDS && req->budget_uusd >= 0 && (i < 2 || most_uusd < last_uusd); i++) {
         double deviation;
         last_uusd = most_uusd;
-        ok = largest_deviations(search, cheapest, queues, most_uusd, &deviation, err);
+        ok = largest_deviations(search, cheapest, queue_sd_s, most_uusd, &deviation, err);
         most_uusd = fmin(most_uusd, (double)req->budget_uusd + share * deviation);
     }
-    rb_arena_finish(&arena);
     if (ok)
         *out_uusd = most_uusd;
     return ok;

@@ -50,8 +50,8 @@ static bool draw(struct rb_search *search, const struct rb_candidate *candidate,
     struct rb_sampler *sampler = rb_sampler_create(search->scenario, stages, candidate->n_stages, &opt, err);
     if (!sampler)
         return false;
-    RB_AUTO(rb_auto_free) double *drawn = rb_xcalloc(4 * (size_t)n_new, sizeof *drawn);
-    int64_t *values = rb_xcalloc(4 * (size_t)n, sizeof *values);
+    RB_AUTO(rb_auto_free) double *drawn = rb_xrealloc(NULL, 4 * (size_t)n_new, sizeof *drawn);
+    int64_t *values = rb_xrealloc(NULL, 4 * (size_t)n, sizeof *values);
     const struct rb_sampler_runs to = {drawn, drawn + n_new, drawn + 2 * n_new, drawn + 3 * n_new};
     rb_sampler_run_beside(sampler, (uint32_t)n_known, n_new, &to);
     rb_sampler_destroy(sampler);
@@ -153,9 +153,7 @@ bool rb_draws_tell_delay(const struct rb_runs *runs, struct rb_estimate *io)
         return false;
     const double mean_us = sum / runs->n, variance = fmax(0, squares / runs->n - mean_us * mean_us);
     const double stderr_us = sqrt(variance / runs->n);
-    RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc((size_t)runs->n, sizeof *sorted);
-    memcpy(sorted, runs->alone_us, (size_t)runs->n * sizeof *sorted);
-    const struct rb_quantiles alone = rb_quantiles_of(sorted, runs->n);
+    const struct rb_quantiles alone = rb_quantiles_of(runs->alone_us, runs->n);
     shift(&io->time_us, &runs->estimate.time_us, &alone);
     io->time_us.mean += (int64_t)llrint(mean_us);
     io->stderr_.time_mean_us = (int64_t)ceil(stderr_us);

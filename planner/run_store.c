@@ -147,10 +147,7 @@ static struct entry *add_entry(struct rb_run_store *store, enum rb_run_kind kind
 
 static const struct rb_runs *summed_up(struct entry *e)
 {
-    const size_t n = (size_t)e->runs.n;
-    RB_AUTO(rb_auto_free) int64_t *sorted = rb_xcalloc(2 * n, sizeof *sorted);
-    memcpy(sorted, e->values, 2 * n * sizeof *sorted);
-    e->runs.estimate = rb_estimate_of_runs(sorted, sorted + n, e->runs.n, -1, -1);
+    e->runs.estimate = rb_estimate_of_runs(e->runs.time_us, e->runs.cost_uusd, e->runs.n, -1, -1);
     return &e->runs;
 }
 

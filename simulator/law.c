@@ -230,14 +230,13 @@ double rb_law_density(const struct rb_law *law, double seconds)
     return fmax(0, from + w * (6 * rise - 4 * from - 2 * to + 3 * w * (from + to - 2 * rise))) / law->step_s;
 }
 
-// In the cell above point i, where the cubic rises from below[i] < u: bisection, since it may be flat.
-static double invert_cell(const struct rb_law *law, int i, double u)
+// In the cell above point i, where the cubic rises from below[i] < u: bisection, since it may be flat. Slopes at its ends.
+static double invert_cell(const struct rb_law *law, int i, double slope_from, double slope_to, double u)
 {
     const bool lower = law->below[i] < 0.5;
     const double *values = lower ? law->below : law->above;
     const double sign = lower ? 1 : -1, wanted = lower ? u : 1 - u;
-    const double from = sign * rb_law_slope(law, i), to = sign * rb_law_slope(law, i + 1),
-                 rise = values[i + 1] - values[i];
+    const double from = sign * slope_from, to = sign * slope_to, rise = values[i + 1] - values[i];
     double left = 0, right = 1, w = (wanted - values[i]) / rise;
     for (int step = 0; step < 60 && right - left > 1e-15; step++) {
         if (!(w > left && w < right))
@@ -256,15 +255,47 @@ static double invert_cell(const struct rb_law *law, int i, double u)
     return fmax(left, fmin(right, w));
 }
 
-double rb_law_quantile(const struct rb_law *law, double u)
+static bool is_reached(const struct rb_law *law, int i, double u)
 {
+    return u < 0.5 ? law->below[i] >= u : law->above[i] <= 1 - u;
+}
+
+static void enter_cell(struct rb_law_reader *r, int cell)
+{
+    r->cell = cell;
+    r->slope_from = cell < 0 ? 0 : rb_law_slope(r->law, cell);
+    r->slope_to = cell < 0 ? 0 : rb_law_slope(r->law, cell + 1);
+}
+
+struct rb_law_reader rb_law_read_from(const struct rb_law *law, double u)
+{
+    struct rb_law_reader r = {.law = law};
     int low = -1, high = law->n - 1; // below[low] < u <= below[high]
     while (high - low > 1) {
         const int middle = low + (high - low) / 2;
-        const bool reached = u < 0.5 ? law->below[middle] >= u : law->above[middle] <= 1 - u;
-        *(reached ? &high : &low) = middle;
+        *(is_reached(law, middle, u) ? &high : &low) = middle;
     }
-    return law->low_s + law->step_s * (low < 0 ? 0 : low + invert_cell(law, low, u));
+    enter_cell(&r, low);
+    return r;
+}
+
+double rb_law_read_quantile(struct rb_law_reader *r, double u)
+{
+    const struct rb_law *law = r->law;
+    int cell = r->cell;
+    while (cell >= 0 && is_reached(law, cell, u))
+        cell--;
+    while (cell + 2 < law->n && !is_reached(law, cell + 1, u))
+        cell++;
+    if (cell != r->cell)
+        enter_cell(r, cell);
+    return law->low_s + law->step_s * (cell < 0 ? 0 : cell + invert_cell(law, cell, r->slope_from, r->slope_to, u));
+}
+
+double rb_law_quantile(const struct rb_law *law, double u)
+{
+    struct rb_law_reader r = rb_law_read_from(law, u);
+    return rb_law_read_quantile(&r, u);
 }
 
 // ---- transforms

@@ -44,6 +44,15 @@ double rb_law_above(const struct rb_law *law, double seconds);    // P(X > x)
 double rb_law_density(const struct rb_law *law, double seconds);  // its derivative
 double rb_law_quantile(const struct rb_law *law, double u);       // smallest x with P(X <= x) >= u; 0 < u < 1
 
+// Quantiles one after the other, each near the last: the same bits, found in a few steps.
+struct rb_law_reader {
+    const struct rb_law *law;
+    int cell; // between two points, that the last one was in; -1: below the first
+    double slope_from, slope_to;
+};
+struct rb_law_reader rb_law_read_from(const struct rb_law *law, double u); // the first will be near u
+double rb_law_read_quantile(struct rb_law_reader *r, double u);
+
 // Characteristic function E exp(i j omega X), j = 0..n-1, into re and im. omega in 1/s.
 void rb_law_transform(const struct rb_law *law, double omega, int n, double *out_re, double *out_im);
 // At omega, 3 omega, 5 omega, .. only.

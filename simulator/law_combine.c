@@ -53,12 +53,13 @@ struct nodes { // a law as points with weights: the trapezoid rule over its quan
 static struct nodes nodes_of(const struct rb_law *law, int n, double apart, struct rb_arena *scratch)
 {
     struct nodes nodes = {.n = n};
+    struct rb_law_reader reader = rb_law_read_from(law, 0);
     nodes.value = rb_arena_array(scratch, (size_t)n, sizeof *nodes.value);
     nodes.weight = rb_arena_array(scratch, (size_t)n, sizeof *nodes.weight);
     for (int i = 0; i < n; i++) {
         const double z = (i - (n - 1) / 2.0) * apart;
         nodes.weight[i] = exp(-z * z / 2);
-        nodes.value[i] = rb_law_quantile(law, erfc(-z / SQRT_2) / 2);
+        nodes.value[i] = rb_law_read_quantile(&reader, erfc(-z / SQRT_2) / 2);
         nodes.sum += nodes.weight[i];
     }
     return nodes;

@@ -1,7 +1,7 @@
 #include "simulator/sampler_table.h"
 
-#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define CELLS_PER_OCTAVE (1 << RB_TABLE_CELL_BITS)
 #define N_CELLS          (31 * CELLS_PER_OCTAVE)
@@ -9,7 +9,7 @@
 static double node_at(int cell)
 {
     const int octave = cell / CELLS_PER_OCTAVE, within = cell % CELLS_PER_OCTAVE;
-    return ldexp(1 + (double)within / CELLS_PER_OCTAVE, octave);
+    return (double)(UINT32_C(1) << octave) * (1 + (double)within / CELLS_PER_OCTAVE);
 }
 
 static double quantile_at(rb_quantile_fn *quantile, const void *ctx, double y, bool upper)

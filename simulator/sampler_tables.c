@@ -63,7 +63,14 @@ static double dist_quantile(const void *ctx, double u)
 
 static double law_quantile(const void *ctx, double u)
 {
-    return rb_law_quantile(ctx, u);
+    struct rb_law_reader *const *reader = ctx;
+    return rb_law_read_quantile(*reader, u);
+}
+
+static void fill_by_law(struct rb_sampler_table *table, const struct rb_law *law)
+{
+    struct rb_law_reader reader = rb_law_read_from(law, 0), *const asked = &reader;
+    rb_sampler_table_fill(table, law_quantile, &asked);
 }
 
 // Only `between` varies: the law of a trial is that distribution on another scale, and no grid comes between.
@@ -91,12 +98,12 @@ static void fill_trial(struct rb_sampler_tables *tables, const struct rb_profile
     if (is_scaled) {
         rb_sampler_table_fill(table, scaled_quantile, &scaled);
     } else if (tables->times) {
-        rb_sampler_table_fill(table, law_quantile, rb_stage_times_trial(tables->times, profile, units, unit_s));
+        fill_by_law(table, rb_stage_times_trial(tables->times, profile, units, unit_s));
     } else {
         struct rb_arena arena;
         rb_arena_init(&arena);
         const struct rb_law law = rb_trial_law(profile, units, unit_s, &arena);
-        rb_sampler_table_fill(table, law_quantile, &law);
+        fill_by_law(table, &law);
         rb_arena_finish(&arena);
     }
 }

@@ -188,8 +188,7 @@ struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times)
     return times->tables;
 }
 
-// From the request to running, which is where the bill begins.
-static const struct rb_law *queue_law(struct rb_stage_times *times, const struct rb_provisioning *p)
+const struct rb_law *rb_stage_times_queue(struct rb_stage_times *times, const struct rb_provisioning *p)
 {
     struct rb_stage_key key = part_key(RB_PART_QUEUE);
     key.provisioning = p;
@@ -205,7 +204,7 @@ const struct rb_law *rb_stage_times_arrival(struct rb_stage_times *times, const 
     key.provisioning = p;
     struct rb_stage_cache_entry *e = rb_stage_cache_find(&times->cache, &key, &times->arena);
     if (!e->value)
-        e->value = new_law(times, rb_arrival_law(queue_law(times, p), p, &times->arena));
+        e->value = new_law(times, rb_arrival_law(rb_stage_times_queue(times, p), p, &times->arena));
     return e->value;
 }
 
@@ -408,7 +407,7 @@ static struct rb_stage_time *keep_time(struct rb_stage_times *times, const struc
         .unready = unready,
         .late_mean_s = late.latest_s,
         .late_node_mean_s = late.node_s,
-        .short_lived = short_lived_bound(&law, queue_law(times, p), requested),
+        .short_lived = short_lived_bound(&law, rb_stage_times_queue(times, p), requested),
         .queue_mean_s = rb_queue_mean_s(p),
     };
     times->made[method]++;

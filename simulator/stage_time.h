@@ -67,7 +67,8 @@ const struct rb_law *rb_stage_times_longest(struct rb_stage_times *times, const 
 // Borrowed.
 const struct rb_law *rb_stage_times_work(struct rb_stage_times *times, const struct rb_profile *profile, int64_t units);
 const struct rb_law *rb_stage_times_overhead(struct rb_stage_times *times, const struct rb_profile *profile);
-// From the request of one node to its being ready, made once. Borrowed.
+// From the request of one node to its running, which is where the bill begins, and to its being ready; made once. Borrowed.
+const struct rb_law *rb_stage_times_queue(struct rb_stage_times *times, const struct rb_provisioning *p);
 const struct rb_law *rb_stage_times_arrival(struct rb_stage_times *times, const struct rb_provisioning *p);
 // Tables of these laws for the sampler. Borrowed.
 struct rb_sampler_tables *rb_stage_times_tables(struct rb_stage_times *times);

@@ -3,46 +3,75 @@
 #include "base/arena.h"
 
 #include <math.h>
-#include <string.h>
 
 __extension__ typedef __int128 wide;
 
 // ---- one figure
 
-#define DIGIT_BITS 11
-#define DIGITS     (1 << DIGIT_BITS)
+#define BUCKETS 2048
+#define FEW     32 // values that are sorted one by one
 
-// One digit of what the values are above the least, kept in order.
-static void sort_by_digit(const int64_t *from, int64_t *to, int n, int64_t least, int shift)
+// How a sample spreads over as many equal parts of its range.
+struct buckets {
+    int64_t least;
+    int shift;              // a part is 2^shift wide
+    int begin[BUCKETS + 1]; // values below each part
+};
+
+static int bucket_of(const struct buckets *b, int64_t value)
 {
-    int start[DIGITS + 1] = {0};
-    for (int i = 0; i < n; i++)
-        start[((((uint64_t)from[i] - (uint64_t)least) >> shift) & (DIGITS - 1)) + 1]++;
-    for (int d = 1; d <= DIGITS; d++)
-        start[d] += start[d - 1];
-    for (int i = 0; i < n; i++)
-        to[start[(((uint64_t)from[i] - (uint64_t)least) >> shift) & (DIGITS - 1)]++] = from[i];
+    return (int)(((uint64_t)value - (uint64_t)b->least) >> b->shift);
 }
 
-// Digit by digit, the least first: estimates are made of thousands of runs, and by thousands.
-static void sort_values(int64_t *values, int n)
+static void count_buckets(const int64_t *values, int n, struct buckets *out)
 {
     int64_t least = values[0], most = values[0];
     for (int i = 1; i < n; i++) {
         least = values[i] < least ? values[i] : least;
         most = values[i] > most ? values[i] : most;
     }
-    const uint64_t span = (uint64_t)most - (uint64_t)least;
-    RB_AUTO(rb_auto_free) int64_t *other = rb_xcalloc((size_t)n, sizeof *other);
-    int64_t *from = values, *to = other;
-    for (int shift = 0; shift < 64 && span >> shift > 0; shift += DIGIT_BITS) {
-        sort_by_digit(from, to, n, least, shift);
-        int64_t *swap = from;
-        from = to;
-        to = swap;
+    *out = (struct buckets){.least = least};
+    while (((uint64_t)most - (uint64_t)least) >> out->shift >= BUCKETS)
+        out->shift++;
+    for (int i = 0; i < n; i++)
+        out->begin[bucket_of(out, values[i]) + 1]++;
+    for (int k = 1; k <= BUCKETS; k++)
+        out->begin[k] += out->begin[k - 1];
+}
+
+static void sort_few(int64_t *values, int n)
+{
+    for (int i = 1; i < n; i++) {
+        const int64_t value = values[i];
+        int at = i;
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
     }
-    if (from != values)
-        memcpy(values, from, (size_t)n * sizeof *values);
+}
+
+// The value that `rank` others come before, in order; b: of these values. Only those of its part are looked at more closely.
+static int64_t value_at(const int64_t *values, int n, const struct buckets *b, int rank)
+{
+    int k = 0, n_members = 0;
+    while (b->begin[k + 1] <= rank)
+        k++;
+    if (b->shift == 0)
+        return b->least + k;
+    const int most = b->begin[k + 1] - b->begin[k];
+    RB_AUTO(rb_auto_free) int64_t *members = rb_xcalloc((size_t)most, sizeof *members);
+    for (int i = 0; i < n && n_members < most; i++) {
+        if (bucket_of(b, values[i]) == k)
+            members[n_members++] = values[i];
+    }
+    rank -= b->begin[k];
+    if (most <= FEW) {
+        sort_few(members, most);
+        return members[rank];
+    }
+    struct buckets finer;
+    count_buckets(members, most, &finer);
+    return value_at(members, most, &finer, rank);
 }
 
 static int64_t mean_of(const int64_t *values, int n)
@@ -54,22 +83,21 @@ static int64_t mean_of(const int64_t *values, int n)
 }
 
 // Smallest value with at least `percent` of the sample at or below it.
-static int64_t percentile(const int64_t *sorted, int n, int percent)
+static int64_t percentile(const int64_t *values, int n, const struct buckets *b, int percent)
 {
-    const int64_t rank = ((int64_t)n * percent + 99) / 100;
-    return sorted[rank - 1];
+    return value_at(values, n, b, (int)(((int64_t)n * percent + 99) / 100 - 1));
 }
 
-struct rb_quantiles rb_quantiles_of(int64_t *values, int n)
+struct rb_quantiles rb_quantiles_of(const int64_t *values, int n)
 {
-    const int64_t mean = mean_of(values, n);
-    sort_values(values, n);
+    struct buckets b;
+    count_buckets(values, n, &b);
     return (struct rb_quantiles){
-        .mean = mean,
-        .p5 = percentile(values, n, 5),
-        .p50 = percentile(values, n, 50),
-        .p95 = percentile(values, n, 95),
-        .p99 = percentile(values, n, 99),
+        .mean = mean_of(values, n),
+        .p5 = percentile(values, n, &b, 5),
+        .p50 = percentile(values, n, &b, 50),
+        .p95 = percentile(values, n, &b, 95),
+        .p99 = percentile(values, n, &b, 99),
     };
 }
 
@@ -122,7 +150,7 @@ void rb_estimate_count(const int64_t *time_us, const int64_t *cost_uusd, int n, 
     e->error.p_both = timed || costed ? rb_share_error(e->p_both, n) : 0;
 }
 
-struct rb_estimate rb_estimate_of_runs(int64_t *time_us, int64_t *cost_uusd, int n, int64_t deadline_us,
+struct rb_estimate rb_estimate_of_runs(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
                                        int64_t budget_uusd)
 {
     struct rb_estimate e = {.samples = n};

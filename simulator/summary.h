@@ -4,12 +4,12 @@
 
 #include "engine/plan.h"
 
-// Quantile q is the smallest value with at least q of the sample at or below it. Sorts in place.
-struct rb_quantiles rb_quantiles_of(int64_t *values, int n);
+// Quantile q is the smallest value with at least q of the sample at or below it.
+struct rb_quantiles rb_quantiles_of(const int64_t *values, int n);
 
 // Estimate of n runs, samples = n: quantiles, probabilities, standard errors, and errors at 99.9 %. -1: no such limit.
-// The methods are left to the caller. Sorts both arrays.
-struct rb_estimate rb_estimate_of_runs(int64_t *time_us, int64_t *cost_uusd, int n, int64_t deadline_us,
+// The methods are left to the caller.
+struct rb_estimate rb_estimate_of_runs(const int64_t *time_us, const int64_t *cost_uusd, int n, int64_t deadline_us,
                                        int64_t budget_uusd);
 
 // Only what depends on the limits, into an estimate of the same runs: probabilities, their standard errors and errors.

@@ -3,6 +3,13 @@
 #include "small_scenario.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *pa, const void *pb)
+{
+    const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+    return (a > b) - (a < b);
+}
 
 static void quantiles_are_values_of_the_sample(void **state)
 {
@@ -31,13 +38,13 @@ static void quantiles_are_values_of_the_sample(void **state)
     int64_t huge[] = {INT64_MAX - 1, INT64_MAX - 1, INT64_MAX - 1};
     struct rb_stream s;
     rb_stream_init(&s, &(struct rb_stream_key){.seed = 3, .purpose = RB_DRAW_SEARCH});
-    for (int bits = 1; bits < 64; bits += 7) { // the same order as by comparison, of numbers of all sizes and signs
-        int64_t sorted[500];
+    for (int bits = 1; bits < 64; bits++) { // as by sorting, of numbers of all sizes and signs, most of them in a few places
+        int64_t values[500];
         for (int i = 0; i < 500; i++)
-            sorted[i] = (int64_t)(rb_stream_u64(&s) >> (64 - bits)) - ((INT64_C(1) << bits) >> 1);
-        rb_quantiles_of(sorted, 500);
-        for (int i = 1; i < 500; i++)
-            assert_true(sorted[i - 1] <= sorted[i]);
+            values[i] = (int64_t)(rb_stream_u64(&s) >> (64 - (i % 5 ? bits : 1 + bits / 4))) - ((INT64_C(1) << bits) >> 1);
+        const struct rb_quantiles q = rb_quantiles_of(values, 500);
+        qsort(values, 500, sizeof *values, compare);
+        assert_true(q.p5 == values[24] && q.p50 == values[249] && q.p95 == values[474] && q.p99 == values[494]);
     }
     assert_true(rb_quantiles_of(huge, 3).mean == INT64_MAX - 1); // the sum is wider than a number
 }
