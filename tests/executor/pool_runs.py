@@ -388,7 +388,7 @@ class PoolRuns(CloudCase):
 
     def test_mistakes_are_named(self):
         self.make(policy="first_come")
-        self.refused("first_come divides no pool; expected")
+        self.refused("first_come does not divide GPUs among jobs; expected")
         self.refused("[RB1215]")
         self.make()
         self.write("pool.yaml", "format: rb-pool/1\nname: lab\npolicy: pollux\njobs: [nowhere.yaml]\n")
