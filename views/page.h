@@ -16,7 +16,7 @@ struct rb_page {
 // title: of the tab and the heading; summary: the one sentence under it; live: the script asks for newer documents at
 // "data.json" beside the page until one says that the run has ended. Everything given is text, escaped here.
 void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out);
-// What one wants to know first, large: a name, a figure, a remark under it. Between the beginning and the first section.
+// What one wants to know first, large: a name, a figure, a remark of some lines under it. Between the beginning and the first section.
 void rb_page_begin_facts(struct rb_page *p);
 void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark);
 void rb_page_end_facts(struct rb_page *p);

@@ -80,9 +80,9 @@ static void limit_fact(const struct rb_plan *plan, struct rb_page *page)
     if (!timed && !paid)
         return;
     if (timed)
-        rb_buf_printf(&asked, "deadline %s, ", rb_format_duration(plan->deadline_us, text));
+        rb_buf_printf(&asked, "deadline %s\n", rb_format_duration(plan->deadline_us, text));
     if (paid)
-        rb_buf_printf(&asked, "budget %s, ", rb_format_money(plan->budget_uusd, text));
+        rb_buf_printf(&asked, "budget %s\n", rb_format_money(plan->budget_uusd, text));
     rb_buf_printf(&asked, plan->job->on_average ? "asked for: on average" : "asked for: %g %%", 100 * plan->confidence);
     if (p > 0.999)
         snprintf(kept, sizeof kept, "> 99.9 %%"); // never certain
@@ -106,10 +106,11 @@ static void marginal_fact(const struct rb_plan *plan, const struct rb_node *docu
     rb_plan_step_write(amount(member(marginal, "more"), "deadline_us") - amount(marginal, "deadline_us"), &name);
     rb_buf_puts(&name, " more");
     rb_buf_printf(&saved, "saves %s", saved_uusd > 0 ? rb_plan_money(plan, saved_uusd, text) : "nothing");
-    if (is_null(sooner))
-        rb_buf_puts(&less, "as much less: no plan keeps it");
-    else
-        rb_buf_printf(&less, "as much less costs %s more", rb_plan_money(plan, amount(sooner, "cost_uusd"), text));
+    const int64_t dearer_uusd = is_null(sooner) ? -1 : amount(sooner, "cost_uusd");
+    rb_buf_printf(&less, "as much less:\n%s%s", dearer_uusd < 0    ? "no plan keeps it"
+                                               : dearer_uusd == 0 ? "nothing"
+                                                                  : rb_plan_money(plan, dearer_uusd, text),
+                  dearer_uusd < 0 ? "" : " more");
     rb_page_fact(page, rb_buf_str(&name), rb_buf_str(&saved), rb_buf_str(&less));
 }
 
@@ -118,9 +119,9 @@ static void glance(const struct rb_plan *plan, const struct rb_node *document, s
     char figure[32], most[32], remark[64];
     const struct rb_estimate *e = &plan->estimate;
     rb_page_begin_facts(page);
-    snprintf(remark, sizeof remark, "95 %% of runs: at most %s", rb_format_money(e->cost_uusd.p95, most));
+    snprintf(remark, sizeof remark, "95 %% of runs:\nat most %s", rb_format_money(e->cost_uusd.p95, most));
     rb_page_fact(page, "expected cost", rb_format_money(e->cost_uusd.mean, figure), remark);
-    snprintf(remark, sizeof remark, "95 %% of runs: at most %s", rb_format_duration(e->time_us.p95, most));
+    snprintf(remark, sizeof remark, "95 %% of runs:\nat most %s", rb_format_duration(e->time_us.p95, most));
     rb_page_fact(page, "expected time", rb_format_duration(e->time_us.mean, figure), remark);
     limit_fact(plan, page);
     marginal_fact(plan, document, page);

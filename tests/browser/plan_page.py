@@ -4,6 +4,7 @@ without a mouse, in both themes, on a phone and on paper, and nothing leaves the
 Usage: plan_page.py --bin BUILD --root SOURCE"""
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -168,20 +169,20 @@ def the_answer_stands_at_the_top(b, page, doc):
     facts = {name: (figure, remark) for name, figure, remark in b.js(
         "return Array.from(document.querySelectorAll('.facts > div'), function (f) {"
         "  return Array.from(f.children, function (c) { return c.textContent; }); })")}
-    expect(facts.pop("expected cost"), (money(e["cost_uusd"]["mean"]), "95 % of runs: at most " + money(e["cost_uusd"]["p95"])), "cost")
-    expect(facts.pop("expected time"), (duration(e["time_us"]["mean"]), "95 % of runs: at most " + duration(e["time_us"]["p95"])), "time")
+    expect(facts.pop("expected cost"), (money(e["cost_uusd"]["mean"]), "95 % of runs:\nat most " + money(e["cost_uusd"]["p95"])), "cost")
+    expect(facts.pop("expected time"), (duration(e["time_us"]["mean"]), "95 % of runs:\nat most " + duration(e["time_us"]["p95"])), "time")
     if plan["deadline_us"] is not None:
         both = " and in budget" if plan["budget_uusd"] is not None else ""
         kept, asked = facts.pop("on time" + both)
         expect(kept, "%.1f %%" % (100 * e["p_both"]) if e["p_both"] <= 0.999 else "> 99.9 %", "on time")
-        assert asked.startswith("deadline %s, " % duration(plan["deadline_us"])) and asked.endswith("asked for: 95 %"), asked
+        assert asked.startswith("deadline %s\n" % duration(plan["deadline_us"])) and asked.endswith("asked for: 95 %"), asked
     marginal = doc["frontier"] and doc["frontier"]["marginal"]
     if marginal:
         (name, (saved, less)), = facts.items()
         uusd = -marginal["more"]["cost_uusd"]
         expect(saved, "saves " + (part(plan, uusd) if uusd else "nothing"), name)
-        expect(less, "as much less costs %s more" % part(plan, marginal["less"]["cost_uusd"]) if marginal["less"]
-               else "as much less: no plan keeps it", name)
+        sooner = marginal["less"] and marginal["less"]["cost_uusd"]
+        expect(less, "as much less:\n" + ("no plan keeps it" if sooner is None else part(plan, sooner) + " more" if sooner else "nothing more"), name)
         assert "a minute)" in b.js("return document.getElementById('frontier').textContent") or not uusd, "per minute"
     else:
         expect(facts, {}, "facts")
@@ -354,12 +355,57 @@ def amounts_are_marked_at_round_steps(b, pages):
         assert re.fullmatch(r"[0.]*[125]0*", steps.pop()), (times, amounts)
 
 
+def a_limit_of_less_than_a_cent_stands_at_its_place(b, pages):
+    b.open(pages.deadline)
+    drawn, place = b.js("""
+        var doc = JSON.parse(document.getElementById('document').textContent), chart = rb_page.charts[2];
+        doc.distribution.cost_uusd = doc.distribution.cost_uusd.map(function (uusd) { return uusd / 1000; });
+        doc.plan.budget_uusd = doc.distribution.cost_uusd[150];
+        var made = rb_charts.make('cost_distribution', doc, rb_charts.look(false), chart.width);
+        made.option.animation = false;
+        chart.chart.setOption(made.option, true);
+        chart.chart.getZr().flush();
+        var line = Array.from(chart.place.querySelectorAll('svg path[stroke-dasharray]')).filter(function (p) { return p.getAttribute('d'); })[0];
+        return [Number(/^M([0-9.]+)/.exec(line.getAttribute('d'))[1]),
+                chart.chart.convertToPixel({xAxisIndex: 0}, doc.plan.budget_uusd / 1e6)];""")
+    assert abs(drawn - place) < 1, (drawn, place)
+
+
 def a_legend_shows_what_is_drawn(b, pages):
     b.open(pages.deadline)
     marks = b.js("return Array.from(document.querySelectorAll('.toggles button'), function (e) {"
-                 "  return [e.textContent, e.firstChild.className]; })")
-    expect({name: mark.split()[1] for name, mark in marks if name in ("optimal", "optimal, 95 %", "this plan", "training")},
-           {"training": "bar", "optimal": "line", "optimal, 95 %": "dashed", "this plan": "diamond"}, "marks")
+                 "  return [e.textContent, e.firstChild.getAttribute('class'), e.firstChild.getBoundingClientRect().width]; })")
+    expect({name: mark.split()[1] for name, mark, _ in marks if name in ("optimal", "optimal, 95 %", "static", "this plan", "training")},
+           {"training": "bar", "optimal": "circle", "optimal, 95 %": "dashed", "static": "rect", "this plan": "diamond"}, "marks")
+    assert all(width > 10 for _, _, width in marks), marks
+
+
+# How those see who lack one kind of cones (Machado and others, 2009), of linear red, green and blue.
+SEEN = {"red": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+        "green": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+        "nothing": ((1, 0, 0), (0, 1, 0), (0, 0, 1))}
+
+
+def lab(colour, seen):
+    """CIE L*a*b* of "#rrggbb"."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    r, g, b = (min(max(sum(m * v for m, v in zip(row, linear)), 0), 1) for row in seen)
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505, 0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089))
+    return 116 * y, 500 * (x - y), 200 * (y - z)
+
+
+def colours_are_told_apart_by_the_colour_blind(b, pages):
+    b.open(pages.deadline)
+    for dark in (False, True):
+        colours = b.js("return rb_charts.look(arguments[0]).colours", dark)[:4]  # of lines and bars that lie side by side
+        for missing, seen in SEEN.items():
+            for i, colour in enumerate(colours):
+                for other in colours[i + 1:]:
+                    apart = math.dist(lab(colour, seen), lab(other, seen))
+                    assert apart > 22, "%s and %s without %s: %.0f" % (colour, other, missing, apart)
 
 
 def charts_follow_the_window(b, pages):
@@ -394,7 +440,7 @@ def every_toggle_changes_its_chart(b, pages):
         b.js("window.drawn = {}; window.toggle = function (chart, name) {"
              "  var f = document.querySelector('figure[data-chart=' + chart + ']');"
              "  return Array.from(f.querySelectorAll('.toggles button')).filter(function (e) { return e.textContent === name; })[0]; };"
-             "window.svg = function (chart) { return document.querySelector('figure[data-chart=' + chart + '] svg').innerHTML; };")
+             "window.svg = function (chart) { return document.querySelector('figure[data-chart=' + chart + '] .place svg').innerHTML; };")
         for chart, name, before in b.js("return Array.from(document.querySelectorAll('.toggles button'), function (e) {"
                                         "  return [e.closest('figure').dataset.chart, e.textContent, e.getAttribute('aria-pressed')]; })"):
             for wanted in ("false" if before == "true" else "true", before):
@@ -539,7 +585,7 @@ CHECKS = [
     every_page_says_what_its_document_says, what_if_rows_are_those_of_the_document, charts_hold_the_numbers_of_the_document, every_chart_has_its_numbers_as_a_table,
     what_is_left_out_is_said, words_of_others_stay_words,
     text_can_be_read_in_both_themes, the_button_changes_the_colours, nothing_is_cut_or_covered, amounts_are_marked_at_round_steps,
-    a_legend_shows_what_is_drawn, charts_follow_the_window,
+    a_limit_of_less_than_a_cent_stands_at_its_place, a_legend_shows_what_is_drawn, colours_are_told_apart_by_the_colour_blind, charts_follow_the_window,
     on_paper_it_is_light_and_fits, every_toggle_changes_its_chart, all_can_be_reached_by_the_keyboard,
     values_are_spoken_for_arrow_keys, values_are_shown_under_the_mouse, a_value_out_of_sight_is_brought_into_it, zoom_by_keys_and_buttons, a_screen_reader_finds_its_way, words_need_no_script,
 ]

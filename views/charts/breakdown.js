@@ -14,7 +14,8 @@
         var stages = doc.timeline.stages, parts = used(stages);
         var series = parts.map(function (part) {
             return {
-                name: part[1], type: "bar", stack: "cost", barMaxWidth: 22, itemStyle: {color: look.colours[part[2]]},
+                name: part[1], type: "bar", stack: "cost", barMaxWidth: 22,
+                itemStyle: {color: look.colours[part[2]], borderColor: look.paper, borderWidth: 0.5},
                 data: stages.map(function (s) {
                     return {value: rb_charts.dollars(s.cost_uusd[part[0]]),
                             name: "stage " + s.stage + ", " + part[1] + ": " + rb_charts.money(s.cost_uusd[part[0]])};

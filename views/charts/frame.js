@@ -15,7 +15,8 @@ rb_charts.make = function (name, doc, look, width) {
     return rb_charts.all[name](doc, look, width);
 };
 
-// Okabe and Ito's colours, told apart by almost everybody; the page's style sheet has the same ink and paper. legend: the
+// Okabe and Ito's colours, told apart by almost everybody, here as far apart in lightness as on this paper they can be seen;
+// the page's style sheet has the same ink and paper. legend: the
 // library draws it; a page has buttons instead. width: in pixels, put in by make.
 rb_charts.look = function (dark) {
     return {
@@ -26,8 +27,8 @@ rb_charts.look = function (dark) {
         ink: dark ? "#e6e8eb" : "#1b1f24",
         faint: dark ? "#9aa3ad" : "#5d6670",
         rule: dark ? "#333a43" : "#d9dde2",
-        colours: dark ? ["#56b4e9", "#e69f00", "#2fbf8f", "#cc79a7", "#f0e442", "#ef8a52", "#8fa8ff", "#a0a7b0"]
-                      : ["#0072b2", "#b87700", "#00805c", "#a6487d", "#7a6f00", "#c04a00", "#4a5fc1", "#6a717a"],
+        colours: dark ? ["#56b4e9", "#e69f00", "#4be0b0", "#c06a9c", "#f0e442", "#ef8a52", "#8fa8ff", "#a0a7b0"]
+                      : ["#0072b2", "#b87700", "#006b4d", "#cc79a7", "#7a6f00", "#c04a00", "#4a5fc1", "#6a717a"],
         alarm: dark ? "#ff7b72" : "#b3261e",
         font: "system-ui, sans-serif"
     };
@@ -83,7 +84,7 @@ rb_charts.time_tick = function (ms) {
 
 // Ticks that are so many dollars apart, or less where one looks closer.
 rb_charts.money_tick = function (apart) {
-    var digits = apart >= 1 ? 0 : apart >= 0.01 ? 2 : 4;
+    var digits = apart >= 1 ? 0 : Math.max(2, Math.ceil(-Math.log(apart) / Math.LN10 - 1e-9));
     return function (dollars) {
         var off = Math.abs(dollars - +dollars.toFixed(digits)) > 1e-9;
         return "$" + dollars.toFixed(off ? digits + 2 : digits);
@@ -178,25 +179,36 @@ rb_charts.top = function (look, names) {
     return 32 + 22 * rows;
 };
 
-// What a series looks like in a legend: a line, dashed, a diamond, a tick, a bar, or an outline, which is said by `mark`.
+// What stands for a series in a legend: outlines in a box of 18 by 10, one for each word that mark_of says.
+rb_charts.marks = {
+    line: "M0,3.5h18v3h-18z", dashed: "M0,3.5h5v3h-5zM6.5,3.5h5v3h-5zM13,3.5h5v3h-5z", diamond: "M9,0l5,5l-5,5l-5,-5z",
+    tick: "M7.5,0h3v10h-3z", bar: "M0,0.5h18v9h-18z", outline: "M0,0.5h18v9h-18z",
+    circle: "M0,4h18v2h-18zM5,5a4,4 0 1 1 8,0a4,4 0 1 1 -8,0z", triangle: "M0,4.5h18v2h-18zM9,0l5,9h-10z",
+    rect: "M0,4h18v2h-18zM5,1h8v8h-8z",
+    ring: "M0,4h5v2h-5zM13,4h5v2h-5zM4.5,5a4.5,4.5 0 1 1 9,0a4.5,4.5 0 1 1 -9,0zM6.5,5a2.5,2.5 0 1 0 5,0a2.5,2.5 0 1 0 -5,0z"
+};
+
+// A series that is not drawn as others of its type are says so by `mark`.
 rb_charts.mark_of = function (series) {
-    var is_dashed = (series.lineStyle || {}).type === "dashed";
     if (series.mark)
         return series.mark;
     if (series.type === "scatter")
         return series.symbol === "diamond" ? "diamond" : "tick";
-    return series.type === "line" ? is_dashed ? "dashed" : "line" : "bar";
+    return series.type !== "line" ? "bar" : (series.lineStyle || {}).type === "dashed" ? "dashed" : "line";
 };
 
-rb_charts.marks = {
-    line: "path://M0,0h18v3h-18z", dashed: "path://M0,0h5v3h-5zM6.5,0h5v3h-5zM13,0h5v3h-5z", diamond: "path://M5,0l5,5l-5,5l-5,-5z",
-    tick: "path://M0,0h3v10h-3z", bar: "path://M0,0h18v9h-18z", outline: "path://M0,0h18v9h-18z"
+// Of its line, where its symbols are hollow.
+rb_charts.colour_of = function (series) {
+    return (series.lineStyle || {}).color || series.itemStyle.color;
 };
 
 // The library's own legend: a name may stand for several series, which look alike.
 rb_charts.legend_data = function (series) {
     return rb_charts.names(series).map(function (name) {
-        var s = series.filter(function (s) { return s.name === name; })[0], mark = rb_charts.mark_of(s), item = {name: name, icon: rb_charts.marks[mark]};
+        var s = series.filter(function (s) { return s.name === name; })[0], mark = rb_charts.mark_of(s);
+        var item = {name: name, icon: "path://" + rb_charts.marks[mark]};
+        if (s.type === "line")
+            item.itemStyle = {color: rb_charts.colour_of(s), borderWidth: 0};
         if (mark === "outline")
             item.itemStyle = {color: "transparent", borderColor: s.itemStyle.color, borderWidth: 1, borderType: "dashed"};
         return item;
@@ -212,6 +224,8 @@ rb_charts.names = function (series) {
     return names;
 };
 
+rb_charts.EXACT = 9; // digits of a line's place, which the library takes for cents
+
 // An upright line where a limit is: a series of its own, so that it can be switched off. at: its place on an axis [from, to];
 // its words stand above the chart, on the side where there is room. extra: of the series.
 rb_charts.limit = function (name, words, at, from, to, look, extra) {
@@ -219,7 +233,7 @@ rb_charts.limit = function (name, words, at, from, to, look, extra) {
     return rb_charts.merge({
         name: name, type: "line", data: [], itemStyle: {color: look.alarm}, lineStyle: style,
         markLine: {
-            symbol: "none", silent: true, data: [{xAxis: at}], lineStyle: style,
+            symbol: "none", silent: true, precision: rb_charts.EXACT, data: [{xAxis: at}], lineStyle: style,
             label: {show: words !== "", formatter: words, color: look.alarm, position: "end", distance: 3,
                     align: at > (from + to) / 2 ? "right" : "left"}
         }

@@ -2,7 +2,8 @@
 // chosen. Of a page's document {plan, frontier}, or of a frontier alone.
 "use strict";
 (function () {
-    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has a colour of its own
+    var PLANNERS = ["optimal", "greedy", "static", "naive"]; // each has a colour and a symbol of its own
+    var SYMBOLS = ["circle", "triangle", "rect", "ring"];
     var ROOM_FOR_WORDS = 700; // pixels
 
     function by_planner(points) {
@@ -22,13 +23,13 @@
             rb_charts.money(point.estimate.cost_uusd[q]) + (q === "p95" ? " in 95 % of runs" : " in half of the runs");
     }
 
-    function line(of, q, colour) {
-        var best = of.planner === "optimal";
+    function line(of, q, place, look) {
+        var best = of.planner === "optimal", median = q === "p50", mark = median ? SYMBOLS[place] : "dashed", colour = look.colours[place];
         return {
-            name: of.planner + (q === "p95" ? ", 95 %" : ""), type: "line", step: "end",
-            symbol: "circle", symbolSize: q === "p50" ? (best ? 7 : 5) : 3, showAllSymbol: true, z: best ? 4 : 3,
-            lineStyle: {type: q === "p50" ? "solid" : "dashed", width: best && q === "p50" ? 2.5 : 1.25, color: colour},
-            itemStyle: {color: colour},
+            name: of.planner + (median ? "" : ", 95 %"), type: "line", step: "end", mark: mark,
+            symbol: mark === "triangle" || mark === "rect" ? mark : "circle", symbolSize: median ? 7 : 3, showAllSymbol: true, z: best ? 4 : 3,
+            lineStyle: {type: median ? "solid" : "dashed", width: best && median ? 2.5 : 1.25, color: colour},
+            itemStyle: mark === "ring" ? {color: look.paper, borderColor: colour, borderWidth: 1.5} : {color: colour},
             data: of.points.map(function (p) {
                 return {value: [rb_charts.ms(p.deadline_us), rb_charts.dollars(p.estimate.cost_uusd[q])], name: words(p, q)};
             })
@@ -83,10 +84,10 @@
     function lines(planners, look, hidden) {
         var series = [];
         planners.forEach(function (of) {
-            var colour = look.colours[Math.max(PLANNERS.indexOf(of.planner), 0)], best = of.planner === "optimal";
-            series.push(line(of, "p50", colour));
+            var place = Math.max(PLANNERS.indexOf(of.planner), 0), best = of.planner === "optimal";
+            series.push(line(of, "p50", place, look));
             if (best || !look.legend)
-                series.push(line(of, "p95", colour));
+                series.push(line(of, "p95", place, look));
             if (!best)
                 hidden[of.planner + ", 95 %"] = false;
         });

@@ -206,7 +206,7 @@
     // Upright lines as a series of their own, so that they can be switched off.
     function lines(name, colour, type, instants) {
         return {name: name, type: "line", data: [], itemStyle: {color: colour}, lineStyle: {color: colour, type: type},
-                markLine: {symbol: "none", silent: true, label: {show: false}, lineStyle: {color: colour, type: type, width: 1},
+                markLine: {symbol: "none", silent: true, precision: rb_charts.EXACT, label: {show: false}, lineStyle: {color: colour, type: type, width: 1},
                            data: instants.map(function (at_us) { return {xAxis: rb_charts.ms(at_us)}; })}};
     }
 

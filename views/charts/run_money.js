@@ -31,7 +31,8 @@
         var bars = bars_of(doc), parts = used(bars), names = bars.map(function (b) { return b.name; });
         var series = parts.map(function (part) {
             return {
-                name: part[1], type: "bar", stack: "parts", barMaxWidth: 20, itemStyle: {color: look.colours[part[2]]},
+                name: part[1], type: "bar", stack: "parts", barMaxWidth: 20,
+                itemStyle: {color: look.colours[part[2]], borderColor: look.paper, borderWidth: 0.5},
                 data: bars.map(function (b) {
                     return {value: rb_charts.dollars(b.by[part[0]]), name: b.name + ", " + part[1] + ": " + rb_charts.money(b.by[part[0]])};
                 })
@@ -54,7 +55,7 @@
     function level(name, uusd, colour) {
         var style = {color: colour, type: "dashed", width: 1.25};
         return {name: name, type: "line", data: [], itemStyle: {color: colour}, lineStyle: style,
-                markLine: {symbol: "none", silent: true, label: {show: false}, lineStyle: style,
+                markLine: {symbol: "none", silent: true, precision: rb_charts.EXACT, label: {show: false}, lineStyle: style,
                            data: [{yAxis: rb_charts.dollars(uusd)}]}};
     }
 
@@ -75,13 +76,11 @@
             series.push(level("budget: " + rb_charts.money(budget), budget, look.alarm));
             most = Math.max(most, budget);
         }
-        var option = rb_charts.frame(look, series, {
-            xAxis: rb_charts.run.time_axis(doc, look),
-            yAxis: rb_charts.money_axis("cost", 0, most, look,
-                                        {scale: false, min: 0, nameGap: 52, max: function (seen) {
-                                            return Math.max(seen.max, rb_charts.dollars(most)) * 1.08;
-                                        }})
-        });
+        var cost = rb_charts.money_axis("cost", 0, most, look, {scale: false, min: 0, nameGap: 52});
+        cost.max = function (seen) { // a round one, above the levels, too
+            return cost.minInterval * Math.ceil(1.02 * Math.max(seen.max, rb_charts.dollars(most)) / cost.minInterval);
+        };
+        var option = rb_charts.frame(look, series, {xAxis: rb_charts.run.time_axis(doc, look), yAxis: cost});
         option.tooltip = rb_charts.run.told_at_once(option);
         return {
             height: option.grid.top + 240, option: option,

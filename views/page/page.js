@@ -72,10 +72,15 @@
     }
 
     function swatch(series) {
-        var item = series.itemStyle || {}, made = element("span", {"class": "swatch " + rb_charts.mark_of(series), "aria-hidden": "true"});
-        made.style.color = item.color || series.color || "currentColor";
-        if (item.opacity)
-            made.style.opacity = item.opacity;
+        var item = series.itemStyle || {}, mark = rb_charts.mark_of(series), space = "http://www.w3.org/2000/svg";
+        var made = document.createElementNS(space, "svg"), path = document.createElementNS(space, "path");
+        made.setAttribute("class", "swatch " + mark);
+        made.setAttribute("viewBox", "0 0 18 10");
+        made.setAttribute("aria-hidden", "true");
+        path.setAttribute("d", rb_charts.marks[mark]);
+        made.style.color = rb_charts.colour_of(series);
+        path.style.opacity = item.opacity || 1;
+        made.appendChild(path);
         return made;
     }
 
