@@ -222,6 +222,15 @@ static void rank_ended(struct rb_rank *r, int code)
     end_task_if_done(t);
 }
 
+// Nobody there ends what it has started any more: we do, before its end is told.
+static void vanished(struct rb_launcher_task *t)
+{
+    if (t->first_failure == 0 || t->first_failure == RB_EXIT_YIELDED)
+        t->first_failure = RB_EXIT_VANISHED;
+    break_gang(t);
+    end_task_if_done(t);
+}
+
 static void on_follow_exit(void *arg, int code, const char *stderr_tail)
 {
     struct rb_rank *r = arg;
@@ -233,7 +242,7 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     r->unheard = code == 255;
     if (code != 255 && r->tries >= 2) { // the follower ended twice without an exit line: the supervisor was killed
         rb_trace("launcher", "trial %d attempt %d: no exit line (%s)", t->trial, t->attempt, stderr_tail);
-        rank_ended(r, RB_EXIT_VANISHED);
+        vanished(t);
     } else if (r->tries >= t->l->config.reconnects) {
         rb_launcher_tell_unreachable(r, stderr_tail);
     } else {

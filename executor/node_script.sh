@@ -3,14 +3,14 @@
 #   setup                    the job's set-up command, once
 #   run TRIAL ATTEMPT NONCE  starts the trial's process group unless it was started, then follows its output to the end
 #   yield TRIAL ATTEMPT      its RB_PREEMPT_FILE appears: a script that looks for it checkpoints and ends with 75
-#   kill TRIAL ATTEMPT       ends the process group
+#   kill TRIAL ATTEMPT       ends the process group, and what the trial has started outside it
 #   save TRIAL ATTEMPT DIR   tar of the checkpoint directory on stdout
 #   load TRIAL DIGEST        tar on stdin becomes the trial's resume directory
 #   upload TRIAL ATTEMPT DIR URI, download TRIAL DIGEST URI   the same through the bucket's own client
 # stdin of run and setup is a sh fragment of quoted exports: it never stands in an argv, and is deleted once read.
 set -eu
 umask 077
-base=$(cd "$(dirname "$0")" && pwd)
+base=$(cd "$(dirname "$0")" && pwd -P) # one name of it, whatever it was reached by: see end_strays
 cd "$base"
 
 # Where only some of the machine's GPUs are lent to us (RB_NODE_DEVICES: which), the n-th GPU is the n-th of those.
@@ -24,6 +24,19 @@ die() { echo "node: $*" >&2; exit 1; }
 task() {
     case $1$2 in *[!0-9]*) die "bad trial or attempt" ;; esac
     dir=$base/trials/$1/$2
+}
+
+# What the task has put into sessions of its own was started with the name of its RB_PREEMPT_FILE, as nothing else was. Where
+# there is no /proc nothing is found; nor is what hides its environment.
+end_strays() {
+    unset RB_PREEMPT_FILE # or grep finds itself
+    for _ in 1 2 3 4 5; do # what is being ended may start another
+        strays=$(cd /proc 2>/dev/null &&
+            LC_ALL=C grep -lsF "RB_PREEMPT_FILE=$dir/preempt" [0-9]*/environ | tr -dc '0-9\n') || return 0
+        [ -n "$strays" ] || return 0
+        # shellcheck disable=SC2086
+        kill -s KILL $strays 2>/dev/null || :
+    done
 }
 
 start() { # under the lock: the first to come starts it
@@ -75,6 +88,7 @@ supervise)
     wait $child || code=$?
     while kill -0 $child 2>/dev/null; do code=0; wait $child || code=$?; done # wait returns early on our own TERM
     kill -s TERM 0 # what it has left running would hold its GPUs
+    end_strays
     [ ! -s metrics ] || { echo; cat metrics; } >>out # a follower reads two files: make sure nothing is behind the exit
     echo $code >exit.new
     mv exit.new exit
@@ -90,13 +104,14 @@ kill)
     task "$2" "$3"
     [ -e "$dir/pid" ] || exit 0
     group=$(cat "$dir/pid")
-    kill -s TERM -- "-$group" 2>/dev/null || exit 0
+    kill -s TERM -- "-$group" 2>/dev/null || :
     i=0
     while kill -s 0 -- "-$group" 2>/dev/null; do
         i=$((i + 1))
         [ $i -lt 40 ] || { kill -s KILL -- "-$group" 2>/dev/null || :; break; }
         sleep 0.05
     done
+    end_strays
     ;;
 save)
     task "$2" "$3"

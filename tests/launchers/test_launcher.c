@@ -392,6 +392,11 @@ static bool zero_killed(struct fixture *f)
     return f->seen[0].killed;
 }
 
+static bool one_killed(struct fixture *f)
+{
+    return f->seen[1].killed;
+}
+
 static void assert_has_line(struct fixture *f, int trial, const char *line)
 {
     struct rb_buf want = RB_BUF_INIT, have = RB_BUF_INIT;
@@ -638,6 +643,48 @@ static void what_a_script_leaves_ends_with_it(void **state)
     assert_child_goes(f);
 }
 
+// In a session of its own, its parent gone, no part of the task's process group.
+#define LEAVES_THE_GROUP "(setsid sh -c 'echo $$ >%s/child; exec sleep 300' &); while [ ! -s %s/child ]; do sleep 0.01; done; "
+
+static void what_has_left_the_group_ends_with_its_script(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    start(f, 1, "echo started; setsid sleep 300"); // another's is left alone
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "exit 3", f->dir, f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 3);
+    assert_child_goes(f);
+    assert_false(f->seen[1].exited);
+    f->launcher->ops->kill(f->launcher, 1, 0);
+    wait_until(f, one_killed);
+}
+
+static void what_has_left_the_group_is_killed_with_it(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "echo started; sleep 300", f->dir, f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_has_line);
+    f->launcher->ops->kill(f->launcher, 0, 0);
+    wait_until(f, zero_killed);
+    assert_child_goes(f);
+}
+
+// Killed as by the kernel where memory is short: nobody is left there to end what it has started, or to say how it ended.
+static void what_outlives_its_supervisor_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    char command[512];
+    snprintf(command, sizeof command, LEAVES_THE_GROUP "kill -s KILL 0", f->dir, f->dir);
+    start(f, 0, command);
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 137);
+    assert_child_goes(f);
+}
+
 static bool all_killed(struct fixture *f)
 {
     for (int i = 0; i < 4; i++)
@@ -851,6 +898,9 @@ int main(void)
         BOTH(hostile_archives_stay_packed),
         BOTH(kill_ends_the_whole_group),
         BOTH(what_a_script_leaves_ends_with_it),
+        BOTH(what_has_left_the_group_ends_with_its_script),
+        BOTH(what_has_left_the_group_is_killed_with_it),
+        BOTH(what_outlives_its_supervisor_is_killed),
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
         BOTH(node_forgotten_and_reached_again_goes_on),
