@@ -53,10 +53,10 @@ bool rb_run_is_carried_out(const char *root, const char *run_id);
 
 struct rb_text_style rb_run_style(int fd);
 bool rb_run_print(struct rb_buf *out, struct rb_err *err); // to stdout; empties
-// The report of a run as a document; pretty for files.
-bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool pretty, struct rb_buf *out,
+// The report of a run as a document; at_work: some process carries it on; pretty for files.
+bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
                         struct rb_err *err);
-bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool json, struct rb_err *err);
+bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool json, struct rb_err *err);
 bool rb_run_parse_trial(const char *text, int *out, struct rb_err *err); // its number
 void rb_run_owner(char *out, size_t size); // user@host
 

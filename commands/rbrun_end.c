@@ -50,7 +50,8 @@ static bool stop(const struct rb_args *args, int *out_code, struct rb_err *err)
             return rb_err_set(err, RB_E_STOP_FAILED, "process %d cannot be asked to stop: %s", pid, strerror(errno));
         if (!wait_for(&f, pid, err) || !rb_journal_open_reader(f.journal, &journal, err))
             return false;
-        const bool ok = rb_run_report_print(journal, &f.plan, rb_args_flag(args, "json"), err);
+        const bool ok = rb_run_report_print(journal, &f.plan, rb_run_is_carried_out(f.root, f.run_id),
+                                            rb_args_flag(args, "json"), err);
         rb_journal_close(journal);
         return ok;
     }

@@ -123,7 +123,7 @@ bool rb_run_print(struct rb_buf *out, struct rb_err *err)
     return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
 }
 
-bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool pretty, struct rb_buf *out,
+bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool pretty, struct rb_buf *out,
                         struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena;
@@ -132,16 +132,17 @@ bool rb_run_report_json(struct rb_journal *j, const struct rb_plan *plan, bool p
     rb_arena_init(&arena);
     if (!rb_report_make(j, plan, &arena, &report, err))
         return false;
+    report.at_work = at_work;
     rb_json_init(&json, out, pretty);
     rb_report_write(&report, &json);
     rb_buf_putc(out, '\n');
     return true;
 }
 
-bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool json, struct rb_err *err)
+bool rb_run_report_print(struct rb_journal *j, const struct rb_plan *plan, bool at_work, bool json, struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT, table = RB_BUF_INIT;
-    if (!rb_run_report_json(j, plan, false, &text, err))
+    if (!rb_run_report_json(j, plan, at_work, false, &text, err))
         return false;
     if (json)
         return rb_run_print(&text, err);

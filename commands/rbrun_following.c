@@ -139,12 +139,10 @@ static struct rb_spend_now now_of(const struct rb_following *f, const struct rb_
 static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum rb_stop_reason reason)
 {
     struct rb_run_screen *r = &f->screen;
-    r->state = rb_report_outcome(outcome, reason, f->state);
+    r->state = rb_report_outcome(outcome, reason, r->pid > 0, f->state);
     r->hint = NULL;
     if (r->pid || outcome == RB_JOB_COMPLETE || outcome == RB_JOB_TARGET)
         return;
-    if (outcome == RB_JOB_RUNNING)
-        r->state = "interrupted";
     snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
              outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);
     r->hint = f->hint;

@@ -119,9 +119,7 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
         list_unreadable(to, run_id, &err);
         return;
     }
-    const char *outcome = rb_report_outcome(r.outcome, r.reason, text);
-    if (r.outcome == RB_JOB_RUNNING && !l.pid)
-        outcome = "interrupted";
+    const char *outcome = rb_report_outcome(r.outcome, r.reason, l.pid > 0, text);
     if (to->as_json)
         list_member(to, r.run_id, &r, outcome);
     else
@@ -178,6 +176,7 @@ static const struct rb_command replay_command = {
 
 struct replay {
     const struct rb_plan *plan;
+    bool at_work; // some process carries the run on
     struct rb_engine *engine;
     struct rb_actions actions;
     struct rb_launch_row *launches;
@@ -276,7 +275,7 @@ static bool replay_print(const struct replay *r, const char *run_id, bool json, 
     char text[64];
     enum rb_stop_reason reason = RB_STOP_USER;
     const enum rb_job_outcome outcome = rb_engine_outcome(r->engine, &reason);
-    rb_report_outcome(outcome, reason, text);
+    rb_report_outcome(outcome, reason, r->at_work, text);
     if (json)
         replay_json(r, run_id, text, &out);
     else
@@ -304,6 +303,7 @@ static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err
     const bool json = rb_args_flag(args, "json");
     if (!look_open(&l, args, first_arg(args), err) || !rb_engine_create(&l.f.plan, &r.engine, err))
         return false;
+    r.at_work = l.pid > 0;
     const bool ok = replay_all(&l, &r, json, err);
     *out_code = r.n_missing > 0; // where it is no error: there is one document
     rb_engine_destroy(r.engine);

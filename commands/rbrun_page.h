@@ -5,12 +5,15 @@
 #include "commands/rbrun.h"
 #include "views/progress.h"
 
-// Appends an rb-run-page/1 (docs/formats/run-page.md). progress: of a run that goes on; NULL: nothing more is foreseen.
-bool rb_run_page_document(struct rb_journal *j, const struct rb_plan *plan, const struct rb_progress *progress,
-                          struct rb_buf *out, struct rb_err *err);
+// Appends an rb-run-page/1 (docs/formats/run-page.md). at_work: some process carries the run on. progress: of a run that goes
+// on; NULL: nothing more is foreseen.
+bool rb_run_page_document(struct rb_journal *j, const struct rb_plan *plan, bool at_work,
+                          const struct rb_progress *progress, struct rb_buf *out, struct rb_err *err);
 
 // Writes the page, or the picture of who ran where and when as SVG, into a file.
-bool rb_run_page_save(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err);
-bool rb_run_gantt_save(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err);
+bool rb_run_page_save(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
+                      struct rb_err *err);
+bool rb_run_gantt_save(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
+                       struct rb_err *err);
 
 #endif

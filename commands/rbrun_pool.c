@@ -25,9 +25,8 @@ static const char *outcome_of(const struct rb_pool_member *m, struct rb_arena *a
         return m->pool->failure.code ? "could not begin" : "did not arrive";
     const struct rb_engine *e = rb_controller_engine(rb_session_controller(m->session));
     const enum rb_job_outcome outcome = rb_engine_outcome(e, &reason);
-    if (outcome == RB_JOB_RUNNING && rb_controller_lost_journal(rb_session_controller(m->session)))
-        return "cut off";
-    return rb_arena_strdup(arena, rb_report_outcome(outcome, reason, text));
+    const bool at_work = !rb_controller_lost_journal(rb_session_controller(m->session));
+    return rb_arena_strdup(arena, rb_report_outcome(outcome, reason, at_work, text));
 }
 
 static struct rb_pool_report_job report_member(const struct rb_pool_member *m, struct rb_arena *arena)

@@ -25,24 +25,27 @@ static const struct rb_command report_command = {
     .max_args = 1,
 };
 
-typedef bool save_fn(struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err);
+typedef bool save_fn(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
+                     struct rb_err *err);
 
-static bool save(save_fn *fn, struct rb_journal *j, const struct rb_plan *plan, const char *path, struct rb_err *err)
+static bool save(save_fn *fn, struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *path,
+                 struct rb_err *err)
 {
     if (!path)
         return true;
-    if (!fn(j, plan, path, err))
+    if (!fn(j, plan, at_work, path, err))
         return false;
     rb_info("wrote %s", path);
     return true;
 }
 
-static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, const char *table, struct rb_err *err)
+static bool print_csv(struct rb_journal *j, const struct rb_plan *plan, bool at_work, const char *table,
+                      struct rb_err *err)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
     RB_AUTO(rb_buf_finish) struct rb_buf csv = RB_BUF_INIT;
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
-    return rb_run_report_json(j, plan, false, &text, err) &&
+    return rb_run_report_json(j, plan, at_work, false, &text, err) &&
            rb_doc_parse_json(&doc, "report", rb_buf_str(&text), text.len, err) &&
            rb_report_csv_write(doc.root, table, &csv, err) && rb_run_print(&csv, err);
 }
@@ -55,14 +58,17 @@ static bool check_name(const struct rb_args *args, const char *option, const cha
            rb_err_set(err, RB_E_PICTURE_NAME, "--%s %s: expected a name that ends with %s", option, path, ending);
 }
 
-static bool report_of(struct rb_journal *j, const struct rb_plan *plan, const struct rb_args *args, struct rb_err *err)
+static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
 {
+    const struct rb_plan *plan = &f->plan;
+    const bool at_work = rb_run_is_carried_out(f->root, f->run_id);
     const char *table = rb_args_string(args, "csv", NULL);
     if (table && rb_args_flag(args, "json"))
         return rb_err_set(err, RB_E_OPTIONS_CONFLICT, "--csv and --json both print to stdout: give one of the two");
-    return save(rb_run_page_save, j, plan, rb_args_string(args, "html", NULL), err) &&
-           save(rb_run_gantt_save, j, plan, rb_args_string(args, "gantt", NULL), err) &&
-           (table ? print_csv(j, plan, table, err) : rb_run_report_print(j, plan, rb_args_flag(args, "json"), err));
+    return save(rb_run_page_save, j, plan, at_work, rb_args_string(args, "html", NULL), err) &&
+           save(rb_run_gantt_save, j, plan, at_work, rb_args_string(args, "gantt", NULL), err) &&
+           (table ? print_csv(j, plan, at_work, table, err)
+                  : rb_run_report_print(j, plan, at_work, rb_args_flag(args, "json"), err));
 }
 
 static bool report(const struct rb_args *args, int *out_code, struct rb_err *err)
@@ -75,7 +81,7 @@ static bool report(const struct rb_args *args, int *out_code, struct rb_err *err
         !rb_run_files_open(&f, args, args->n_args ? args->args[0] : NULL, err) ||
         !rb_journal_open_reader(f.journal, &journal, err))
         return false;
-    const bool ok = report_of(journal, &f.plan, args, err);
+    const bool ok = report_of(journal, &f, args, err);
     rb_journal_close(journal);
     return ok;
 }

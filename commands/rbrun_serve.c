@@ -44,7 +44,7 @@ bool rb_run_serve_make(struct rb_following *f, bool over, struct rb_buf *page, s
 {
     RB_AUTO(rb_buf_finish) struct rb_buf document = RB_BUF_INIT;
     return rb_following_look(f, false, err) &&
-           rb_run_page_document(f->journal, &f->files.plan, over ? NULL : &f->screen.progress, &document, err) &&
+           rb_run_page_document(f->journal, &f->files.plan, !over, over ? NULL : &f->screen.progress, &document, err) &&
            rb_run_page_write(rb_buf_str(&document), document.len, true, page, err) &&
            rb_run_page_live(rb_buf_str(&document), document.len, over, data, err);
 }

@@ -439,10 +439,10 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT, text = RB_BUF_INIT;
     struct rb_err why;
     rb_buf_printf(&path, "%s/report.json", s->files->dir);
-    if (!rb_run_report_json(s->journal, &s->files->plan, true, &text, err))
+    if (!rb_run_report_json(s->journal, &s->files->plan, false, true, &text, err))
         return false;
     const bool kept = rb_write_file(rb_buf_str(&path), rb_buf_str(&text), text.len, &why);
-    if (!s->options->quiet && !rb_run_report_print(s->journal, &s->files->plan, s->options->json, err))
+    if (!s->options->quiet && !rb_run_report_print(s->journal, &s->files->plan, false, s->options->json, err))
         return false;
     return kept || rb_err_set(err, rb_err_number(&why),
                               "the run is over, but its report was not kept: %s%s%s; make room, then say `rbrun report "

@@ -227,9 +227,10 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
     return ok;
 }
 
-const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64])
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
+                              char out[static 64])
 {
-    static const char *const names[] = {"running", "complete", "target", "stopped"};
+    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped"};
     if (outcome == RB_JOB_STOPPED)
         snprintf(out, 64, "stopped: %s", rb_stop_reason_name(reason));
     else
@@ -361,7 +362,7 @@ void rb_report_write(const struct rb_report *r, struct rb_json *j)
     rb_json_kstring(j, "format", "rb-report/1");
     rb_json_kstring(j, "run", r->run_id);
     rb_json_kstring(j, "plan_sha256", r->plan_sha256);
-    rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, outcome));
+    rb_json_kstring(j, "outcome", rb_report_outcome(r->outcome, r->reason, r->at_work, outcome));
     rb_json_kbool(j, "ended_at_deadline", r->ended_at_deadline);
     rb_json_kint(j, "started_at_us", r->started_unix_us);
     rb_json_kbool(j, "paced_accelerator", r->paced_accelerator);

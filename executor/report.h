@@ -53,6 +53,7 @@ struct rb_report {
     int n_notes;
     enum rb_job_outcome outcome;
     enum rb_stop_reason reason; // of STOPPED
+    bool at_work;               // some process carries the run on; the caller's to say, the journal does not know
     bool ended_at_deadline;     // COMPLETE: its policy works until the deadline, and that has come
     bool paced_accelerator;     // the trials said that their accelerator's speed is emulated
     // What it was made from, for whoever tells more of the run (executor/history.h).
@@ -62,11 +63,13 @@ struct rb_report {
     int64_t now_us; // of the last event; time_us stands still once the job is over
 };
 
+// at_work is false.
 bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_arena *arena,
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
 
-// "complete", "target", "stopped: deadline", "running".
-const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, char out[static 64]);
+// "complete", "target", "stopped: deadline"; of a run that is not over "running", or "interrupted" where nobody is at work.
+const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
+                              char out[static 64]);
 
 #endif

@@ -336,8 +336,8 @@ class PoolRuns(CloudCase):
             self.fill_disk()
             report = self.check_rescued(process, 0 if where else nodes)
             outcomes = [job["outcome"] for job in report["jobs"]]
-            self.assertIn("cut off", outcomes) # one journal is enough; the other may have room for its last word
-            self.assertLessEqual(set(outcomes), {"cut off", "stopped: user", "stopped: capacity"})
+            self.assertIn("interrupted", outcomes) # one journal is enough; the other may have room for its last word
+            self.assertLessEqual(set(outcomes), {"interrupted", "stopped: user", "stopped: capacity"})
             os.remove(os.path.join(self.state, "filler"))
             pool, jobs = self.runs()
             before = {run: [e for e in self.events(run) if e["event"] == "report"] for run in jobs}
@@ -376,7 +376,7 @@ class PoolRuns(CloudCase):
                    for f in os.listdir(os.path.join(self.state, first)) if f.startswith("journal.db"))
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
         report = self.check_rescued(process, 2)
-        self.assertEqual([job["outcome"] for job in report["jobs"]], ["cut off", "stopped: user", "did not arrive"])
+        self.assertEqual([job["outcome"] for job in report["jobs"]], ["interrupted", "stopped: user", "did not arrive"])
 
     # --- what is said of mistakes
 

@@ -286,8 +286,10 @@ class RealRuns(CloudCase):
 
     def check_rescued(self, process):
         """It has ended what it had rented, said so and how to go on; with room again, the run goes on to its end."""
-        _, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 1, err)
+        self.assertRegex(out, "(?m)^crash-[^ ]*: interrupted after ")
+        self.assertEqual(json.loads(self.rbrun("list", "--json").stdout)["runs"][0]["outcome"], "interrupted")
         self.assertIn("nothing is started any more, and every instance of the run is being ended", err)
         self.assertIn("all its instances were ended, and a listing shows none left; make room, then say `rbrun resume", err)
         self.assertEqual(self.alive(), [])

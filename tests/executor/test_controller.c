@@ -317,7 +317,7 @@ static void says_why_no_node_was_reached(void **state)
     const struct rb_report report = report_of(&r);
     char outcome[64];
     int n_faults = 0;
-    assert_string_equal(rb_report_outcome(report.outcome, report.reason, outcome), "stopped: failure");
+    assert_string_equal(rb_report_outcome(report.outcome, report.reason, false, outcome), "stopped: failure");
     for (int i = 0; i < report.n_notes; i++)
         n_faults += strcmp(report.notes[i].kind, "fault") == 0 && strstr(report.notes[i].text, said);
     assert_int_equal(n_faults, 3); // two that are lost, and the third, for which the run ends
