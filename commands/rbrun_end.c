@@ -22,15 +22,33 @@ static const struct rb_command stop_command = {
     .max_args = 1,
 };
 
-enum { STOP_POLL_US = 100000 };
+enum { STOP_POLL_US = 100000, STOP_TELL_POLLS = 200 };
+
+// What the controller says it says to its own terminal, which may be another.
+static void tell_waiting(const struct rb_run_files *f, int pid)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena;
+    struct rb_journal *journal = NULL;
+    struct rb_note *notes;
+    int n = 0;
+    rb_arena_init(&arena);
+    if (!rb_journal_open_reader(f->journal, &journal, NULL) ||
+        !rb_journal_notes(journal, &arena, &notes, &n, NULL))
+        n = 0;
+    rb_journal_close(journal);
+    rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,
+            n > 0 ? "; it said last: " : "", n > 0 ? notes[n - 1].text : "");
+}
 
 // The controller ends everything itself; we wait until it lets go of the journal.
 static bool wait_for(const struct rb_run_files *f, int pid, struct rb_err *err)
 {
     int holder = pid;
     rb_info("run %s: asked process %d to stop; waiting until its instances are gone", f->run_id, pid);
-    while (holder == pid) {
+    for (int i = 1; holder == pid; i++) {
         usleep(STOP_POLL_US);
+        if (i % STOP_TELL_POLLS == 0)
+            tell_waiting(f, pid);
         if (!rb_journal_lock_holder(f->journal, &holder, err))
             return false;
     }

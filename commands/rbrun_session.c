@@ -409,8 +409,10 @@ static bool start(struct rb_session *s, struct rb_err *err)
     if (!s->host.uv)
         rb_loop_uv_on_interrupt(s->uv, interrupt, s);
     rb_controller_start(s->controller);
-    if (s->options->end_it)
+    if (s->options->end_it) {
+        s->interrupted = true;
         rb_controller_stop(s->controller, RB_STOP_USER);
+    }
     if (s->line == &s->own_line)
         rb_run_line_begin(s->line, s->uv);
     return true;

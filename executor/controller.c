@@ -107,11 +107,16 @@ static void say_lingering(struct rb_controller *c)
                        ceil((double)left_us / 1e6));
 }
 
+bool rb_controller_all_settled(const struct rb_controller *c)
+{
+    return rb_controller_nodes_settled(c) && rb_controller_tasks_settled(c) && rb_controller_orphans_settled(c);
+}
+
 void rb_controller_check_over(struct rb_controller *c)
 {
     if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
         return;
-    if (!rb_controller_nodes_settled(c) || !rb_controller_tasks_settled(c) || !rb_controller_orphans_settled(c)) {
+    if (!rb_controller_all_settled(c)) {
         c->closing = false;
         return;
     }

@@ -263,6 +263,30 @@ static void not_launched(struct rb_controller_gang *g, const struct rb_err *err)
         rb_controller_fail(c, err);
 }
 
+// No byte of any request for it has left: nothing is there, and nothing will be.
+static bool never_left(const struct rb_controller_gang *g, const struct rb_err *err)
+{
+    return rb_err_number(err) == RB_E_UNREACHABLE && g->unanswered_us < 0 &&
+           rb_controller_open_member(g)->row.state == RB_LAUNCH_SENT;
+}
+
+// So it is an intent again, and ends as one if nobody wants it any more.
+static void not_sent(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    struct rb_controller *c = g->c;
+    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
+    if (!rb_controller_set_open(g, RB_LAUNCH_INTENT))
+        return;
+    rb_controller_name_gang(g, &name);
+    if (g->tries == 0)
+        rb_controller_note(c, "warning", "%s: %s launch was not sent (%s); trying again", rb_buf_str(&name),
+                           g->n > 1 ? "their" : "its", err->message);
+    for (int i = 0; i < g->n && !c->dead; i++)
+        if (!rb_controller_node_wanted(g->members[i]))
+            rb_controller_record_end(c, g->members[i]);
+    rb_controller_arm(c, &g->timer, rb_controller_backoff_us(g->tries++), retry_launch, g);
+}
+
 // Nobody knows whether it was launched: the identical request again, later; a listing may tell first.
 static void unanswered(struct rb_controller_gang *g, const struct rb_err *err)
 {
@@ -328,7 +352,10 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
             not_launched(g, err);
             break;
         default:
-            unanswered(g, err);
+            if (never_left(g, err))
+                not_sent(g, err);
+            else
+                unanswered(g, err);
         }
     }
     rb_controller_check_over(c);

@@ -324,16 +324,38 @@ static void leave_unseen(struct rb_controller *c, const struct rb_err *err)
     rb_controller_leave(c, &why);
 }
 
+static void say_failed(struct rb_controller *c, int infra, const struct rb_err *err)
+{
+    const bool ends = !rb_controller_running(c), waits = ends && !rb_controller_all_settled(c);
+    const int failures = c->list_failures[infra];
+    const char *run = c->config.resume_as ? c->config.resume_as : c->config.run_id;
+    char what[512];
+    if (failures != 1 && failures % 20 != 0 && (!ends || c->waiting_told))
+        return;
+    c->waiting_told = ends;
+    snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
+             err ? err->message : "");
+    if (waits)
+        rb_controller_note(c, "warning",
+                           "%s; the end of this run waits until it answers, for what was rented there may be there and "
+                           "billed. Ctrl-C leaves: nodes that hear nothing for %d minutes end themselves, `rbrun stop "
+                           "%s` ends the rest later",
+                           what, RB_CONTROLLER_DEAD_MAN_S / 60, run);
+    else
+        rb_controller_note(c, "warning", "%s; trying again%s", what,
+                           ends ? ", a few times: nothing is known to be left there" : "");
+}
+
 static void listing_failed(struct rb_controller *c, int infra, const struct rb_err *err)
 {
-    const int failures = ++c->list_failures[infra];
-    if (failures == 1 || failures % 20 == 0)
-        rb_controller_note(c, "warning", "%s cannot be listed%s%s; trying again", c->config.infras[infra],
-                           err ? ": " : " completely", err ? err->message : "");
+    c->list_failures[infra]++;
+    say_failed(c, infra, err);
     if (c->closing)
         c->leak_tries++;
     if (c->recovering && err && err->code == RB_ERR_DENIED)
         leave_unseen(c, err);
+    else if (c->recovering && !rb_controller_running(c) && rb_controller_all_settled(c))
+        rb_controller_repeat_orders(c); // there are none, so no listing has to come first
 }
 
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
@@ -348,7 +370,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     c->listing[infra] = false;
     if (!err) {
         c->heard_us[infra] = rb_controller_now_us(c);
-        c->cut_off_told = false;
+        c->cut_off_told = c->waiting_told = false;
     }
     for (int i = 0; !err && i < n && !c->dead; i++)
         judge_instance(c, infra, &instances[i], call->number);

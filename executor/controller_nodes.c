@@ -263,6 +263,8 @@ bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node
         n->row.state = RB_LAUNCH_TERMINATING;
     else
         return true; // refused or ending already, or its answer is waited for
+    if (n->row.state == RB_LAUNCH_REFUSED && n->gang && !rb_controller_open_member(n->gang))
+        rb_controller_drop_user_data(n->gang);
     n->row.terminate_us = rb_controller_now_us(c);
     n->tries = 0;
     rb_controller_disarm(c, &n->boot_timer);

@@ -176,6 +176,7 @@ struct rb_controller {
     int *list_failures;     // [n_providers] in a row
     int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began
     bool cut_off_told;      // since a cloud was heard last
+    bool waiting_told;      // that the end waits for a cloud; since one was heard last
     uint64_t n_listings;    // asked for so far
     uint64_t believe_after; // answers to earlier ones do not count as listed
     bool recovering;        // nothing is launched before every infra was listed
@@ -207,6 +208,7 @@ void rb_controller_note(struct rb_controller *c, const char *kind, const char *f
     __attribute__((format(printf, 3, 4)));
 void rb_controller_fail(struct rb_controller *c,
                         const struct rb_err *err);      // stops the run; it ends with this error
+bool rb_controller_all_settled(const struct rb_controller *c); // nothing is known to be there, or to be on its way
 void rb_controller_check_over(struct rb_controller *c); // the run may be over now
 void rb_controller_journal_failed(struct rb_controller *c, const struct rb_err *err);
 void rb_controller_leave(struct rb_controller *c, const struct rb_err *err); // ends with everything as it is

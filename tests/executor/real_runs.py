@@ -139,6 +139,38 @@ class RealRuns(CloudCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
+    def test_a_stop_that_cannot_reach_the_cloud_says_so_and_can_be_left(self):
+        process = self.start(self.slow_plan())
+        self.wait_for(process, "is ready")
+        gone = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+        process.kill()
+        process.communicate()
+        left = self.alive()
+        self.assertTrue(left)
+        stop = self.start("stop", "crash", **gone)
+        said = self.wait_for(stop, "the end of this run waits until it answers")
+        self.assertIn("mock/us-east-1 cannot be listed: DescribeInstances: http://127.0.0.1:1: ", said)
+        self.assertIn("Ctrl-C leaves", said)
+        stop.send_signal(signal.SIGINT)  # once is enough: it was said to stop before
+        _, err = stop.communicate(timeout=20)
+        self.assertEqual(stop.returncode, 1, err)
+        self.assertRegex(err, r"i-[0-9a-f]+ in mock/us-east-1")
+        self.assertEqual(self.alive(), left)
+        self.rbrun("stop", "crash")
+        self.assertEqual(self.alive(), [])
+
+    def test_a_stop_tells_what_the_process_at_work_waits_for(self):
+        process = self.start(self.slow_plan())
+        self.wait_for(process, "is ready")
+        self.cloud.process.send_signal(signal.SIGSTOP)  # no answer from it
+        try:
+            stop = self.start("stop", "crash")
+            self.wait_for(stop, "process %d has not ended yet" % process.pid)
+        finally:
+            self.cloud.process.send_signal(signal.SIGCONT)
+        self.assertIn("instances left: 0", stop.communicate(timeout=60)[0])
+        process.communicate(timeout=60)
+
     def test_a_missed_deadline_is_exit_4_and_more_time_helps(self):
         self.plan = self.slow_plan()
         plan = self.edited("late", lambda p: p.update(deadline_us=2500000))

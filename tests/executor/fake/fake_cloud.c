@@ -283,6 +283,16 @@ static bool note_sent(struct fake_cloud *c, const char *token)
     return false;
 }
 
+static bool is_cut_off(const struct fake_cloud *c)
+{
+    return c->faults.offline || c->faults.unreachable;
+}
+
+static void set_unreachable(struct rb_err *err)
+{
+    rb_err_set(err, RB_E_UNREACHABLE, "Couldn't connect to server");
+}
+
 static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_launch_fn *fn, void *arg)
 {
     struct fake_cloud *c = p->state;
@@ -290,6 +300,11 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
     assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
     assert(rb_launch_count(wanted) <= FAKE_GANG);
+    if (c->faults.unreachable) {
+        set_unreachable(&l->err);
+        after(c, latency(c), answer_launch, l);
+        return;
+    }
     l->copy.count = rb_launch_count(wanted);
     assert(wanted->max_lifetime_s >= 3600); // every node has an end that the cloud brings about
     copy(l->copy.token, sizeof l->copy.token, wanted->token);
@@ -366,7 +381,7 @@ static void terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.cloud = c, .session = c->session, .terminate_fn = fn, .arg = arg};
     copy(l->id, sizeof l->id, id);
-    if (c->faults.offline || chance(c) < c->faults.lost_request) {
+    if (is_cut_off(c) || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
         after(c, 2000000, answer_terminate, l);
     } else {
@@ -380,8 +395,8 @@ static void answer_list(void *arg)
 {
     struct later *l = arg;
     struct fake_cloud *c = l->cloud;
-    if (l->session == c->session && c->faults.offline) {
-        rb_err_set(&l->err, RB_ERR_IO, "Couldn't connect to server");
+    if (l->session == c->session && is_cut_off(c)) {
+        set_unreachable(&l->err);
         l->list_fn(l->arg, &l->err, NULL, 0, false);
     } else if (l->session == c->session) {
         const bool complete = chance(c) >= c->faults.partial_listing;

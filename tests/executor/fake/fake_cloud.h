@@ -25,6 +25,7 @@ struct fake_faults {
     bool other_market;           // gives spot whatever was asked for
     bool second_zone;            // the first has no machine after all: launches go on to the next, and answer when that runs
     bool offline;                // nothing arrives there, and nothing comes back
+    bool unreachable;            // likewise, and who asks knows that nothing was sent
     bool silent;                 // machines do not answer logins, and nobody says that they are gone
 };
 

@@ -1,0 +1,183 @@
+// The controller and a cloud that cannot be reached: what was never sent is not waited for, and what is waited for is told.
+#include "fake_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#define MINUTE_US INT64_C(60000000)
+
+static void step_for(struct fake_run *r, int64_t us)
+{
+    fake_run_step_until(r, r->v.now_us + us);
+}
+
+static void end_within(struct fake_run *r, int64_t us)
+{
+    const int64_t limit_us = r->v.now_us + us;
+    while (!r->finished && r->v.now_us < limit_us && virtual_loop_step(&r->v))
+        ;
+    if (!r->finished)
+        fail_msg("the run does not end; it said:\n%s", r->talk);
+    assert_int_equal(fake_cloud_alive(&r->cloud), 0);
+}
+
+static void assert_talked_of(const struct fake_run *r, const char *text)
+{
+    if (!strstr(r->talk, text))
+        fail_msg("not a word of \"%s\":\n%s", text, r->talk);
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        n++;
+    return n;
+}
+
+static int launches_in(struct fake_run *r, enum rb_launch_state state)
+{
+    struct rb_launch_row *rows;
+    struct rb_err err;
+    int n_rows, n = 0;
+    assert_true(rb_journal_launches(r->journal, &r->arena, &rows, &n_rows, &err));
+    assert_true(n_rows > 0);
+    for (int i = 0; i < n_rows; i++)
+        n += rows[i].state == state;
+    return n;
+}
+
+// --- before anything was sent
+
+static void begin_unreachable(struct fake_run *r, bool gangs)
+{
+    fake_run_init(r, 1);
+    if (gangs)
+        fake_run_make_gangs(r);
+    r->cloud.faults.unreachable = true;
+    fake_run_open(r);
+    step_for(r, 5 * MINUTE_US);
+}
+
+static void a_launch_that_never_left_is_made_once_the_cloud_is_back(void **state)
+{
+    (void)state;
+    for (int gangs = 0; gangs < 2; gangs++) {
+        struct fake_run r;
+        begin_unreachable(&r, gangs);
+        assert_int_equal(launches_in(&r, RB_LAUNCH_AMBIGUOUS), 0);
+        assert_talked_of(&r, "was not sent (Couldn't connect to server)");
+        assert_int_equal(count(r.talk, "was not sent"), launches_in(&r, RB_LAUNCH_INTENT) / (gangs ? 2 : 1)); // once each
+        r.cloud.faults.unreachable = false;
+        end_within(&r, 600 * MINUTE_US);
+        assert_int_equal(r.outcome, RB_JOB_COMPLETE);
+        assert_int_equal(r.cloud.n_instances, gangs ? 4 : 3);
+        fake_run_finish(&r);
+    }
+}
+
+// Nothing can be there: what is left to wait for is a look, and that has an end.
+static void a_stop_does_not_wait_for_what_was_never_sent(void **state)
+{
+    (void)state;
+    for (int gangs = 0; gangs < 2; gangs++) {
+        struct fake_run r;
+        begin_unreachable(&r, gangs);
+        const int n = launches_in(&r, RB_LAUNCH_INTENT) + launches_in(&r, RB_LAUNCH_SENT);
+        rb_controller_stop(r.controller, RB_STOP_USER);
+        end_within(&r, 5 * MINUTE_US);
+        assert_int_equal(r.outcome, RB_JOB_STOPPED);
+        assert_int_equal(launches_in(&r, RB_LAUNCH_REFUSED), n);
+        assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT); // nobody has seen that there is nothing
+        assert_int_equal(r.cloud.n_instances, 0);
+        fake_run_finish(&r);
+    }
+}
+
+// As `rbrun stop` does after a crash.
+static void nor_does_one_who_comes_back(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    begin_unreachable(&r, false);
+    while (launches_in(&r, RB_LAUNCH_SENT) > 0)
+        step_for(&r, 10000);
+    fake_run_close(&r);
+    fake_run_open(&r);
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    end_within(&r, 5 * MINUTE_US);
+    assert_int_equal(r.outcome, RB_JOB_STOPPED);
+    assert_int_equal(r.cloud.n_instances, 0);
+    fake_run_finish(&r);
+}
+
+// --- after something was sent
+
+// The first answer is lost with the network. That later ones were not sent says nothing of the first.
+static void what_may_have_been_sent_is_waited_for(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.cloud.faults.lost_answer = 1;
+    fake_run_open(&r);
+    step_for(&r, 1000000);
+    r.cloud.faults.lost_answer = 0;
+    r.cloud.faults.unreachable = true;
+    assert_true(fake_cloud_alive(&r.cloud) > 0);
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    step_for(&r, 60 * MINUTE_US);
+    assert_false(r.finished);
+    r.cloud.faults.unreachable = false;
+    end_within(&r, 10 * MINUTE_US);
+    assert_int_equal(r.err.code, RB_ERR_NONE);
+    fake_run_finish(&r);
+}
+
+static void a_stop_that_waits_says_for_what_and_what_can_be_done(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) { // the process at work, or one that comes after it was killed
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        fake_run_open(&r);
+        step_for(&r, 40 * 1000000);
+        r.cloud.faults.unreachable = true;
+        step_for(&r, MINUTE_US); // the cloud's silence is known and told already
+        if (back) {
+            fake_run_close(&r);
+            fake_run_open(&r);
+        }
+        r.talk[0] = '\0';
+        rb_controller_stop(r.controller, RB_STOP_USER);
+        step_for(&r, MINUTE_US);
+        assert_false(r.finished);
+        assert_talked_of(&r, "cannot be listed: Couldn't connect to server");
+        assert_talked_of(&r, "the end of this run waits until it answers");
+        assert_talked_of(&r, "Ctrl-C");
+        assert_talked_of(&r, "`rbrun stop ");
+        r.talk[0] = '\0';
+        step_for(&r, 10 * MINUTE_US);
+        assert_talked_of(&r, "the end of this run waits until it answers"); // again, now and then
+        assert_in_range(count(r.talk, "the end of this run waits"), 1, 40);
+        r.cloud.faults.unreachable = false;
+        end_within(&r, 10 * MINUTE_US);
+        fake_run_finish(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_launch_that_never_left_is_made_once_the_cloud_is_back),
+        cmocka_unit_test(a_stop_does_not_wait_for_what_was_never_sent),
+        cmocka_unit_test(nor_does_one_who_comes_back),
+        cmocka_unit_test(what_may_have_been_sent_is_waited_for),
+        cmocka_unit_test(a_stop_that_waits_says_for_what_and_what_can_be_done),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
