@@ -32,12 +32,11 @@ static void tell_waiting(const struct rb_run_files *f, int pid)
     struct rb_note *notes;
     int n = 0;
     rb_arena_init(&arena);
-    if (!rb_journal_open_reader(f->journal, &journal, NULL) ||
-        !rb_journal_notes(journal, &arena, &notes, &n, NULL))
-        n = 0;
-    rb_journal_close(journal);
+    const bool spoke = rb_journal_open_reader(f->journal, &journal, NULL) &&
+                       rb_journal_notes(journal, &arena, &notes, &n, NULL) && n > 0;
     rb_info("process %d has not ended yet%s%s (Ctrl-C ends this waiting, not the stop)", pid,
-            n > 0 ? "; it said last: " : "", n > 0 ? notes[n - 1].text : "");
+            spoke ? "; it said last: " : "", spoke ? notes[n - 1].text : "");
+    rb_journal_close(journal);
 }
 
 // The controller ends everything itself; we wait until it lets go of the journal.

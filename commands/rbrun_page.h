@@ -5,8 +5,8 @@
 #include "commands/rbrun.h"
 #include "views/progress.h"
 
-// Appends an rb-run-page/1 (docs/formats/run-page.md). at_work: some process carries the run on. progress: of a run that goes
-// on; NULL: nothing more is foreseen.
+// Appends an rb-run-page/1 (docs/formats/run-page.md). at_work: some process carries the run on. progress: how it will end;
+// NULL: nothing more is foreseen.
 bool rb_run_page_document(struct rb_journal *j, const struct rb_plan *plan, bool at_work,
                           const struct rb_progress *progress, struct rb_buf *out, struct rb_err *err);
 

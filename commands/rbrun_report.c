@@ -58,7 +58,8 @@ static bool check_name(const struct rb_args *args, const char *option, const cha
            rb_err_set(err, RB_E_PICTURE_NAME, "--%s %s: expected a name that ends with %s", option, path, ending);
 }
 
-static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const struct rb_args *args, struct rb_err *err)
+static bool report_of(struct rb_journal *j, const struct rb_run_files *f, const struct rb_args *args,
+                      struct rb_err *err)
 {
     const struct rb_plan *plan = &f->plan;
     const bool at_work = rb_run_is_carried_out(f->root, f->run_id);

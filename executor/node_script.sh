@@ -26,6 +26,11 @@ task() {
     dir=$base/trials/$1/$2
 }
 
+# Is that number still our supervisor's, or nobody's? Numbers are given again, at the latest after a restart of the machine.
+leads() {
+    [ ! -e "/proc/$1" ] || grep -qsF "$base/node" "/proc/$1/cmdline"
+}
+
 # What the task has put into sessions of its own was started with the name of its RB_PREEMPT_FILE, as nothing else was. Where
 # there is no /proc nothing is found; nor is what hides its environment.
 end_strays() {
@@ -104,9 +109,9 @@ kill)
     task "$2" "$3"
     [ -e "$dir/pid" ] || exit 0
     group=$(cat "$dir/pid")
-    kill -s TERM -- "-$group" 2>/dev/null || :
     i=0
-    while kill -s 0 -- "-$group" 2>/dev/null; do
+    while leads "$group" && kill -s 0 -- "-$group" 2>/dev/null; do
+        [ $i -gt 0 ] || kill -s TERM -- "-$group" 2>/dev/null || :
         i=$((i + 1))
         [ $i -lt 40 ] || { kill -s KILL -- "-$group" 2>/dev/null || :; break; }
         sleep 0.05

@@ -68,7 +68,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
 
-// "complete", "target", "stopped: deadline"; of a run that is not over "running", or "interrupted" where nobody is at work.
+// "complete", "target", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
                               char out[static 64]);
 

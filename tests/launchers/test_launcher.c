@@ -644,7 +644,8 @@ static void what_a_script_leaves_ends_with_it(void **state)
 }
 
 // In a session of its own, its parent gone, no part of the task's process group.
-#define LEAVES_THE_GROUP "(setsid sh -c 'echo $$ >%s/child; exec sleep 300' &); while [ ! -s %s/child ]; do sleep 0.01; done; "
+#define LEAVES_THE_GROUP \
+    "(setsid sh -c 'echo $$ >%s/child; exec sleep 300' &); while [ ! -s %s/child ]; do sleep 0.01; done; "
 
 static void what_has_left_the_group_ends_with_its_script(void **state)
 {
@@ -671,6 +672,31 @@ static void what_has_left_the_group_is_killed_with_it(void **state)
     f->launcher->ops->kill(f->launcher, 0, 0);
     wait_until(f, zero_killed);
     assert_child_goes(f);
+}
+
+// The number of a task's group may be another's by the time that it is killed: this machine was restarted, say.
+static void a_group_that_only_has_its_number_is_left_alone(void **state)
+{
+    struct fixture *f = *state;
+    char dir[128], text[16];
+    start(f, 0, "echo over");
+    wait_until(f, zero_exited);
+    const pid_t other = fork();
+    if (other == 0) {
+        setsid();
+        pause();
+        _exit(0);
+    }
+    while (getpgid(other) != other)
+        usleep(1000);
+    snprintf(dir, sizeof dir, "%s/%s/rb/test-run/trials/0/0", f->dir, f->ssh ? "home" : "local/node-0");
+    snprintf(text, sizeof text, "%d", (int)other);
+    write_text(dir, "pid", text);
+    f->launcher->ops->kill(f->launcher, 0, 0);
+    wait_until(f, zero_killed);
+    assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
 }
 
 // Killed as by the kernel where memory is short: nobody is left there to end what it has started, or to say how it ended.
@@ -900,6 +926,7 @@ int main(void)
         BOTH(what_a_script_leaves_ends_with_it),
         BOTH(what_has_left_the_group_ends_with_its_script),
         BOTH(what_has_left_the_group_is_killed_with_it),
+        BOTH(a_group_that_only_has_its_number_is_left_alone),
         BOTH(what_outlives_its_supervisor_is_killed),
         BOTH(node_forgotten_while_its_trials_are_killed),
         BOTH(restarted_controller_follows_from_the_first_line),
