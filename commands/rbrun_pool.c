@@ -208,7 +208,8 @@ static bool check_policy(const struct rb_pool_file *file, struct rb_err *err)
     RB_AUTO(rb_buf_finish) struct rb_buf known = RB_BUF_INIT;
     for (int i = 0; rb_sharings[i]; i++)
         rb_buf_printf(&known, "%s%s", i == 0 ? "" : rb_sharings[i + 1] ? ", " : " or ", rb_sharings[i]->name);
-    return rb_err_set(err, RB_E_POLICY, "policy: %.40s does not divide GPUs among jobs; expected %s", file->policy, rb_buf_str(&known));
+    return rb_err_set(err, RB_E_POLICY, "policy: %.40s does not divide GPUs among jobs; expected %s", file->policy,
+                      rb_buf_str(&known));
 }
 
 static void make_members(struct rb_pool_run *p)

@@ -16,7 +16,8 @@ static const struct rb_option report_options[] = {
 static const struct rb_command report_command = {
     .name = "rbrun report",
     .usage = "[options] [RUN]",
-    .summary = "What a run did and cost, beside what was predicted. RUN: its id, its job's name, or the beginning of either; the newest.",
+    .summary = "What a run did and cost, beside what was predicted. RUN: its id, its job's name, or the beginning of "
+               "either; the newest.",
     .examples = "  rbrun report\n"
                 "  rbrun report digits-2026 --json > report.json\n"
                 "  rbrun report digits-2026 --csv trials > trials.csv\n"

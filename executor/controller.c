@@ -103,7 +103,8 @@ static void say_lingering(struct rb_controller *c)
         return;
     c->lingering_until_us = c->linger_until_us;
     rb_controller_note(c, "warning",
-                       "all is done, but the run waits %.0f s before it ends: a copy of a refused launch may still arrive, which it would have to end",
+                       "all is done, but the run waits %.0f s before it ends: a copy of a refused launch may still "
+                       "arrive, which it would have to end",
                        ceil((double)left_us / 1e6));
 }
 

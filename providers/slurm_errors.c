@@ -98,7 +98,8 @@ enum rb_api_reaction rb_slurm_judge(long status, const char *body, size_t n, str
     enum rb_api_reaction reaction;
     int number;
     if (status == 401 || status == 403) {
-        rb_err_set(err, RB_E_SLURM_TOKEN, "slurmrestd does not accept these credentials (HTTP status %ld)%s", status, renew_token);
+        rb_err_set(err, RB_E_SLURM_TOKEN, "slurmrestd does not accept these credentials (HTTP status %ld)%s", status,
+                   renew_token);
         return RB_API_REFRESH;
     }
     if (rb_doc_parse_json(&doc, "answer", body, n, NULL)) {
