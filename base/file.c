@@ -107,11 +107,39 @@ static void sync_directory_of(const char *path)
         (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete all the same
 }
 
-// Errors name the file that was asked for.
-static bool write_temporary(const char *tmp, const char *path, const char *bytes, size_t n, struct rb_err *err)
+static bool is_named(int fd, const char *name)
 {
-    RB_AUTO(auto_close) int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return (fd >= 0 && write_all(fd, bytes, n) && fsync(fd) == 0) || cannot_write(path, err);
+    struct stat mine, named;
+    return fstat(fd, &mine) == 0 && stat(name, &named) == 0 && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+// One at a time writes to the name, and keeps the lock until it has renamed it: whoever waited for it looks again. What
+// somebody left there who was killed is written over.
+static int open_temporary(const char *tmp)
+{
+    for (;;) {
+        const int fd = open(tmp, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0)
+            return -1;
+        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+        } // file systems without locks: as if alone
+        if (is_named(fd, tmp))
+            return fd;
+        close(fd);
+    }
+}
+
+// Errors name the file that was asked for.
+static bool write_and_rename(const char *tmp, const char *path, const char *bytes, size_t n, struct rb_err *err)
+{
+    RB_AUTO(auto_close) int fd = open_temporary(tmp);
+    if (fd < 0)
+        return cannot_write(path, err);
+    if (ftruncate(fd, 0) == 0 && write_all(fd, bytes, n) && fsync(fd) == 0 && rename(tmp, path) == 0)
+        return true;
+    cannot_write(path, err);
+    (void)unlink(tmp);
+    return false;
 }
 
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err)
@@ -128,15 +156,8 @@ bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err 
     }
     RB_AUTO(rb_buf_finish) struct rb_buf tmp = RB_BUF_INIT;
     rb_buf_printf(&tmp, "%s.tmp", path);
-    if (!write_temporary(tmp.data, path, bytes, n, err)) {
-        (void)unlink(tmp.data);
+    if (!write_and_rename(tmp.data, path, bytes, n, err))
         return false;
-    }
-    if (rename(tmp.data, path) != 0) {
-        cannot_write(path, err);
-        (void)unlink(tmp.data);
-        return false;
-    }
     sync_directory_of(path);
     return true;
 }

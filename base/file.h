@@ -10,7 +10,7 @@
 // Whole file into memory; more than max_bytes is an error that names the limit. NUL added after *out_len bytes.
 // The caller frees *out_bytes. "-" reads stdin.
 bool rb_read_file(const char *path, size_t max_bytes, char **out_bytes, size_t *out_len, struct rb_err *err);
-// Writes to path.tmp, fsyncs, renames. "-" writes to stdout.
+// Writes to path.tmp, fsyncs, renames; several writers of one path take turns. "-" writes to stdout.
 bool rb_write_file(const char *path, const char *bytes, size_t n, struct rb_err *err);
 // Is a file of that kind, by its name? ending: ".json".
 bool rb_has_ending(const char *path, const char *ending);

@@ -134,6 +134,70 @@ static void a_failed_write_leaves_the_old_file(void **state)
     free(bytes);
 }
 
+enum { WRITERS = 4, WRITES = 20, SHARED_BYTES = 1 << 20 };
+
+struct writer {
+    const char *path;
+    char letter;
+    int n_refused;
+    pthread_t thread;
+};
+
+static void *write_often(void *arg)
+{
+    struct writer *w = arg;
+    char *bytes = malloc(SHARED_BYTES);
+    memset(bytes, w->letter, SHARED_BYTES);
+    struct rb_err err;
+    for (int i = 0; i < WRITES; i++)
+        w->n_refused += !rb_write_file(w->path, bytes, SHARED_BYTES, &err);
+    free(bytes);
+    return NULL;
+}
+
+// As two rbplan -o plan.json at once: what stands under the name is always whole, and one writer's.
+static void writers_of_one_file_take_turns(void **state)
+{
+    (void)state;
+    struct rb_err err;
+    struct writer writers[WRITERS];
+    char *path = strdup(in_dir("shared"));
+    assert_true(rb_write_file(path, "", 0, &err));
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.path = path, .letter = (char)('a' + i)};
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_often, &writers[i]), 0);
+    }
+    for (int seen = 0; seen < 500; seen++) {
+        char *bytes;
+        size_t n;
+        assert_true(rb_read_file(path, SHARED_BYTES, &bytes, &n, &err));
+        assert_true(n == 0 || (n == SHARED_BYTES && memcmp(bytes, bytes + 1, n - 1) == 0));
+        free(bytes);
+    }
+    int n_refused = 0;
+    for (int i = 0; i < WRITERS; i++) {
+        pthread_join(writers[i].thread, NULL);
+        n_refused += writers[i].n_refused;
+    }
+    free(path);
+    assert_int_equal(n_refused, 0);
+    assert_int_equal(access(in_dir("shared.tmp"), F_OK), -1);
+}
+
+static void what_a_killed_writer_left_is_written_over(void **state)
+{
+    (void)state;
+    struct rb_err err;
+    char *bytes;
+    size_t n;
+    assert_true(rb_write_file(in_dir("left.tmp"), "half of something long", 22, &err));
+    assert_true(rb_write_file(in_dir("left"), "whole", 5, &err));
+    assert_true(rb_read_file(in_dir("left"), 5, &bytes, &n, &err));
+    assert_string_equal(bytes, "whole");
+    free(bytes);
+    assert_int_equal(access(in_dir("left.tmp"), F_OK), -1);
+}
+
 static void the_name_chooses_the_format(void **state)
 {
     (void)state;
@@ -244,6 +308,8 @@ int main(void)
         cmocka_unit_test(files_that_lie_about_their_size_are_bounded_too),
         cmocka_unit_test(failures_say_what_the_system_said),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(writers_of_one_file_take_turns),
+        cmocka_unit_test(what_a_killed_writer_left_is_written_over),
         cmocka_unit_test(a_name_tells_its_kind),
         cmocka_unit_test(the_name_chooses_the_format),
         cmocka_unit_test(a_lock_has_one_holder),
