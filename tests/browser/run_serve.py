@@ -204,7 +204,9 @@ class Pool(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        began = time.monotonic()
         self.made = run_made.Made(PROGRAMS, folder.name, pause=0.3)
+        self.slowness = time.monotonic() - began  # a page that takes longer is made less often
 
     def ask(self, path):
         to = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -220,13 +222,19 @@ class Pool(unittest.TestCase):
         return json.loads(text)
 
     def until(self, what):
-        end = time.monotonic() + 30
-        while not what():
+        end = time.monotonic() + 60
+        while not (seen := what()):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.2)
+        return seen
+
+    def ended(self):
+        """The document that says so: whoever has it may not find anybody who answers once more."""
+        live = self.live()
+        return live if live["ended"] else None
 
     def test_jobs_and_their_pages(self):
-        run, url = self.made.start_served(self.made.pool(second_arrives=4))
+        run, url = self.made.start_served(self.made.pool(second_arrives=4 + 5 * self.slowness))
         self.port, self.path = urllib.parse.urlsplit(url).port, urllib.parse.urlsplit(url).path
         self.until(lambda: "1 training, 1 to come" in self.live()["summary"])
         pool = self.live()
@@ -245,8 +253,8 @@ class Pool(unittest.TestCase):
             self.assertEqual(self.live(path)["document"]["report"]["run"], name)
         self.until(lambda: self.live("1/")["ended"])
         self.assertFalse(self.live()["ended"])
-        self.until(lambda: self.live()["ended"])
-        self.assertEqual([j["outcome"] for j in self.live()["document"]["jobs"]], ["complete", "complete"])
+        pool = self.until(self.ended)
+        self.assertEqual([j["outcome"] for j in pool["document"]["jobs"]], ["complete", "complete"])
         self.assertEqual(run.wait(30), 0)
         self.assertNotIn("is not updated any more", run.stderr.read())
         run.stderr.close()
