@@ -16,7 +16,7 @@ NODES = {"n1": 4, "n2": 4, "n3": 4, "k1": 2, "k2": 2, "c1": 2, "c2": 2}  # name:
 GUEST = "nobody"  # who uses the unix socket: slurmrestd refuses to run as root
 
 CONF = """ClusterName=rbtest
-SlurmctldHost=localhost(127.0.0.1)
+SlurmctldHost=localhost(%(address)s)
 SlurmctldPort=%(ctld_port)d
 SlurmUser=root
 SlurmdUser=root
@@ -79,6 +79,14 @@ def free_ports(n):
     return ports
 
 
+def own_address():
+    """Of this machine's name: daemons listen there and nowhere else (NoInAddrAny). 127.0.1.1 on Debian as it is installed."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except socket.gaierror:
+        return None
+
+
 def skip_unless_possible():
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     os.environ["PATH"] = path
@@ -88,6 +96,9 @@ def skip_unless_possible():
         sys.exit(77)
     if os.geteuid() != 0:
         print("skipped: only root can start a Slurm cluster whose daemons change their user")
+        sys.exit(77)
+    if not own_address():
+        print("skipped: this machine's name, %s, leads to no address: put it into /etc/hosts" % socket.gethostname())
         sys.exit(77)
 
 
@@ -129,15 +140,15 @@ class Cluster:
             with open(self.path(name), "wb") as f:
                 f.write(os.urandom(size))
             os.chmod(self.path(name), 0o400)
-        conf, gres = CONF % {"dir": self.dir, "ctld_port": ports[0]}, "AutoDetect=off\n"
+        conf, gres = CONF % {"dir": self.dir, "ctld_port": ports[0], "address": own_address()}, "AutoDetect=off\n"
         for (node, gpus), port in zip(NODES.items(), ports[2:]):
             os.makedirs(self.path("dev", node))
             os.makedirs(self.path("spool", node))
             for gpu in range(gpus):  # any device will do: the files only have to be devices
                 os.mknod(self.path("dev", node, "nvidia%d" % gpu), 0o20666, os.makedev(1, 3))
             gres += "NodeName=%s Name=gpu File=%s/nvidia[0-%d]\n" % (node, self.path("dev", node), gpus - 1)
-            conf += ("NodeName=%s NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d CPUs=8 RealMemory=4000 Gres=gpu:%d "
-                     "Weight=%d State=%s\n" % (node, port, gpus, 10 if node == "c2" else 1,
+            conf += ("NodeName=%s NodeHostname=localhost NodeAddr=%s Port=%d CPUs=8 RealMemory=4000 Gres=gpu:%d "
+                     "Weight=%d State=%s\n" % (node, own_address(), port, gpus, 10 if node == "c2" else 1,
                                                "CLOUD" if node[0] == "c" else "UNKNOWN"))
         self.write("gres.conf", gres)
         self.write("slurm.conf", conf + PARTITIONS)
