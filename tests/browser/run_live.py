@@ -57,6 +57,7 @@ def check_pool(b, made):
     assert b.js("return rb_page.charts.length") > 0
     b.js("history.back()")
     b.wait("document.title.indexOf('Pool made-pool-') === 0 && " + STATE, 15)
+    made.open_gate()
     b.wait(STATE + " === 'ended'", 40)
     assert pool.wait(30) == 0
     pool.stderr.close()

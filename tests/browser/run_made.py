@@ -36,11 +36,11 @@ interval: 1s
 restart: 500ms
 jobs:
   - job.yaml
-  - {job: job.yaml, arrives: %gs}
+  - {job: second.yaml, arrives: %gs}
 """
 
 
-def job(pause):
+def job(pause, first=""):
     return """name: made
 metric: {name: val_acc, goal: maximize}
 parameters: {lr: {distribution: log_uniform, min: 0.05, max: 1}, odd: {values: %s}}
@@ -48,18 +48,18 @@ scheduler: {type: sha, num_trials: 9, max_resource: 9, eta: 3, unit: epoch}
 trial: {gpus: {min: 1, max: 1}, timeout: 1m}
 profile: made
 envs: {PAUSE: "%g"}
-run: sh train.sh
+run: %ssh train.sh
 checkpoint: {dir: ckpt}
 resources: {infra: [local], max_nodes: 1}
 deadline: 2m
-""" % (json.dumps(EVIL), pause)
+""" % (json.dumps(EVIL), pause, first)
 
 
 class Made:
     """A folder with a planned job; .run(...) carries it out."""
 
     def __init__(self, programs, folder, pause=0.02):
-        self.programs, self.folder = os.path.abspath(programs), folder
+        self.programs, self.folder, self.pause, self.gate = os.path.abspath(programs), folder, pause, os.path.join(folder, "gate")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("RB_", "AWS_"))}
         self.env.update(RB_DB=os.path.join(folder, "profiles.db"), RB_LOCAL_SLOTS="4", NO_COLOR="1")
         for name, text in (("train.sh", TRAIN), ("made.yaml", PROFILE), ("job.yaml", job(pause))):
@@ -83,10 +83,16 @@ class Made:
                                 env=self.env, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def pool(self, second_arrives):
-        """Of the job and itself once more, some seconds later."""
-        with open(os.path.join(self.folder, "pool.yaml"), "w", encoding="utf-8") as f:
-            f.write(POOL % second_arrives)
+        """Of the job and itself once more, some seconds later, which trains only after .open_gate()."""
+        gate = "while [ ! -e %s ]; do sleep 0.1; done; " % self.gate
+        for name, text in (("pool.yaml", POOL % second_arrives), ("second.yaml", job(self.pause, gate))):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
         return ("--pool", "pool.yaml")
+
+    def open_gate(self):
+        with open(self.gate, "w", encoding="utf-8"):
+            pass
 
     def start_served(self, what=("plan.json",)):
         """What is carried out and served, and its address."""

@@ -253,6 +253,7 @@ class Pool(unittest.TestCase):
             self.assertEqual(self.live(path)["document"]["report"]["run"], name)
         self.until(lambda: self.live("1/")["ended"])
         self.assertFalse(self.live()["ended"])
+        self.made.open_gate()
         pool = self.until(self.ended)
         self.assertEqual([j["outcome"] for j in pool["document"]["jobs"]], ["complete", "complete"])
         self.assertEqual(run.wait(30), 0)
