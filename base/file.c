@@ -107,23 +107,26 @@ static void sync_directory_of(const char *path)
         (void)fsync(fd); // some file systems refuse to sync a directory: the file itself is complete all the same
 }
 
+#define MOST_LOOKS 1000
+
 static bool is_named(int fd, const char *name)
 {
     struct stat mine, named;
-    return fstat(fd, &mine) == 0 && stat(name, &named) == 0 && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+    return fstat(fd, &mine) == 0 && stat(name, &named) == 0 && mine.st_dev == named.st_dev &&
+           mine.st_ino == named.st_ino;
 }
 
 // One at a time writes to the name, and keeps the lock until it has renamed it: whoever waited for it looks again. What
-// somebody left there who was killed is written over.
+// somebody left there who was killed is written over. Where locks or inodes say nothing, as if alone.
 static int open_temporary(const char *tmp)
 {
-    for (;;) {
+    for (int looks = 1;; looks++) {
         const int fd = open(tmp, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0)
             return -1;
         while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-        } // file systems without locks: as if alone
-        if (is_named(fd, tmp))
+        }
+        if (is_named(fd, tmp) || looks == MOST_LOOKS)
             return fd;
         close(fd);
     }
