@@ -41,7 +41,7 @@ static void quantiles_are_values_of_the_sample(void **state)
     for (int bits = 1; bits < 64; bits++) { // as by sorting, of numbers of all sizes and signs, most of them in a few places
         int64_t values[500];
         for (int i = 0; i < 500; i++)
-            values[i] = (int64_t)(rb_stream_u64(&s) >> (64 - (i % 5 ? bits : 1 + bits / 4))) - ((INT64_C(1) << bits) >> 1);
+            values[i] = (int64_t)((rb_stream_u64(&s) >> (64 - (i % 5 ? bits : 1 + bits / 4))) - (UINT64_C(1) << bits >> 1));
         const struct rb_quantiles q = rb_quantiles_of(values, 500);
         qsort(values, 500, sizeof *values, compare);
         assert_true(q.p5 == values[24] && q.p50 == values[249] && q.p95 == values[474] && q.p99 == values[494]);
