@@ -282,7 +282,8 @@ bool rb_optimum_offer(struct rb_optimum *op, const struct rb_path *path, bool *o
     if (was_refused(op, key))
         return true;
     if (isinf(value)) {
-        explain_tables(op, &c);
+        if (rb_search_explains(op->search))
+            explain_tables(op, &c);
         return true;
     }
     if (!check_likes(op, &c, &like, err))

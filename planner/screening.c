@@ -126,14 +126,16 @@ static void explain_bound(struct rb_search *search, const char *planner, const s
 {
     char text[32];
     int64_t more_uusd = (int64_t)bound_uusd - best->estimate.cost_uusd.mean;
-    rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
+    if (rb_search_explains(search))
+        rb_search_explain(search, planner, c, "costs at least %s more", rb_format_money(more_uusd, text));
 }
 
 static void explain_late(struct rb_search *search, const char *planner, const struct rb_candidate *c)
 {
     char asked[32];
-    rb_search_explain(search, planner, c, "infeasible: P < %s, by a bound",
-                      rb_format_probability(search->req->confidence, asked));
+    if (rb_search_explains(search))
+        rb_search_explain(search, planner, c, "infeasible: P < %s, by a bound",
+                          rb_format_probability(search->req->confidence, asked));
 }
 
 // The order in which a sorted list is scored.

@@ -100,8 +100,8 @@ static void fill(const struct rb_estimate *e, const struct figure *time, const s
     v->p_both_z = share_z(e->p_both, seen->p_both, n, e->error.p_both);
 }
 
-static void verify_by(const int64_t *time_us, const int64_t *cost_uusd, int n, const struct rb_plan_stage *stages, int n_stages,
-                      const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd,
+static void verify_by(const int64_t *time_us, const int64_t *cost_uusd, int n, const struct rb_plan_stage *stages,
+                      int n_stages, const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd,
                       struct rb_verification *out)
 {
     const bool by_laws = estimate->time_method == RB_ESTIMATE_LAWS;
