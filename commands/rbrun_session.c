@@ -296,14 +296,26 @@ static void print_open_launch(void *ctx, const struct rb_launch_row *row)
             rb_launch_state_name(row->state));
 }
 
+static void say_stopping(const struct rb_session *s)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    char until[32];
+    int64_t at_most_us;
+    if (!rb_controller_waits(s->controller, &what, &at_most_us))
+        return; // there is nothing to wait for
+    rb_format_instant((s->loop->unix_us(s->loop->ctx) + at_most_us) / RB_US_PER_S * RB_US_PER_S, until);
+    rb_warn("stopping; waiting until %s at most for: %s (interrupt again to leave everything as it is)", until,
+            rb_buf_str(&what));
+}
+
 static void interrupt(void *arg)
 {
     struct rb_session *s = arg;
     rb_run_line_wipe(s->line);
     if (!s->interrupted) {
         s->interrupted = true;
-        rb_warn("stopping: ending trials and instances (interrupt again to leave them as they are)");
         rb_controller_stop(s->controller, RB_STOP_USER);
+        say_stopping(s);
         return;
     }
     s->left = true;

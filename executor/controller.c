@@ -45,6 +45,7 @@ static void finish(struct rb_controller *c)
     rb_controller_disarm(c, &c->last_stretch_timer);
     rb_controller_disarm(c, &c->wake_timer);
     rb_controller_disarm(c, &c->heartbeat_timer);
+    rb_controller_disarm(c, &c->end_timer);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
@@ -113,9 +114,75 @@ bool rb_controller_all_settled(const struct rb_controller *c)
     return rb_controller_nodes_settled(c) && rb_controller_tasks_settled(c) && rb_controller_orphans_settled(c);
 }
 
+static int count_launches(const struct rb_controller *c, enum rb_launch_state from, enum rb_launch_state to)
+{
+    int n = 0;
+    for (int i = 0; i < rb_controller_n_launches(c); i++) {
+        const struct rb_controller_node *node = rb_controller_launch_at(c, i);
+        n += node->has_row && node->row.state >= from && node->row.state <= to;
+    }
+    return n;
+}
+
+// In the order in which it happens; the last of it is always waited for.
+static void write_waits(const struct rb_controller *c, struct rb_buf *out)
+{
+    const int undecided = count_launches(c, RB_LAUNCH_SENT, RB_LAUNCH_AMBIGUOUS);
+    const int alive = count_launches(c, RB_LAUNCH_ACKED, RB_LAUNCH_TERMINATING);
+    if (c->n_tasks > 0)
+        rb_buf_printf(out, "%d trial%s to stop, ", c->n_tasks, c->n_tasks == 1 ? "" : "s");
+    if (undecided > 0)
+        rb_buf_printf(out, "the outcome of %d launch%s, ", undecided, undecided == 1 ? "" : "es");
+    if (alive > 0)
+        rb_buf_printf(out, "%d instance%s to end, ", alive, alive == 1 ? "" : "s");
+    rb_buf_puts(out, "a listing that shows no instance");
+}
+
+bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us)
+{
+    if (c->over || c->dead || c->end_limit_us < 0)
+        return false;
+    write_waits(c, out_what);
+    *out_at_most_us = c->end_limit_us - rb_controller_now_us(c);
+    return true;
+}
+
+// The clouds have not shown in time that nothing is left. The journal has what is open: `rbrun stop` goes on from it.
+static void end_is_late(void *arg)
+{
+    struct rb_controller *c = arg;
+    RB_AUTO(rb_buf_finish) struct rb_buf waits = RB_BUF_INIT;
+    struct rb_err err = {0};
+    c->end_timer = 0;
+    write_waits(c, &waits);
+    rb_err_set(&err, RB_E_INSTANCES_LEFT,
+               "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
+               "look with `rbrun gc --dry-run`, end them with `rbrun stop %s`",
+               RB_CONTROLLER_END_S / 60, rb_buf_str(&waits),
+               c->config.resume_as ? c->config.resume_as : c->config.run_id);
+    rb_controller_leave(c, &err);
+}
+
+static void bound_end(struct rb_controller *c)
+{
+    const bool ends = !rb_controller_running(c);
+    if (ends == (c->end_limit_us >= 0))
+        return;
+    if (ends) {
+        c->end_limit_us = rb_controller_now_us(c) + RB_CONTROLLER_END_S * RB_US_PER_S;
+        rb_controller_arm(c, &c->end_timer, RB_CONTROLLER_END_S * RB_US_PER_S, end_is_late, c);
+    } else { // it was resumed
+        c->end_limit_us = -1;
+        rb_controller_disarm(c, &c->end_timer);
+    }
+}
+
 void rb_controller_check_over(struct rb_controller *c)
 {
-    if (c->over || c->dead || c->recovering || c->in_transaction || rb_controller_running(c))
+    if (c->over || c->dead || c->in_transaction)
+        return;
+    bound_end(c);
+    if (c->recovering || rb_controller_running(c))
         return;
     if (!rb_controller_all_settled(c)) {
         c->closing = false;
@@ -406,7 +473,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
-    c->last_event_us = -1;
+    c->last_event_us = c->end_limit_us = -1;
     c->listing = rb_xcalloc(n, sizeof *c->listing);
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);
@@ -460,8 +527,8 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
-                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
+    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
+                                &c->heartbeat_timer, &c->finish_timer, &c->end_timer};
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     if (c->launcher)

@@ -60,6 +60,10 @@ void rb_controller_start(struct rb_controller *c);
 void rb_controller_stop(struct rb_controller *c,
                         enum rb_stop_reason reason); // graceful: kill, terminate, confirm
 
+// The run is over but has not finished: what it waits for ("2 instances to end, a listing that shows no instance"), and for
+// how long at most before it leaves with an error. False: it is not over, or has finished.
+bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us);
+
 // Of a node shared with other runs, what this one may use from now on (engine/event.h: LENT).
 void rb_controller_lend(struct rb_controller *c, int node, uint64_t gpus);
 

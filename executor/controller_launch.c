@@ -263,20 +263,35 @@ static void not_launched(struct rb_controller_gang *g, const struct rb_err *err)
         rb_controller_fail(c, err);
 }
 
-// No byte of any request for it has left: nothing is there, and nothing will be.
-static bool never_left(const struct rb_controller_gang *g, const struct rb_err *err)
+// Only UNKNOWN_OUTCOME leaves a doubt about a call (providers/provider.h). No earlier one left any either: nothing of this
+// launch exists, and nothing of it is on its way.
+static bool never_sent(const struct rb_controller_gang *g, const struct rb_err *err)
 {
-    return rb_err_number(err) == RB_E_UNREACHABLE && g->unanswered_us < 0 &&
+    return err->code != RB_ERR_UNKNOWN_OUTCOME && g->unanswered_us < 0 &&
            rb_controller_open_member(g)->row.state == RB_LAUNCH_SENT;
 }
 
-// So it is an intent again, and ends as one if nobody wants it any more.
+// A network that is down may come back. A cloud that answers that something does not exist rarely changes its mind.
+static bool unsent_for_too_long(struct rb_controller_gang *g, const struct rb_err *err)
+{
+    const int64_t now_us = rb_controller_now_us(g->c);
+    if (g->tries == 0)
+        g->unsent_us = now_us;
+    return now_us - g->unsent_us >=
+           (err->code == RB_ERR_NOT_FOUND ? RB_CONTROLLER_NOT_FOUND_S : RB_CONTROLLER_END_S) * RB_US_PER_S;
+}
+
+// The launch is an intent again, and ends as one if it is not wanted any more.
 static void not_sent(struct rb_controller_gang *g, const struct rb_err *err)
 {
     struct rb_controller *c = g->c;
     RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
     if (!rb_controller_set_open(g, RB_LAUNCH_INTENT))
         return;
+    if (unsent_for_too_long(g, err)) {
+        not_launched(g, err);
+        return;
+    }
     rb_controller_name_gang(g, &name);
     if (g->tries == 0)
         rb_controller_note(c, "warning", "%s: %s launch was not sent (%s); trying again", rb_buf_str(&name),
@@ -352,7 +367,7 @@ static void launch_answered(void *arg, const struct rb_err *err, const struct rb
             not_launched(g, err);
             break;
         default:
-            if (never_left(g, err))
+            if (never_sent(g, err))
                 not_sent(g, err);
             else
                 unanswered(g, err);

@@ -33,6 +33,8 @@ enum {
     RB_CONTROLLER_DENIALS = 5, // before "not allowed" is believed of what may be there; a clock that was set explains a few
     RB_CONTROLLER_LEAK_TRIES = 5, // final listings that may fail before "unknown" is reported
     RB_CONTROLLER_NEW_S = 300,   // a new instance may be listed this late: clouds take minutes, on a bad day
+    RB_CONTROLLER_END_S = 1800,      // what a run that is over, or a launch that cannot be sent, waits for a cloud at most
+    RB_CONTROLLER_NOT_FOUND_S = 60,  // likewise where the cloud answers that something does not exist: 404s of proxies pass
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
@@ -51,6 +53,7 @@ struct rb_controller_gang {
     bool launching;        // the request has not been answered yet
     int tries, denials;    // repeats of it, and how often we were not allowed to
     int64_t unanswered_us; // one was on its way then, and never answered; -1: none
+    int64_t unsent_us;     // since then it could not be sent; meaningless before the first try failed
     uint64_t timer;        // to the next repeat, or to the next offer
 };
 
@@ -182,6 +185,7 @@ struct rb_controller {
     bool recovering;        // nothing is launched before every infra was listed
     int64_t linger_until_us; // not over before: a copy of a refused launch may still arrive
     int64_t lingering_until_us; // said already
+    int64_t end_limit_us;   // the run is over and waits for its clouds until then at most; -1: it is not over
     bool closing;           // all over but the last listing
     bool over;              // finished was or will be called
     int leak_tries;
@@ -190,7 +194,7 @@ struct rb_controller {
     bool links_told;   // in checkpoints
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
-    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
+    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer, end_timer;
 };
 
 // controller.c

@@ -1,6 +1,7 @@
 // A cloud in a few verbs. Every call is asynchronous on the loop and calls back exactly once. Calls that may have had a
 // side effect answer RB_ERR_UNKNOWN_OUTCOME when nobody can know: the caller repeats the identical request (same token)
-// or looks it up, never mints a new one. Definite refusals: CAPACITY, DENIED (credentials, quota), INVALID (our fault),
+// or looks it up, never mints a new one. Any other error says that this call changed nothing and that nothing of it is on its
+// way, whatever became of earlier calls with the same token. Definite refusals: CAPACITY, DENIED (credentials, quota), INVALID (our fault),
 // THROTTLED (retries used up). A provider keeps no list of its own: truth is the cloud's, asked by run tag.
 // One provider is one file and one line in provider.c.
 #ifndef RB_PROVIDERS_PROVIDER_H

@@ -130,11 +130,83 @@ static void what_may_have_been_sent_is_waited_for(void **state)
     r.cloud.faults.unreachable = true;
     assert_true(fake_cloud_alive(&r.cloud) > 0);
     rb_controller_stop(r.controller, RB_STOP_USER);
-    step_for(&r, 60 * MINUTE_US);
+    step_for(&r, 25 * MINUTE_US);
     assert_false(r.finished);
     r.cloud.faults.unreachable = false;
-    end_within(&r, 10 * MINUTE_US);
+    end_within(&r, 4 * MINUTE_US);
     assert_int_equal(r.err.code, RB_ERR_NONE);
+    fake_run_finish(&r);
+}
+
+// Not for ever: the run ends with an error that says what is missing, and whoever stops it later finds everything.
+static void every_wait_of_the_end_has_a_bound(void **state)
+{
+    (void)state;
+    for (int deadline = 0; deadline < 2; deadline++) { // a signal, or the run's own deadline
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.deadline_us = deadline ? MINUTE_US : -1;
+        fake_run_open(&r);
+        step_for(&r, 50 * 1000000);
+        r.cloud.faults.unreachable = true;
+        if (!deadline)
+            rb_controller_stop(r.controller, RB_STOP_USER);
+        step_for(&r, 29 * MINUTE_US);
+        assert_false(r.finished);
+        step_for(&r, 2 * MINUTE_US);
+        assert_true(r.finished);
+        assert_int_equal(r.err.number, RB_E_INSTANCES_LEFT);
+        assert_non_null(strstr(r.err.message, "to end"));
+        assert_non_null(strstr(r.err.message, "`rbrun stop "));
+        r.cloud.faults.unreachable = false;
+        fake_run_close(&r);
+        r.finished = false;
+        fake_run_open(&r);
+        end_within(&r, 10 * MINUTE_US);
+        assert_int_equal(r.err.code, RB_ERR_NONE);
+        fake_run_finish(&r);
+    }
+}
+
+// A look at what is there comes before the launch, and its answer is 404: nothing was sent, so nothing is in doubt.
+static void what_was_never_sent_is_not_ambiguous(void **state)
+{
+    (void)state;
+    const enum rb_err_code answers[] = {RB_ERR_NOT_FOUND, RB_ERR_IO, RB_ERR_THROTTLED};
+    for (int i = 0; i < 3; i++) {
+        struct fake_run r;
+        fake_run_init(&r, 1);
+        r.cloud.faults.unsent = answers[i];
+        fake_run_open(&r);
+        step_for(&r, 30 * 1000000);
+        assert_int_equal(launches_in(&r, RB_LAUNCH_AMBIGUOUS), 0);
+        if (answers[i] != RB_ERR_NOT_FOUND) { // may pass
+            step_for(&r, 10 * MINUTE_US);
+            assert_false(r.finished);
+            rb_controller_stop(r.controller, RB_STOP_USER);
+        }
+        end_within(&r, 3 * MINUTE_US);
+        assert_int_equal(r.cloud.n_instances, 0);
+        assert_int_equal(r.err.code, answers[i] == RB_ERR_NOT_FOUND ? RB_ERR_NOT_FOUND : RB_ERR_NONE);
+        fake_run_finish(&r);
+    }
+}
+
+static void a_stop_says_what_it_waits_for_and_until_when(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    int64_t at_most_us;
+    fake_run_init(&r, 1);
+    fake_run_open(&r);
+    step_for(&r, 50 * 1000000);
+    assert_false(rb_controller_waits(r.controller, &what, &at_most_us));
+    rb_controller_stop(r.controller, RB_STOP_USER);
+    assert_true(rb_controller_waits(r.controller, &what, &at_most_us));
+    assert_non_null(strstr(rb_buf_str(&what), "instances to end, a listing that shows no instance"));
+    assert_in_range(at_most_us, 1, 30 * MINUTE_US);
+    end_within(&r, 10 * MINUTE_US);
     fake_run_finish(&r);
 }
 
@@ -177,6 +249,9 @@ int main(void)
         cmocka_unit_test(a_stop_does_not_wait_for_what_was_never_sent),
         cmocka_unit_test(nor_does_one_who_comes_back),
         cmocka_unit_test(what_may_have_been_sent_is_waited_for),
+        cmocka_unit_test(every_wait_of_the_end_has_a_bound),
+        cmocka_unit_test(what_was_never_sent_is_not_ambiguous),
+        cmocka_unit_test(a_stop_says_what_it_waits_for_and_until_when),
         cmocka_unit_test(a_stop_that_waits_says_for_what_and_what_can_be_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

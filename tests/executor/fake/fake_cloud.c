@@ -300,8 +300,11 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     *l = (struct later){.cloud = c, .session = c->session, .instance = -1, .launch_fn = fn, .arg = arg};
     assert(strlen(wanted->token) > 0 && strlen(wanted->token) <= 64);
     assert(rb_launch_count(wanted) <= FAKE_GANG);
-    if (c->faults.unreachable) {
-        set_unreachable(&l->err);
+    if (c->faults.unreachable || c->faults.unsent != RB_ERR_NONE) {
+        if (c->faults.unreachable)
+            set_unreachable(&l->err);
+        else
+            rb_err_set(&l->err, c->faults.unsent, "refused by the test before it was sent");
         after(c, latency(c), answer_launch, l);
         return;
     }

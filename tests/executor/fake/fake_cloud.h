@@ -18,6 +18,7 @@ struct fake_faults {
     double preemption_per_hour;
     int64_t visible_after_us;    // at most; drawn per instance
     enum rb_err_code refuse_all; // every launch; RB_ERR_NONE: no
+    enum rb_err_code unsent;     // every launch, by what is asked before it is sent; RB_ERR_NONE: no
     int denied_launches;         // so many, as not permitted, whatever became of the token before
     int refused_ends;            // so many terminations, as not permitted
     bool never_boots;            // instances stay pending
