@@ -31,7 +31,7 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
     struct rb_arena arena;
     rb_arena_init(&arena);
     const struct rb_string_list *secrets = &l->config.job->secrets;
-    options->argv = l->transport->argv(&l->config, l->control_dir, &node->spec, remote, &arena);
+    options->argv = l->transport->argv(&l->config, &node->spec, remote, &arena);
     options->env = l->transport->is_users_shell ? rb_child_command_env(secrets->items, secrets->n, &arena) : NULL;
     bool ok = rb_process_spawn(l->config.loop, options, out, err);
     rb_arena_finish(&arena);
@@ -210,12 +210,10 @@ static struct rb_launcher_impl *create(const struct rb_launcher_config *config, 
 
 bool rb_launcher_ssh_create(const struct rb_launcher_config *config, struct rb_launcher **out, struct rb_err *err)
 {
-    char dir[64];
-    if (!rb_ssh_control_dir(config->run_dir, dir, sizeof dir, err))
+    char dir[RB_SSH_CONTROL_DIR_BYTES];
+    if (!rb_ssh_control_dir(config->run_dir, dir, err))
         return false;
-    struct rb_launcher_impl *l = create(config, &ssh_ops, &rb_transport_ssh);
-    memcpy(l->control_dir, dir, sizeof dir);
-    *out = &l->base;
+    *out = &create(config, &ssh_ops, &rb_transport_ssh)->base;
     return true;
 }
 

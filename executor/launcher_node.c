@@ -214,7 +214,7 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
             struct rb_arena arena;
             rb_arena_init(&arena);
             struct rb_process_options o = rb_process_defaults();
-            o.argv = l->transport->leave(&l->config, l->control_dir, &node->spec, &arena);
+            o.argv = l->transport->leave(&l->config, &node->spec, &arena);
             struct rb_process *ignored;
             rb_process_spawn(l->config.loop, &o, &ignored, NULL);
             rb_arena_finish(&arena);

@@ -80,7 +80,6 @@ struct rb_launcher_impl {
     struct rb_launcher base;
     struct rb_launcher_config config; // strings owned
     const struct rb_transport *transport;
-    char control_dir[64];
     char *bundle_path;             // work directory and node script, made once
     char bundle_digest[65];
     struct rb_launcher_node *nodes;

@@ -37,10 +37,9 @@ void rb_slurm_mailbox_script(const char *shared_dir, const char *run_id, int64_t
     rb_buf_append(out, rb_slurm_agent, rb_slurm_agent_len);
 }
 
-static const char *const *slurm_argv(const struct rb_launcher_config *config, const char *control_dir,
-                                     const struct rb_launch_node *node, const char *remote, struct rb_arena *arena)
+static const char *const *slurm_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                     const char *remote, struct rb_arena *arena)
 {
-    (void)control_dir;
     const char **argv = rb_arena_array(arena, 7, sizeof *argv);
     argv[0] = "/bin/sh";
     argv[1] = "-c";

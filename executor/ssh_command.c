@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,31 +20,63 @@
 // How long a master that was told to exit may take to do so.
 enum { EXIT_CHECKS = 200, EXIT_CHECK_NS = 5000000 };
 
-static void name_control_dir(const char *run_dir, char dir[static 64])
+// A socket's path is "<dir>/n<node>", and while ssh makes it, that with ".<16 characters>" behind it.
+_Static_assert(sizeof((struct sockaddr_un *)0)->sun_path >= RB_SSH_CONTROL_DIR_BYTES + sizeof "/n99999" - 1 + 17,
+               "a socket's path has room for the directory's");
+
+enum { MAX_DIRS = 3 };
+struct control_dirs {
+    char items[MAX_DIRS][RB_SSH_CONTROL_DIR_BYTES];
+    int n;
+};
+
+static void __attribute__((format(printf, 2, 3))) add_dir(struct control_dirs *dirs, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
+    const int n = vsnprintf(dirs->items[dirs->n], RB_SSH_CONTROL_DIR_BYTES, fmt, ap);
+    va_end(ap);
+    dirs->n += n < RB_SSH_CONTROL_DIR_BYTES;
+}
+
+// In order of preference. Cleaners of /tmp take away sockets that are older than some days.
+static void list_dirs(const char *run_dir, struct control_dirs *out)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
     uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a: only has to tell the runs of one user apart
     for (const char *c = run_dir; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    snprintf(dir, 64, "/tmp/rb-%ld-%08x", (long)geteuid(), (unsigned)(hash ^ hash >> 32));
+    const unsigned tag = (unsigned)(hash ^ hash >> 32);
+    out->n = 0;
+    if (runtime && runtime[0] == '/')
+        add_dir(out, "%s/rb-%08x", runtime, tag);
+    add_dir(out, "%s/ssh", run_dir);
+    add_dir(out, "/tmp/rb-%ld-%08x", (long)geteuid(), tag);
 }
 
-// In /tmp, where others may have made what has this name: only a directory that nobody else can look into is ours.
+// In /tmp others may have made what has this name: only a directory that nobody else can look into is ours.
 static bool is_ours(const char *dir)
 {
     struct stat st;
     return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
-bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err)
+bool rb_ssh_control_dir(const char *run_dir, char out[static RB_SSH_CONTROL_DIR_BYTES], struct rb_err *err)
 {
-    char dir[64];
-    name_control_dir(run_dir, dir);
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return rb_err_set(err, RB_E_SSH_FILES, "cannot make %s for ssh's control sockets: %s", dir, strerror(errno));
-    if (!is_ours(dir))
-        return rb_err_set(err, RB_E_SSH_FILES, "%s is not a private directory of this user: remove it", dir);
-    snprintf(out, size, "%s", dir);
-    return true;
+    struct control_dirs dirs;
+    list_dirs(run_dir, &dirs);
+    for (int i = 0; i < dirs.n; i++) {
+        const bool made = mkdir(dirs.items[i], 0700) == 0 || errno == EEXIST;
+        if (made && is_ours(dirs.items[i])) {
+            strcpy(out, dirs.items[i]);
+            return true;
+        }
+        rb_err_set(err, RB_E_SSH_FILES,
+                   made ? "%s is not a private directory of this user: remove it%s"
+                        : "cannot make %s for ssh's control sockets: %s",
+                   dirs.items[i], made ? "" : strerror(errno));
+    }
+    return false;
 }
 
 // --- leaving it
@@ -73,10 +106,9 @@ static void end_master(const char *path)
     unlink(path);
 }
 
-void rb_ssh_leave_control_dir(const char *run_dir)
+static void leave_dir(const char *dir)
 {
-    char dir[64], path[128];
-    name_control_dir(run_dir, dir);
+    char path[128];
     DIR *d = is_ours(dir) ? opendir(dir) : NULL;
     if (!d)
         return;
@@ -86,6 +118,14 @@ void rb_ssh_leave_control_dir(const char *run_dir)
     }
     closedir(d);
     rmdir(dir);
+}
+
+void rb_ssh_leave_control_dir(const char *run_dir)
+{
+    struct control_dirs dirs;
+    list_dirs(run_dir, &dirs);
+    for (int i = 0; i < dirs.n; i++)
+        leave_dir(dirs.items[i]);
 }
 
 bool rb_ssh_know_host(const char *run_dir, const char *instance_id, const char *host_key, struct rb_err *err)

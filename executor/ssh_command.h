@@ -7,11 +7,16 @@
 #include "base/err.h"
 #include "executor/launcher.h"
 
-// Directory for control sockets, short enough for a socket path (108 bytes): /tmp/rb-<uid>-<8 hex of run_dir>, 0700 and
-// ours, or an error.
-bool rb_ssh_control_dir(const char *run_dir, char *out, size_t size, struct rb_err *err);
+// Directory for the run's control sockets, 0700 and ours, made if it is missing: a cleaner, or the end of a login, may take it
+// away at any time, so ask again before every command. The first of these that can be made and leaves room for a socket's
+// path (108 bytes):
+//   $XDG_RUNTIME_DIR/rb-<8 hex of run_dir>
+//   <run_dir>/ssh
+//   /tmp/rb-<uid>-<8 hex of run_dir>
+enum { RB_SSH_CONTROL_DIR_BYTES = 83 };
+bool rb_ssh_control_dir(const char *run_dir, char out[static RB_SSH_CONTROL_DIR_BYTES], struct rb_err *err);
 
-// Removes the directory, if there is one: at the end of a run or campaign, and by `rbrun gc` where nobody carries it out.
+// Removes the directory, wherever there is one: at the end of a run or campaign, and by `rbrun gc` where nobody carries it out.
 // Connections that are still there, as of a process that was killed, are ended first.
 void rb_ssh_leave_control_dir(const char *run_dir);
 

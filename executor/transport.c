@@ -3,10 +3,19 @@
 #include "base/arena.h"
 #include "executor/ssh_command.h"
 
-static const char *const *ssh_argv(const struct rb_launcher_config *config, const char *control_dir,
-                                   const struct rb_launch_node *node, const char *remote, struct rb_arena *arena)
+// Without a directory ssh says what is wrong with it.
+static const char *const *command(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                  const char *control, const char *remote, struct rb_arena *arena)
 {
-    return rb_ssh_argv(node, config->run_dir, control_dir, NULL, remote, arena);
+    char dir[RB_SSH_CONTROL_DIR_BYTES];
+    const bool made = rb_ssh_control_dir(config->run_dir, dir, NULL);
+    return rb_ssh_argv(node, config->run_dir, made ? dir : config->run_dir, control, remote, arena);
+}
+
+static const char *const *ssh_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                   const char *remote, struct rb_arena *arena)
+{
+    return command(config, node, NULL, remote, arena);
 }
 
 static bool ssh_meet(const struct rb_launcher_config *config, const struct rb_launch_node *node, struct rb_err *err)
@@ -14,19 +23,18 @@ static bool ssh_meet(const struct rb_launcher_config *config, const struct rb_la
     return rb_ssh_know_host(config->run_dir, node->instance_id, node->host_key, err);
 }
 
-static const char *const *ssh_leave(const struct rb_launcher_config *config, const char *control_dir,
-                                    const struct rb_launch_node *node, struct rb_arena *arena)
+static const char *const *ssh_leave(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                    struct rb_arena *arena)
 {
-    return rb_ssh_argv(node, config->run_dir, control_dir, "exit", NULL, arena);
+    return command(config, node, "exit", NULL, arena);
 }
 
 const struct rb_transport rb_transport_ssh = {"ssh", false, ssh_argv, ssh_meet, ssh_leave};
 
 // This machine stands for the node: its home is a directory of the run.
-static const char *const *local_argv(const struct rb_launcher_config *config, const char *control_dir,
-                                     const struct rb_launch_node *node, const char *remote, struct rb_arena *arena)
+static const char *const *local_argv(const struct rb_launcher_config *config, const struct rb_launch_node *node,
+                                     const char *remote, struct rb_arena *arena)
 {
-    (void)control_dir;
     const char **argv = rb_arena_array(arena, 6, sizeof *argv);
     argv[0] = "/bin/sh";
     argv[1] = "-c";

@@ -47,11 +47,16 @@ PROFILE = profile("crash", 0.06)
 
 
 def control_dir(run_dir):
-    """Where a run keeps ssh's control sockets, named by the FNV-1a hash of its directory."""
+    """Where a run keeps ssh's control sockets: in its directory, or in one named by the FNV-1a hash of that."""
     h = 14695981039346656037
     for byte in run_dir.encode():
         h = (h ^ byte) * 1099511628211 % 2**64
-    return "/tmp/rb-%d-%08x" % (os.geteuid(), (h ^ h >> 32) % 2**32)
+    tag = "%08x" % ((h ^ h >> 32) % 2**32)
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and os.path.isdir(runtime):
+        return "%s/rb-%s" % (runtime, tag)
+    own = os.path.join(run_dir, "ssh")
+    return own if len(own) <= 82 else "/tmp/rb-%d-%s" % (os.geteuid(), tag)
 
 
 def metric(trial, epoch):

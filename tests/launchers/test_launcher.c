@@ -888,13 +888,31 @@ static void connections_may_be_lost_again_and_again(void **state)
     assert_int_equal(f->seen[0].exit_code, 0);
 }
 
+// A cleaner of temporary files, or the end of a login, takes the sockets away, and their directory with them.
+static void a_control_directory_that_vanished_is_made_again(void **state)
+{
+    struct fixture *f = *state;
+    struct rb_err err = {0};
+    char dir[RB_SSH_CONTROL_DIR_BYTES], command[256];
+    assert_true(rb_ssh_control_dir(f->dir, dir, &err));
+    start(f, 0, "echo started; while [ ! -e \"$RB_PREEMPT_FILE\" ]; do sleep 0.02; done; exit 75");
+    wait_until(f, zero_has_line);
+    snprintf(command, sizeof command, "rm -r %s && pkill -KILL -P %d", dir, (int)f->sshd);
+    assert_return_code(system(command), 0);
+    f->launcher->ops->yield(f->launcher, 0, 0); // by a connection of its own
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 75);
+    assert_false(f->unreachable);
+    assert_int_equal(access(dir, F_OK), 0);
+}
+
 // As by a controller that was killed: its master stays behind, and nobody has told it to go.
 static void a_master_that_was_left_is_ended(void **state)
 {
     struct fixture *f = *state;
     struct rb_err err = {0};
-    char dir[64], command[256];
-    assert_true(rb_ssh_control_dir(f->dir, dir, sizeof dir, &err));
+    char dir[RB_SSH_CONTROL_DIR_BYTES], command[256];
+    assert_true(rb_ssh_control_dir(f->dir, dir, &err));
     snprintf(command, sizeof command, "ssh -F none -o ControlPath=%s/n0 -O check -- any 2>/dev/null", dir);
     assert_return_code(system(command), 0);
     snprintf(command, sizeof command, "cp -l %s/n0 %s/master", dir, f->dir); // another name of its socket
@@ -937,6 +955,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_what_it_waits_for, setup_ssh_unprepared, teardown),
         cmocka_unit_test_setup_teardown(lost_connection_is_made_again, setup_ssh, teardown),
         cmocka_unit_test_setup_teardown(connections_may_be_lost_again_and_again, setup_ssh_impatient, teardown),
+        cmocka_unit_test_setup_teardown(a_control_directory_that_vanished_is_made_again, setup_ssh_impatient, teardown),
         cmocka_unit_test_setup_teardown(a_master_that_was_left_is_ended, setup_ssh, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
