@@ -18,9 +18,11 @@
 
 #define DEFAULT_CONNECT_TIMEOUT_US INT64_C(3100000) // as the AWS SDKs: one lost SYN and its first retransmission
 #define DEFAULT_TIMEOUT_US         INT64_C(30000000)
+#define DRIP_BYTES_PER_S           1000 // a body that takes longer than a sixth of its timeout comes at this rate, or is given up
 #define MAX_CONNECTIONS            32L // a listing and a burst of launches; more would only be throttled
 
 struct transfer {
+    struct rb_http *http;
     struct transfer *previous, *next;
     CURL *easy;
     CURLU *url;
@@ -29,7 +31,9 @@ struct transfer {
     size_t request_len;
     struct rb_buf body;
     char retry_after[64], date[64], metadata_flavor[16]; // "": not sent
-    bool metadata, oversize;
+    int64_t timeout_us;
+    int64_t body_since_us; // the first byte of the body came; meaningless while there is none
+    bool metadata, oversize, drips;
     char reason[CURL_ERROR_SIZE];
     rb_http_fn *fn;
     void *arg;
@@ -87,14 +91,24 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
     return 0;
 }
 
+// Byte by byte, a peer could hold a call for as long as its timeout, again in every retry.
+static bool drips(struct transfer *t)
+{
+    const int64_t now_us = t->http->loop->now_us(t->http->loop->ctx);
+    if (t->body.len == 0)
+        t->body_since_us = now_us;
+    const int64_t took_us = now_us - t->body_since_us;
+    return took_us > t->timeout_us / 6 && (int64_t)t->body.len < took_us * DRIP_BYTES_PER_S / RB_US_PER_S;
+}
+
 static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
 {
     struct transfer *t = arg;
     n *= size;
-    if (n > RB_LIMIT_HTTP_BYTES - t->body.len) {
-        t->oversize = true;
+    t->oversize = n > RB_LIMIT_HTTP_BYTES - t->body.len;
+    t->drips = drips(t);
+    if (t->oversize || t->drips)
         return 0; // not n: curl ends the transfer
-    }
     rb_buf_append(&t->body, bytes, n);
     return n;
 }
@@ -178,6 +192,8 @@ static const char *reason_of(const struct transfer *t, CURLcode result)
         return NULL;
     if (t->oversize)
         return "answer larger than RB_LIMIT_HTTP_BYTES";
+    if (t->drips)
+        return "the answer comes too slowly: less than 1 kB/s";
     return t->reason[0] ? t->reason : curl_easy_strerror(result);
 }
 
@@ -281,9 +297,9 @@ static bool set_protection(const struct rb_http *h, const struct transfer *t, st
                       curl_version_info(CURLVERSION_NOW)->version);
 }
 
-static long milliseconds(int64_t us, int64_t default_us)
+static long milliseconds(int64_t us)
 {
-    const int64_t ms = ((us > 0 ? us : default_us) + 999) / 1000;
+    const int64_t ms = (us + 999) / 1000;
     return ms < INT_MAX ? (long)ms : INT_MAX;
 }
 
@@ -296,8 +312,8 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     curl_easy_setopt(t->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS,
-                     milliseconds(r->connect_timeout_us, DEFAULT_CONNECT_TIMEOUT_US));
-    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, milliseconds(r->timeout_us, DEFAULT_TIMEOUT_US));
+                     milliseconds(r->connect_timeout_us > 0 ? r->connect_timeout_us : DEFAULT_CONNECT_TIMEOUT_US));
+    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, milliseconds(t->timeout_us));
     curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -314,6 +330,8 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
 bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn *fn, void *arg, struct rb_err *err)
 {
     struct transfer *t = rb_xcalloc(1, sizeof *t);
+    t->http = h;
+    t->timeout_us = r->timeout_us > 0 ? r->timeout_us : DEFAULT_TIMEOUT_US;
     t->fn = fn;
     t->arg = arg;
     t->metadata = r->metadata;

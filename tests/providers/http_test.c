@@ -135,6 +135,21 @@ static void broken_answers_are_none(void **state)
     }
 }
 
+// 50 ms a byte: it would take longer than the timeout, and all of that would be waited for.
+static void a_body_that_drips_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    char body[201] = "";
+    memset(body, 'x', sizeof body - 1);
+    const struct step step = {.how = DRIP, .status = 200, .body = body};
+    play(&w, &step, 9 * INT64_C(1000000));
+    assert_int_equal(w.result.status, 0);
+    assert_true(w.result.sent);
+    assert_non_null(strstr(w.result.reason, "too slowly"));
+    end(&w);
+}
+
 static void refused_connection_sent_nothing(void **state)
 {
     (void)state;
@@ -331,6 +346,7 @@ int main(void)
         cmocka_unit_test(answers_come_whole),
         cmocka_unit_test(redirects_are_answers),
         cmocka_unit_test(broken_answers_are_none),
+        cmocka_unit_test(a_body_that_drips_is_not_waited_for),
         cmocka_unit_test(refused_connection_sent_nothing),
         cmocka_unit_test(tls_is_not_optional),
         cmocka_unit_test(proxies_are_for_others),
