@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "executor/loop_uv.h"
+#include "profiles/infra.h"
 #include "providers/aws_endpoint.h"
 #include "providers/aws_identity.h"
 #include "providers/google_client.h"
@@ -33,8 +34,8 @@ static bool is_aws(const char *infra)
 
 static void failed(struct rb_doctor *d, const char *check, const char *subject, const struct rb_err *err)
 {
-    struct rb_finding *f = rb_doctor_find(d, check, subject, RB_VERDICT_FAIL, "%s%s%s", err->file,
-                                          err->file[0] ? ": " : "", err->message);
+    struct rb_finding *f =
+        rb_doctor_find(d, check, subject, RB_VERDICT_FAIL, "%s%s%s", err->file, err->file[0] ? ": " : "", err->message);
     f->denied = err->code == RB_ERR_DENIED;
 }
 
@@ -63,6 +64,11 @@ static void answered(void *arg, const struct rb_http_response *response)
                                           "this machine is %" PRId64 " s %s", off_s, skew_s < 0 ? "ahead" : "behind");
     if (off_s > WARN_SKEW_S)
         snprintf(f->remedy, sizeof f->remedy, "set the clock, such as with chrony");
+}
+
+static bool is_gcp(const char *infra)
+{
+    return strncmp(infra, "gcp/", 4) == 0;
 }
 
 static bool endpoint_of(const char *infra, char *out, size_t size, struct rb_err *err)
@@ -126,8 +132,11 @@ static void check_account(struct visit *v)
         failed(v->doctor, "infra", v->infra, &err);
         return;
     }
-    const struct rb_provider_config config = {
-        .loop = rb_loop_uv_loop(v->uv), .http = v->http, .region = region, .loopback_only = v->infra[0] == 'm'};
+    const struct rb_provider_config config = {.loop = rb_loop_uv_loop(v->uv),
+                                              .http = v->http,
+                                              .region = region,
+                                              .loopback_only = rb_infra_within(v->infra, "mock"),
+                                              .slurm = v->doctor->job ? &v->doctor->job->resources.slurm : NULL};
     if (!ops->create(&config, &v->provider, &err)) {
         failed(v->doctor, err.code == RB_ERR_DENIED ? "credentials" : "infra", v->infra, &err);
         return;
@@ -155,7 +164,8 @@ static void visit(struct rb_doctor *d, const char *infra)
     if (!rb_http_create(rb_loop_uv_loop(v.uv), &v.http, &err)) {
         failed(d, "endpoint", infra, &err);
     } else {
-        check_clock(&v);
+        if (is_aws(infra) || is_gcp(infra)) // of the others the listing says whether they answer
+            check_clock(&v);
         tell_source(d, infra);
         check_account(&v);
     }
@@ -211,14 +221,19 @@ void rb_doctor_clouds(struct rb_doctor *d)
 {
     struct rb_err err;
     bool pinned;
-    int n_clouds = 0;
+    int n_asked = 0; // whom permissions can be asked of
     for (int i = 0; i < d->n_infras; i++) {
-        const bool cloud = is_aws(d->infras[i]) || strncmp(d->infras[i], "gcp/", 4) == 0;
-        if (cloud)
+        const struct rb_provider_ops *ops;
+        char region[64];
+        if (!rb_provider_find(d->infras[i], &ops, region, &err)) {
+            failed(d, "infra", d->infras[i], &err);
+            continue;
+        }
+        if (!ops->is_in_process)
             visit(d, d->infras[i]);
-        n_clouds += cloud;
+        n_asked += ops->preflight != NULL;
     }
-    if (n_clouds == 0)
+    if (n_asked == 0)
         return;
     if (!d->wishes)
         snprintf(rb_doctor_find(d, "permission", "", RB_VERDICT_WARN, "not looked at: no machine was named")->remedy,

@@ -286,6 +286,19 @@ def refused(test):
     require("has expired" in late.carry_out(code=5), "late: said something else")
 
 
+def doctored(test):
+    """`rbrun doctor` asks Slurm, and believes neither a token nor an address that it has not tried."""
+    run = Run(test, "doctored", "gpu", nodes=1)
+    said = run.wait(run.start("rbrun", "doctor", "job.yaml"))
+    require("ok    credentials  slurm/gpu: accepted" in said, "doctored: " + said)
+    good, run.env["SLURM_JWT"] = run.env["SLURM_JWT"], "garbage"
+    said = run.wait(run.start("rbrun", "doctor", "job.yaml"), code=1)  # Slurm answers 500 to a token that it cannot read
+    require("fail  instances    slurm/gpu: " in said and "SLURM_JWT" in said, "doctored: " + said)
+    run.env.update(SLURM_JWT=good, RB_SLURM_URL="http://127.0.0.1:9")
+    said = run.wait(run.start("rbrun", "doctor", "job.yaml"), code=1)
+    require("fail  instances    slurm/gpu: " in said and "127.0.0.1:9" in said, "doctored: " + said)
+
+
 def measured(test):
     """rbprofile on Slurm: trials are timed on an allocation, the queue on two more; what is kept can be planned with."""
     run = Run(test, "measured", "gpu", nodes=1)
@@ -306,7 +319,8 @@ def measured(test):
     run.wait(run.start("rbplan", "-o", "plan.json", "job.yaml", *store))
 
 
-SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, digits, devices, interrupted, refused, measured]
+SCENARIOS = [never_boots, lost_node, killed_controller, gives_way, digits, devices, interrupted, refused, doctored,
+             measured]
 ALONE = [orphaned]  # gc takes whatever nobody carries out from its own state directory
 
 
