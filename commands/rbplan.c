@@ -302,12 +302,10 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
     if (!rb_sharing_begin(&sharing, &req, err))
         return false;
-    if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err)) {
-        struct rb_err io;
-        if (err->code == RB_ERR_INFEASIBLE && rb_args_flag(args, "json") && !rb_infeasible_print(&result, &io))
-            *err = io;
-        return false;
-    }
+    if (!rb_make_plan(&req, planner, &in->arena, &plan, &result, err))
+        return err->code == RB_ERR_INFEASIBLE
+                   ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
+                   : false;
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     if (rb_args_flag(args, "marginal") && !result.marginal.exists)

@@ -1,10 +1,12 @@
-// What is printed with --json where no plan keeps the constraints: rb-infeasible/1, of rbplan and rbsim.
+// What is said where no plan keeps the constraints, with the way out that there is: of rbplan and rbsim.
 #ifndef RB_COMMANDS_RBPLAN_INFEASIBLE_H
 #define RB_COMMANDS_RBPLAN_INFEASIBLE_H
 
 #include "planner/planner.h"
 
-// On stdout.
-bool rb_infeasible_print(const struct rb_plan_result *result, struct rb_err *err);
+// *err is the planner's and gains the way out; json: rb-infeasible/1 goes to stdout, too. Takes some ten plans more, and stops
+// looking after five seconds where the request has no limit of its own. Always false.
+bool rb_infeasible_explain(const struct rb_plan_request *req, const char *planner, const struct rb_plan_result *result,
+                           bool json, struct rb_arena *arena, struct rb_err *err);
 
 #endif

@@ -68,7 +68,7 @@ static void nearest_line(const char *what, const struct rb_what_if_row *row, boo
     if (!isnan(r->nearest_confidence))
         rb_buf_printf(out, "%sconfidence=%.3f", separator, r->nearest_confidence);
     else if (r->nearest_deadline_us < 0 && r->nearest_budget_uusd < 0)
-        rb_buf_puts(out, " none");
+        rb_buf_puts(out, " none that is changed alone");
     rb_buf_putc(out, '\n');
 }
 
@@ -81,6 +81,16 @@ static void proof_line(const char *what, const struct rb_what_if_row *row, bool 
     *blank = true;
     const char *why = row->result.cut ? "a limit cut the search" : row->result.bound.why_not;
     rb_buf_printf(out, "%s: not proved to be the best plan%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
+// What the table does not show: "spot=allow: aws/us-east-1 g4dn.xlarge (spot) was not considered: ..."
+static void warning_lines(const char *what, const struct rb_what_if_row *row, bool *blank, struct rb_buf *out)
+{
+    for (int i = 0; i < row->n_warnings; i++) {
+        rb_buf_puts(out, *blank ? "" : "\n");
+        *blank = true;
+        rb_buf_printf(out, "%s: %s\n", what, row->warnings[i]);
+    }
 }
 
 // order: what the rows are ordered by, "": as they were asked for.
@@ -105,6 +115,8 @@ static void write_text(const struct rb_plan_request *req, const char *planner, c
         proof_line("as it is", &table->base, &blank, out);
     for (int i = 0; i < table->n && claims; i++)
         proof_line(table->scenarios[i].text, &table->rows[i], &blank, out);
+    for (int i = 0; i < table->n; i++)
+        warning_lines(table->scenarios[i].text, &table->rows[i], &blank, out);
 }
 
 static bool print_table(const struct rb_args *args, struct rb_buf *out, struct rb_err *err)

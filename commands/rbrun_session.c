@@ -304,8 +304,8 @@ static void say_stopping(const struct rb_session *s)
     if (!rb_controller_waits(s->controller, &what, &at_most_us))
         return; // there is nothing to wait for
     rb_format_instant((s->loop->unix_us(s->loop->ctx) + at_most_us) / RB_US_PER_S * RB_US_PER_S, until);
-    rb_warn("stopping; waiting until %s at most for: %s (interrupt again to leave everything as it is)", until,
-            rb_buf_str(&what));
+    rb_warn("stopping: ending trials and instances (%s), until %s at most; interrupt again to leave them as they are",
+            rb_buf_str(&what), until);
 }
 
 static void interrupt(void *arg)

@@ -225,13 +225,10 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
     request.alone = true;
     if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
         return true;
-    struct rb_err io;
-    if (err->code != RB_ERR_INFEASIBLE || !sim->json)
+    if (err->code != RB_ERR_INFEASIBLE)
         return false;
-    if (rb_infeasible_print(&result, &io))
-        *sim->out_told = true;
-    else
-        *err = io;
+    rb_infeasible_explain(&request, rb_planner_default(job), &result, sim->json, &sim->in.arena, err);
+    *sim->out_told = sim->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
     return false;
 }
 

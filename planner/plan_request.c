@@ -21,6 +21,7 @@
 #define EVENTS_PER_S   1.5e5 // likewise
 #define FEWEST_SAMPLES 64    // with fewer an estimate says too little about a probability
 
+enum { MAX_NAMED_OFFERS = 4 };
 #define NOT_MODELLED "public IPv4 addresses, egress and spot refunds are not modelled"
 
 // Of the time limit, what is used up when a phase ends. Baselines come first: they are part of every plan, they take little
@@ -136,14 +137,38 @@ static void fill_images(struct assembly *a, struct rb_plan *plan)
 
 // --- warnings
 
+static bool same_reason(const struct rb_scenario *s, int a, int b)
+{
+    return s->offers[a].market == s->offers[b].market && strcmp(s->offers[a].infra, s->offers[b].infra) == 0 &&
+           strcmp(s->sim_offers[a].why_not, s->sim_offers[b].why_not) == 0;
+}
+
+// Once for all offers that lack the same; only the first of them says it.
+static void warn_unusable_offer(struct assembly *a, int offer)
+{
+    const struct rb_scenario *s = a->search->scenario;
+    RB_AUTO(rb_buf_finish) struct rb_buf others = RB_BUF_INIT;
+    int n = 0;
+    for (int i = 0; i < offer; i++)
+        if (!s->sim_offers[i].usable && same_reason(s, i, offer))
+            return;
+    for (int i = offer + 1; i < s->n_offers; i++)
+        if (!s->sim_offers[i].usable && same_reason(s, i, offer) && n++ < MAX_NAMED_OFFERS)
+            rb_buf_printf(&others, ", %s", s->offers[i].instance_type);
+    if (n > MAX_NAMED_OFFERS)
+        rb_buf_printf(&others, " and %d more", n - MAX_NAMED_OFFERS);
+    warn(a,
+         rb_arena_printf(a->arena, "%s %s%s (%s) %s not considered: %s", s->offers[offer].infra,
+                         s->offers[offer].instance_type, rb_buf_str(&others), rb_market_name(s->offers[offer].market),
+                         n > 0 ? "were" : "was", s->sim_offers[offer].why_not));
+}
+
 static void warn_unusable_offers(struct assembly *a)
 {
     const struct rb_scenario *s = a->search->scenario;
     for (int i = 0; i < s->n_offers; i++) {
         if (!s->sim_offers[i].usable)
-            warn(a, rb_arena_printf(a->arena, "%s %s (%s) was not considered: %s", s->offers[i].infra,
-                                    s->offers[i].instance_type, rb_market_name(s->offers[i].market),
-                                    s->sim_offers[i].why_not));
+            warn_unusable_offer(a, i);
         else if (!a->search->asynchronous && rb_endless_stage(a->search, i) >= 0)
             warn(a,
                  rb_arena_printf(a->arena,
@@ -439,9 +464,9 @@ static bool infeasible(const struct rb_plan_request *req, const struct rb_planne
     if (!isnan(result->nearest_confidence))
         rb_buf_printf(&near, "%s --confidence %.3f", near.len ? " or" : "", result->nearest_confidence);
     rb_format_probabilities(req->confidence, result->best.estimate.p_both, asked, best);
-    rb_err_set(err, RB_E_NO_PLAN,
-               "no plan keeps the constraints with probability %s (the best reaches %s); nearest that would:%s%s",
-               asked, best, near.len ? rb_buf_str(&near) : " none", how_far(req, result));
+    rb_err_set(err, RB_E_NO_PLAN, "no plan keeps the constraints with probability %s (the best reaches %s); %s%s%s",
+               asked, best, near.len ? "nearest that would:" : "no single one of them changed would do",
+               rb_buf_str(&near), how_far(req, result));
     rb_buf_finish(&near);
     return false;
 }

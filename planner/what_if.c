@@ -93,8 +93,11 @@ static bool plan_row(const struct rb_plan_request *asked, const char *planner, d
     row.n_made += count_made(req.times);
     row.n_reused = rb_stage_times_reused(req.times);
     row.estimate = row.feasible ? plan.estimate : row.result.best.estimate;
-    if (row.feasible)
+    if (row.feasible) {
         row.result.bound = plan.bound; // with the reason why nothing is proved
+        row.warnings = plan.warnings;
+        row.n_warnings = plan.n_warnings;
+    }
     explain_sharing(asked, what, &row);
     *out = row;
     return true;
@@ -130,6 +133,25 @@ static bool plan_scenario(const struct rb_plan_request *base, const struct rb_wh
     return ok;
 }
 
+static bool has_warning(const struct rb_what_if_row *row, const char *text)
+{
+    for (int i = 0; i < row->n_warnings; i++)
+        if (strcmp(row->warnings[i], text) == 0)
+            return true;
+    return false;
+}
+
+static void keep_new_warnings(const struct rb_what_if_row *base, struct rb_arena *arena, struct rb_what_if_row *row)
+{
+    const char **kept = rb_arena_array(arena, (size_t)row->n_warnings, sizeof *kept);
+    int n = 0;
+    for (int i = 0; i < row->n_warnings; i++)
+        if (!has_warning(base, row->warnings[i]))
+            kept[n++] = row->warnings[i];
+    row->warnings = kept;
+    row->n_warnings = n;
+}
+
 static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_request *requests, const char *planner,
                       struct rb_arena *arena, const struct rb_what_if_table *table, struct rb_what_if_row *out_base,
                       struct rb_what_if_row *out_rows, struct rb_err *err)
@@ -146,6 +168,7 @@ static bool plan_rows(const struct rb_plan_request *base, const struct rb_plan_r
         }
         if (!plan_scenario(base, &table->scenarios[i], &req, planner, part * (i + 2), arena, &out_rows[i], err))
             return rb_err_prefix(err, "--what-if %s", table->scenarios[i].text);
+        keep_new_warnings(out_base, arena, &out_rows[i]);
     }
     return true;
 }

@@ -22,6 +22,8 @@ struct rb_what_if_row {
     struct rb_estimate estimate;
     struct rb_plan_result result; // candidate, bound, nearest constraints, whether the search was cut
     int64_t n_made, n_reused;     // stage times made for it, and found as an earlier row had made them
+    const char *const *warnings;  // of the plan, [n_warnings]; of a scenario only those that the base's plan does not have
+    int n_warnings;
 };
 
 struct rb_what_if_table {

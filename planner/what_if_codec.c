@@ -59,6 +59,11 @@ void rb_what_if_write_scenario(const struct rb_what_if_table *table, int scenari
     write_estimate(row, "estimate", j);
     write_difference(&table->base, row, j);
     write_nearest(row, j);
+    rb_json_key(j, "warnings");
+    rb_json_begin_array(j);
+    for (int i = 0; i < row->n_warnings; i++)
+        rb_json_string(j, row->warnings[i]);
+    rb_json_end_array(j);
     rb_json_end_object(j);
 }
 

@@ -29,6 +29,45 @@ static const struct rb_provisioning *find_provisioning(const struct rb_profile *
     return p || !rb_infra_within(offer->infra, "local") ? p : &already_here;
 }
 
+static void write_dist(struct rb_buf *out, const struct rb_dist *dist)
+{
+    static const struct rb_dist a_minute = {.kind = RB_DIST_CONSTANT, .mean = 60};
+    struct rb_json j;
+    rb_json_init(&j, out, false);
+    rb_dist_write(dist ? dist : &a_minute, &j);
+}
+
+// A line to paste into the profile: as on demand, and taken back now and then. People correct it more easily than they write it.
+static void write_spot_entry(const struct rb_profile *profile, const struct rb_offer *offer, struct rb_buf *out)
+{
+    const struct rb_provisioning *on_demand =
+        rb_profile_provisioning(profile, offer->infra, offer->instance_type, RB_MARKET_ON_DEMAND);
+    rb_buf_printf(out, "- {infra: %.*s, instance_type: \"*\", market: spot, queue_s: ", (int)strcspn(offer->infra, "/"),
+                  offer->infra);
+    write_dist(out, on_demand ? &on_demand->queue_s : NULL);
+    rb_buf_puts(out, ", init_s: ");
+    write_dist(out, on_demand ? &on_demand->init_s : NULL);
+    rb_buf_puts(out, ", capacity_failure: 0.05, preemption_per_hour: 0.05}");
+}
+
+static void no_provisioning(struct rb_sim_offer *o, const struct rb_profile *profile)
+{
+    const struct rb_offer *offer = o->offer;
+    if (offer->market == RB_MARKET_SPOT) {
+        RB_AUTO(rb_buf_finish) struct rb_buf entry = RB_BUF_INIT;
+        write_spot_entry(profile, offer, &entry);
+        snprintf(o->why_not, sizeof o->why_not,
+                 "profile \"%.40s\" does not say how long spot nodes take to come, nor how often they are taken back; "
+                 "to plan on an assumption, add this line to its provisioning and correct it: %s",
+                 profile->name, rb_buf_str(&entry));
+    } else {
+        snprintf(o->why_not, sizeof o->why_not,
+                 "profile \"%.40s\" has no provisioning entry for it: run `rbprofile provision --infra %.60s "
+                 "--instance-type %.60s`",
+                 profile->name, offer->infra, offer->instance_type);
+    }
+}
+
 // What is missing to plan with the offer; "" if nothing is.
 static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
 {
@@ -38,12 +77,13 @@ static void judge(struct rb_sim_offer *o, const struct rb_profile *profile)
                  "profile \"%.60s\" has no training entry for %.40s: measure it with `rbprofile train` on such a node",
                  profile->name, offer->accelerator);
     else if (!o->provisioning)
-        snprintf(o->why_not, sizeof o->why_not,
-                 "profile \"%.40s\" has no provisioning entry for %.40s on %.40s: use `rbprofile provision`",
-                 profile->name, offer->instance_type, offer->infra);
+        no_provisioning(o, profile);
     else if (offer->market == RB_MARKET_SPOT && !o->provisioning->has_preemption)
-        snprintf(o->why_not, sizeof o->why_not, "profile \"%.60s\" has no preemption_per_hour for spot %.40s on %.40s",
-                 profile->name, offer->instance_type, offer->infra);
+        snprintf(
+            o->why_not, sizeof o->why_not,
+            "profile \"%.60s\" does not say how often spot nodes are taken back: add preemption_per_hour (0.05 is "
+            "once in 20 hours) to its provisioning entry, or import losses with `rbprofile import --format spot-csv`",
+            profile->name);
     o->usable = o->why_not[0] == '\0';
 }
 

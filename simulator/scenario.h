@@ -16,7 +16,7 @@ struct rb_sim_offer {
     struct rb_billing billing;
     struct rb_dist measurement; // factor on unit times: how far measured means may be from the true ones
     bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
-    char why_not[200];
+    char why_not[640];
 };
 
 struct rb_scenario {
