@@ -8,6 +8,7 @@
 #include "library/time_limit.h"
 #include "planner/memory.h"
 #include "planner/sharing.h"
+#include "views/waiting_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,6 +91,21 @@ static const struct rb_command plan_command = {
     .subcommands = subcommands,
 };
 
+// --- the line that says that planning goes on
+
+static struct rb_waiting_line *waiting; // NULL: no plan is being made
+
+static void end_line(void)
+{
+    rb_waiting_line_end(waiting);
+    waiting = NULL;
+}
+
+void rb_plan_wipe_line(void)
+{
+    rb_waiting_line_wipe(waiting);
+}
+
 // --- carrying a command out
 
 static bool is_given(const struct rb_args *args, const char *name)
@@ -119,6 +135,7 @@ int rb_plan_carry_out(const struct rb_command *command, rb_plan_run_fn *run, int
         rb_args_help(&args);
     else
         ok = ok && run(&args, &err);
+    end_line();
     // An infeasible request with --json has printed its own document.
     if (!ok && !(json && err.code == RB_ERR_INFEASIBLE))
         rb_err_print(&err, command->name, json);
@@ -133,6 +150,7 @@ struct rb_text_style rb_plan_style(void)
 
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err)
 {
+    end_line();
     bool ok = fwrite(rb_buf_str(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
     rb_buf_finish(out);
     return ok || rb_err_set(err, RB_E_STDOUT, "cannot write to stdout: %s", strerror(errno));
@@ -297,6 +315,8 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
     struct rb_plan_request req = request(args, in, &limit);
     if (!memory_limit(args, &req.memory_limit_bytes, err))
         return false;
+    if (!req.explain) // which is talkative itself
+        waiting = rb_waiting_line_begin("planning", "Ctrl-C ends it, --time-limit 10s bounds it");
     if (comparison)
         return compare(comparison, args, &req, err);
     RB_AUTO(rb_sharing_end) struct rb_sharing sharing = {NULL, NULL}; // with what a page of the plan shows beside it
@@ -306,6 +326,7 @@ static bool plan_job(const struct rb_args *args, struct rb_plan_inputs *in, stru
         return err->code == RB_ERR_INFEASIBLE
                    ? rb_infeasible_explain(&req, planner, &result, rb_args_flag(args, "json"), &in->arena, err)
                    : false;
+    rb_plan_wipe_line();
     if (!rb_plan_check_prices(args, &plan, err))
         return false;
     if (rb_args_flag(args, "marginal") && !result.marginal.exists)

@@ -46,7 +46,10 @@ bool rb_plan_what_if(const struct rb_args *args, const struct rb_plan_request *r
 // --sensitivity: the same with each input changed a little by itself.
 bool rb_plan_sensitivity(const struct rb_args *args, const struct rb_plan_request *req, struct rb_err *err);
 
-// How stdout wants its text. print: everything to stdout; frees.
+// While plans are made, a line on the terminal says for how long. Before anything else is printed it is wiped; it comes back.
+void rb_plan_wipe_line(void);
+
+// How stdout wants its text. print: everything to stdout, and planning is over; frees.
 struct rb_text_style rb_plan_style(void);
 bool rb_plan_print(struct rb_buf *out, struct rb_err *err);
 

@@ -357,6 +357,7 @@ bool rb_plan_draw(const struct rb_args *args, const struct rb_plan_request *req,
         return false;
     if (!html)
         return true;
+    rb_plan_wipe_line();
     rb_info("planning again for the page: other deadlines, and what if");
     return plan_more(args, req, plan, result, &arena, &extras, err) && write_page(plan, &extras, html, err);
 }

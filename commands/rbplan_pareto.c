@@ -158,6 +158,7 @@ bool rb_plan_pareto(const struct rb_args *args, const struct rb_plan_request *re
     rb_arena_init(&arena);
     if (!rb_pareto_find(req, &arena, &pareto, err) || !save(&pareto, path, err))
         return false;
+    rb_plan_wipe_line();
     if (pareto.cut)
         rb_warn("a search was cut at its node, time or memory limit: cheaper plans may exist");
     struct rb_buf out = RB_BUF_INIT;

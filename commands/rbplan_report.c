@@ -81,6 +81,7 @@ bool rb_plan_report(const struct rb_args *args, const struct rb_plan *plan, cons
         return false;
     bool ok = !output || save(plan, output, err);
     if (rb_args_flag(args, "json") || (output && strcmp(output, "-") == 0)) {
+        rb_plan_wipe_line();
         rb_info("%s", rb_buf_str(&verified));
         if (!output || strcmp(output, "-") != 0)
             write_json(plan, false, &out);

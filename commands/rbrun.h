@@ -44,6 +44,8 @@ struct rb_run_files {
 // run NULL: the newest. Finish with rb_run_files_finish, also after a failure.
 bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run,
                        struct rb_err *err);
+// The same; of several runs of the job named, the newest, and stderr says so. For what only reads.
+bool rb_run_files_open_newest(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err);
 void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);

@@ -15,8 +15,8 @@ static const struct rb_option fetch_options[] = {
 
 static const struct rb_command fetch_command = {
     .name = "rbrun fetch",
-    .usage = "[options] RUN [TRIAL] DIR",
-    .summary = "Unpacks a trial's last checkpoint into a new directory.",
+    .usage = "[options] RUN|JOB [TRIAL] DIR",
+    .summary = "Unpacks a trial's last checkpoint into a new directory. Of several runs of a job the newest is taken.",
     .examples = "  rbrun fetch digits-2026 --best model/\n  rbrun fetch digits-2026 12 trial-12/\n",
     .options = fetch_options,
     .min_args = 2,
@@ -91,7 +91,7 @@ static bool fetch(const struct rb_args *args, int *out_code, struct rb_err *err)
     RB_AUTO(rb_run_files_finish) struct rb_run_files f;
     struct rb_journal *journal;
     (void)out_code;
-    if (!rb_run_files_open(&f, args, args->args[0], err) || !rb_journal_open_reader(f.journal, &journal, err))
+    if (!rb_run_files_open_newest(&f, args, args->args[0], err) || !rb_journal_open_reader(f.journal, &journal, err))
         return false;
     const bool ok = fetch_from(args, journal, &f, err);
     rb_journal_close(journal);

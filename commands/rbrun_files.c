@@ -79,13 +79,14 @@ static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
     return true;
 }
 
-bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
+static bool open_files(struct rb_run_files *f, const struct rb_args *args, const char *run, int *out_n_others,
+                       struct rb_err *err)
 {
     char plan[4400];
     *f = (struct rb_run_files){0};
     rb_arena_init(&f->arena);
     if (!rb_run_dir_root(rb_args_string(args, "state-dir", NULL), f->root, sizeof f->root, err) ||
-        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, err))
+        !rb_run_dir_find(f->root, run, f->run_id, sizeof f->run_id, f->dir, sizeof f->dir, out_n_others, err))
         return false;
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
     snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
@@ -95,12 +96,27 @@ bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const
     return rb_run_read_plan(f, plan, err) && read_workdir(f, err);
 }
 
+bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
+{
+    return open_files(f, args, run, NULL, err);
+}
+
+bool rb_run_files_open_newest(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
+{
+    int n_others;
+    if (!open_files(f, args, run, &n_others, err))
+        return false;
+    if (n_others > 0)
+        rb_info("run %s, the newest of %d of job %s", f->run_id, n_others + 1, run);
+    return true;
+}
+
 bool rb_run_is_carried_out(const char *root, const char *run_id)
 {
     char id[128], dir[4352];
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     int pid;
-    if (!rb_run_dir_find(root, run_id, id, sizeof id, dir, sizeof dir, NULL) || strcmp(id, run_id) != 0)
+    if (!rb_run_dir_find(root, run_id, id, sizeof id, dir, sizeof dir, NULL, NULL) || strcmp(id, run_id) != 0)
         return rb_campaign_dir_at_work(root, run_id);
     rb_buf_printf(&path, "%s/journal.db", dir);
     return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;

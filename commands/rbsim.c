@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "engine/policy.h"
 #include "simulator/forecast.h"
+#include "views/waiting_line.h"
 
 #include <errno.h>
 #include <math.h>
@@ -165,7 +166,8 @@ static const char *const of_traces[] = {"apps",
 static bool check_options(const struct rb_args *args, struct rb_err *err)
 {
     if (rb_args_nth(args, "nodes", 1) || rb_args_nth(args, "instance-type", 1))
-        return rb_err_set(err, RB_E_OPTION_REPEATED, "--nodes, --instance-type: expected once; several need --trace FILE");
+        return rb_err_set(err, RB_E_OPTION_REPEATED,
+                          "--nodes, --instance-type: expected once; several need --trace FILE");
     for (int g = 0; g < args->n_given; g++) {
         for (size_t i = 0; i < sizeof of_traces / sizeof of_traces[0]; i++) {
             if (strcmp(args->given[g].option->name, of_traces[i]) == 0)
@@ -202,7 +204,10 @@ static bool run_and_show(struct rb_simulation *sim, struct rb_err *err)
                         &sim->in.arena, &sim->curves, err))
         return false;
     say_curves(sim);
-    if (!run_all(sim, err) || (gantt && !rb_sim_draw(sim, gantt, err)))
+    struct rb_waiting_line *waiting = rb_waiting_line_begin("simulating", "fewer --replicates take less");
+    const bool ok = run_all(sim, err) && (!gantt || rb_sim_draw(sim, gantt, err));
+    rb_waiting_line_end(waiting);
+    if (!ok)
         return false;
     if (sim->n_variants > 1)
         rb_sim_show_comparison(sim, &out);

@@ -7,6 +7,7 @@
 #include "engine/policy.h"
 #include "planner/planner.h"
 #include "providers/digest.h"
+#include "views/waiting_line.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -223,13 +224,14 @@ static bool planned(struct rb_simulation *sim, const struct rb_job *job, struct 
     request.threads = cores > 0 ? (int)cores : 1;
     request.early = false;
     request.alone = true;
-    if (rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err))
-        return true;
-    if (err->code != RB_ERR_INFEASIBLE)
-        return false;
-    rb_infeasible_explain(&request, rb_planner_default(job), &result, sim->json, &sim->in.arena, err);
-    *sim->out_told = sim->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
-    return false;
+    struct rb_waiting_line *waiting = rb_waiting_line_begin("planning", "a plan of yours comes with --plan FILE");
+    const bool ok = rb_make_plan(&request, rb_planner_default(job), &sim->in.arena, out, &result, err);
+    if (!ok && err->code == RB_ERR_INFEASIBLE) {
+        rb_infeasible_explain(&request, rb_planner_default(job), &result, sim->json, &sim->in.arena, err);
+        *sim->out_told = sim->json && err->code == RB_ERR_INFEASIBLE; // else it could not be printed
+    }
+    rb_waiting_line_end(waiting);
+    return ok;
 }
 
 // ---- all of them

@@ -197,10 +197,10 @@ static bool ambiguous(const char *run, enum fit best, const struct names *names,
 }
 
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
-                     size_t dir_size, struct rb_err *err)
+                     size_t dir_size, int *out_n_others, struct rb_err *err)
 {
     RB_AUTO(names_finish) struct names names = {0};
-    if (!list_runs(root, &names, err))
+    if (!list_runs(root, &names, err)) // newest first
         return false;
     const bool newest = !run || !run[0];
     const char *found = newest && names.n ? names.items[0] : NULL;
@@ -214,13 +214,15 @@ bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t
     }
     if (!found)
         return not_found(root, run ? run : "", &names, err);
-    if (n_best > 1)
+    if (n_best > 1 && !(out_n_others && best == FIT_JOB))
         return ambiguous(run, best, &names, err);
     if (strlen(found) >= id_size || strlen(root) + 1 + strlen(found) >= dir_size)
         return rb_err_set(err, RB_E_PATH_TOO_LONG,
                           "this path is too long; name a shorter one with --state-dir: %.80s...", root);
     strcpy(out_run_id, found);
     snprintf(out_dir, dir_size, "%s/%s", root, found);
+    if (out_n_others)
+        *out_n_others = n_best > 1 ? n_best - 1 : 0;
     return true;
 }
 

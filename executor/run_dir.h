@@ -13,9 +13,10 @@ bool rb_run_dir_root(const char *state_dir, char *out, size_t size, struct rb_er
 bool rb_run_dir_create(const char *root, const char *job_name, char *out_run_id, size_t id_size, char *out_dir,
                        size_t dir_size, struct rb_err *err);
 // Finds a run by its id, else by the whole name of its job, else by a prefix, which must be of one alone; "" or NULL: the
-// newest. NOT_FOUND lists the newest few.
+// newest. NOT_FOUND lists the newest few. out_n_others NULL: a job's name must be of one run alone, too; else its newest run
+// is taken, and *out_n_others says how many more there are.
 bool rb_run_dir_find(const char *root, const char *run, char *out_run_id, size_t id_size, char *out_dir,
-                     size_t dir_size, struct rb_err *err);
+                     size_t dir_size, int *out_n_others, struct rb_err *err);
 // Calls fn for every run, newest first.
 bool rb_run_dir_each(const char *root, void (*fn)(void *ctx, const char *run_id, const char *dir), void *ctx,
                      struct rb_err *err);

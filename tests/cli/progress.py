@@ -21,6 +21,7 @@ import terminal
 from real_run import RealRun, profile
 
 BIN = None
+here = os.path.dirname(os.path.abspath(__file__))
 
 JOB = """name: seen
 metric: {name: val_acc, goal: maximize}
@@ -142,6 +143,17 @@ class Progress(unittest.TestCase):
         self.assertNotIn("stage 2 of 0-2  ", run.screen.text().split("best configuration")[0])  # wiped when the report came
         self.assertTrue(run.screen.cursor)
         self.assertNotIn("\x1b[?25l", run.raw)  # never hidden: nothing can go wrong about it
+
+    def test_planning_that_takes_long_says_so(self):
+        job = os.path.join(here, "..", "..", "examples", "bert", "job.yaml")
+        plan = self.on_terminal("rbplan", "--verify", "200000", "-o", "bert.json", job)
+        plan.wait_for(lambda screen: re.search(r"planning: [\d.]+ s; Ctrl-C ends it, --time-limit 10s bounds it", screen.text()))
+        self.assertEqual(plan.finish(), 0)
+        self.assertNotIn("planning: ", plan.screen.text())
+        simulation = self.on_terminal("rbsim", "--plan", "bert.json", "--replicates", "40000", job)
+        simulation.wait_for(lambda screen: re.search(r"simulating: [\d.]+ s", screen.text()))
+        self.assertEqual(simulation.finish(), 0)
+        self.assertNotIn("simulating: ", simulation.screen.text())
 
     def test_40_columns_follow_a_resize(self):
         run = self.on_terminal("rbrun", "plan.json", columns=100)
