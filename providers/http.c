@@ -19,6 +19,7 @@
 #define DEFAULT_CONNECT_TIMEOUT_US INT64_C(3100000) // as the AWS SDKs: one lost SYN and its first retransmission
 #define DEFAULT_TIMEOUT_US         INT64_C(30000000)
 #define DRIP_BYTES_PER_S           1000 // a body that takes longer than a sixth of its timeout comes at this rate, or is given up
+#define MAX_DATE_S                 INT64_C(253402300799) // the end of the year 9999
 #define MAX_CONNECTIONS            32L // a listing and a burst of launches; more would only be throttled
 
 struct transfer {
@@ -380,14 +381,14 @@ int64_t rb_http_retry_after_us(const struct rb_http_response *response, int64_t 
     const time_t at = curl_getdate(response->retry_after, NULL);
     if (at == (time_t)-1)
         return -1;
-    const int64_t wait_us = (int64_t)at * RB_US_PER_S - unix_us;
-    return wait_us > 0 ? wait_us : 0;
+    const int64_t wait_s = (int64_t)at - unix_us / RB_US_PER_S;
+    return wait_s <= 0 ? 0 : (wait_s < INT_MAX ? wait_s : INT_MAX) * RB_US_PER_S;
 }
 
 int64_t rb_http_date_us(const struct rb_http_response *response)
 {
     const time_t at = response->date ? curl_getdate(response->date, NULL) : (time_t)-1;
-    return at == (time_t)-1 ? -1 : (int64_t)at * RB_US_PER_S;
+    return at < 0 || at > MAX_DATE_S ? -1 : (int64_t)at * RB_US_PER_S;
 }
 
 // The AWS tools' variable first, then OpenSSL's, which libcurl as a library does not read by itself.

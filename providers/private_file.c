@@ -104,10 +104,10 @@ void rb_private_file_finish(struct rb_private_file *file)
     *file = (struct rb_private_file){0};
 }
 
-// The texts are in the document's own arena: ours to overwrite.
+// Texts are in the document's own arena, ours to overwrite; the words true, false and null are not.
 static void wipe(const struct rb_node *node)
 {
-    if (node->text)
+    if (node->kind == RB_NODE_STRING || node->kind == RB_NODE_INT || node->kind == RB_NODE_FLOAT)
         explicit_bzero((char *)node->text, node->text_len);
     for (const struct rb_node *child = node->first; child; child = child->next)
         wipe(child);

@@ -10,7 +10,7 @@
 
 static void check(const struct rb_pool_file *pool)
 {
-    require(pool->name && pool->name[0] && pool->n_jobs > 0);
+    require(pool->name && pool->name[0]); // its jobs may be named on the command line
     require(pool->interval_us > 0 && pool->restart_us >= 0 && pool->budget_uusd >= -1);
     for (int i = 0; i < pool->n_jobs; i++) {
         const struct rb_pool_job *job = &pool->jobs[i];
