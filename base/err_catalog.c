@@ -577,7 +577,8 @@ static const struct rb_err_entry entries[] = {
      "no run \"cifar-9\" under /home/me/.local/state/rubberband/runs; the newest: cifar-3"},
     {RB_E_RUN_AMBIGUOUS, RB_ERR_INVALID, "run-ambiguous", "The name fits several runs.",
      "Write more of it: the job's whole name, or as much of the run's id as fits no other; `rbrun list` shows them.",
-     "\"cifar\" fits 2 runs: cifar10-20260102-000000-aaaaaa, cifar100-20260101-000000-aaaaaa; write more of the one you mean"},
+     "\"cifar\" fits 2 runs: cifar10-20260102-000000-aaaaaa, cifar100-20260101-000000-aaaaaa; write more of the one "
+     "you mean"},
     {RB_E_RUN_BUSY, RB_ERR_INVALID, "run-busy", "Another rbrun is carrying this run out.",
      "Stop it first, or watch it with `rbrun status`.", "another rbrun (process 412) is carrying this run out"},
     {RB_E_RUN_EXISTS, RB_ERR_INVALID, "run-exists", "A run of this name has begun already.",
@@ -634,6 +635,16 @@ static const struct rb_err_entry entries[] = {
      "The keys, sockets or archives with which nodes are reached cannot be made on this machine.",
      "Read the system's reason in the message; a leftover that belongs to somebody else must be removed.",
      "/tmp/rb-1000 is not a private directory of this user: remove it"},
+    {RB_E_SWITCH_NOT_ARMED, RB_ERR_IO, "switch-not-armed",
+     "A node's dead man's switch is not armed, or does not answer: the node does not end itself if rbrun is lost.",
+     "Look at `sh /run/rb-switch/switch look` and /run/rb-switch/log on the node. After a crash of rbrun, end what is "
+     "left "
+     "with `rbrun gc`; without this machine, end what carries the tag rb:run-id in the cloud's console.",
+     "node 3 (i-1): its dead man's switch is not armed, and could not be (its watchdog does not start)"},
+    {RB_E_SWITCH_NOT_MOVED, RB_ERR_DENIED, "switch-not-moved",
+     "Heartbeats do not reach a node's dead man's switch: the node ends itself at a time that was set at its boot.",
+     "Let the login user of the image run `sudo -n`, or log in as root (resources.ssh.user).",
+     "node 3 (i-1) ends itself in 59m although rbrun is here: heartbeats cannot move its dead man's switch"},
     // RB42xx Trials and checkpoints
     {RB_E_TRIAL_UNKNOWN, RB_ERR_NOT_FOUND, "trial-unknown",
      "The trial has not begun, has said nothing yet, or has no checkpoint.",
@@ -644,7 +655,8 @@ static const struct rb_err_entry entries[] = {
      "the checkpoint of trial 3 could not be saved (exit code 1): No space left on device"},
     {RB_E_CHECKPOINT_ARCHIVE, RB_ERR_INVALID, "checkpoint-archive",
      "What a node sent as a checkpoint is no archive of plain files; nothing of it was unpacked.",
-     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused. `tar -xf` unpacks them if you trust the "
+     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused. `tar -xf` unpacks them if you "
+     "trust the "
      "script.",
      "c.tar: not unpacked: \"./last.ckpt -> epoch-9.ckpt\" in it is no plain file or directory with a printable name"},
     {RB_E_CHECKPOINT_BUCKET, RB_ERR_INVALID, "checkpoint-bucket",

@@ -236,6 +236,8 @@ enum rb_err_number {
     RB_E_NODE_SETUP = 4103,
     RB_E_SSH_DENIED = 4104,
     RB_E_SSH_FILES = 4105,
+    RB_E_SWITCH_NOT_ARMED = 4106,
+    RB_E_SWITCH_NOT_MOVED = 4107,
 
     // RB42xx trials and checkpoints
     RB_E_TRIAL_UNKNOWN = 4201,

@@ -23,7 +23,8 @@
 
 static const struct rb_option run_options[] = {
     {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
-    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "launch nothing: simulate the run in virtual time, a day in seconds", 0, 0},
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "launch nothing: simulate the run in virtual time, a day in seconds", 0,
+     0},
     {"replicate", 0, RB_OPT_INT, false, "N", "dry run: which of the simulated runs (default 0)", 0, 1e9},
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h from now, or an instant (default: the plan's)", 0, 0},
     {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},
@@ -81,7 +82,7 @@ static bool most_of_node(const struct rb_plan *plan, int offer, int64_t *out_uus
     return true;
 }
 
-// If this process and this machine never came back: the most that nodes can still cost before their own timers end them.
+// If this process and this machine never came back: the most that nodes can still cost before their own switches end them.
 static bool most_without_us(const struct rb_plan *plan, int64_t *out_uusd, struct rb_err *err)
 {
     int64_t most_uusd = 0;
@@ -109,10 +110,11 @@ static bool tell_bound(const struct rb_plan *plan, int64_t budget_uusd, struct r
         return true;
     if (!most_without_us(plan, &most_uusd, err))
         return false;
-    rb_info("at most %s is spent; were this machine lost for good, the nodes would end themselves within %d minutes: "
-            "at most %s more",
-            budget_uusd < 0 ? "what the deadline allows" : rb_format_money(budget_uusd, budget),
-            RB_SESSION_HARD_LIMIT_MIN, rb_format_money(most_uusd, most));
+    rb_info(
+        "at most %s is spent; were this machine lost for good, at most %s more, if every node's dead man's switch is "
+        "armed: it is to end a node that hears nothing for %d minutes, and whether it is armed is asked of each node",
+        budget_uusd < 0 ? "what the deadline allows" : rb_format_money(budget_uusd, budget),
+        rb_format_money(most_uusd, most), RB_SESSION_HARD_LIMIT_MIN);
     return true;
 }
 

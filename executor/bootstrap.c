@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/limits.h"
+#include "executor/node_switch.h"
 #include "providers/child.h"
 
 #include <errno.h>
@@ -78,23 +79,31 @@ bool rb_bootstrap_host_key(struct rb_host_key *out, struct rb_err *err)
     return ok;
 }
 
+// A block scalar: every line indented, the last one ended.
+static void put_block(struct rb_buf *out, const char *text)
+{
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        rb_buf_puts(out, n > 0 ? "    " : "");
+        rb_buf_append(out, line, n);
+        rb_buf_putc(out, '\n');
+        line += n + (line[n] == '\n');
+    }
+}
+
 bool rb_bootstrap_user_data(const char *run_public_key, const struct rb_host_key *host, int64_t hard_limit_min,
                             struct rb_buf *out, struct rb_err *err)
 {
-    struct rb_buf b RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    struct rb_buf b RB_AUTO(rb_buf_finish) = RB_BUF_INIT, boot RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    rb_node_switch_boot(hard_limit_min * 60, &boot);
     rb_buf_puts(&b, "#cloud-config\n"
-                    "bootcmd:\n");
-    rb_buf_printf(&b, "  - shutdown -h +%lld\n", (long long)hard_limit_min);
+                    "bootcmd:\n"
+                    "  - |\n");
+    put_block(&b, rb_buf_str(&boot));
     rb_buf_puts(&b, "ssh_deletekeys: true\n"
                     "ssh_keys:\n"
                     "  ed25519_private: |\n");
-    for (const char *line = host->private_pem; *line;) { // a block scalar: every line indented
-        size_t n = strcspn(line, "\n");
-        rb_buf_puts(&b, "    ");
-        rb_buf_append(&b, line, n);
-        rb_buf_putc(&b, '\n');
-        line += n + (line[n] == '\n');
-    }
+    put_block(&b, host->private_pem);
     rb_buf_printf(&b, "  ed25519_public: %s\n", host->public_line);
     rb_buf_printf(&b, "ssh_authorized_keys:\n  - %s\n", run_public_key);
     // RB_RUN_DIR lets a test cloud keep /run/rb of several nodes apart on one machine. World-writable like /tmp: the login

@@ -17,7 +17,7 @@ struct run {
     struct rb_campaign *c;
     struct rb_campaign_run result;
     enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_KILLED, RUN_ENDED } state; // killed: its processes are being ended
-    uint64_t timer; // until it is taken to hang; 0: none
+    uint64_t timer;                                                             // until it is taken to hang; 0: none
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
     int64_t last_resource;
@@ -260,6 +260,8 @@ static void on_prepared(void *ctx, int node, const struct rb_err *err)
 {
     struct rb_campaign *c = ctx;
     rb_pool_prepared(c->pool, node, err);
+    if (!err)
+        c->launcher->ops->heartbeat(c->launcher, node, 0); // its time from the boot on is all that a campaign needs
 }
 
 static double batch_scale(const struct run *r, const struct rb_job *job)
@@ -317,7 +319,8 @@ static void tell_missing(const struct run *r, char *out, size_t size)
         snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
                  (long long)r->last_resource, (long long)config->resource, unit, unit, metric);
     else
-        snprintf(out, size, "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
+        snprintf(out, size,
+                 "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
                  (long long)r->last_resource, unit, metric);
 }
 
@@ -383,6 +386,19 @@ static void on_waiting(void *ctx, int node, const char *why)
 {
     struct rb_campaign *c = ctx;
     rb_pool_waiting(c->pool, node, why);
+}
+
+static void on_switched(void *ctx, int node, const struct rb_switch_report *report)
+{
+    struct rb_campaign *c = ctx;
+    struct rb_err err = {0};
+    if (report->state == RB_SWITCH_ARMED)
+        return;
+    rb_err_set(
+        &err, RB_E_SWITCH_NOT_ARMED,
+        "node %d: its dead man's switch is not known to be armed (%s): if rbprofile dies, `rbrun gc` has to end it",
+        node, report->why[0] ? report->why : "it gave no reason");
+    talk(c, "%s [RB%d]", err.message, (int)rb_err_number(&err));
 }
 
 // --- the pool's events ------------------------------------------------------------------------------------------------------
@@ -490,7 +506,15 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
-        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, NULL},
+        .events = {.ctx = c,
+                   .prepared = on_prepared,
+                   .line = on_line,
+                   .exited = on_exited,
+                   .saved = on_saved,
+                   .killed = on_killed,
+                   .unreachable = on_unreachable,
+                   .waiting = on_waiting,
+                   .switched = on_switched},
     };
     if (!config->launcher(&l, &c->launcher, err)) {
         free(c);

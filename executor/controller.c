@@ -464,6 +464,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .killed = rb_controller_killed,
         .unreachable = rb_controller_unreachable,
         .waiting = rb_controller_waiting,
+        .switched = rb_controller_switched,
     };
 }
 

@@ -335,12 +335,13 @@ static void say_failed(struct rb_controller *c, int infra, const struct rb_err *
     c->waiting_told = ends;
     snprintf(what, sizeof what, "%s cannot be listed%s%.300s", c->config.infras[infra], err ? ": " : " completely",
              err ? err->message : "");
+    RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
+    rb_controller_say_switches(c, &switches);
     if (waits)
         rb_controller_note(c, "warning",
                            "%s; the end of this run waits until it answers, for what was rented there may be there and "
-                           "billed. Ctrl-C leaves: nodes that hear nothing for %d minutes end themselves, `rbrun stop "
-                           "%s` ends the rest later",
-                           what, RB_CONTROLLER_DEAD_MAN_S / 60, run);
+                           "billed. Ctrl-C leaves: %s; `rbrun stop %s` ends what is left later",
+                           what, rb_buf_str(&switches), run);
     else
         rb_controller_note(c, "warning", "%s; trying again%s", what,
                            ends ? ", a few times: nothing is known to be left there" : "");

@@ -239,12 +239,12 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
     }
     n->prepared = true;
     rb_controller_disarm(c, &n->boot_timer);
+    c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
     if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
         rb_controller_pump(c);
         return;
     }
     c->boot_failures = 0;
-    c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
     n->row.state = RB_LAUNCH_READY;
     n->row.ready_us = rb_controller_now_us(c);
     if (rb_controller_begin(c) && rb_controller_write_node(n))
@@ -404,11 +404,13 @@ void rb_controller_lose(struct rb_controller_node *n, const char *why)
 static void reach_again(struct rb_controller_node *n)
 {
     struct rb_controller *c = n->c;
+    RB_AUTO(rb_buf_finish) struct rb_buf switches = RB_BUF_INIT;
+    rb_controller_say_switches(c, &switches);
     if (!c->cut_off_told)
         rb_controller_note(c, "warning",
                            "neither node %d nor %s answers: is this machine's network gone? Waiting for it; trials "
-                           "go on meanwhile, and nodes that do not hear from it for %d minutes end themselves",
-                           n->id, n->row.infra, RB_CONTROLLER_DEAD_MAN_S / 60);
+                           "go on meanwhile, and %s",
+                           n->id, n->row.infra, rb_buf_str(&switches));
     c->cut_off_told = true;
     forget(n);
     rb_controller_prepare(n);

@@ -6,6 +6,7 @@
 //   controller_fallback.c which offer is asked for it
 //   controller_nodes.c    boot and end of a node
 //   controller_listing.c  what the clouds say exists
+//   controller_switch.c   whether nodes end themselves when they hear nothing
 //   controller_tasks.c    processes that may exist
 //   controller_starts.c   handing trials to the launcher
 //   controller_trials.c   lines, exits, checkpoints
@@ -38,6 +39,7 @@ enum {
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
+    RB_CONTROLLER_BEAT_SLACK_S = 60, // a deadline that a heartbeat has moved is not sooner than it said by more than this
     RB_CONTROLLER_END_SLACK_S = 3600,        // past the deadline: what saving and leaving may take
     RB_CONTROLLER_MAX_LIFETIME_S = 7 * 86400, // of a node, where the job has no deadline
     RB_CONTROLLER_NAME = 60,         // characters of an instance's name; tags hold 256
@@ -75,6 +77,9 @@ struct rb_controller_node {
     bool looking, forgotten;           // it is asked for by name; the cloud knows it no more, or does not let us ask
     int denied_looks;                  // answers in a row that did not
     bool preparing, prepared;          // this launcher reaches it
+    enum rb_switch_state armed;        // its dead man's switch, as a heartbeat to this launch found it last
+    int armed_attempt;                 // the launch
+    bool switch_told;                  // that it is not armed, or not moved, was said
     char waits_for[RB_CONTROLLER_TAIL]; // why it is not prepared yet; "": the launcher has not said
     int tries;                         // repeats of the termination
     int retries;                       // pauses because every offer was sold out
@@ -312,6 +317,12 @@ bool rb_controller_cut_off(const struct rb_controller_node *n);
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance);
 void rb_controller_add_orphan(struct rb_controller *c, int infra, const char *id);
 bool rb_controller_orphans_settled(const struct rb_controller *c);
+
+// controller_switch.c
+void rb_controller_switched(void *ctx, int node, const struct rb_switch_report *report);
+// What is known of the nodes of this run that may exist, as a clause without a full stop: they, or so many of them, end
+// themselves when they hear nothing, or that is not known.
+void rb_controller_say_switches(struct rb_controller *c, struct rb_buf *out);
 
 // controller_tasks.c
 struct rb_controller_trial *rb_controller_trial_at(struct rb_controller *c, int trial);            // made if new

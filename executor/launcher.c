@@ -166,21 +166,6 @@ static const struct rb_launcher_ops local_ops = {
     .destroy = destroy,
 };
 
-// The agent ends its own allocation once the time is past; its clock alone counts.
-static void slurm_heartbeat(struct rb_launcher *base, int number, int64_t shutdown_in_s)
-{
-    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
-    struct rb_launcher_node *node = rb_launcher_find_node(l, number);
-    if (!node || !node->prepared)
-        return;
-    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    rb_buf_printf(&command, "echo $(($(date +%%s) + %lld)) >.expires.new && mv .expires.new .expires",
-                  (long long)shutdown_in_s);
-    struct rb_process_options o = rb_process_defaults();
-    struct rb_process *ignored;
-    rb_launcher_remote(l, node, rb_buf_str(&command), &o, &ignored, NULL);
-}
-
 static const struct rb_launcher_ops slurm_ops = {
     .name = "slurm",
     .prepare = rb_launcher_prepare,
@@ -189,7 +174,7 @@ static const struct rb_launcher_ops slurm_ops = {
     .yield = rb_launcher_yield,
     .kill = rb_launcher_kill,
     .forget = rb_launcher_forget,
-    .heartbeat = slurm_heartbeat,
+    .heartbeat = rb_launcher_slurm_heartbeat,
     .destroy = destroy,
 };
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "engine/placement.h"
+#include "executor/node_switch.h"
 #include "profiles/job.h"
 
 #include <stddef.h>
@@ -45,6 +46,8 @@ struct rb_launcher_events {
     void (*unreachable)(void *ctx, int node, const char *why);         // gave up after reconnect attempts
     // Not ready yet, and being worked on: what the last try said and what may help, or what is under way.
     void (*waiting)(void *ctx, int node, const char *why);
+    // What a heartbeat found about the node's dead man's switch. Launchers whose nodes have none say nothing. May be NULL.
+    void (*switched)(void *ctx, int node, const struct rb_switch_report *report);
     // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
@@ -72,7 +75,9 @@ struct rb_launcher_ops {
     void (*kill)(struct rb_launcher *l, int trial, int attempt);
     // The node is going or gone: close its connection, drop its tasks; what a gang has elsewhere is killed.
     void (*forget)(struct rb_launcher *l, int node);
-    void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s); // refreshes the dead man's switch
+    // The dead man's switch: the node ends itself in so many seconds (0: when it would anyway) unless another heartbeat
+    // comes; `switched` says whether that is so.
+    void (*heartbeat)(struct rb_launcher *l, int node, int64_t shutdown_in_s);
     void (*destroy)(struct rb_launcher *l);           // closes connections; processes on nodes go on
 };
 struct rb_launcher {

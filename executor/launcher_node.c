@@ -15,6 +15,8 @@ static void connect_node(void *arg);
 void rb_launcher_free_node(struct rb_launcher_node *node)
 {
     rb_process_abandon(node->process);
+    rb_process_abandon(node->beating);
+    rb_buf_finish(&node->beat_text);
     node->l->config.loop->timer_cancel(node->l->config.loop->ctx, node->timer);
     for (size_t i = 0; i < sizeof node->names / sizeof *node->names; i++)
         free(node->names[i]);
@@ -223,19 +225,4 @@ void rb_launcher_forget(struct rb_launcher *base, int number)
         rb_launcher_free_node(node);
         return;
     }
-}
-
-void rb_launcher_heartbeat(struct rb_launcher *base, int number, int64_t shutdown_in_s)
-{
-    struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
-    struct rb_launcher_node *node = rb_launcher_find_node(l, number);
-    if (!node || !node->prepared)
-        return;
-    char command[160]; // login users of cloud images may sudo without a password; as root, sudo is not needed
-    long long minutes = (shutdown_in_s + 59) / 60;
-    snprintf(command, sizeof command, "s=; [ \"$(id -u)\" = 0 ] || s='sudo -n'; $s shutdown -c; $s shutdown -h +%lld",
-             minutes);
-    struct rb_process_options o = rb_process_defaults();
-    struct rb_process *ignored;
-    rb_launcher_remote(l, node, command, &o, &ignored, NULL);
 }

@@ -1,5 +1,6 @@
 // Inside the launcher only: its nodes and tasks. launcher.c wires; launcher_node.c prepares nodes; launcher_task.c starts,
-// follows and ends tasks; launcher_yield.c asks them to give way; checkpoint.c moves checkpoints.
+// follows and ends tasks; launcher_yield.c asks them to give way; launcher_beat.c sends heartbeats; checkpoint.c moves
+// checkpoints.
 #ifndef RB_EXECUTOR_LAUNCHER_PRIVATE_H
 #define RB_EXECUTOR_LAUNCHER_PRIVATE_H
 
@@ -22,6 +23,8 @@ struct rb_launcher_node {
     struct rb_launch_node spec;    // strings owned
     char *names[5];                // the strings of spec
     struct rb_process *process;    // preparing
+    struct rb_process *beating;    // a heartbeat that has not been answered
+    struct rb_buf beat_text;       // what it has printed
     bool prepared, setting_up;
     int tries;
     uint64_t timer;
@@ -109,6 +112,7 @@ void rb_launcher_env_text(const struct rb_key_value *env, int n, struct rb_buf *
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec);
 void rb_launcher_forget(struct rb_launcher *base, int node);
 void rb_launcher_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
+void rb_launcher_slurm_heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s);
 void rb_launcher_free_node(struct rb_launcher_node *node);
 
 void rb_launcher_start(struct rb_launcher *base, const struct rb_task *task);
