@@ -644,7 +644,7 @@ static const struct rb_err_entry entries[] = {
     {RB_E_SWITCH_NOT_MOVED, RB_ERR_DENIED, "switch-not-moved",
      "Heartbeats do not reach a node's dead man's switch: the node ends itself at a time that was set at its boot.",
      "Let the login user of the image run `sudo -n`, or log in as root (resources.ssh.user).",
-     "node 3 (i-1) ends itself in 59m although rbrun is here: heartbeats cannot move its dead man's switch"},
+     "node 3 (i-1) ends itself in 59 m 58 s although rbrun is here: heartbeats cannot move its dead man's switch"},
     // RB42xx Trials and checkpoints
     {RB_E_TRIAL_UNKNOWN, RB_ERR_NOT_FOUND, "trial-unknown",
      "The trial has not begun, has said nothing yet, or has no checkpoint.",

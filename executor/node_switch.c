@@ -38,8 +38,10 @@ void rb_node_switch_beat(int64_t limit_s, struct rb_buf *out_command, struct rb_
 
 static void copy_printable(char *out, size_t size, const char *text, size_t n)
 {
-    size_t k = 0;
-    for (size_t i = 0; i < n && k + 1 < size; i++)
+    size_t k = 0, i = 0;
+    while (i < n && text[i] <= ' ')
+        i++;
+    for (; i < n && k + 1 < size; i++)
         out[k++] = text[i] >= ' ' && text[i] < 127 ? text[i] : ' ';
     while (k > 0 && out[k - 1] == ' ')
         k--;

@@ -57,7 +57,7 @@ power_off() { # systemctl and shutdown reach systemd over a socket of its own wh
     done
     for key in s u o; do # the kernel: write the disks, make them read-only, off
         [ ! -w "$sysrq" ] || echo "$key" >"$sysrq"
-        sleep 2
+        rest 3
     done
 }
 

@@ -31,6 +31,7 @@ struct rb_node_dir rb_node_dir_name(const char *parent, const char *id, uint32_t
         .sshd_config = rb_arena_printf(arena, "%s/sshd_config", root),
         .boot_script = rb_arena_printf(arena, "%s/bootcmd", root),
         .run_script = rb_arena_printf(arena, "%s/user-data", root),
+        .no_bus = rb_arena_printf(arena, "%s/no-bus", root),
         .id = rb_arena_strdup(arena, id),
         .path = rb_arena_printf(arena, "%s/bin:%s", root, host_path),
         .address = rb_arena_strdup(arena, dotted),
@@ -103,6 +104,8 @@ static bool make_session(const struct rb_node_dir *d, struct rb_err *err)
     put_variable(&text, "TMPDIR", d->tmp);
     put_variable(&text, "PATH", d->path);
     put_variable(&text, "RB_MOCK_INSTANCE", d->id);
+    if (d->clock_permille)
+        put_variable(&text, "RB_CLOCK_PERMILLE", d->clock_permille);
     if (d->metadata_url)
         put_variable(&text, "AWS_EC2_METADATA_SERVICE_ENDPOINT", d->metadata_url);
     rb_buf_puts(&text, "cd \"$HOME\" || exit 1\n"

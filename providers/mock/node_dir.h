@@ -5,6 +5,7 @@
 //   DIR/bin             first in PATH: stand-ins for shutdown, systemctl, apt-get, ... (node_tools.c)
 //   DIR/session         what sshd runs instead of the command asked for; it sets the scene and runs the command
 //   DIR/boot.log        what user data printed, and what the stand-ins were asked to do
+//   DIR/no-bus          there while bootcmd runs: a real machine's D-Bus is not up yet
 //   DIR/control         a FIFO: how the inside tells rbmock to end this instance
 #ifndef RB_PROVIDERS_MOCK_NODE_DIR_H
 #define RB_PROVIDERS_MOCK_NODE_DIR_H
@@ -21,6 +22,8 @@ struct rb_node_dir {
     const char *id;      // the instance
     const char *metadata_url; // of its metadata service, NULL: none
     const char *path;    // PATH inside the node
+    const char *no_bus;  // DIR/no-bus
+    const char *clock_permille; // how fast the node's clock runs, in thousandths; NULL: as the host's
     const char *address; // dotted
     int ssh_port;
     bool has_boot_script, has_run_script;

@@ -29,6 +29,12 @@ static void cover_tools(const char *node_tool)
         }
 }
 
+// What root writes there, the kernel does: reboot, power off.
+static void cover_kernel(void)
+{
+    mount("/dev/null", "/proc/sysrq-trigger", "none", MS_BIND, NULL);
+}
+
 static void hide_init(void)
 {
     for (size_t k = 0; k < sizeof hidden / sizeof *hidden; k++)
@@ -47,5 +53,6 @@ void rb_node_shield_raise(const struct rb_node_dir *d)
     }
     snprintf(node_tool, sizeof node_tool, "%s/node-tool", d->root);
     cover_tools(node_tool);
+    cover_kernel();
     hide_init();
 }

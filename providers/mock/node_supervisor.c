@@ -161,6 +161,8 @@ static void set_scene(const struct rb_node_dir *d)
     setenv("TMPDIR", d->tmp, 1);
     setenv("RB_RUN_DIR", d->run, 1);
     setenv("RB_MOCK_INSTANCE", d->id, 1);
+    if (d->clock_permille)
+        setenv("RB_CLOCK_PERMILLE", d->clock_permille, 1);
     if (d->metadata_url)
         setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", d->metadata_url, 1);
 }
@@ -207,6 +209,16 @@ static void run_script(struct supervisor *s, const char *script)
         rb_node_dir_log(s->dir, "%s still runs; the boot goes on", script);
     else if (s->awaited_status != 0)
         rb_node_dir_log(s->dir, "%s ended with status %#x", script, (unsigned)s->awaited_status);
+}
+
+// bootcmd, which real machines run before their D-Bus is up.
+static void run_boot_script(struct supervisor *s)
+{
+    int fd = open(s->dir->no_bus, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    run_script(s, s->dir->boot_script);
+    unlink(s->dir->no_bus);
 }
 
 static void make_host_key(struct supervisor *s)
@@ -268,7 +280,7 @@ static _Noreturn void live(struct supervisor *s, const char *netns)
         if (netns)
             sethostname(s->dir->id, strlen(s->dir->id));
         if (s->dir->has_boot_script)
-            run_script(s, s->dir->boot_script);
+            run_boot_script(s);
         make_host_key(s);
         if (s->dir->has_run_script)
             run_script(s, s->dir->run_script);

@@ -233,6 +233,8 @@ void rb_nodes_boot(struct rb_nodes *n, const char *id, uint32_t address, const v
     struct node *node = add_node(n);
     node->dir =
         rb_node_dir_name(n->config.directory, id, address, n->config.ssh_port, n->config.host_path, &node->arena);
+    if (n->config.speed != 1.0)
+        node->dir.clock_permille = rb_arena_printf(&node->arena, "%.0f", n->config.speed * 1000);
     if (n->metadata_url[0])
         node->dir.metadata_url = rb_arena_printf(&node->arena, "%s/%s/", n->metadata_url, id);
     if (!rb_user_data_read(user_data, user_data_len, &node->arena, &u, &err)) {

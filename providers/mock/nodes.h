@@ -16,6 +16,7 @@ struct rb_nodes_config {
     int ssh_port;
     const char *host_path; // PATH behind every node's own tools
     bool netns;            // a network namespace for every node; root only
+    double speed;          // seconds of a node's clock per second
     bool keep_logs;        // boot.log and sshd.log outlive their node
 };
 

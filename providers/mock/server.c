@@ -347,6 +347,7 @@ static bool start_nodes(struct server *s, struct rb_err *err)
                                 .host_path =
                                     path && *path ? rb_arena_printf(&s->arena, "%s:%s", path, standard) : standard,
                                 .netns = s->config->netns,
+                                .speed = s->config->speed,
                                 .keep_logs = s->config->state_dir != NULL};
     if (!rb_nodes_create(&c, &s->nodes, err))
         return false;

@@ -225,7 +225,15 @@ static void make_launcher(struct fixture *f)
         .run_dir = f->dir,
         .workdir = NULL,
         .reconnects = f->reconnects,
-        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, on_linked},
+        .events = {.ctx = f,
+                   .prepared = on_prepared,
+                   .line = on_line,
+                   .exited = on_exited,
+                   .saved = on_saved,
+                   .killed = on_killed,
+                   .unreachable = on_unreachable,
+                   .waiting = on_waiting,
+                   .linked = on_linked},
     };
     char work[128];
     snprintf(work, sizeof work, "%s/src", f->dir);

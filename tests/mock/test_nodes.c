@@ -130,6 +130,22 @@ static void shutdown_from_user_data_ends_only_its_instance(void **state)
     running_await(&r, other[0], "state", "terminated");
 }
 
+// As on a real machine, where bootcmd runs before D-Bus is up: what is scheduled there is not, and rbmock must not do it.
+static void during_bootcmd_there_is_no_bus(void **state)
+{
+    (void)state;
+    char id[1][20];
+    running_launch(&r,
+                   running_cloud_config(&r, "bootcmd:\n  - shutdown -h +1 || echo refused\n  - shutdown -c || echo still\n"
+                                            "  - systemctl start x || echo alone\n"),
+                   1, id);
+    running_await(&r, id[0], "reachable", "true");
+    expect_output(id[0],
+                  "grep -c 'Failed to connect to bus: No such file' ../boot.log; grep -x refused ../boot.log; "
+                  "grep -x still ../boot.log; grep -x alone ../boot.log; shutdown -h +60 && shutdown -c && echo later",
+                  "4\nrefused\nstill\nalone\nlater\n"); // each is printed and noted
+}
+
 static void make_canary(const char *dir, const char *name)
 {
     struct rb_err err;
@@ -337,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shutdown_from_user_data_ends_only_its_instance, setup, teardown),
         cmocka_unit_test_setup_teardown(the_hosts_tools_are_never_called, setup, teardown),
         cmocka_unit_test_setup_teardown(absolute_paths_are_covered_for_root, setup, teardown),
+        cmocka_unit_test_setup_teardown(during_bootcmd_there_is_no_bus, setup, teardown),
         cmocka_unit_test_setup_teardown(broken_user_data_leaves_the_node_unreachable, setup, teardown),
         cmocka_unit_test_setup_teardown(frozen_nodes_hang_and_dead_ones_stay_billed, setup, teardown),
         cmocka_unit_test_setup_teardown(even_a_killed_rbmock_leaves_nothing, setup, teardown),

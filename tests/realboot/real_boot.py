@@ -27,9 +27,19 @@ mount -t overlay overlay -o lowerdir=$ROOTFS,upperdir=$DIR/disk/upper,workdir=$D
 mkdir -p $DIR/disk/root/var/lib/cloud/seed/nocloud
 cp $DIR/seed/* $DIR/disk/root/var/lib/cloud/seed/nocloud/
 [ -z "$PREPARE" ] || chroot $DIR/disk/root sh -ec "$PREPARE"
-exec systemd-nspawn --quiet --boot -D $DIR/disk/root --private-network --register=no --keep-unit --machine=$NAME \\
-    --console=pipe --link-journal=no
+code=133 # a reboot
+while [ $code = 133 ]; do
+    code=0
+    systemd-nspawn --quiet --boot -D $DIR/disk/root --private-network --register=no --keep-unit --machine=$NAME \\
+        --console=pipe --link-journal=no || code=$?
+done
+exit $code
 """
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(word) for word in f.read().split()]
 
 
 class Machine:
@@ -60,6 +70,8 @@ class Machine:
         if leader:
             os.kill(leader, signal.SIGKILL)
         self.process.terminate()
+        for pid in children(self.process.pid) if self.process.poll() is None else []:
+            os.kill(pid, signal.SIGKILL)
         self.process.wait()
         self.log.close()
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -68,15 +80,15 @@ class Machine:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
     def leader(self):
+        """Its first process, seen from here; 0: it is not up."""
         try:
-            with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as f:
-                children = f.read().split()
+            for nspawn in children(self.process.pid):
+                for child in children(nspawn):
+                    with open("/proc/%d/comm" % child) as f:
+                        if f.read().strip() == "systemd":
+                            return child
         except OSError:
-            return 0
-        for child in map(int, children):
-            with open("/proc/%d/cmdline" % child) as f:
-                if "systemd" in f.read():
-                    return child
+            pass
         return 0
 
     def run(self, command, text="", user=None):
@@ -112,7 +124,8 @@ class Machine:
         """A heartbeat as rbrun sends it, by the image's login user: what it reports."""
         command = subprocess.check_output([self.options.printer, "beat", str(seconds)], text=True)
         text = subprocess.check_output([self.options.printer, "beat-input"], text=True)
-        return self.run(command, text, user)[1].strip()
+        lines = self.run(command, text, user)[1].splitlines()
+        return next((line for line in lines if line.startswith("rb-switch ")), "\n".join(lines))
 
     def left(self, report):
         assert report.startswith("rb-switch armed "), "%s\n%s" % (report, self.run("journalctl -u rb-switch; ls -l "

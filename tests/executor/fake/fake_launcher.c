@@ -27,6 +27,7 @@ struct later {
     struct fake_machines *m;
     uint64_t session;
     int node, trial, start;
+    int64_t left_s;
     char path[256];
 };
 
@@ -206,11 +207,26 @@ static bool wait_for_network(struct later *l, rb_loop_fn *fn)
     return true;
 }
 
+static void beaten(void *arg)
+{
+    struct later *l = arg;
+    if (is_current(l) && !l->m->offline && is_alive(l->m, instance_of(l->m, l->node))) {
+        struct rb_switch_report report = l->m->switch_report;
+        if (report.left_s == 0)
+            report.left_s = l->left_s;
+        l->m->events.switched(l->m->events.ctx, l->node, &report);
+    }
+    free(l);
+}
+
 static void heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
 {
     struct fake_machines *m = (struct fake_machines *)((char *)base - offsetof(struct fake_machines, launcher));
     assert(instance_of(m, node) >= 0 && shutdown_in_s > 0);
     m->n_heartbeats++;
+    struct later *l = later(m, 50000, beaten);
+    l->node = node;
+    l->left_s = shutdown_in_s;
 }
 
 // Processes.
@@ -510,6 +526,7 @@ void fake_machines_init(struct fake_machines *m, const struct fake_site *site, u
         .session = 1,
         .launcher = {&ops},
         .training = {.unit_us = 20000000, .startup_us = 5000000},
+        .switch_report = {.state = RB_SWITCH_ARMED},
     };
 }
 

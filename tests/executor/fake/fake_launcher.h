@@ -69,6 +69,7 @@ struct fake_machines {
     struct fake_checkpoint *checkpoints;
     int n_checkpoints;
     int n_heartbeats;
+    struct rb_switch_report switch_report; // what heartbeats find; left_s 0 of an armed one: as they ask
     uint32_t n_saves;
     bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
     int n_set_up;
