@@ -31,7 +31,7 @@
 
 enum {
     MAX_SETS = 32,
-    HARD_LIMIT_MIN = 120, // a node ends itself after that, whatever became of us
+    HARD_LIMIT_MIN = 120, // until a node is to end itself, whatever became of us
     NEAR_BOOT_S = 120,
     FAR_BOOT_S = 900,
     QUEUE_BOOT_S = 7 * 86400, // Slurm's queue: waiting costs nothing

@@ -7,7 +7,7 @@
 #include "executor/controller.h"
 #include "views/progress.h"
 
-enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // a node that never hears from us ends itself
+enum { RB_SESSION_HARD_LIMIT_MIN = 60 }; // until a node that never hears from us is to end itself
 
 struct rb_session_options {
     bool go_on;  // a stopped run goes on

@@ -1,5 +1,5 @@
 // A handful of nodes for a measuring campaign: launched together, followed until they are ready, ended and proved gone.
-// No engine, no journal: a campaign that is killed leaves nodes that end themselves (dead man's switch) and that
+// No engine, no journal: a campaign that is killed leaves nodes that end themselves if their switch is armed, and that
 // `rbrun gc` finds by their tags.
 #ifndef RB_EXECUTOR_NODE_POOL_H
 #define RB_EXECUTOR_NODE_POOL_H

@@ -18,7 +18,7 @@ units=/run/systemd/system cgroups=/sys/fs/cgroup sysrq=/proc/sysrq-trigger
 now=0 end=0
 
 tick() { # sets now
-    read -r up idle </proc/uptime || return 1
+    read -r up _ </proc/uptime || return 1
     now=$(((100 * ${up%.*} + 1${up#*.} - 100) * permille / 100000))
 }
 

@@ -136,8 +136,9 @@ static void during_bootcmd_there_is_no_bus(void **state)
     (void)state;
     char id[1][20];
     running_launch(&r,
-                   running_cloud_config(&r, "bootcmd:\n  - shutdown -h +1 || echo refused\n  - shutdown -c || echo still\n"
-                                            "  - systemctl start x || echo alone\n"),
+                   running_cloud_config(&r,
+                                        "bootcmd:\n  - shutdown -h +1 || echo refused\n  - shutdown -c || echo still\n"
+                                        "  - systemctl start x || echo alone\n"),
                    1, id);
     running_await(&r, id[0], "reachable", "true");
     expect_output(id[0],
@@ -213,6 +214,7 @@ static void absolute_paths_are_covered_for_root(void **state)
     running_launch(&r, running_cloud_config(&r, ""), 1, id);
     running_await(&r, id[0], "reachable", "true");
     expect_output(id[0], "cmp /usr/bin/dpkg \"$HOME/../node-tool\" && echo covered", "covered\n");
+    expect_output(id[0], "test -c /proc/sysrq-trigger && echo covered", "covered\n"); // /dev/null
     assert_int_not_equal(
         run_shell(rb_arena_printf(&r.arena, "cmp -s /usr/bin/dpkg %s/node-tool", running_instance(&r, id[0], "dir")),
                   NULL),
