@@ -103,6 +103,18 @@ class RealRuns(CloudCase):
                 self.assertIn("best configuration: none, no trial has a result", done.stdout)
                 self.assertIn("instances left: 0", done.stdout)
 
+    def test_only_a_switch_that_answers_counts_as_armed(self):
+        """The first heartbeat follows `setup`, which here destroys the node's dead man's switch beyond repair."""
+        broken = ("setup: \"kill -9 $(cut -d' ' -f1 $RB_RUN_DIR-switch/seen) && rm -r $RB_RUN_DIR-switch && "
+                  "touch $RB_RUN_DIR-switch\"\n")
+        for setup, nodes in ((broken, (1, 2)), ("", (0,))):  # one may have left before it answered
+            with self.subTest(setup=setup):
+                done = self.rbrun(self.planned("switch", kill9.JOB + setup))
+                said = [w["text"] for w in self.report()["warnings"] if "dead man's switch" in w["text"]]
+                self.assertIn(len(said), nodes, said)
+                self.assertIn(done.stderr.count("[RB4106]"), nodes, done.stderr)
+                self.assertNotIn("end themselves", done.stderr)
+
     def test_links_in_checkpoints_are_told_once(self):
         job = kill9.JOB.replace("run: sh train.sh", "run: sh train.sh && ln -sf epoch $RB_CHECKPOINT_DIR/latest")
         self.rbrun(self.planned("linked", job))
