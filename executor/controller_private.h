@@ -39,7 +39,7 @@ enum {
     RB_CONTROLLER_RESCUE_S = 900, // without a journal; what is not known to have ended by then is told
     RB_CONTROLLER_HEARTBEAT_S = 120,
     RB_CONTROLLER_DEAD_MAN_S = 1800, // a node ends itself this long after the last heartbeat
-    RB_CONTROLLER_BEAT_SLACK_S = 60, // a deadline that a heartbeat has moved is not sooner than it said by more than this
+    RB_CONTROLLER_BEAT_SLACK_S = 600, // a deadline further than this from what a heartbeat asked for was not moved by it
     RB_CONTROLLER_END_SLACK_S = 3600,        // past the deadline: what saving and leaving may take
     RB_CONTROLLER_MAX_LIFETIME_S = 7 * 86400, // of a node, where the job has no deadline
     RB_CONTROLLER_NAME = 60,         // characters of an instance's name; tags hold 256

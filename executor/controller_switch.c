@@ -1,9 +1,6 @@
 // Dead man's switches: what heartbeats found, and what may therefore be said.
 #include "executor/controller_private.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static void warn(struct rb_controller_node *n, const struct rb_err *err)
 {
     if (!n->switch_told)
@@ -48,7 +45,8 @@ void rb_controller_switched(void *ctx, int node, const struct rb_switch_report *
     n->armed = report->state;
     if (report->state != RB_SWITCH_ARMED)
         warn_not_armed(n, report);
-    else if (report->left_s < RB_CONTROLLER_DEAD_MAN_S - RB_CONTROLLER_BEAT_SLACK_S)
+    else if (report->left_s < RB_CONTROLLER_DEAD_MAN_S - RB_CONTROLLER_BEAT_SLACK_S ||
+             report->left_s > RB_CONTROLLER_DEAD_MAN_S + RB_CONTROLLER_BEAT_SLACK_S)
         warn_not_moved(n, report->left_s);
     else
         n->switch_told = false;
