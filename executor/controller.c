@@ -493,6 +493,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->base_us = since > c->last_event_us ? since : c->last_event_us;
     c->base_us = c->base_us > 0 ? c->base_us : 0;
     c->base_monotonic_us = config->loop->now_us(config->loop->ctx);
+    c->back_us = rb_controller_last_gap(c, &(int64_t){0});
     const struct rb_launcher_events events = launcher_events(c);
     if (!config->launcher(config->launcher_ctx, &events, &c->launcher, err)) {
         rb_controller_destroy(c);
@@ -508,7 +509,7 @@ void rb_controller_start(struct rb_controller *c)
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
     for (int i = 0; i < c->config.n_providers; i++)
-        c->heard_us[i] = rb_controller_now_us(c);
+        c->heard_us[i] = rb_attended_us(c->config.loop);
     c->recovering = c->last_event_us >= 0;
     if (!c->recovering)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});
@@ -539,7 +540,7 @@ void rb_controller_destroy(struct rb_controller *c)
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_controller_node *n = rb_controller_launch_at(c, i);
         rb_controller_disarm(c, &n->retry_timer);
-        rb_controller_disarm(c, &n->boot_timer);
+        rb_silence_end(&n->boot);
         free(n);
     }
     for (int i = 0; i < c->n_gangs; i++) {

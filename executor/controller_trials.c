@@ -17,7 +17,6 @@ static void hung(void *arg)
 {
     struct rb_controller_task *t = arg;
     struct rb_controller *c = t->c;
-    t->timer = 0;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
     const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
@@ -37,8 +36,9 @@ static void hung(void *arg)
 
 void rb_controller_expect_report(struct rb_controller_task *t)
 {
-    if (t->row.state == RB_TASK_INTENT && t->c->config.plan->job->trial.timeout_us > 0)
-        rb_controller_arm(t->c, &t->timer, t->c->config.plan->job->trial.timeout_us, hung, t);
+    const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
+    if (t->row.state == RB_TASK_INTENT && timeout_us > 0)
+        rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
 }
 
 // Output.
@@ -157,8 +157,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
     if (c->dead || !t || !rb_controller_task_is_live(t) || t->saving)
         return;
     char why[160];
-    rb_controller_disarm(c, &t->timer);
-    rb_controller_disarm(c, &t->yield_timer);
+    rb_controller_disarm_task(t);
     t->row.exit_code = exit_code;
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);
