@@ -2,6 +2,7 @@
 #include "commands/rbprofile_command.h"
 #include "commands/rbprofile_measure.h"
 #include "commands/rbprofile_show.h"
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/doc.h"
@@ -179,5 +180,8 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbprofile", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbprofile", RB_OPEN_FILES_TO_TALK);
+    if (refused)
+        return refused;
     return rb_profile_dispatch(&rbprofile_command, argc, argv);
 }
