@@ -128,7 +128,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     const int n = rb_session_infras(plan, infras, 32);
     bool here = false;
     if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
-        !rb_run_check_secrets(plan->job, err))
+        !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
         return false;
     for (int i = 0; i < n; i++) {
         if (!check_credentials(infras[i], err))

@@ -38,7 +38,7 @@ struct rb_campaign {
     int n_runs;
     struct rb_places places; // the nodes that are ready
     int n_told;              // nodes that are ready or never will be
-    bool stopping;
+    bool stopping, held_up_told;
     struct rb_err failure;
 };
 
@@ -408,6 +408,17 @@ static void on_waiting(void *ctx, int node, const char *why)
     rb_pool_waiting(c->pool, node, why);
 }
 
+// Until there is room. What is measured meanwhile was measured on a machine that is full: that is the user's to see.
+static void on_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct rb_campaign *c = ctx;
+    if (trial >= 0 && c->runs[trial].state == RUN_RUNNING)
+        expect_report(&c->runs[trial]);
+    if (!c->held_up_told)
+        talk(c, "%s; waiting for room", err->message);
+    c->held_up_told = true;
+}
+
 // --- the pool's events ------------------------------------------------------------------------------------------------------
 
 static void on_node(void *ctx, int node, const struct rb_err *err)
@@ -513,7 +524,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
-        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, NULL},
+        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, on_held_up, NULL},
     };
     if (!config->launcher(&l, &c->launcher, err)) {
         free(c);

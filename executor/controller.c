@@ -461,6 +461,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .exited = rb_controller_exited,
         .saved = rb_controller_saved,
         .linked = rb_controller_linked,
+        .held_up = rb_controller_held_up,
         .killed = rb_controller_killed,
         .unreachable = rb_controller_unreachable,
         .waiting = rb_controller_waiting,
@@ -473,7 +474,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
-    c->last_event_us = c->end_limit_us = -1;
+    c->last_event_us = c->end_limit_us = c->held_up_us = -1;
     c->listing = rb_xcalloc(n, sizeof *c->listing);
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);

@@ -27,6 +27,8 @@ enum {
     RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is asked last by other nodes
     RB_CONTROLLER_YIELD_S = 60,          // to checkpoint and give way, beside the time that units take
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout says what is too long
+    RB_CONTROLLER_HELD_UP_S = 300,       // this machine may be full for so long before the run stops
+    RB_CONTROLLER_HELD_UP_PAUSE_S = 30,  // without a command that could not be started: it is over
     RB_CONTROLLER_CUT_OFF_S = 20, // a cloud that is listed every few seconds has not answered: it may be our network
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
@@ -182,6 +184,7 @@ struct rb_controller {
     int *list_failures;     // [n_providers] in a row
     int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began; attended time
     int64_t back_us;        // end of the last gap that was noted, attended time; INT64_MIN: none
+    int64_t held_up_since_us, held_up_us; // by this machine, which is full: since when, and when last; attended time, -1: never
     bool cut_off_told;      // since a cloud was heard last
     bool waiting_told;      // that the end waits for a cloud; since one was heard last
     uint64_t n_listings;    // asked for so far
@@ -351,6 +354,7 @@ void rb_controller_expect_report(struct rb_controller_task *t); // hung unless o
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
 void rb_controller_linked(void *ctx, int trial, const char *name);
+void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // controller_yields.c

@@ -41,6 +41,31 @@ void rb_controller_expect_report(struct rb_controller_task *t)
         rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
 }
 
+// Nothing is expected of a trial that cannot be followed, and nothing of it is held against it. The run waits, and stops if
+// that does not pass.
+void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct rb_controller *c = ctx;
+    const int64_t now = rb_attended_us(c->config.loop);
+    struct rb_controller_task *t = trial >= 0 ? rb_controller_running_task(c, trial) : NULL;
+    if (c->dead)
+        return;
+    if (t && rb_silence_counts(&t->silence))
+        rb_controller_expect_report(t);
+    if (t && rb_silence_counts(&t->yielding))
+        rb_silence_begin(&t->yielding, c->config.loop, t->yielding.patience_us, t->yielding.fn, t);
+    if (c->held_up_us < 0 || now - c->held_up_us > RB_CONTROLLER_HELD_UP_PAUSE_S * RB_US_PER_S) {
+        c->held_up_since_us = now;
+        rb_controller_note(c, "warning", "%s; waiting for room: no trial and no node is blamed for it", err->message);
+    }
+    c->held_up_us = now;
+    if (now - c->held_up_since_us < RB_CONTROLLER_HELD_UP_S * RB_US_PER_S || c->failure.code || !rb_controller_running(c))
+        return;
+    struct rb_err full = *err;
+    rb_err_prefix(&full, "this machine has been full for %d minutes", RB_CONTROLLER_HELD_UP_S / 60);
+    rb_controller_fail(c, &full);
+}
+
 // Output.
 
 static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n)

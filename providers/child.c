@@ -2,6 +2,8 @@
 // because nobody knows what it needs.
 #include "providers/child.h"
 
+#include "base/full.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -169,12 +171,20 @@ static bool reap(const char *program, pid_t pid, struct rb_err *err)
            rb_err_set(err, RB_E_PROGRAM, "%s failed with exit code %d", program, WEXITSTATUS(status));
 }
 
+static bool cannot_run(const char *program, int why, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    rb_buf_printf(&what, "cannot run %s", program);
+    return rb_is_full(why) ? rb_err_set_full(err, why, rb_buf_str(&what))
+                           : rb_err_set(err, RB_E_PROGRAM, "%s: %s", rb_buf_str(&what), strerror(why));
+}
+
 bool rb_child_run(const char *const *argv, const struct rb_child_options *o, struct rb_err *err)
 {
     int ends[2] = {-1, -1};
     pid_t pid;
     if (o->out && pipe2(ends, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_E_PROGRAM, "%s: no pipe: %s", argv[0], strerror(errno));
+        return cannot_run(argv[0], errno, err);
     const int rc = spawn(argv, o, ends[1], &pid);
     if (o->out)
         close(ends[1]);
@@ -182,7 +192,7 @@ bool rb_child_run(const char *const *argv, const struct rb_child_options *o, str
     if (o->out)
         close(ends[0]);
     if (rc != 0)
-        return rb_err_set(err, RB_E_PROGRAM, "cannot run %s: %s", argv[0], strerror(rc));
+        return cannot_run(argv[0], rc, err);
     if (!reap(argv[0], pid, err))
         return false;
     return whole || rb_err_set(err, RB_E_PROGRAM, "%s said more than %zu bytes", argv[0], o->max_output_bytes);

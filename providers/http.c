@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/full.h"
 #include "base/limits.h"
 #include "base/silence.h"
 #include "base/units.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define DEFAULT_CONNECT_TIMEOUT_US INT64_C(3100000) // as the AWS SDKs: one lost SYN and its first retransmission
 #define DEFAULT_TIMEOUT_US         INT64_C(30000000)
@@ -39,6 +41,7 @@ struct transfer {
     int64_t body_since_us; // the first byte of the body came, attended time; meaningless while there is none
     bool metadata, oversize, drips;
     char reason[CURL_ERROR_SIZE];
+    int full;                 // the errno for which there is no socket
     rb_http_fn *fn;
     void *arg;
 };
@@ -103,6 +106,16 @@ static bool drips(struct transfer *t)
         t->body_since_us = now_us;
     const int64_t took_us = now_us - t->body_since_us;
     return took_us > t->timeout_us / 6 && (int64_t)t->body.len < took_us * DRIP_BYTES_PER_S / RB_US_PER_S;
+}
+
+// Else libcurl blames the network for what this machine lacks.
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *t = arg;
+    (void)purpose;
+    const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    t->full = fd < 0 && rb_is_full(errno) ? errno : 0;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
@@ -195,6 +208,8 @@ static const char *reason_of(const struct transfer *t, CURLcode result)
 {
     if (result == CURLE_OK)
         return NULL;
+    if (t->full)
+        return t->full == EMFILE ? "this process may open no more files (ulimit -n)" : "this machine has no room for a connection";
     if (t->oversize)
         return "answer larger than RB_LIMIT_HTTP_BYTES";
     if (t->drips)
@@ -339,6 +354,8 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, r->once ? 1L : 0L);
     if (r->unix_socket)
         curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);

@@ -266,6 +266,55 @@ static void a_gap_is_not_a_lost_network(void **state)
     fake_run_finish(&r);
 }
 
+// --- a machine that is full: what could not be started here was nobody's fault
+
+// A command for each of the first trials cannot be started, every second for that long.
+static void be_full(struct fake_run *r, int64_t us)
+{
+    const int64_t until_us = r->v.now_us + us;
+    struct rb_err err = {0};
+    rb_err_set(&err, RB_E_MACHINE_FULL, "cannot start ssh: this process may open no more files (ulimit -n)");
+    while (!r->finished && r->v.now_us < until_us) {
+        for (int trial = -1; trial < 9; trial++)
+            r->machines.events.held_up(r->machines.events.ctx, trial, &err);
+        step_for(r, SECOND_US);
+    }
+}
+
+static void a_full_machine_is_waited_for(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.unit_us = 100 * SECOND_US; // longer than trial.timeout
+    fake_run_open(&r);
+    step_for(&r, 60 * SECOND_US);
+    be_full(&r, 4 * MINUTE_US);
+    assert_false(r.finished);
+    assert_null(strstr(r.talk, "hung"));
+    assert_int_equal(restarts(&r), 0);
+    assert_talked_of(&r, "waiting for room");
+    fake_run_finish(&r);
+}
+
+static void but_not_for_ever(void **state)
+{
+    (void)state;
+    struct fake_run r;
+    fake_run_init(&r, 1);
+    r.machines.training.unit_us = 600 * SECOND_US;
+    fake_run_open(&r);
+    step_for(&r, 60 * SECOND_US);
+    be_full(&r, 6 * MINUTE_US);
+    end_it(&r);
+    assert_int_equal(r.outcome, RB_JOB_STOPPED);
+    assert_int_equal(r.reason, RB_STOP_FAILURE);
+    assert_int_equal(r.err.number, RB_E_MACHINE_FULL);
+    assert_non_null(strstr(r.err.message, "full for 5 minutes"));
+    assert_int_equal(restarts(&r), 0);
+    fake_run_finish(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +329,8 @@ int main(void)
         cmocka_unit_test(nodes_that_boot_are_not_given_up),
         cmocka_unit_test(nobody_is_evicted_for_our_absence),
         cmocka_unit_test(a_gap_is_not_a_lost_network),
+        cmocka_unit_test(a_full_machine_is_waited_for),
+        cmocka_unit_test(but_not_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
