@@ -45,7 +45,7 @@ static void finish(struct rb_controller *c)
     rb_controller_disarm(c, &c->last_stretch_timer);
     rb_controller_disarm(c, &c->wake_timer);
     rb_controller_disarm(c, &c->heartbeat_timer);
-    rb_controller_disarm(c, &c->end_timer);
+    rb_silence_end(&c->end);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
@@ -140,10 +140,10 @@ static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us)
 {
-    if (c->over || c->dead || c->end_limit_us < 0)
+    if (c->over || c->dead || !rb_silence_counts(&c->end))
         return false;
     write_waits(c, out_what);
-    *out_at_most_us = c->end_limit_us - rb_controller_now_us(c);
+    *out_at_most_us = c->end.patience_us - rb_quiet_us(c->config.loop, c->end.since_us);
     return true;
 }
 
@@ -153,7 +153,6 @@ static void end_is_late(void *arg)
     struct rb_controller *c = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf waits = RB_BUF_INIT;
     struct rb_err err = {0};
-    c->end_timer = 0;
     write_waits(c, &waits);
     rb_err_set(&err, RB_E_INSTANCES_LEFT,
                "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
@@ -166,15 +165,10 @@ static void end_is_late(void *arg)
 static void bound_end(struct rb_controller *c)
 {
     const bool ends = !rb_controller_running(c);
-    if (ends == (c->end_limit_us >= 0))
-        return;
-    if (ends) {
-        c->end_limit_us = rb_controller_now_us(c) + RB_CONTROLLER_END_S * RB_US_PER_S;
-        rb_controller_arm(c, &c->end_timer, RB_CONTROLLER_END_S * RB_US_PER_S, end_is_late, c);
-    } else { // it was resumed
-        c->end_limit_us = -1;
-        rb_controller_disarm(c, &c->end_timer);
-    }
+    if (!ends) // it was resumed
+        rb_silence_end(&c->end);
+    else if (!rb_silence_counts(&c->end))
+        rb_silence_begin(&c->end, c->config.loop, RB_CONTROLLER_END_S * RB_US_PER_S, end_is_late, c);
 }
 
 void rb_controller_check_over(struct rb_controller *c)
@@ -474,7 +468,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
-    c->last_event_us = c->end_limit_us = c->held_up_us = -1;
+    c->last_event_us = c->held_up_us = -1;
     c->listing = rb_xcalloc(n, sizeof *c->listing);
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);
@@ -530,7 +524,8 @@ void rb_controller_destroy(struct rb_controller *c)
     if (!c)
         return;
     uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
-                                &c->heartbeat_timer, &c->finish_timer, &c->end_timer};
+                                &c->heartbeat_timer, &c->finish_timer};
+    rb_silence_end(&c->end);
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     if (c->launcher)

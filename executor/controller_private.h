@@ -192,7 +192,7 @@ struct rb_controller {
     bool recovering;        // nothing is launched before every infra was listed
     int64_t linger_until_us; // not over before: a copy of a refused launch may still arrive
     int64_t lingering_until_us; // said already
-    int64_t end_limit_us;   // the run is over and waits for its clouds until then at most; -1: it is not over
+    struct rb_silence end;  // counts while the run is over and waits for its clouds, which it does not do for ever
     bool closing;           // all over but the last listing
     bool over;              // finished was or will be called
     int leak_tries;
@@ -201,7 +201,7 @@ struct rb_controller {
     bool links_told;   // in checkpoints
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
-    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer, end_timer;
+    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
 };
 
 // controller.c

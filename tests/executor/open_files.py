@@ -92,6 +92,7 @@ class OpenFiles(unittest.TestCase):
             done = subprocess.run([os.path.join(self.bin_dir, "rbrun"), "list"], capture_output=True, text=True, timeout=60,
                                   env=self.crash.env, preexec_fn=limited(n, n), check=False)
             self.assertEqual(done.returncode, 0 if n >= 64 else 1, done.stderr)
+            self.assertEqual("RB1035" in done.stderr, n < 64, done.stderr)
 
     def test_too_few_are_refused_and_enough_suffice(self):
         before = len(self.cloud.ledger()["instances"])
