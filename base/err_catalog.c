@@ -105,7 +105,8 @@ static const struct rb_err_entry entries[] = {
      "Leave --watch out, or run the command in another terminal.", "the settings of the terminal cannot be read"},
     {RB_E_OPEN_FILES, RB_ERR_IO, "open-files",
      "This process may not have as many files open as the command or the plan needs.",
-     "Raise the hard limit: `ulimit -n 65536` as root or in the session's limits, LimitNOFILE= in a systemd unit, `--ulimit "
+     "Raise the hard limit: `ulimit -n 65536` as root or in the session's limits, LimitNOFILE= in a systemd unit, "
+     "`--ulimit "
      "nofile=65536` of docker run. The soft limit is raised to the hard one without being asked.",
      "rbrun needs 64 open files at least, and may have 8: raise the limit with `ulimit -n 1024`"},
     // RB11xx Files and formats
@@ -582,7 +583,8 @@ static const struct rb_err_entry entries[] = {
      "no run \"cifar-9\" under /home/me/.local/state/rubberband/runs; the newest: cifar-3"},
     {RB_E_RUN_AMBIGUOUS, RB_ERR_INVALID, "run-ambiguous", "The name fits several runs.",
      "Write more of it: the job's whole name, or as much of the run's id as fits no other; `rbrun list` shows them.",
-     "\"cifar\" fits 2 runs: cifar10-20260102-000000-aaaaaa, cifar100-20260101-000000-aaaaaa; write more of the one you mean"},
+     "\"cifar\" fits 2 runs: cifar10-20260102-000000-aaaaaa, cifar100-20260101-000000-aaaaaa; write more of the one "
+     "you mean"},
     {RB_E_RUN_BUSY, RB_ERR_INVALID, "run-busy", "Another rbrun is carrying this run out.",
      "Stop it first, or watch it with `rbrun status`.", "another rbrun (process 412) is carrying this run out"},
     {RB_E_RUN_EXISTS, RB_ERR_INVALID, "run-exists", "A run of this name has begun already.",
@@ -649,7 +651,8 @@ static const struct rb_err_entry entries[] = {
      "the checkpoint of trial 3 could not be saved (exit code 1): No space left on device"},
     {RB_E_CHECKPOINT_ARCHIVE, RB_ERR_INVALID, "checkpoint-archive",
      "What a node sent as a checkpoint is no archive of plain files; nothing of it was unpacked.",
-     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused. `tar -xf` unpacks them if you trust the "
+     "See what the trial writes into RB_CHECKPOINT_DIR: links and devices are refused. `tar -xf` unpacks them if you "
+     "trust the "
      "script.",
      "c.tar: not unpacked: \"./last.ckpt -> epoch-9.ckpt\" in it is no plain file or directory with a printable name"},
     {RB_E_CHECKPOINT_BUCKET, RB_ERR_INVALID, "checkpoint-bucket",
@@ -659,9 +662,11 @@ static const struct rb_err_entry entries[] = {
     {RB_E_PROCESS_START, RB_ERR_IO, "process-start", "A program cannot be started on this machine.",
      "Install it, or mend PATH.", "cannot start ssh: no such file or directory"},
     {RB_E_MACHINE_FULL, RB_ERR_IO, "machine-full",
-     "This machine has no room for another process, open file or connection. It is no trial's and no node's fault: the run waits, "
+     "This machine has no room for another process, open file or connection. It is no trial's and no node's fault: the "
+     "run waits, "
      "and stops in the end.",
-     "Raise `ulimit -n` (open files), `ulimit -u` (processes) or the limits of the container, or end other programs; then "
+     "Raise `ulimit -n` (open files), `ulimit -u` (processes) or the limits of the container, or end other programs; "
+     "then "
      "`rbrun resume`.",
      "cannot start ssh: this machine has no more processes (EAGAIN)"},
     // RB50xx Simulation

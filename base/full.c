@@ -10,7 +10,8 @@ static const struct {
 } kinds[] = {
     {EMFILE, "Too many open files", "this process may open no more files (ulimit -n)"},
     {ENFILE, "Too many open files in system", "this machine has no more open files (fs.file-max)"},
-    {EAGAIN, "Resource temporarily unavailable", "this machine has no more processes for this user (ulimit -u, pids.max)"},
+    {EAGAIN, "Resource temporarily unavailable",
+     "this machine has no more processes for this user (ulimit -u, pids.max)"},
     {ENOMEM, "Cannot allocate memory", "this machine has no more memory"},
     {ENOBUFS, "No buffer space available", "this machine has no more buffers"},
 };

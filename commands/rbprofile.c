@@ -58,7 +58,8 @@ static int show(int argc, char **argv)
 static const struct rb_command fit_command = {
     .name = "rbprofile fit",
     .usage = "NAME [options]",
-    .summary = "Fits the models to the raw samples of a profile, also where an imported profile of that name hides them.",
+    .summary =
+        "Fits the models to the raw samples of a profile, also where an imported profile of that name hides them.",
     .examples = "  rbprofile fit cifar\n  rbprofile fit cifar --json\n",
     .options = read_options,
     .min_args = 1,
@@ -74,12 +75,11 @@ static int fit(int argc, char **argv)
     return rb_profile_carry_out(&fit_command, run_fit, argc, argv);
 }
 
-static const struct rb_command list_command = {
-    .name = "rbprofile list",
-    .usage = "[options]",
-    .summary = "Names the profiles in the store and what they rest on.",
-    .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
-    .options = read_options};
+static const struct rb_command list_command = {.name = "rbprofile list",
+                                               .usage = "[options]",
+                                               .summary = "Names the profiles in the store and what they rest on.",
+                                               .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
+                                               .options = read_options};
 
 static bool run_list(const struct rb_args *args, struct rb_err *err)
 {
@@ -168,7 +168,8 @@ static const struct rb_subcommand subcommands[] = {
 static const struct rb_command rbprofile_command = {
     .name = "rbprofile",
     .usage = "SUBCOMMAND [options]",
-    .summary = "Measures training and clouds, keeps the samples in one file, and fits the models that plans are made with.",
+    .summary =
+        "Measures training and clouds, keeps the samples in one file, and fits the models that plans are made with.",
     .examples = "  rbprofile train job.yaml --gpus 1,2,4\n"
                 "  rbprofile import resnet50.yaml prices.csv\n"
                 "  rbprofile show resnet50\n",

@@ -45,9 +45,10 @@ bool rb_run_check_open_files(const struct rb_plan *plan, int n_jobs, struct rb_e
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || most <= (int64_t)limit.rlim_cur)
         return true;
     return rb_err_set(err, RB_E_OPEN_FILES,
-                      "this plan follows %" PRId64 " processes of trials at once, on %" PRId64 " nodes, and needs %" PRId64
-                      " open files for that; this process may have %" PRIu64 ": raise the hard limit (`ulimit -Hn %" PRId64
-                      "` as root, LimitNOFILE=%" PRId64 " of a systemd unit, `--ulimit nofile=%" PRId64
+                      "this plan follows %" PRId64 " processes of trials at once, on %" PRId64
+                      " nodes, and needs %" PRId64 " open files for that; this process may have %" PRIu64
+                      ": raise the hard limit (`ulimit -Hn %" PRId64 "` as root, LimitNOFILE=%" PRId64
+                      " of a systemd unit, `--ulimit nofile=%" PRId64
                       "` of docker run), or plan with a smaller resources.max_nodes",
                       ranks, nodes, most, (uint64_t)limit.rlim_cur, most, most, most);
 }

@@ -23,7 +23,8 @@
 
 static const struct rb_option run_options[] = {
     {"yes", 0, RB_OPT_FLAG, false, NULL, "rent machines without asking", 0, 0},
-    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "launch nothing: simulate the run in virtual time, a day in seconds", 0, 0},
+    {"dry-run", 0, RB_OPT_FLAG, false, NULL, "launch nothing: simulate the run in virtual time, a day in seconds", 0,
+     0},
     {"replicate", 0, RB_OPT_INT, false, "N", "dry run: which of the simulated runs (default 0)", 0, 1e9},
     {"deadline", 0, RB_OPT_STRING, false, "D", "2h from now, or an instant (default: the plan's)", 0, 0},
     {"budget", 0, RB_OPT_MONEY, false, "USD", "most the run may cost (default: the plan's)", 0, 0},

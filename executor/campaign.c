@@ -21,9 +21,9 @@ struct run {
     struct rb_silence silence; // of its reports, until it is taken to hang
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
-    int64_t away_us;   // what the loop's gaps came to when it was heard last, or started
-    int n_gaps;        // units that were not measured because this process did not run meanwhile
-    bool late_startup; // likewise its start-up
+    int64_t away_us;                       // what the loop's gaps came to when it was heard last, or started
+    int n_gaps;                            // units that were not measured because this process did not run meanwhile
+    bool late_startup;                     // likewise its start-up
     int64_t last_resource;
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
@@ -322,7 +322,8 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     r->n_gaps += away;
     if (r->first_us < 0)
         r->first_us = now;
-    else if (!away && line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource && team_trains(c, r))
+    else if (!away && line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource &&
+             team_trains(c, r))
         r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
     r->last_us = now;
     r->last_resource = line.resource;
@@ -338,7 +339,8 @@ static void tell_missing(const struct run *r, char *out, size_t size)
         snprintf(out, size, "it reported %lld of %lld %ss (lines like `%s=1 %s=0.5` on stdout)",
                  (long long)r->last_resource, (long long)config->resource, unit, unit, metric);
     else
-        snprintf(out, size, "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
+        snprintf(out, size,
+                 "it reported %s %lld without the one before: expected a line `%s=1 %s=0.5` for each, in order", unit,
                  (long long)r->last_resource, unit, metric);
 }
 
@@ -354,7 +356,9 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         end_run(c, r, text);
     } else if (r->late_startup || (r->n_gaps > 0 && r->result.n_units == 0)) {
-        end_run(c, r, "this process did not run for a while (stopped or suspended), so its times were not measured: measure again");
+        end_run(c, r,
+                "this process did not run for a while (stopped or suspended), so its times were not measured: measure "
+                "again");
     } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
@@ -524,7 +528,8 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
         .run_id = config->pool.run_id,
         .run_dir = config->run_dir,
         .workdir = config->workdir,
-        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, on_held_up, NULL},
+        .events = {c, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, on_held_up,
+                   NULL},
     };
     if (!config->launcher(&l, &c->launcher, err)) {
         free(c);

@@ -277,10 +277,11 @@ static bool entry_is_tame(const char *line)
 static bool refuse_entry(const char *archive, const char *line, struct rb_err *err)
 {
     const char *name = strstr(line, " ./");
-    return rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE,
-                      "%s: not unpacked: \"%.200s\" in it is no plain file or directory with a printable name; `tar -xf` unpacks "
-                      "it if you trust the script",
-                      archive, name ? name + 1 : line);
+    return rb_err_set(
+        err, RB_E_CHECKPOINT_ARCHIVE,
+        "%s: not unpacked: \"%.200s\" in it is no plain file or directory with a printable name; `tar -xf` unpacks "
+        "it if you trust the script",
+        archive, name ? name + 1 : line);
 }
 
 static bool archive_is_tame(const char *archive, struct rb_err *err)

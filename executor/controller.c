@@ -523,8 +523,8 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
-                                &c->heartbeat_timer, &c->finish_timer};
+    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
+                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
     rb_silence_end(&c->end);
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);

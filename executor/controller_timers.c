@@ -81,10 +81,11 @@ void rb_controller_notice_gap(struct rb_controller *c)
     if (back_us == c->back_us)
         return;
     c->back_us = back_us;
-    rb_controller_note(c, "warning",
-                       "this process did not run for %s (stopped, suspended, or the machine was too busy); trials and nodes "
-                       "have their full time again to be heard; deadline and budget went on",
-                       rb_format_duration(gap_us, gap));
+    rb_controller_note(
+        c, "warning",
+        "this process did not run for %s (stopped, suspended, or the machine was too busy); trials and nodes "
+        "have their full time again to be heard; deadline and budget went on",
+        rb_format_duration(gap_us, gap));
     rb_controller_beat(c);
 }
 

@@ -24,7 +24,8 @@ static void hung(void *arg)
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S,
-                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?" : "");
+                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
+                               : "");
     rb_controller_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){
@@ -59,7 +60,8 @@ void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
         rb_controller_note(c, "warning", "%s; waiting for room: no trial and no node is blamed for it", err->message);
     }
     c->held_up_us = now;
-    if (now - c->held_up_since_us < RB_CONTROLLER_HELD_UP_S * RB_US_PER_S || c->failure.code || !rb_controller_running(c))
+    if (now - c->held_up_since_us < RB_CONTROLLER_HELD_UP_S * RB_US_PER_S || c->failure.code ||
+        !rb_controller_running(c))
         return;
     struct rb_err full = *err;
     rb_err_prefix(&full, "this machine has been full for %d minutes", RB_CONTROLLER_HELD_UP_S / 60);
@@ -210,10 +212,11 @@ void rb_controller_linked(void *ctx, int trial, const char *name)
     if (c->dead || c->links_told)
         return;
     c->links_told = true;
-    rb_controller_note(c, "warning",
-                       "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
-                       "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
-                       trial, name);
+    rb_controller_note(
+        c, "warning",
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
+        trial, name);
 }
 
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)

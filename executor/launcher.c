@@ -118,8 +118,8 @@ struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, 
     return t;
 }
 
-bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
-                         void *arg)
+bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
 {
     if (rb_err_number(err) != RB_E_MACHINE_FULL)
         return false;
@@ -128,10 +128,11 @@ bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, i
     return true;
 }
 
-bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
-                         void *arg)
+bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
 {
-    const bool is_ours = code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
+    const bool is_ours =
+        code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
     struct rb_err err = {0};
     if (!is_ours || !rb_says_full(said))
         return false;

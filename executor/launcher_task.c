@@ -402,7 +402,8 @@ static void kill_again(void *arg)
     struct rb_rank *r = arg;
     struct rb_err err = {0};
     r->timer = 0;
-    if (!spawn_kill(r, on_killed, &err) && !rb_launcher_hold_up(r->task->l, &err, r->task->trial, &r->timer, kill_again, r))
+    if (!spawn_kill(r, on_killed, &err) &&
+        !rb_launcher_hold_up(r->task->l, &err, r->task->trial, &r->timer, kill_again, r))
         kill_ended(r);
 }
 
@@ -433,7 +434,8 @@ static void kill_gang(struct rb_launcher_task *t)
         if (!r->unheard) // else its node may be gone, and is given up no later for this
             r->tries = 0;
         struct rb_err err = {0};
-        t->n_busy += spawn_kill(r, on_killed, &err) || rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, kill_again, r);
+        t->n_busy +=
+            spawn_kill(r, on_killed, &err) || rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, kill_again, r);
     }
 }
 

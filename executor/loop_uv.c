@@ -10,8 +10,8 @@
 
 enum {
     ECHO_US = 500000,
-    TICK_MS = 250,     // how often the loop looks at its descriptors at least
-    GAP_US = 1250000,  // between two looks, from which on nobody has listened
+    TICK_MS = 250,    // how often the loop looks at its descriptors at least
+    GAP_US = 1250000, // between two looks, from which on nobody has listened
 };
 
 struct timer {
@@ -19,9 +19,9 @@ struct timer {
     uv_timer_t handle;
     struct rb_loop_uv *l;
     uint64_t id;
-    int64_t due_us;    // loop time
-    uint64_t n_looks;  // at descriptors, when it was started
-    rb_loop_fn *fn; // NULL: cancelled or fired, closing
+    int64_t due_us;   // loop time
+    uint64_t n_looks; // at descriptors, when it was started
+    rb_loop_fn *fn;   // NULL: cancelled or fired, closing
     void *arg;
 };
 
@@ -53,10 +53,10 @@ struct rb_loop_uv {
     int64_t (*clock_us)(void);
     uv_timer_t tick;
     uv_check_t after_look;
-    uint64_t n_looks;       // at all descriptors
-    uint64_t look_first;    // no timer fires before that many: what arrived over a gap is told before what is late
-    int64_t looked_us;      // loop time of the last
-    int64_t away_us;        // the length of all gaps so far
+    uint64_t n_looks;        // at all descriptors
+    uint64_t look_first;     // no timer fires before that many: what arrived over a gap is told before what is late
+    int64_t looked_us;       // loop time of the last
+    int64_t away_us;         // the length of all gaps so far
     int64_t back_us, gap_us; // of the last long one
 };
 

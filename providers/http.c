@@ -41,7 +41,7 @@ struct transfer {
     int64_t body_since_us; // the first byte of the body came, attended time; meaningless while there is none
     bool metadata, oversize, drips;
     char reason[CURL_ERROR_SIZE];
-    int full;                 // the errno for which there is no socket
+    int full; // the errno for which there is no socket
     rb_http_fn *fn;
     void *arg;
 };
@@ -209,7 +209,8 @@ static const char *reason_of(const struct transfer *t, CURLcode result)
     if (result == CURLE_OK)
         return NULL;
     if (t->full)
-        return t->full == EMFILE ? "this process may open no more files (ulimit -n)" : "this machine has no room for a connection";
+        return t->full == EMFILE ? "this process may open no more files (ulimit -n)"
+                                 : "this machine has no room for a connection";
     if (t->oversize)
         return "answer larger than RB_LIMIT_HTTP_BYTES";
     if (t->drips)

@@ -71,9 +71,9 @@ static void trials_that_trained_on_are_not_taken_to_hang(void **state)
     static const struct {
         int64_t at_us, for_us, catch_up_us;
     } cases[] = {
-        {60 * SECOND_US, 70 * SECOND_US, SECOND_US},  {80 * SECOND_US, 8 * 60 * MINUTE_US, 40 * SECOND_US},
-        {50 * SECOND_US, 9 * SECOND_US, SECOND_US},   {95 * SECOND_US, 59 * SECOND_US, 30 * SECOND_US},
-        {20 * SECOND_US, 90 * SECOND_US, SECOND_US},  {5 * SECOND_US, 30 * MINUTE_US, SECOND_US},
+        {60 * SECOND_US, 70 * SECOND_US, SECOND_US}, {80 * SECOND_US, 8 * 60 * MINUTE_US, 40 * SECOND_US},
+        {50 * SECOND_US, 9 * SECOND_US, SECOND_US},  {95 * SECOND_US, 59 * SECOND_US, 30 * SECOND_US},
+        {20 * SECOND_US, 90 * SECOND_US, SECOND_US}, {5 * SECOND_US, 30 * MINUTE_US, SECOND_US},
         {3 * SECOND_US, 15 * MINUTE_US, SECOND_US},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -225,7 +225,8 @@ static void make_launcher(struct fixture *f)
         .run_dir = f->dir,
         .workdir = NULL,
         .reconnects = f->reconnects,
-        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, NULL, on_linked},
+        .events = {f, on_prepared, on_line, on_exited, on_saved, on_killed, on_unreachable, on_waiting, NULL,
+                   on_linked},
     };
     char work[128];
     snprintf(work, sizeof work, "%s/src", f->dir);

@@ -227,7 +227,8 @@ static void deliver(struct fake_process *p)
     if (m->offline)
         return;
     if (virtual_loop_is_stopped(m->site.v)) { // it is read afterwards, once the connection has told
-        m->site.v->loop.timer_start(m->site.v, m->site.v->stopped_until_us - m->site.v->now_us + m->catch_up_us, read_on, p);
+        m->site.v->loop.timer_start(m->site.v, m->site.v->stopped_until_us - m->site.v->now_us + m->catch_up_us,
+                                    read_on, p);
         return;
     }
     while (p->followed == m->session && p->n_delivered < p->n_lines) {
