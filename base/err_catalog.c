@@ -103,6 +103,12 @@ static const struct rb_err_entry entries[] = {
     {RB_E_TERMINAL, RB_ERR_IO, "terminal",
      "The terminal cannot be asked how it is set, so its keys cannot be read one by one.",
      "Leave --watch out, or run the command in another terminal.", "the settings of the terminal cannot be read"},
+    {RB_E_OPEN_FILES, RB_ERR_IO, "open-files",
+     "This process may not have as many files open as the command or the plan needs.",
+     "Raise the hard limit: `ulimit -n 65536` as root or in the session's limits, LimitNOFILE= in a systemd unit, "
+     "`--ulimit "
+     "nofile=65536` of docker run. The soft limit is raised to the hard one without being asked.",
+     "rbrun needs 64 open files at least, and may have 8: raise the limit with `ulimit -n 1024`"},
     // RB11xx Files and formats
     {RB_E_FILE_MISSING, RB_ERR_NOT_FOUND, "file-missing", "There is no file of this name.",
      "Check the path; a relative one starts at the current directory.",
@@ -665,6 +671,14 @@ static const struct rb_err_entry entries[] = {
      "the checkpoint of trial 3 is at s3://b/c: get it with `aws s3 cp --recursive`"},
     {RB_E_PROCESS_START, RB_ERR_IO, "process-start", "A program cannot be started on this machine.",
      "Install it, or mend PATH.", "cannot start ssh: no such file or directory"},
+    {RB_E_MACHINE_FULL, RB_ERR_IO, "machine-full",
+     "This machine has no room for another process, open file or connection. It is no trial's and no node's fault: the "
+     "run waits, "
+     "and stops in the end.",
+     "Raise `ulimit -n` (open files), `ulimit -u` (processes) or the limits of the container, or end other programs; "
+     "then "
+     "`rbrun resume`.",
+     "cannot start ssh: this machine has no more processes (EAGAIN)"},
     // RB50xx Simulation
     {RB_E_SIM_ENDLESS, RB_ERR_INFEASIBLE, "sim-endless", "A simulated run does not come to an end.",
      "Lower capacity_failure or preemption_per_hour in the profile, or allow other machines.",

@@ -49,6 +49,7 @@ enum rb_err_number {
     RB_E_OVERRIDE_KEY = 1032,
     RB_E_WHERE_UNSAID = 1033,
     RB_E_TERMINAL = 1034,
+    RB_E_OPEN_FILES = 1035,
 
     // RB11xx files and formats
     RB_E_FILE_MISSING = 1101,
@@ -245,6 +246,7 @@ enum rb_err_number {
     RB_E_CHECKPOINT_ARCHIVE = 4203,
     RB_E_CHECKPOINT_BUCKET = 4204,
     RB_E_PROCESS_START = 4205,
+    RB_E_MACHINE_FULL = 4206,
 
     // RB50xx simulation
     RB_E_SIM_ENDLESS = 5001,

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/full.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,8 @@ static bool too_big(const char *path, size_t max_bytes, struct rb_err *err)
 
 static bool cannot_read(const char *path, int why, struct rb_err *err)
 {
+    if (why == EMFILE || why == ENFILE)
+        return rb_err_set_full(err, why, path);
     const bool missing = why == ENOENT || why == ENOTDIR;
     return rb_err_set(err, missing ? RB_E_FILE_MISSING : RB_E_FILE_READ, "cannot read %s: %s", path, strerror(why));
 }

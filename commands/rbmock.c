@@ -1,4 +1,5 @@
 // rbmock: a cloud on loopback.
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"
@@ -8,7 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 static const struct rb_option options[] = {
     {"ec2", 0, RB_OPT_INT, false, "PORT", "serve the EC2 Query API on 127.0.0.1:PORT (default 0: any free port)", 0,
@@ -84,16 +84,6 @@ static bool configure(const struct rb_args *args, struct rb_arena *arena, struct
     return configure_account(args, out, err);
 }
 
-// Every node needs two files; the usual soft limit of 1024 would do for 400 nodes.
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int main(int argc, char **argv)
 {
     struct rb_args args;
@@ -103,6 +93,9 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbmock", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbmock", RB_OPEN_FILES_TO_TALK);
+    if (refused)
+        return refused;
     if (!rb_args_parse(&args, &command, argc, argv, &err)) {
         rb_err_print(&err, "rbmock", false);
         return rb_err_exit_code(&err);
@@ -113,7 +106,6 @@ int main(int argc, char **argv)
         return 0;
     }
     rb_arena_init(&arena);
-    raise_file_limit();
     bool ok = configure(&args, &arena, &config, &err) && rb_mock_server_run(&config, &err);
     if (!ok)
         rb_err_print(&err, "rbmock", false);

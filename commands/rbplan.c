@@ -1,6 +1,7 @@
 // rbplan: predicts time and cost of a job and finds the cheapest plan that meets deadline, budget and confidence.
 #include "commands/rbplan.h"
 #include "commands/rbplan_infeasible.h"
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"
@@ -355,6 +356,9 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbplan", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbplan", RB_OPEN_FILES_TO_COMPUTE);
+    if (refused)
+        return refused;
     const struct rb_subcommand *sub = argc > 1 ? rb_subcommand_find(&plan_command, argv[1]) : NULL;
     return sub ? sub->run(argc - 1, argv + 1) : rb_plan_carry_out(&plan_command, run, argc, argv);
 }

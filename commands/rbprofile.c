@@ -2,6 +2,7 @@
 #include "commands/rbprofile_command.h"
 #include "commands/rbprofile_measure.h"
 #include "commands/rbprofile_show.h"
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/doc.h"
@@ -57,7 +58,8 @@ static int show(int argc, char **argv)
 static const struct rb_command fit_command = {
     .name = "rbprofile fit",
     .usage = "NAME [options]",
-    .summary = "Fits the models to the raw samples of a profile, also where an imported profile of that name hides them.",
+    .summary =
+        "Fits the models to the raw samples of a profile, also where an imported profile of that name hides them.",
     .examples = "  rbprofile fit cifar\n  rbprofile fit cifar --json\n",
     .options = read_options,
     .min_args = 1,
@@ -73,12 +75,11 @@ static int fit(int argc, char **argv)
     return rb_profile_carry_out(&fit_command, run_fit, argc, argv);
 }
 
-static const struct rb_command list_command = {
-    .name = "rbprofile list",
-    .usage = "[options]",
-    .summary = "Names the profiles in the store and what they rest on.",
-    .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
-    .options = read_options};
+static const struct rb_command list_command = {.name = "rbprofile list",
+                                               .usage = "[options]",
+                                               .summary = "Names the profiles in the store and what they rest on.",
+                                               .examples = "  rbprofile list\n  rbprofile list --db team.db --json\n",
+                                               .options = read_options};
 
 static bool run_list(const struct rb_args *args, struct rb_err *err)
 {
@@ -167,7 +168,8 @@ static const struct rb_subcommand subcommands[] = {
 static const struct rb_command rbprofile_command = {
     .name = "rbprofile",
     .usage = "SUBCOMMAND [options]",
-    .summary = "Measures training and clouds, keeps the samples in one file, and fits the models that plans are made with.",
+    .summary =
+        "Measures training and clouds, keeps the samples in one file, and fits the models that plans are made with.",
     .examples = "  rbprofile train job.yaml --gpus 1,2,4\n"
                 "  rbprofile import resnet50.yaml prices.csv\n"
                 "  rbprofile show resnet50\n",
@@ -179,5 +181,8 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbprofile", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbprofile", RB_OPEN_FILES_TO_TALK);
+    if (refused)
+        return refused;
     return rb_profile_dispatch(&rbprofile_command, argc, argv);
 }

@@ -1,6 +1,7 @@
 // rbrun: carries a plan out, and looks after runs.
 #include "commands/rbrun.h"
 #include "commands/rbrun_pool.h"
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/closest.h"
@@ -57,6 +58,9 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbrun", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbrun", RB_OPEN_FILES_TO_TALK);
+    if (refused)
+        return refused;
     keep_private();
     signal(SIGPIPE, SIG_IGN); // an ssh that died, a pager that was closed: an error of that write, not our end
     signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow

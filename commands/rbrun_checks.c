@@ -128,7 +128,7 @@ bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_e
     const int n = rb_session_infras(plan, infras, 32);
     bool here = false;
     if (!rb_job_check_supported(plan->job, err) || !rb_run_places(plan, plan_path, job_path, workdir, err) ||
-        !rb_run_check_secrets(plan->job, err))
+        !rb_run_check_secrets(plan->job, err) || !rb_run_check_open_files(plan, 1, err))
         return false;
     for (int i = 0; i < n; i++) {
         if (!check_credentials(infras[i], err))
@@ -173,12 +173,11 @@ static bool still_fits(const struct rb_plan *plan, int64_t deadline_us, int64_t 
     if (!ok || estimate.p_both >= plan->confidence)
         return ok;
     rb_format_probabilities(estimate.p_both, plan->confidence, kept, asked);
-    return rb_err_set(
-        err, RB_E_PLAN_LATE,
-        "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
-        "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
-        deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
-        rb_format_duration(estimate.time_us.p95, p95));
+    return rb_err_set(err, RB_E_PLAN_LATE,
+                      "the plan no longer fits: it keeps deadline (%s from now) and budget with probability %s, %s is "
+                      "asked for, and 95 %% of its runs take up to %s; plan again with `rbplan`",
+                      deadline_us < 0 ? "none" : rb_format_duration(deadline_us, remaining), kept, asked,
+                      rb_format_duration(estimate.time_us.p95, p95));
 }
 
 bool rb_run_limits(const struct rb_plan *plan, const struct rb_args *args, int64_t *out_deadline_us,

@@ -9,6 +9,10 @@
 // was read from.
 bool rb_run_check(const struct rb_plan *plan, const char *plan_path, struct rb_err *err);
 
+// May this process have as many files open as following the plan's trials takes (rb_launcher_open_files)? n_jobs share its
+// nodes; 1 unless it is a pool's.
+bool rb_run_check_open_files(const struct rb_plan *plan, int n_jobs, struct rb_err *err);
+
 // The secrets that the job names, alone.
 bool rb_run_check_secrets(const struct rb_job *job, struct rb_err *err);
 

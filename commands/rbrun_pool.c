@@ -270,7 +270,7 @@ static bool prepare(struct rb_pool_run *p, const struct rb_args *args, struct rb
         if (!rb_pool_plan_member(&p->members[i], &plan, err))
             return rb_err_prefix(err, "%s", p->members[i].spec->path);
     }
-    return confirm(p, args, err) && rb_pool_remember(p, err);
+    return rb_run_check_open_files(&p->files.plan, p->n, err) && confirm(p, args, err) && rb_pool_remember(p, err);
 }
 
 // Everything is said to have ended, or the user has left it as it is.
@@ -391,7 +391,8 @@ bool rb_pool_resume(struct rb_run_files *files, struct rb_journal *journal, cons
     rb_arena_init(&p.arena);
     *files = (struct rb_run_files){0}; // taken over
     rb_arena_init(&files->arena);
-    if (recall(&p, args, err) && is_complete(&p, &complete, err)) {
+    if (recall(&p, args, err) && is_complete(&p, &complete, err) &&
+        (complete || rb_run_check_open_files(&p.files.plan, p.n, err))) {
         p.options.go_on = !complete;
         return carry_out(&p, args, out_code, err);
     }

@@ -325,6 +325,10 @@ static bool resume(const struct rb_args *args, int *out_code, struct rb_err *err
     if (rb_pool_is_one(f.dir))
         return set_limits(args, journal, err) ? rb_pool_resume(&f, journal, args, out_code, err)
                                               : (rb_journal_close(journal), false);
+    if (!rb_run_check_open_files(&f.plan, 1, err)) {
+        rb_journal_close(journal);
+        return false;
+    }
     rb_info("run %s", f.run_id);
     const struct rb_session_options options = {.go_on = true, .json = rb_args_flag(args, "json")};
     const bool ok = set_limits(args, journal, err) && carry_out(&f, journal, args, &options, out_code, err);

@@ -1,6 +1,7 @@
 // rbsim: runs a job through a tuner and an allocation policy in virtual time, replicate after replicate: the engine that
 // rbrun drives, with delays drawn from the profile and learning curves measured before or made up.
 #include "commands/rbsim.h"
+#include "commands/open_files.h"
 #include "commands/version.h"
 
 #include "base/file.h"
@@ -276,6 +277,9 @@ int main(int argc, char **argv)
     rb_keep_standard_streams();
     if (rb_version_asked("rbsim", argc, argv))
         return 0;
+    const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);
+    if (refused)
+        return refused;
     bool told = false, ok = rb_args_parse(&args, &command, argc, argv, &err);
     if (ok && args.help)
         rb_args_help(&args);

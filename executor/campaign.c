@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/silence.h"
 #include "base/units.h"
 #include "engine/placement.h"
 #include "executor/metric_line.h"
@@ -17,9 +18,12 @@ struct run {
     struct rb_campaign *c;
     struct rb_campaign_run result;
     enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_KILLED, RUN_ENDED } state; // killed: its processes are being ended
-    uint64_t timer;                                                             // until it is taken to hang; 0: none
+    struct rb_silence silence; // of its reports, until it is taken to hang
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
+    int64_t away_us;                       // what the loop's gaps came to when it was heard last, or started
+    int n_gaps;                            // units that were not measured because this process did not run meanwhile
+    bool late_startup;                     // likewise its start-up
     int64_t last_resource;
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
@@ -34,13 +38,28 @@ struct rb_campaign {
     int n_runs;
     struct rb_places places; // the nodes that are ready
     int n_told;              // nodes that are ready or never will be
-    bool stopping;
+    bool stopping, held_up_told;
     struct rb_err failure;
 };
 
 static int64_t now_us(const struct rb_campaign *c)
 {
     return c->config.pool.loop->now_us(c->config.pool.loop->ctx);
+}
+
+// All of the loop's gaps so far.
+static int64_t away_us(const struct rb_campaign *c)
+{
+    return now_us(c) - rb_attended_us(c->config.pool.loop);
+}
+
+// Since this was asked last. Times that span a gap measure nothing: what was said meanwhile is read only now.
+static bool was_away(struct run *r)
+{
+    const int64_t slack_us = 100000, away = away_us(r->c);
+    const bool gap = away - r->away_us > slack_us;
+    r->away_us = away;
+    return gap;
 }
 
 static void talk(struct rb_campaign *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -60,8 +79,7 @@ static void start_waiting(struct rb_campaign *c);
 
 static void disarm(struct run *r)
 {
-    r->c->config.pool.loop->timer_cancel(r->c->config.pool.loop->ctx, r->timer);
-    r->timer = 0;
+    rb_silence_end(&r->silence);
 }
 
 static void kill_run(struct run *r, const char *why)
@@ -86,10 +104,9 @@ static void hung(void *arg)
 
 static void expect_report(struct run *r)
 {
-    const struct rb_loop *loop = r->c->config.pool.loop;
-    disarm(r);
-    if (r->c->config.pool.job->trial.timeout_us > 0)
-        r->timer = loop->timer_start(loop->ctx, r->c->config.pool.job->trial.timeout_us, hung, r);
+    const int64_t timeout_us = r->c->config.pool.job->trial.timeout_us;
+    if (timeout_us > 0)
+        rb_silence_begin(&r->silence, r->c->config.pool.loop, timeout_us, hung, r);
 }
 
 // Runs of a team follow each other.
@@ -132,6 +149,7 @@ static void start_run(struct rb_campaign *c, struct run *r, struct rb_slot slot)
     r->result.node = slot.node;
     r->started_us = now_us(c);
     r->first_us = r->last_us = -1;
+    r->away_us = away_us(c);
     c->launcher->ops->start(c->launcher, &task);
     expect_report(r);
     rb_arena_finish(&arena);
@@ -300,10 +318,14 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
         return;
     count_steps(r, &line.steps);
-    int64_t now = now_us(c);
+    const int64_t now = now_us(c);
+    const bool away = was_away(r);
+    r->late_startup = r->late_startup || (away && r->first_us < 0);
+    r->n_gaps += away;
     if (r->first_us < 0)
         r->first_us = now;
-    else if (line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource && team_trains(c, r))
+    else if (!away && line.resource == r->last_resource + 1 && r->result.n_units < c->config.resource &&
+             team_trains(c, r))
         r->result.unit_s[r->result.n_units++] = (double)(now - r->last_us) / 1e6;
     r->last_us = now;
     r->last_resource = line.resource;
@@ -335,6 +357,10 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     if (code != 0) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
         end_run(c, r, text);
+    } else if (r->late_startup || (r->n_gaps > 0 && r->result.n_units == 0)) {
+        end_run(c, r,
+                "this process did not run for a while (stopped or suspended), so its times were not measured: measure "
+                "again");
     } else if (r->last_resource >= c->config.resource && r->result.n_units == 0 && r->result.sharers > 1) {
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
@@ -355,7 +381,7 @@ static void on_saved(void *ctx, int trial, int attempt, const char *checkpoint, 
     struct run *r = &c->runs[trial];
     if (r->state != RUN_SAVING)
         return;
-    measure(c, r, err == NULL);
+    measure(c, r, err == NULL && !was_away(r));
     end_run(c, r, NULL);
 }
 
@@ -399,6 +425,17 @@ static void on_switched(void *ctx, int node, const struct rb_switch_report *repo
         "node %d: its dead man's switch is not known to be armed (%s): if rbprofile dies, `rbrun gc` has to end it",
         node, report->why[0] ? report->why : "it gave no reason");
     talk(c, "%s [RB%d]", err.message, (int)rb_err_number(&err));
+}
+
+// Until there is room. What is measured meanwhile was measured on a machine that is full: that is the user's to see.
+static void on_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct rb_campaign *c = ctx;
+    if (trial >= 0 && c->runs[trial].state == RUN_RUNNING)
+        expect_report(&c->runs[trial]);
+    if (!c->held_up_told)
+        talk(c, "%s; waiting for room", err->message);
+    c->held_up_told = true;
 }
 
 // --- the pool's events ------------------------------------------------------------------------------------------------------
@@ -514,6 +551,7 @@ bool rb_campaign_create(const struct rb_campaign_config *config, struct rb_campa
                    .killed = on_killed,
                    .unreachable = on_unreachable,
                    .waiting = on_waiting,
+                   .held_up = on_held_up,
                    .switched = on_switched},
     };
     if (!config->launcher(&l, &c->launcher, err)) {

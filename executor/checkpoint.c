@@ -2,6 +2,7 @@
 #include "executor/launcher_private.h"
 
 #include "base/doc.h"
+#include "base/full.h"
 #include "providers/child.h"
 #include "providers/digest.h"
 
@@ -69,6 +70,8 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
     struct rb_err err = {0};
+    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, spawn_save, r))
+        return;
     if (code == 255 && r->tries < RB_RECONNECTS) { // the connection, not the checkpoint: again from the start
         r->timer =
             t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_save, r);
@@ -87,6 +90,12 @@ static void on_saved(void *arg, int code, const char *stderr_tail)
     }
     tell_link(t, stderr_tail);
     tell_saved(t);
+}
+
+static void save_not_begun(struct rb_rank *r, const struct rb_err *err)
+{
+    if (!rb_launcher_hold_up(r->task->l, err, r->task->trial, &r->timer, spawn_save, r))
+        tell_save_failed(r->task, err);
 }
 
 static void spawn_save(void *arg)
@@ -110,8 +119,11 @@ static void spawn_save(void *arg)
             close(t->save_fd);
         t->save_fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (t->save_fd < 0) {
-            rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
-            tell_save_failed(t, &err);
+            if (rb_is_full(errno))
+                rb_err_set_full(&err, errno, tmp);
+            else
+                rb_err_set(&err, RB_E_CHECKPOINT_SAVE, "cannot write %s: %s", tmp, strerror(errno));
+            save_not_begun(r, &err);
             return;
         }
         o.output_fd = t->save_fd;
@@ -119,7 +131,7 @@ static void spawn_save(void *arg)
     o.exited = on_saved;
     o.arg = r;
     if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err))
-        tell_save_failed(t, &err);
+        save_not_begun(r, &err);
 }
 
 // checkpoints/trial-0007/ may not be there yet.
@@ -178,6 +190,8 @@ static void on_loaded(void *arg, int code, const char *stderr_tail)
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
     const struct rb_loop *loop = t->l->config.loop;
+    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, spawn_load, r))
+        return;
     if (code == 255 && r->tries < RB_RECONNECTS) {
         r->timer = loop->timer_start(loop->ctx, rb_launcher_backoff_us(r->tries++), spawn_load, r);
     } else if (code == 255) {
@@ -212,6 +226,9 @@ static void spawn_load(void *arg)
     char trial[16], attempt[16], name[33];
     trial_words(t, trial, attempt);
     checkpoint_name(t->resume_from, name);
+    struct rb_err err = {0};
+    bool ok = true;
+    r->timer = 0;
     struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
     struct rb_process_options o = rb_process_defaults();
     o.exited = on_loaded;
@@ -221,11 +238,13 @@ static void spawn_load(void *arg)
     } else {
         rb_launcher_node_command(t->l, &command, (const char *[]){"load", trial, name, NULL});
         o.input_fd = open(t->resume_from, O_RDONLY | O_CLOEXEC);
+        if (o.input_fd < 0 && rb_is_full(errno)) // what is not there is said by the node, which unpacks nothing
+            ok = rb_err_set_full(&err, errno, t->resume_from);
     }
-    bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+    ok = ok && rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err);
     if (o.input_fd >= 0)
         close(o.input_fd);
-    if (!ok)
+    if (!ok && !rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, spawn_load, r))
         load_failed(t);
 }
 
@@ -258,10 +277,11 @@ static bool entry_is_tame(const char *line)
 static bool refuse_entry(const char *archive, const char *line, struct rb_err *err)
 {
     const char *name = strstr(line, " ./");
-    return rb_err_set(err, RB_E_CHECKPOINT_ARCHIVE,
-                      "%s: not unpacked: \"%.200s\" in it is no plain file or directory with a printable name; `tar -xf` unpacks "
-                      "it if you trust the script",
-                      archive, name ? name + 1 : line);
+    return rb_err_set(
+        err, RB_E_CHECKPOINT_ARCHIVE,
+        "%s: not unpacked: \"%.200s\" in it is no plain file or directory with a printable name; `tar -xf` unpacks "
+        "it if you trust the script",
+        archive, name ? name + 1 : line);
 }
 
 static bool archive_is_tame(const char *archive, struct rb_err *err)

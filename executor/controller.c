@@ -45,7 +45,7 @@ static void finish(struct rb_controller *c)
     rb_controller_disarm(c, &c->last_stretch_timer);
     rb_controller_disarm(c, &c->wake_timer);
     rb_controller_disarm(c, &c->heartbeat_timer);
-    rb_controller_disarm(c, &c->end_timer);
+    rb_silence_end(&c->end);
     rb_controller_arm(c, &c->finish_timer, 0, call_finished, c); // the caller may destroy us in there
 }
 
@@ -140,10 +140,10 @@ static void write_waits(const struct rb_controller *c, struct rb_buf *out)
 
 bool rb_controller_waits(const struct rb_controller *c, struct rb_buf *out_what, int64_t *out_at_most_us)
 {
-    if (c->over || c->dead || c->end_limit_us < 0)
+    if (c->over || c->dead || !rb_silence_counts(&c->end))
         return false;
     write_waits(c, out_what);
-    *out_at_most_us = c->end_limit_us - rb_controller_now_us(c);
+    *out_at_most_us = c->end.patience_us - rb_quiet_us(c->config.loop, c->end.since_us);
     return true;
 }
 
@@ -153,7 +153,6 @@ static void end_is_late(void *arg)
     struct rb_controller *c = arg;
     RB_AUTO(rb_buf_finish) struct rb_buf waits = RB_BUF_INIT;
     struct rb_err err = {0};
-    c->end_timer = 0;
     write_waits(c, &waits);
     rb_err_set(&err, RB_E_INSTANCES_LEFT,
                "the run is over, and after %d minutes this is still missing: %s; instances may be left and billed: "
@@ -166,15 +165,10 @@ static void end_is_late(void *arg)
 static void bound_end(struct rb_controller *c)
 {
     const bool ends = !rb_controller_running(c);
-    if (ends == (c->end_limit_us >= 0))
-        return;
-    if (ends) {
-        c->end_limit_us = rb_controller_now_us(c) + RB_CONTROLLER_END_S * RB_US_PER_S;
-        rb_controller_arm(c, &c->end_timer, RB_CONTROLLER_END_S * RB_US_PER_S, end_is_late, c);
-    } else { // it was resumed
-        c->end_limit_us = -1;
-        rb_controller_disarm(c, &c->end_timer);
-    }
+    if (!ends) // it was resumed
+        rb_silence_end(&c->end);
+    else if (!rb_silence_counts(&c->end))
+        rb_silence_begin(&c->end, c->config.loop, RB_CONTROLLER_END_S * RB_US_PER_S, end_is_late, c);
 }
 
 void rb_controller_check_over(struct rb_controller *c)
@@ -461,6 +455,7 @@ static struct rb_launcher_events launcher_events(struct rb_controller *c)
         .exited = rb_controller_exited,
         .saved = rb_controller_saved,
         .linked = rb_controller_linked,
+        .held_up = rb_controller_held_up,
         .killed = rb_controller_killed,
         .unreachable = rb_controller_unreachable,
         .waiting = rb_controller_waiting,
@@ -474,7 +469,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     const size_t n = (size_t)(config->n_providers ? config->n_providers : 1);
     c->config = *config;
     c->journal = config->journal;
-    c->last_event_us = c->end_limit_us = -1;
+    c->last_event_us = c->held_up_us = -1;
     c->listing = rb_xcalloc(n, sizeof *c->listing);
     c->listed = rb_xcalloc(n, sizeof *c->listed);
     c->left = rb_xcalloc(n, sizeof *c->left);
@@ -494,6 +489,7 @@ bool rb_controller_create(const struct rb_controller_config *config, struct rb_c
     c->base_us = since > c->last_event_us ? since : c->last_event_us;
     c->base_us = c->base_us > 0 ? c->base_us : 0;
     c->base_monotonic_us = config->loop->now_us(config->loop->ctx);
+    c->back_us = rb_controller_last_gap(c, &(int64_t){0});
     const struct rb_launcher_events events = launcher_events(c);
     if (!config->launcher(config->launcher_ctx, &events, &c->launcher, err)) {
         rb_controller_destroy(c);
@@ -509,7 +505,7 @@ void rb_controller_start(struct rb_controller *c)
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
     for (int i = 0; i < c->config.n_providers; i++)
-        c->heard_us[i] = rb_controller_now_us(c);
+        c->heard_us[i] = rb_attended_us(c->config.loop);
     c->recovering = c->last_event_us >= 0;
     if (!c->recovering)
         rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});
@@ -528,8 +524,9 @@ void rb_controller_destroy(struct rb_controller *c)
 {
     if (!c)
         return;
-    uint64_t *const timers[] = {&c->wake_timer,      &c->poll_timer,   &c->deadline_timer, &c->last_stretch_timer,
-                                &c->heartbeat_timer, &c->finish_timer, &c->end_timer};
+    uint64_t *const timers[] = {&c->wake_timer,         &c->poll_timer,      &c->deadline_timer,
+                                &c->last_stretch_timer, &c->heartbeat_timer, &c->finish_timer};
+    rb_silence_end(&c->end);
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
     if (c->launcher)
@@ -540,7 +537,7 @@ void rb_controller_destroy(struct rb_controller *c)
     for (int i = 0; i < rb_controller_n_launches(c); i++) {
         struct rb_controller_node *n = rb_controller_launch_at(c, i);
         rb_controller_disarm(c, &n->retry_timer);
-        rb_controller_disarm(c, &n->boot_timer);
+        rb_silence_end(&n->boot);
         free(n);
     }
     for (int i = 0; i < c->n_gangs; i++) {

@@ -163,7 +163,7 @@ bool rb_controller_cut_off(const struct rb_controller_node *n)
 {
     const struct rb_controller *c = n->c;
     const int64_t heard_us = c->heard_us[rb_controller_infra_of(c, n->row.infra)];
-    return rb_controller_now_us(c) - heard_us >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
+    return rb_quiet_us(c->config.loop, heard_us) >= c->config.poll_us + RB_CONTROLLER_CUT_OFF_S * RB_US_PER_S;
 }
 
 void rb_controller_observe(struct rb_controller_node *n, const struct rb_instance *instance)
@@ -370,7 +370,7 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
     }
     c->listing[infra] = false;
     if (!err) {
-        c->heard_us[infra] = rb_controller_now_us(c);
+        c->heard_us[infra] = rb_attended_us(c->config.loop);
         c->cut_off_told = c->waiting_told = false;
     }
     for (int i = 0; !err && i < n && !c->dead; i++)
@@ -413,6 +413,7 @@ void rb_controller_poll(void *arg)
     c->poll_timer = 0;
     if (c->dead || c->over)
         return;
+    rb_controller_notice_gap(c);
     if (!c->recovering && rb_controller_running(c) && !rb_controller_within_budget(c, 0))
         rb_controller_stop(c, RB_STOP_BUDGET);
     rb_controller_list_all(c);

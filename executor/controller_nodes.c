@@ -169,7 +169,6 @@ static void boot_timeout(void *arg)
 {
     struct rb_controller_node *n = arg;
     struct rb_err err = {0};
-    n->boot_timer = 0;
     if (rb_controller_cut_off(n)) { // it cannot show that it is ready
         rb_controller_arm_boot(n);
         return;
@@ -191,7 +190,7 @@ void rb_controller_arm_boot(struct rb_controller_node *n)
                                 ? 0
                                 : n->row.intent_us + n->c->config.boot_timeout_us - rb_controller_now_us(n->c);
     const int64_t least_us = RB_CONTROLLER_REACH_S * RB_US_PER_S;
-    rb_controller_arm(n->c, &n->boot_timer, left_us > least_us ? left_us : least_us, boot_timeout, n);
+    rb_silence_begin(&n->boot, n->c->config.loop, left_us > least_us ? left_us : least_us, boot_timeout, n);
 }
 
 void rb_controller_prepare(struct rb_controller_node *n)
@@ -238,7 +237,7 @@ void rb_controller_prepared(void *ctx, int node, const struct rb_err *err)
         return;
     }
     n->prepared = true;
-    rb_controller_disarm(c, &n->boot_timer);
+    rb_silence_end(&n->boot);
     c->launcher->ops->heartbeat(c->launcher, n->id, RB_CONTROLLER_DEAD_MAN_S);
     if (n->row.state != RB_LAUNCH_RUNNING) { // reached again after a restart of ours
         rb_controller_pump(c);
@@ -267,7 +266,7 @@ bool rb_controller_record_end(struct rb_controller *c, struct rb_controller_node
         rb_controller_drop_user_data(n->gang);
     n->row.terminate_us = rb_controller_now_us(c);
     n->tries = 0;
-    rb_controller_disarm(c, &n->boot_timer);
+    rb_silence_end(&n->boot);
     return rb_controller_write_node(n);
 }
 
@@ -361,7 +360,7 @@ static void bill(struct rb_controller_node *n)
     const struct rb_spend_now now = rb_controller_spend_now(c);
     n->row.cost_uusd = rb_spend_bill(&n->billing, &n->row, &now).total_uusd;
     rb_controller_disarm(c, &n->retry_timer);
-    rb_controller_disarm(c, &n->boot_timer);
+    rb_silence_end(&n->boot);
 }
 
 // Seen to have ended, whoever ended it.

@@ -16,6 +16,7 @@
 #ifndef RB_EXECUTOR_CONTROLLER_PRIVATE_H
 #define RB_EXECUTOR_CONTROLLER_PRIVATE_H
 
+#include "base/silence.h"
 #include "executor/controller.h"
 #include "executor/metric_line.h"
 #include "executor/spend.h"
@@ -27,6 +28,8 @@ enum {
     RB_CONTROLLER_SOLD_OUT_S = 180,  // an offer that was sold out is asked last by other nodes
     RB_CONTROLLER_YIELD_S = 60,          // to checkpoint and give way, beside the time that units take
     RB_CONTROLLER_YIELD_UNSEEN_S = 1800, // where no unit was seen, and no trial.timeout says what is too long
+    RB_CONTROLLER_HELD_UP_S = 300,       // this machine may be full for so long before the run stops
+    RB_CONTROLLER_HELD_UP_PAUSE_S = 30,  // without a command that could not be started: it is over
     RB_CONTROLLER_CUT_OFF_S = 20, // a cloud that is listed every few seconds has not answered: it may be our network
     RB_CONTROLLER_REACH_S = 120, // for a node to answer a controller that comes back
     RB_CONTROLLER_COPY_S = 40,       // copies of one request arrive within ten seconds, and are listed half a minute later
@@ -87,7 +90,8 @@ struct rb_controller_node {
     int64_t absent_since_us, acked_us; // this controller's time
     int64_t exhausted_us;              // when the last pause began, -1: none yet
     uint64_t listing;                  // number of the listing that showed it last
-    uint64_t retry_timer, boot_timer;
+    uint64_t retry_timer;
+    struct rb_silence boot;            // until it is taken never to become ready
 };
 
 // One start of a trial whose processes may exist.
@@ -100,10 +104,11 @@ struct rb_controller_task {
     bool saving;
     int save_tries;
     int64_t last_resource;         // reported by this start, -1: nothing yet
-    uint64_t timer;                // hung, or the next try to save
+    uint64_t timer;                // the next try to save
+    struct rb_silence silence;     // of its reports, until it is taken to hang
     bool yield_told;               // the launcher was told to ask it
-    uint64_t yield_timer;          // it was asked by the engine: patience ends
-    int64_t last_report_us;        // or when the launcher was told of it
+    struct rb_silence yielding;    // it was asked by the engine: patience ends
+    int64_t last_report_us;        // or when the launcher was told of it; attended time
     int64_t longest_unit_us;       // between two reports, the start counting as one; -1: none seen
     struct rb_step_lines steps;    // since its last report
     char tail[RB_CONTROLLER_TAIL]; // the last bytes of its output, sanitised
@@ -182,7 +187,9 @@ struct rb_controller {
     bool *listed;           // [n_providers] answered completely since the start, or since closing began
     int *left;              // [n_providers] instances the last complete listing showed alive
     int *list_failures;     // [n_providers] in a row
-    int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began
+    int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began; attended time
+    int64_t back_us;        // end of the last gap that was noted, attended time; INT64_MIN: none
+    int64_t held_up_since_us, held_up_us; // by this machine, which is full: since when, and when last; attended time, -1: never
     bool cut_off_told;      // since a cloud was heard last
     bool waiting_told;      // that the end waits for a cloud; since one was heard last
     uint64_t n_listings;    // asked for so far
@@ -190,7 +197,7 @@ struct rb_controller {
     bool recovering;        // nothing is launched before every infra was listed
     int64_t linger_until_us; // not over before: a copy of a refused launch may still arrive
     int64_t lingering_until_us; // said already
-    int64_t end_limit_us;   // the run is over and waits for its clouds until then at most; -1: it is not over
+    struct rb_silence end;  // counts while the run is over and waits for its clouds, which it does not do for ever
     bool closing;           // all over but the last listing
     bool over;              // finished was or will be called
     int leak_tries;
@@ -199,7 +206,7 @@ struct rb_controller {
     bool links_told;   // in checkpoints
     int64_t *wakes;    // times the engine asked for, [n_wakes]
     int n_wakes;
-    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer, end_timer;
+    uint64_t wake_timer, poll_timer, deadline_timer, last_stretch_timer, heartbeat_timer, finish_timer;
 };
 
 // controller.c
@@ -230,6 +237,9 @@ void rb_controller_add_wake(struct rb_controller *c, int64_t at_us);
 void rb_controller_arm_wake(struct rb_controller *c);
 void rb_controller_arm_deadline(struct rb_controller *c);
 void rb_controller_beat(void *arg); // now and from time to time
+// When the loop came back from its last long gap, attended time; INT64_MIN: there was none.
+int64_t rb_controller_last_gap(const struct rb_controller *c, int64_t *out_gap_us);
+void rb_controller_notice_gap(struct rb_controller *c); // notes it, and what must not wait is done at once
 
 // controller_gang.c
 // Writes the intents to launch what is ordered, [n]; nodes that one trial is to be spread over as one gang.
@@ -332,6 +342,7 @@ struct rb_controller_task *rb_controller_running_task(struct rb_controller *c, i
 bool rb_controller_task_is_live(const struct rb_controller_task *t); // neither over nor being killed
 struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, const struct rb_task_row *row); // copies
 void rb_controller_close_task(struct rb_controller_task *t); // its processes are over; frees it
+void rb_controller_disarm_task(struct rb_controller_task *t); // nothing is expected of it any more
 bool rb_controller_write_task(struct rb_controller_task *t); // its row; false: the journal failed
 void rb_controller_record_start(struct rb_controller *c, const struct rb_action *a);
 void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_task *t);
@@ -354,6 +365,7 @@ void rb_controller_expect_report(struct rb_controller_task *t); // hung unless o
 void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size_t n);
 void rb_controller_exited(void *ctx, int trial, int start, int exit_code);
 void rb_controller_linked(void *ctx, int trial, const char *name);
+void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err); // this machine is full
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err);
 
 // controller_yields.c

@@ -106,7 +106,7 @@ static void tell_start(struct rb_controller_task *t, const struct rb_slot *slots
     t->told = true;
     c->launcher->ops->start(c->launcher, &task);
     wipe_env(task.env, task.n_env);
-    t->last_report_us = rb_controller_now_us(c);
+    t->last_report_us = rb_attended_us(c->config.loop);
     rb_controller_expect_report(t);
 }
 

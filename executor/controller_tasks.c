@@ -91,11 +91,17 @@ struct rb_controller_task *rb_controller_open_task(struct rb_controller *c, cons
     return t;
 }
 
+void rb_controller_disarm_task(struct rb_controller_task *t)
+{
+    rb_controller_disarm(t->c, &t->timer);
+    rb_silence_end(&t->silence);
+    rb_silence_end(&t->yielding);
+}
+
 void rb_controller_close_task(struct rb_controller_task *t)
 {
     struct rb_controller *c = t->c;
-    rb_controller_disarm(c, &t->timer);
-    rb_controller_disarm(c, &t->yield_timer);
+    rb_controller_disarm_task(t);
     int at = 0;
     while (c->tasks[at] != t)
         at++;
@@ -139,8 +145,7 @@ void rb_controller_record_kill(struct rb_controller *c, struct rb_controller_tas
 {
     t->row.state = RB_TASK_KILLING;
     t->row.ended_us = rb_controller_now_us(c);
-    rb_controller_disarm(c, &t->timer);
-    rb_controller_disarm(c, &t->yield_timer);
+    rb_controller_disarm_task(t);
     rb_controller_write_task(t);
 }
 
@@ -190,8 +195,7 @@ bool rb_controller_unfollow(struct rb_controller *c, int node)
         struct rb_controller_task *t = c->tasks[i];
         if (!sits_on(t, node))
             continue;
-        rb_controller_disarm(c, &t->timer);
-        rb_controller_disarm(c, &t->yield_timer);
+        rb_controller_disarm_task(t);
         t->told = t->ordered_here = t->kill_told = t->yield_told = t->saving = false;
     }
     return true;

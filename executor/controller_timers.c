@@ -67,6 +67,28 @@ void rb_controller_arm_deadline(struct rb_controller *c)
     rb_controller_arm_last_stretch(c);
 }
 
+int64_t rb_controller_last_gap(const struct rb_controller *c, int64_t *out_gap_us)
+{
+    const struct rb_loop *loop = c->config.loop;
+    return loop->back_us ? loop->back_us(loop->ctx, out_gap_us) : INT64_MIN;
+}
+
+void rb_controller_notice_gap(struct rb_controller *c)
+{
+    int64_t gap_us = 0;
+    const int64_t back_us = rb_controller_last_gap(c, &gap_us);
+    char gap[32];
+    if (back_us == c->back_us)
+        return;
+    c->back_us = back_us;
+    rb_controller_note(
+        c, "warning",
+        "this process did not run for %s (stopped, suspended, or the machine was too busy); trials and nodes "
+        "have their full time again to be heard; deadline and budget went on",
+        rb_format_duration(gap_us, gap));
+    rb_controller_beat(c);
+}
+
 void rb_controller_beat(void *arg)
 {
     struct rb_controller *c = arg;

@@ -17,7 +17,6 @@ static void hung(void *arg)
 {
     struct rb_controller_task *t = arg;
     struct rb_controller *c = t->c;
-    t->timer = 0;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
     const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
@@ -25,7 +24,8 @@ static void hung(void *arg)
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S,
-                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?" : "");
+                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
+                               : "");
     rb_controller_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){
@@ -37,8 +37,35 @@ static void hung(void *arg)
 
 void rb_controller_expect_report(struct rb_controller_task *t)
 {
-    if (t->row.state == RB_TASK_INTENT && t->c->config.plan->job->trial.timeout_us > 0)
-        rb_controller_arm(t->c, &t->timer, t->c->config.plan->job->trial.timeout_us, hung, t);
+    const int64_t timeout_us = t->c->config.plan->job->trial.timeout_us;
+    if (t->row.state == RB_TASK_INTENT && timeout_us > 0)
+        rb_silence_begin(&t->silence, t->c->config.loop, timeout_us, hung, t);
+}
+
+// Nothing is expected of a trial that cannot be followed, and nothing of it is held against it. The run waits, and stops if
+// that does not pass.
+void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
+{
+    struct rb_controller *c = ctx;
+    const int64_t now = rb_attended_us(c->config.loop);
+    struct rb_controller_task *t = trial >= 0 ? rb_controller_running_task(c, trial) : NULL;
+    if (c->dead)
+        return;
+    if (t && rb_silence_counts(&t->silence))
+        rb_controller_expect_report(t);
+    if (t && rb_silence_counts(&t->yielding))
+        rb_silence_begin(&t->yielding, c->config.loop, t->yielding.patience_us, t->yielding.fn, t);
+    if (c->held_up_us < 0 || now - c->held_up_us > RB_CONTROLLER_HELD_UP_PAUSE_S * RB_US_PER_S) {
+        c->held_up_since_us = now;
+        rb_controller_note(c, "warning", "%s; waiting for room: no trial and no node is blamed for it", err->message);
+    }
+    c->held_up_us = now;
+    if (now - c->held_up_since_us < RB_CONTROLLER_HELD_UP_S * RB_US_PER_S || c->failure.code ||
+        !rb_controller_running(c))
+        return;
+    struct rb_err full = *err;
+    rb_err_prefix(&full, "this machine has been full for %d minutes", RB_CONTROLLER_HELD_UP_S / 60);
+    rb_controller_fail(c, &full);
 }
 
 // Output.
@@ -157,8 +184,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
     if (c->dead || !t || !rb_controller_task_is_live(t) || t->saving)
         return;
     char why[160];
-    rb_controller_disarm(c, &t->timer);
-    rb_controller_disarm(c, &t->yield_timer);
+    rb_controller_disarm_task(t);
     t->row.exit_code = exit_code;
     if (t->row.exited_us < 0)
         t->row.exited_us = rb_controller_now_us(c);
@@ -186,10 +212,11 @@ void rb_controller_linked(void *ctx, int trial, const char *name)
     if (c->dead || c->links_told)
         return;
     c->links_told = true;
-    rb_controller_note(c, "warning",
-                       "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
-                       "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
-                       trial, name);
+    rb_controller_note(
+        c, "warning",
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
+        trial, name);
 }
 
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)

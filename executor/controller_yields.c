@@ -42,7 +42,6 @@ static void evict(void *arg)
 {
     struct rb_controller_task *t = arg;
     struct rb_controller *c = t->c;
-    t->yield_timer = 0;
     if (c->dead || t->row.state != RB_TASK_INTENT || !rb_controller_begin(c))
         return;
     const int trial = t->row.trial, attempt = t->row.attempt, start = t->row.start;
@@ -71,9 +70,9 @@ void rb_controller_yield(struct rb_controller_task *t)
         return;
     if (c->last_stretch && t->last_resource > t->row.resource_start) { // else it has nothing to save
         tell_yield(t);
-    } else if (rb_controller_trial_at(c, t->row.trial)->asked && !t->yield_timer) {
+    } else if (rb_controller_trial_at(c, t->row.trial)->asked && !rb_silence_counts(&t->yielding)) {
         tell_yield(t);
-        rb_controller_arm(c, &t->yield_timer, grace_us(t), evict, t);
+        rb_silence_begin(&t->yielding, c->config.loop, grace_us(t), evict, t);
     }
 }
 
@@ -81,7 +80,7 @@ void rb_controller_yield(struct rb_controller_task *t)
 
 void rb_controller_saw_report(struct rb_controller_task *t)
 {
-    const int64_t now = rb_controller_now_us(t->c);
+    const int64_t now = rb_attended_us(t->c->config.loop); // a suspend is not a unit
     t->longest_unit_us = longest(t->longest_unit_us, now - t->last_report_us);
     t->c->longest_unit_us = longest(t->c->longest_unit_us, t->longest_unit_us);
     t->last_report_us = now;

@@ -1,6 +1,7 @@
 // Creation, destruction and the small things every part of the launcher uses.
 #include "executor/launcher_private.h"
 
+#include "base/full.h"
 #include "base/units.h"
 #include "executor/ssh_command.h"
 #include "executor/ssh_trouble.h"
@@ -8,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+static const int64_t HELD_UP_US = RB_US_PER_S; // then it is tried again
 
 struct rb_launcher_node *rb_launcher_find_node(struct rb_launcher_impl *l, int node)
 {
@@ -99,6 +102,10 @@ static void tell(void *arg)
     case RB_TELL_KILLED:
         events->killed(events->ctx, t.trial, t.attempt);
         break;
+    case RB_TELL_HELD_UP:
+        if (events->held_up)
+            events->held_up(events->ctx, t.trial, &t.err);
+        break;
     }
 }
 
@@ -109,6 +116,33 @@ struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, 
     l->tells = t;
     t->timer = l->config.loop->timer_start(l->config.loop->ctx, 0, tell, t);
     return t;
+}
+
+bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
+{
+    if (rb_err_number(err) != RB_E_MACHINE_FULL)
+        return false;
+    rb_launcher_tell(l, RB_TELL_HELD_UP, trial, -1)->err = *err;
+    *timer = l->config.loop->timer_start(l->config.loop->ctx, HELD_UP_US, fn, arg);
+    return true;
+}
+
+bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer,
+                         rb_loop_fn *fn, void *arg)
+{
+    const bool is_ours =
+        code == 255 || (code != 0 && l->transport->is_users_shell); // another machine speaks for itself
+    struct rb_err err = {0};
+    if (!is_ours || !rb_says_full(said))
+        return false;
+    rb_err_set(&err, RB_E_MACHINE_FULL, "this machine has no room for another process or file: %.200s", said);
+    return rb_launcher_hold_up(l, &err, trial, timer, fn, arg);
+}
+
+int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes)
+{
+    return RB_LAUNCHER_FILES_OF_RUN + RB_LAUNCHER_FILES_OF_RANK * n_ranks + RB_LAUNCHER_FILES_OF_NODE * n_nodes;
 }
 
 static void destroy(struct rb_launcher *base)

@@ -48,6 +48,9 @@ struct rb_launcher_events {
     void (*waiting)(void *ctx, int node, const char *why);
     // What a heartbeat found about the node's dead man's switch. Launchers whose nodes have none say nothing. May be NULL.
     void (*switched)(void *ctx, int node, const struct rb_switch_report *report);
+    // This machine is full (RB_E_MACHINE_FULL): a command for that trial (-1: for a node) could not be started here, and will be
+    // tried again until it can. Neither trial nor node has anything to do with it. May be NULL.
+    void (*held_up)(void *ctx, int trial, const struct rb_err *err);
     // Before `saved`: the checkpoint holds a symbolic link of this name, which rb_checkpoint_extract will refuse. May be NULL.
     void (*linked)(void *ctx, int trial, const char *name);
 };
@@ -83,6 +86,12 @@ struct rb_launcher_ops {
 struct rb_launcher {
     const struct rb_launcher_ops *ops; // first member of every implementation
 };
+
+// How many files this process may have open at once while it follows so many ranks (processes of trials) on so many nodes: per
+// rank stdout, stderr and log, and one more while it is started or asked to give way; per node two commands; and what a run
+// has besides (standard streams, event loop, journal, connections to clouds and to who watches).
+enum { RB_LAUNCHER_FILES_OF_RUN = 112, RB_LAUNCHER_FILES_OF_RANK = 4, RB_LAUNCHER_FILES_OF_NODE = 2 };
+int64_t rb_launcher_open_files(int64_t n_ranks, int64_t n_nodes);
 
 // Unpacks an archive made by save into dir (made, must not exist). Refused: absolute names, "..", links, devices.
 bool rb_checkpoint_extract(const char *archive, const char *dir, struct rb_err *err);

@@ -1,9 +1,11 @@
 // Nodes: from an address to "reachable, work directory there, set up", and back.
 #include "executor/launcher_private.h"
 
+#include "base/full.h"
 #include "executor/bundle.h"
 #include "executor/ssh_trouble.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +50,14 @@ static void retry_later(struct rb_launcher_node *node, const char *said)
     node->timer = loop->timer_start(loop->ctx, delay, connect_node, node);
 }
 
+static void set_up(void *arg);
+
 static void on_set_up(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
+    if (code == 255 && rb_launcher_held_up(node->l, code, stderr_tail, -1, &node->timer, set_up, node))
+        return;
     if (code == 0) {
         tell_prepared(node, NULL);
     } else if (code == 255) {
@@ -64,9 +70,11 @@ static void on_set_up(void *arg, int code, const char *stderr_tail)
     }
 }
 
-static void set_up(struct rb_launcher_node *node)
+static void set_up(void *arg)
 {
+    struct rb_launcher_node *node = arg;
     struct rb_launcher_impl *l = node->l;
+    node->timer = 0;
     if (!l->config.job->setup) {
         tell_prepared(node, NULL);
         return;
@@ -84,7 +92,8 @@ static void set_up(struct rb_launcher_node *node)
     o.exited = on_set_up;
     o.arg = node;
     struct rb_err err = {0};
-    if (!rb_launcher_remote(l, node, command.data, &o, &node->process, &err))
+    if (!rb_launcher_remote(l, node, command.data, &o, &node->process, &err) &&
+        !rb_launcher_hold_up(l, &err, -1, &node->timer, set_up, node))
         tell_prepared(node, &err);
 }
 
@@ -102,6 +111,8 @@ static void on_connected(void *arg, int code, const char *stderr_tail)
 {
     struct rb_launcher_node *node = arg;
     node->process = NULL;
+    if (rb_launcher_held_up(node->l, code, stderr_tail, -1, &node->timer, connect_node, node))
+        return;
     if (code == 0) {
         set_up(node);
     } else if (code == 255) { // ssh itself: not up yet, or gone; the controller knows when to give up
@@ -144,26 +155,6 @@ static void prepare_command(const struct rb_launcher_impl *l, const struct rb_la
                   l->bundle_digest, l->bundle_digest);
 }
 
-static void connect_node(void *arg)
-{
-    struct rb_launcher_node *node = arg;
-    struct rb_launcher_impl *l = node->l;
-    node->timer = 0;
-    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
-    prepare_command(l, node, &command);
-    struct rb_process_options o = rb_process_defaults();
-    o.input_fd = open(l->bundle_path, O_RDONLY | O_CLOEXEC);
-    o.exited = on_connected;
-    o.arg = node;
-    struct rb_err err = {0};
-    bool ok = o.input_fd >= 0 ? rb_launcher_remote(l, node, command.data, &o, &node->process, &err)
-                              : rb_err_set(&err, RB_E_FILE_READ, "cannot read %s", l->bundle_path);
-    if (o.input_fd >= 0)
-        close(o.input_fd);
-    if (!ok)
-        tell_prepared(node, &err);
-}
-
 static bool make_bundle(struct rb_launcher_impl *l, struct rb_err *err)
 {
     if (l->bundle_path)
@@ -175,19 +166,49 @@ static bool make_bundle(struct rb_launcher_impl *l, struct rb_err *err)
     return true;
 }
 
+// What is needed here before the node can be asked for anything.
+static bool make_ready(struct rb_launcher_node *node, struct rb_err *err)
+{
+    struct rb_launcher_impl *l = node->l;
+    if (!make_bundle(l, err))
+        return false;
+    node->met = node->met || !l->transport->meet || l->transport->meet(&l->config, &node->spec, err);
+    return node->met;
+}
+
+static bool ask_to_prepare(struct rb_launcher_node *node, struct rb_err *err)
+{
+    struct rb_launcher_impl *l = node->l;
+    RB_AUTO(rb_buf_finish) struct rb_buf command = RB_BUF_INIT;
+    prepare_command(l, node, &command);
+    struct rb_process_options o = rb_process_defaults();
+    o.input_fd = open(l->bundle_path, O_RDONLY | O_CLOEXEC);
+    o.exited = on_connected;
+    o.arg = node;
+    if (o.input_fd < 0)
+        return rb_is_full(errno) ? rb_err_set_full(err, errno, l->bundle_path)
+                                 : rb_err_set(err, RB_E_FILE_READ, "cannot read %s", l->bundle_path);
+    const bool ok = rb_launcher_remote(l, node, command.data, &o, &node->process, err);
+    close(o.input_fd);
+    return ok;
+}
+
+static void connect_node(void *arg)
+{
+    struct rb_launcher_node *node = arg;
+    struct rb_err err = {0};
+    node->timer = 0;
+    if (!(make_ready(node, &err) && ask_to_prepare(node, &err)) &&
+        !rb_launcher_hold_up(node->l, &err, -1, &node->timer, connect_node, node))
+        tell_prepared(node, &err);
+}
+
 void rb_launcher_prepare(struct rb_launcher *base, const struct rb_launch_node *spec)
 {
     struct rb_launcher_impl *l = (struct rb_launcher_impl *)base;
     const struct rb_loop *loop = l->config.loop;
     if (rb_launcher_find_node(l, spec->node))
         return; // under way, or prepared: said twice
-    struct rb_err err = {0};
-    if (!make_bundle(l, &err) || (l->transport->meet && !l->transport->meet(&l->config, spec, &err))) {
-        struct rb_launcher_tell *t = rb_launcher_tell(l, RB_TELL_PREPARED, -1, -1);
-        t->node = spec->node;
-        t->err = err;
-        return;
-    }
     struct rb_launcher_node *node = rb_xcalloc(1, sizeof *node);
     node->l = l;
     node->spec = *spec;

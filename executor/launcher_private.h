@@ -25,7 +25,7 @@ struct rb_launcher_node {
     struct rb_process *process;    // preparing
     struct rb_process *beating;    // a heartbeat that has not been answered
     struct rb_buf beat_text;       // what it has printed
-    bool prepared, setting_up;
+    bool prepared, setting_up, met;
     int tries;
     uint64_t timer;
 };
@@ -74,7 +74,7 @@ struct rb_launcher_tell {
     struct rb_launcher_tell *next;
     struct rb_launcher_impl *l;
     uint64_t timer;
-    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED } what; // the first three: failed
+    enum { RB_TELL_PREPARED, RB_TELL_EXITED, RB_TELL_SAVED, RB_TELL_KILLED, RB_TELL_HELD_UP } what; // the first three: failed
     int node, trial, attempt;
     struct rb_err err;
 };
@@ -102,6 +102,12 @@ bool rb_launcher_remote(struct rb_launcher_impl *l, struct rb_launcher_node *nod
 void rb_launcher_node_command(const struct rb_launcher_impl *l, struct rb_buf *out, const char *const *words);
 // The returned value may be filled in until the loop goes on.
 struct rb_launcher_tell *rb_launcher_tell(struct rb_launcher_impl *l, int what, int trial, int attempt);
+// If the error is that this machine is full: true, it is told, and fn will try again. trial -1: a node's.
+bool rb_launcher_hold_up(struct rb_launcher_impl *l, const struct rb_err *err, int trial, uint64_t *timer, rb_loop_fn *fn,
+                         void *arg);
+// Likewise if that is what ended a command which could be started: ssh, or on this machine the node's own shell.
+bool rb_launcher_held_up(struct rb_launcher_impl *l, int code, const char *said, int trial, uint64_t *timer, rb_loop_fn *fn,
+                         void *arg);
 // The rank's node is given up: what ssh said last goes with it.
 void rb_launcher_tell_unreachable(const struct rb_rank *r, const char *said);
 // Delay before try n: 0.25 s doubling to 8 s.

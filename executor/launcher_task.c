@@ -1,6 +1,7 @@
 // Tasks: start a trial on its slots, follow every rank's output to its exit line, kill the gang.
 #include "executor/launcher_private.h"
 
+#include "base/full.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "providers/digest.h"
@@ -84,7 +85,8 @@ static void unlink_task(struct rb_launcher_task *task)
 
 // --- output ---------------------------------------------------------------------------------------------------------
 
-static void open_log(struct rb_rank *r)
+// False: this machine is full. Any other reason only costs the log.
+static bool open_log(struct rb_rank *r, struct rb_err *err)
 {
     struct rb_launcher_task *t = r->task;
     if (r->log_fd >= 0)
@@ -98,6 +100,7 @@ static void open_log(struct rb_rank *r)
     // Everything is told again from the first line after a reconnect, so the file starts again too.
     r->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     r->logged_bytes = 0;
+    return r->log_fd >= 0 || !rb_is_full(errno) || rb_err_set_full(err, errno, path);
 }
 
 static void log_line(struct rb_rank *r, const char *line, size_t n)
@@ -181,7 +184,7 @@ static void on_gang_killed(void *arg, int code, const char *stderr_tail)
     }
 }
 
-static bool spawn_kill(struct rb_rank *r, rb_process_exit_fn *exited)
+static bool spawn_kill(struct rb_rank *r, rb_process_exit_fn *exited, struct rb_err *err)
 {
     struct rb_launcher_task *t = r->task;
     char trial[16], attempt[16];
@@ -192,7 +195,19 @@ static bool spawn_kill(struct rb_rank *r, rb_process_exit_fn *exited)
     struct rb_process_options o = rb_process_defaults();
     o.exited = exited;
     o.arg = r;
-    return rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+    return rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, err);
+}
+
+static void break_rank(void *arg)
+{
+    struct rb_rank *r = arg;
+    struct rb_err err = {0};
+    r->timer = 0;
+    if (spawn_kill(r, on_gang_killed, &err) ||
+        rb_launcher_hold_up(r->task->l, &err, r->task->trial, &r->timer, break_rank, r))
+        return;
+    r->ended = true;
+    end_task_if_done(r->task);
 }
 
 static void break_gang(struct rb_launcher_task *t)
@@ -203,8 +218,7 @@ static void break_gang(struct rb_launcher_task *t)
         if (r->ended)
             continue;
         close_rank(r);
-        if (!spawn_kill(r, on_gang_killed))
-            r->ended = true;
+        break_rank(r);
     }
 }
 
@@ -237,6 +251,8 @@ static void on_follow_exit(void *arg, int code, const char *stderr_tail)
     struct rb_launcher_task *t = r->task;
     r->process = NULL;
     if (r->ended || t->breaking || t->killing || t->dead)
+        return;
+    if (rb_launcher_held_up(t->l, code, stderr_tail, t->trial, &r->timer, follow_rank, r))
         return;
     const struct rb_loop *loop = t->l->config.loop;
     r->unheard = code == 255;
@@ -284,8 +300,12 @@ static void follow_rank(void *arg)
     struct rb_rank *r = arg;
     struct rb_launcher_task *t = r->task;
     r->timer = 0;
+    struct rb_err err = {0};
     rb_buf_clear(&r->line);
-    open_log(r);
+    if (!open_log(r, &err)) {
+        rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, follow_rank, r);
+        return;
+    }
     char trial[16], attempt[16];
     snprintf(trial, sizeof trial, "%d", t->trial);
     snprintf(attempt, sizeof attempt, "%d", t->attempt);
@@ -298,9 +318,9 @@ static void follow_rank(void *arg)
     o.output = on_output;
     o.exited = on_follow_exit;
     o.arg = r;
-    bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, NULL);
+    bool ok = rb_launcher_remote(t->l, r->node, command.data, &o, &r->process, &err);
     explicit_bzero(input.data, input.len);
-    if (!ok)
+    if (!ok && !rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, follow_rank, r))
         r->timer =
             t->l->config.loop->timer_start(t->l->config.loop->ctx, rb_launcher_backoff_us(r->tries++), follow_rank, r);
 }
@@ -380,8 +400,10 @@ static void on_killed(void *arg, int code, const char *stderr_tail);
 static void kill_again(void *arg)
 {
     struct rb_rank *r = arg;
+    struct rb_err err = {0};
     r->timer = 0;
-    if (!spawn_kill(r, on_killed))
+    if (!spawn_kill(r, on_killed, &err) &&
+        !rb_launcher_hold_up(r->task->l, &err, r->task->trial, &r->timer, kill_again, r))
         kill_ended(r);
 }
 
@@ -390,6 +412,8 @@ static void on_killed(void *arg, int code, const char *stderr_tail)
     struct rb_rank *r = arg;
     const struct rb_launcher_config *c = &r->task->l->config;
     r->process = NULL;
+    if (rb_launcher_held_up(r->task->l, code, stderr_tail, r->task->trial, &r->timer, kill_again, r))
+        return;
     if (code == 255 && r->tries < c->reconnects)
         r->timer = c->loop->timer_start(c->loop->ctx, rb_launcher_backoff_us(r->tries++), kill_again, r);
     else if (code == 255) // nobody knows what still runs there
@@ -409,7 +433,9 @@ static void kill_gang(struct rb_launcher_task *t)
         close_rank(r);
         if (!r->unheard) // else its node may be gone, and is given up no later for this
             r->tries = 0;
-        t->n_busy += spawn_kill(r, on_killed);
+        struct rb_err err = {0};
+        t->n_busy +=
+            spawn_kill(r, on_killed, &err) || rb_launcher_hold_up(t->l, &err, t->trial, &r->timer, kill_again, r);
     }
 }
 

@@ -29,7 +29,9 @@ static void ask_rank(void *arg)
     rb_launcher_node_command(t->l, &command, (const char *[]){"yield", trial, attempt, NULL});
     o.exited = on_asked;
     o.arg = r;
-    if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->asking, NULL))
+    struct rb_err err = {0};
+    if (!rb_launcher_remote(t->l, r->node, command.data, &o, &r->asking, &err) &&
+        !rb_launcher_hold_up(t->l, &err, t->trial, &r->ask_timer, ask_rank, r))
         on_asked(r, RB_EXIT_VANISHED, "");
 }
 

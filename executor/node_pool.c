@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "base/silence.h"
 #include "base/units.h"
 #include "providers/digest.h"
 
@@ -18,6 +19,7 @@ struct pool_node {
     struct rb_pool *pool;
     int index;
     struct rb_pool_node seen;
+    int64_t awaited_us; // attended time (base/silence.h) of its request
     struct rb_host_key host;
     char token[65], launch_id[33];
     int tries;
@@ -200,7 +202,7 @@ static void check_timeouts(struct rb_pool *p)
 {
     for (int k = 0; k < p->config.n_nodes; k++) {
         struct pool_node *n = &p->nodes[k];
-        if (!n->told && now_us(p) - n->seen.requested_us > p->config.boot_timeout_us) {
+        if (!n->told && rb_quiet_us(p->config.loop, n->awaited_us) > p->config.boot_timeout_us) {
             struct rb_err err = {0};
             char text[32];
             rb_err_set(&err, RB_E_NODE_NOT_READY, "node %d was not ready after %s: %s", n->index,
@@ -324,6 +326,7 @@ bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_er
     for (int k = 0; k < p->config.n_nodes; k++) {
         make_token(&p->nodes[k]);
         p->nodes[k].seen.requested_us = now_us(p);
+        p->nodes[k].awaited_us = rb_attended_us(p->config.loop);
         launch(&p->nodes[k]);
     }
     p->poll_timer = p->config.loop->timer_start(p->config.loop->ctx, p->config.poll_us, poll, p);

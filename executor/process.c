@@ -1,14 +1,19 @@
 #include "executor/process.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/full.h"
 #include "base/log.h"
 #include "executor/loop_uv.h"
 #include "providers/child.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 enum { TAIL_SIZE = 600 };
@@ -129,10 +134,28 @@ static void open_pipe(uv_loop_t *loop, struct rb_process *p, uv_pipe_t *pipe)
     p->n_open++;
 }
 
+static bool cannot_start(const char *program, int why, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    rb_buf_printf(&what, "cannot start %s", program);
+    if (rb_is_full(why))
+        return rb_err_set_full(err, why, rb_buf_str(&what));
+    return rb_err_set(err, RB_E_PROCESS_START, "%s: %s", rb_buf_str(&what), strerror(why));
+}
+
+// Not UV_IGNORE: that opens /dev/null in the child, where the soft limit of open files may be below what we have open.
+static uv_stdio_container_t borrowed(int fd)
+{
+    return (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};
+}
+
 bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_options *o, struct rb_process **out,
                       struct rb_err *err)
 {
     uv_loop_t *uv = rb_loop_uv_handle(loop);
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return cannot_start(o->argv[0], errno, err);
     struct rb_process *p = rb_xcalloc(1, sizeof *p);
     p->output = o->output;
     p->on_exit = o->exited;
@@ -142,16 +165,16 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
     open_pipe(uv, p, &p->err);
 
     bool pipe_in = o->input_fd < 0 && o->input_len > 0;
-    bool pipe_out = o->output_fd < 0;
+    bool pipe_out = o->output_fd < 0 && o->output;
     uv_stdio_container_t stdio[3] = {
-        {.flags = pipe_in ? UV_CREATE_PIPE | UV_READABLE_PIPE : UV_IGNORE, .data.stream = (uv_stream_t *)&p->in},
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&p->in},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&p->out},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&p->err},
     };
-    if (o->input_fd >= 0)
-        stdio[0] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = o->input_fd};
+    if (!pipe_in)
+        stdio[0] = borrowed(o->input_fd >= 0 ? o->input_fd : null);
     if (!pipe_out)
-        stdio[1] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = o->output_fd};
+        stdio[1] = borrowed(o->output_fd >= 0 ? o->output_fd : null);
 
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     uv_process_options_t options = {
@@ -166,8 +189,9 @@ bool rb_process_spawn(const struct rb_loop *loop, const struct rb_process_option
     p->process.data = p;
     p->n_open++;
     int r = uv_spawn(uv, &p->process, &options);
+    close(null);
     if (r != 0) {
-        rb_err_set(err, RB_E_PROCESS_START, "cannot start %s: %s", o->argv[0], uv_strerror(r));
+        cannot_start(o->argv[0], -r, err);
         p->on_exit = NULL;
         close_handle((uv_handle_t *)&p->process);
         close_handle((uv_handle_t *)&p->in);

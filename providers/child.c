@@ -2,9 +2,10 @@
 // because nobody knows what it needs.
 #include "providers/child.h"
 
+#include "base/full.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -97,20 +98,47 @@ char **rb_child_command_env(const char *const *hidden, int n_hidden, struct rb_a
 
 // --- running
 
+// Only what is safe between fork and exec.
+static void become(const char *const *argv, char *const *env, const int fds[3], int report)
+{
+    for (int i = 0; i < 3; i++)
+        if (fds[i] != i && dup2(fds[i], i) < 0)
+            break;
+    execvpe(argv[0], (char *const *)argv, env);
+    const int why = errno;
+    (void)!write(report, &why, sizeof why);
+    _exit(127);
+}
+
+int rb_child_start(const char *const *argv, char *const *env, const int fds[3], pid_t *out_pid)
+{
+    int report[2], why = 0;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return errno;
+    *out_pid = fork(); // not posix_spawn: what was registered for a child's sake is done in it (commands/open_files.c)
+    if (*out_pid == 0)
+        become(argv, env, fds, report[1]);
+    const int failed = *out_pid < 0 ? errno : 0;
+    close(report[1]);
+    while (!failed && read(report[0], &why, sizeof why) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (why) {
+        waitpid(*out_pid, NULL, 0);
+        *out_pid = -1;
+    }
+    return failed ? failed : why;
+}
+
 static int spawn(const char *const *argv, const struct rb_child_options *o, int out_fd, pid_t *out_pid)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (out_fd >= 0)
-        posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-    else
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (o->quiet)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int rc = posix_spawnp(out_pid, argv[0], &actions, NULL, (char **)argv, rb_child_tool_env(&arena));
-    posix_spawn_file_actions_destroy(&actions);
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return errno;
+    const int fds[3] = {null, out_fd >= 0 ? out_fd : null, o->quiet ? null : STDERR_FILENO};
+    const int rc = rb_child_start(argv, rb_child_tool_env(&arena), fds, out_pid);
+    close(null);
     return rc;
 }
 
@@ -143,12 +171,20 @@ static bool reap(const char *program, pid_t pid, struct rb_err *err)
            rb_err_set(err, RB_E_PROGRAM, "%s failed with exit code %d", program, WEXITSTATUS(status));
 }
 
+static bool cannot_run(const char *program, int why, struct rb_err *err)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf what = RB_BUF_INIT;
+    rb_buf_printf(&what, "cannot run %s", program);
+    return rb_is_full(why) ? rb_err_set_full(err, why, rb_buf_str(&what))
+                           : rb_err_set(err, RB_E_PROGRAM, "%s: %s", rb_buf_str(&what), strerror(why));
+}
+
 bool rb_child_run(const char *const *argv, const struct rb_child_options *o, struct rb_err *err)
 {
     int ends[2] = {-1, -1};
     pid_t pid;
     if (o->out && pipe2(ends, O_CLOEXEC) != 0)
-        return rb_err_set(err, RB_E_PROGRAM, "%s: no pipe: %s", argv[0], strerror(errno));
+        return cannot_run(argv[0], errno, err);
     const int rc = spawn(argv, o, ends[1], &pid);
     if (o->out)
         close(ends[1]);
@@ -156,7 +192,7 @@ bool rb_child_run(const char *const *argv, const struct rb_child_options *o, str
     if (o->out)
         close(ends[0]);
     if (rc != 0)
-        return rb_err_set(err, RB_E_PROGRAM, "cannot run %s: %s", argv[0], strerror(rc));
+        return cannot_run(argv[0], rc, err);
     if (!reap(argv[0], pid, err))
         return false;
     return whole || rb_err_set(err, RB_E_PROGRAM, "%s said more than %zu bytes", argv[0], o->max_output_bytes);

@@ -4,12 +4,12 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "providers/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -60,12 +60,11 @@ static bool spawn(char *words[], pid_t *out_pid, int *out_fd, struct rb_err *err
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return rb_err_set(err, RB_E_PROGRAM, "credential_process: no pipe: %s", strerror(errno));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    const int rc = posix_spawnp(out_pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int fds[3] = {null, ends[1], STDERR_FILENO};
+    const int rc = null < 0 ? errno : rb_child_start((const char *const *)words, environ, fds, out_pid);
+    if (null >= 0)
+        close(null);
     close(ends[1]);
     if (rc != 0) {
         close(ends[0]);
@@ -84,11 +83,13 @@ static bool read_output(int fd, int64_t deadline_us, struct rb_buf *out)
     for (;;) {
         const int64_t left_us = deadline_us - rb_clock_monotonic_us();
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (left_us <= 0 || out->len > MAX_OUTPUT_BYTES)
+        if (out->len > MAX_OUTPUT_BYTES)
             break;
-        const int n_ready = poll(&p, 1, (int)(left_us / 1000) + 1);
+        const int n_ready = poll(&p, 1, left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
+        if (n_ready <= 0 && left_us <= 0)
+            break; // late, and there is nothing: what came while this process was stopped counts
         if (n_ready <= 0)
-            continue; // interrupted, or late: the loop decides
+            continue;
         const ssize_t n = read(fd, chunk, sizeof chunk);
         if (n <= 0) {
             ok = n == 0;

@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/full.h"
 #include "base/limits.h"
+#include "base/silence.h"
 #include "base/units.h"
 #include "providers/http_url.h"
 
@@ -12,9 +14,11 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define DEFAULT_CONNECT_TIMEOUT_US INT64_C(3100000) // as the AWS SDKs: one lost SYN and its first retransmission
 #define DEFAULT_TIMEOUT_US         INT64_C(30000000)
@@ -25,6 +29,7 @@
 struct transfer {
     struct rb_http *http;
     struct transfer *previous, *next;
+    struct rb_silence answer; // curl's own time-out would end what was answered while this process was stopped
     CURL *easy;
     CURLU *url;
     struct curl_slist *headers;
@@ -33,9 +38,10 @@ struct transfer {
     struct rb_buf body;
     char retry_after[64], date[64], metadata_flavor[16]; // "": not sent
     int64_t timeout_us;
-    int64_t body_since_us; // the first byte of the body came; meaningless while there is none
+    int64_t body_since_us; // the first byte of the body came, attended time; meaningless while there is none
     bool metadata, oversize, drips;
     char reason[CURL_ERROR_SIZE];
+    int full; // the errno for which there is no socket
     rb_http_fn *fn;
     void *arg;
 };
@@ -95,11 +101,21 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 // Byte by byte, a peer could hold a call for as long as its timeout, again in every retry.
 static bool drips(struct transfer *t)
 {
-    const int64_t now_us = t->http->loop->now_us(t->http->loop->ctx);
+    const int64_t now_us = rb_attended_us(t->http->loop);
     if (t->body.len == 0)
         t->body_since_us = now_us;
     const int64_t took_us = now_us - t->body_since_us;
     return took_us > t->timeout_us / 6 && (int64_t)t->body.len < took_us * DRIP_BYTES_PER_S / RB_US_PER_S;
+}
+
+// Else libcurl blames the network for what this machine lacks.
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *t = arg;
+    (void)purpose;
+    const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    t->full = fd < 0 && rb_is_full(errno) ? errno : 0;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
@@ -146,6 +162,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
 // Frees everything; what may have held a secret (signature, token, user-data) is wiped first.
 static void transfer_destroy(struct transfer *t)
 {
+    rb_silence_end(&t->answer);
     if (t->easy)
         curl_easy_cleanup(t->easy);
     for (struct curl_slist *s = t->headers; s; s = s->next)
@@ -191,6 +208,9 @@ static const char *reason_of(const struct transfer *t, CURLcode result)
 {
     if (result == CURLE_OK)
         return NULL;
+    if (t->full)
+        return t->full == EMFILE ? "this process may open no more files (ulimit -n)"
+                                 : "this machine has no room for a connection";
     if (t->oversize)
         return "answer larger than RB_LIMIT_HTTP_BYTES";
     if (t->drips)
@@ -217,6 +237,25 @@ static void deliver(struct transfer *t, CURLcode result)
     t->fn(t->arg, &response);
 }
 
+static void end_transfer(struct transfer *t, CURLcode result)
+{
+    struct rb_http *h = t->http;
+    unlink_transfer(h, t);
+    h->delivering = true;
+    deliver(t, result);
+    h->delivering = false;
+    transfer_destroy(t);
+}
+
+static void on_late(void *arg)
+{
+    struct transfer *t = arg;
+    char patience[32];
+    snprintf(t->reason, sizeof t->reason, "timed out: no %sanswer within %s", t->body.len ? "whole " : "",
+             rb_format_duration(t->answer.patience_us, patience));
+    end_transfer(t, CURLE_OPERATION_TIMEDOUT);
+}
+
 static void deliver_finished(struct rb_http *h)
 {
     int n_left;
@@ -226,11 +265,7 @@ static void deliver_finished(struct rb_http *h)
         struct transfer *t;
         const CURLcode result = message->data.result; // gone once the handle is removed
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-        unlink_transfer(h, t);
-        h->delivering = true;
-        deliver(t, result);
-        h->delivering = false;
-        transfer_destroy(t);
+        end_transfer(t, result);
     }
 }
 
@@ -314,13 +349,14 @@ static bool set_options(const struct rb_http *h, struct transfer *t, const struc
     curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS,
                      milliseconds(r->connect_timeout_us > 0 ? r->connect_timeout_us : DEFAULT_CONNECT_TIMEOUT_US));
-    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, milliseconds(t->timeout_us));
     curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, r->once ? 1L : 0L);
     if (r->unix_socket)
         curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
@@ -355,6 +391,7 @@ bool rb_http_send(struct rb_http *h, const struct rb_http_request *r, rb_http_fn
         return rb_err_set(err, RB_E_HTTP_LIBRARY, "libcurl: %s", curl_multi_strerror(rc));
     }
     link_transfer(h, t);
+    rb_silence_begin(&t->answer, h->loop, t->timeout_us, on_late, t);
     return true;
 }
 

@@ -1,5 +1,6 @@
 // The real loop: timers, watches, and the HTTP client on it.
 #include "base/clock.h"
+#include "base/silence.h"
 #include "executor/loop_uv.h"
 #include "providers/http.h"
 #include "tests/base/check.h"
@@ -177,6 +178,115 @@ static void signals_that_come_together_are_one(void **state) {
     rb_loop_uv_destroy(w.uv);
 }
 
+// --- gaps: the clock jumps, as it does over a suspend, while libuv's stands still
+
+static int64_t jumped_us;
+
+static int64_t jumping_clock_us(void) {
+    return rb_clock_monotonic_us() + jumped_us;
+}
+
+static void jump(void *arg) {
+    (void)arg;
+    jumped_us += INT64_C(3600000000);
+}
+
+static void begin_jumping(struct world *w) {
+    begin(w);
+    jumped_us = 0;
+    rb_loop_uv_set_clock(w->uv, jumping_clock_us);
+}
+
+static void a_timer_that_was_due_in_a_gap_fires_after_it(void **state) {
+    (void)state;
+    struct world w;
+    begin_jumping(&w);
+    const int64_t start_us = rb_clock_monotonic_us();
+    w.loop->timer_start(w.loop->ctx, 1000, jump, NULL);
+    w.loop->timer_start(w.loop->ctx, INT64_C(1800000000), on_timer, &(struct shot){&w, 0});
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.n_fired, 1);
+    assert_true(rb_clock_monotonic_us() - start_us < INT64_C(60000000)); // not half an hour later
+    int64_t gap_us, back_us = w.loop->back_us(w.loop->ctx, &gap_us);
+    assert_true(gap_us >= INT64_C(3600000000) && back_us > INT64_MIN);
+    assert_true(w.loop->now_us(w.loop->ctx) - w.loop->attended_us(w.loop->ctx) >= INT64_C(3600000000));
+    rb_loop_uv_destroy(w.uv);
+}
+
+static void tell_silence(void *arg) {
+    struct world *w = arg;
+    w->n_fired++;
+}
+
+// Ten minutes of patience, an hour's gap: it is counted from the end of the gap, and what is heard counts.
+static void a_silence_does_not_count_a_gap(void **state) {
+    (void)state;
+    struct world w;
+    struct rb_silence silence = {0}, brief = {0};
+    begin_jumping(&w);
+    rb_silence_begin(&silence, w.loop, INT64_C(600000000), tell_silence, &w);
+    w.loop->timer_start(w.loop->ctx, 1000, jump, NULL);
+    w.loop->timer_start(w.loop->ctx, 900000, on_timer, &(struct shot){&w, 0});
+    while (w.n_fired == 0)
+        uv_run(rb_loop_uv_handle(w.loop), UV_RUN_ONCE);
+    assert_true(rb_silence_counts(&silence));
+    assert_int_equal(w.n_fired, 1); // the shot
+    rb_silence_end(&silence);
+    rb_silence_begin(&brief, w.loop, 20000, tell_silence, &w);
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(w.n_fired, 2);
+    assert_false(rb_silence_counts(&brief));
+    rb_loop_uv_destroy(w.uv);
+}
+
+struct late_server {
+    struct answer answer;
+    int listening, connection;
+};
+
+static void reply(void *arg) {
+    struct late_server *s = arg;
+    static const char text[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    assert_int_equal(write(s->connection, text, sizeof text - 1), (ssize_t)sizeof text - 1);
+}
+
+static void on_connection(void *arg, int fd, int ready) {
+    struct late_server *s = arg;
+    const struct rb_loop *loop = s->answer.w->loop;
+    (void)ready;
+    s->connection = accept(fd, NULL, NULL);
+    loop->watch(loop->ctx, fd, 0, NULL, NULL);
+    loop->timer_start(loop->ctx, 50000, jump, NULL); // the request was sent; then the lid is closed
+    loop->timer_start(loop->ctx, INT64_C(3600000000) + 100000, reply, s);
+}
+
+// A request that was answered while this process did not run has not timed out.
+static void a_request_outlives_a_gap(void **state) {
+    (void)state;
+    struct world w;
+    struct rb_http *http;
+    char url[64];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    begin_jumping(&w);
+    struct late_server s = {.answer = {.w = &w}, .listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .connection = -1};
+    assert_int_equal(bind(s.listening, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(s.listening, 1), 0);
+    assert_int_equal(getsockname(s.listening, (struct sockaddr *)&address, &size), 0);
+    w.loop->watch(w.loop->ctx, s.listening, RB_LOOP_READ, on_connection, &s);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    assert_true(rb_http_create(w.loop, &http, NULL));
+    const struct rb_http_request request = {.method = "GET", .url = url};
+    assert_true(rb_http_send(http, &request, on_response, &s.answer, NULL));
+    rb_loop_uv_run(w.uv);
+    assert_int_equal(s.answer.n_calls, 1);
+    assert_int_equal(s.answer.status, 200);
+    rb_http_destroy(http);
+    close(s.connection);
+    close(s.listening);
+    rb_loop_uv_destroy(w.uv);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timers_fire_in_order_and_not_early),
@@ -184,6 +294,9 @@ int main(void) {
         cmocka_unit_test(errors_do_not_end_a_watch),
         cmocka_unit_test(http_runs_on_it),
         cmocka_unit_test(signals_that_come_together_are_one),
+        cmocka_unit_test(a_timer_that_was_due_in_a_gap_fires_after_it),
+        cmocka_unit_test(a_silence_does_not_count_a_gap),
+        cmocka_unit_test(a_request_outlives_a_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,12 @@ static void after(struct fake_cloud *c, int64_t delay_us, rb_loop_fn *fn, struct
     c->v->loop.timer_start(c->v, delay_us, fn, l);
 }
 
+// The controller reads it when it can.
+static void tell_after(struct fake_cloud *c, int64_t delay_us, rb_loop_fn *fn, struct later *l)
+{
+    c->v->ours.timer_start(c->v, delay_us, fn, l);
+}
+
 static int64_t latency(struct fake_cloud *c)
 {
     return 5000 + (int64_t)(45000 * chance(c));
@@ -192,7 +198,7 @@ static void second_zone_runs(void *arg)
     if (l->cloud->instances[l->instance]->state == RB_INSTANCE_PENDING)
         after(l->cloud, latency(l->cloud), second_zone_runs, l);
     else
-        answer_launch(l);
+        tell_after(l->cloud, 0, answer_launch, l);
 }
 
 // It is the client who goes on to the next zone.
@@ -237,7 +243,7 @@ static void launch_arrives(void *arg)
     if (c->faults.denied_launches > 0) {
         c->faults.denied_launches--;
         rb_err_set(&l->err, RB_ERR_DENIED, "RequestExpired");
-        after(c, latency(c), answer_launch, l);
+        tell_after(c, latency(c), answer_launch, l);
         return;
     }
     l->instance = by_token(c, l->copy.token);
@@ -266,9 +272,9 @@ static void launch_arrives(void *arg)
     if (chance(c) < c->faults.lost_answer) {
         l->err = (struct rb_err){0};
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
-        after(c, 2000000, answer_launch, l);
+        tell_after(c, 2000000, answer_launch, l);
     } else {
-        after(c, latency(c), answer_launch, l);
+        tell_after(c, latency(c), answer_launch, l);
     }
 }
 
@@ -305,7 +311,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
             set_unreachable(&l->err);
         else
             rb_err_set(&l->err, c->faults.unsent, "refused by the test before it was sent");
-        after(c, latency(c), answer_launch, l);
+        tell_after(c, latency(c), answer_launch, l);
         return;
     }
     l->copy.count = rb_launch_count(wanted);
@@ -328,7 +334,7 @@ static void launch(struct rb_provider *p, const struct rb_launch *wanted, rb_lau
     }
     if (late || c->faults.offline || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
-        after(c, 2000000, answer_launch, l);
+        tell_after(c, 2000000, answer_launch, l);
     } else {
         after(c, latency(c), launch_arrives, l);
     }
@@ -375,7 +381,7 @@ static void terminate_arrives(void *arg)
         l->err = (struct rb_err){0};
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
     }
-    after(c, latency(c), answer_terminate, l);
+    tell_after(c, latency(c), answer_terminate, l);
 }
 
 static void terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg)
@@ -386,7 +392,7 @@ static void terminate(struct rb_provider *p, const char *id, rb_terminate_fn *fn
     copy(l->id, sizeof l->id, id);
     if (is_cut_off(c) || chance(c) < c->faults.lost_request) {
         rb_err_set(&l->err, RB_ERR_UNKNOWN_OUTCOME, "no answer");
-        after(c, 2000000, answer_terminate, l);
+        tell_after(c, 2000000, answer_terminate, l);
     } else {
         after(c, latency(c), terminate_arrives, l);
     }
@@ -427,7 +433,7 @@ static void list(struct rb_provider *p, const char *run_id, rb_list_fn *fn, void
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.cloud = c, .session = c->session, .list_fn = fn, .arg = arg};
     copy(l->copy.run_id, sizeof l->copy.run_id, run_id);
-    after(c, latency(c), answer_list, l);
+    tell_after(c, latency(c), answer_list, l);
 }
 
 static const struct rb_provider_ops ops = {

@@ -35,7 +35,7 @@ static struct later *later(struct fake_machines *m, int64_t delay_us, rb_loop_fn
 {
     struct later *l = rb_xcalloc(1, sizeof *l);
     *l = (struct later){.m = m, .session = m->session, .node = -1};
-    m->site.v->loop.timer_start(m->site.v, delay_us, fn, l);
+    m->site.v->ours.timer_start(m->site.v, delay_us, fn, l);
     return l;
 }
 
@@ -92,7 +92,7 @@ static void prepared(void *arg)
         struct rb_err err = {0};
         if (ground_of(m, instance) == FAKE_GROUND_SILENT) { // the controller knows when to give up
             m->events.waiting(m->events.ctx, l->node, "ssh: Connection timed out; let this machine in");
-            m->site.v->loop.timer_start(m->site.v, 2000000, prepared, l);
+            m->site.v->ours.timer_start(m->site.v, 2000000, prepared, l);
             return;
         }
         if (!is_alive(m, instance))
@@ -201,7 +201,7 @@ static bool wait_for_network(struct later *l, rb_loop_fn *fn)
     if (!l->m->offline)
         return false;
     if (is_current(l))
-        l->m->site.v->loop.timer_start(l->m->site.v, 2000000, fn, l);
+        l->m->site.v->ours.timer_start(l->m->site.v, 2000000, fn, l);
     else
         free(l);
     return true;
@@ -231,12 +231,22 @@ static void heartbeat(struct rb_launcher *base, int node, int64_t shutdown_in_s)
 
 // Processes.
 
+static void read_on(void *arg)
+{
+    deliver(arg);
+}
+
 static void deliver(struct fake_process *p)
 {
     struct fake_machines *m = p->machines;
     const struct rb_launcher_events *e = &m->events;
     if (m->offline)
         return;
+    if (virtual_loop_is_stopped(m->site.v)) { // it is read afterwards, once the connection has told
+        m->site.v->loop.timer_start(m->site.v, m->site.v->stopped_until_us - m->site.v->now_us + m->catch_up_us,
+                                    read_on, p);
+        return;
+    }
     while (p->followed == m->session && p->n_delivered < p->n_lines) {
         const int64_t resource = p->resource_start + ++p->n_delivered;
         char line[128];

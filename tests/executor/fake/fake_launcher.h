@@ -73,6 +73,7 @@ struct fake_machines {
     uint32_t n_saves;
     bool *set_up; // [n_set_up] by instance: a launcher has prepared it once
     int n_set_up;
+    int64_t catch_up_us;        // after a stop of the controller until what was printed meanwhile is there
     bool offline;               // the controller's host has no network: nothing is heard, and no order arrives
     uint64_t session;
     struct rb_launcher launcher; // of this session

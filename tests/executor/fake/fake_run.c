@@ -280,7 +280,7 @@ void fake_run_open_dying(struct fake_run *r, int64_t n, enum rb_journal_death ho
     rb_journal_die(r->journal, n, how);
     r->finished = false;
     const struct rb_controller_config config = {
-        .loop = &r->v.loop,
+        .loop = &r->v.ours,
         .plan = r->plan,
         .journal = r->journal,
         .run_id = "fake-run",
