@@ -206,7 +206,7 @@ static const struct rb_err_entry entries[] = {
      "secrets: WANDB_API_KEY is not set in the environment; export it and try again"},
     {RB_E_PARAMETER_FORM, RB_ERR_INVALID, "parameter-form", "It cannot be told how a hyperparameter is drawn.",
      "Give it `values`, or `min` and `max`, or a `distribution` with its own keys; a bare value is a constant.",
-     "job.yaml:5:3: parameters.lr: expected `values`, `min` and `max`, or a `distribution`; for a constant write "
+     "job.yaml:5:3: parameters.lr: expected `values`, `min` and `max`, a `distribution` or `flag: true`; for a constant write "
      "the bare value"},
     {RB_E_PARAMETER_RANGE, RB_ERR_INVALID, "parameter-range",
      "The bounds, the step or the probabilities of a hyperparameter contradict each other.",
