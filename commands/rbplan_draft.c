@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/number.h"
+#include "profiles/trial_variables.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -187,14 +188,6 @@ static void add_lightning_options(struct drafting *w)
     remark(w, RB_DRAFT_RUN, "last.ckpt: give the trainer a ModelCheckpoint with save_last=True that writes into $RB_CHECKPOINT_DIR");
 }
 
-static const char *variable_of(const char *name, struct rb_arena *arena)
-{
-    char *text = rb_arena_strdup(arena, name);
-    for (char *c = text; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
-    return rb_arena_printf(arena, "\"$RB_PARAM_%s\"", text);
-}
-
 // sys.argv[1], sys.argv[2], ...: each the parameter of its name, or what the option of that name would be.
 static void add_places(struct drafting *w)
 {
@@ -209,7 +202,7 @@ static void add_places(struct drafting *w)
         add_word(w, found == w->length       ? END
                     : found == w->checkpoint ? CHECKPOINT
                     : found == w->resume     ? "\"$RB_RESUME_FROM\""
-                    : searched               ? variable_of(found->name, w->arena)
+                    : searched               ? rb_arena_printf(w->arena, "\"$%s\"", rb_param_variable(found->name, w->arena))
                                              : to_do);
         if (!has_role(w, found) && !searched)
             w->to_do = rb_arena_printf(w->arena, "%s%s%s", w->to_do, *w->to_do ? ", " : "", to_do);

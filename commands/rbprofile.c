@@ -177,6 +177,7 @@ static const struct rb_command rbprofile_command = {
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbprofile", argc, argv))
         return 0;
     return rb_profile_dispatch(&rbprofile_command, argc, argv);

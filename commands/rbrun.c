@@ -55,6 +55,7 @@ static const char *misspelt(const char *word)
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbrun", argc, argv))
         return 0;
     keep_private();

@@ -30,6 +30,7 @@ struct rb_script_option {
     enum rb_script_form form;
     const char *default_value; // as written; NULL: none
     const char *choices;       // as written, with its brackets; NULL: none
+    bool is_typed;             // a value of another type is an error
     bool is_required;
     bool is_alias;             // another name of the option before it
     int line;

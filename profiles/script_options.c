@@ -204,6 +204,7 @@ static void read_add_argument(struct reader *r, int i)
     };
     const char *type = keyword_source(r, a, n, "type"), *action = keyword_source(r, a, n, "action");
     o.type = type ? type_named(type) : type_of_literal(o.default_value);
+    o.is_typed = type != NULL;
     if (!type && o.form == RB_SCRIPT_SWITCH)
         o.type = RB_SCRIPT_BOOL;
     else if (!type && !o.default_value)
@@ -302,6 +303,7 @@ static void read_click_option(struct reader *r, int i)
         o.type = RB_SCRIPT_FLOAT;
     if (o.type == RB_SCRIPT_ANY)
         o.type = type_of_literal(o.default_value);
+    o.is_typed = true; // a default's type is the option's
     if (keyword_is(r, a, n, "is_flag", "True")) {
         o.form = RB_SCRIPT_SWITCH;
         o.type = RB_SCRIPT_BOOL;
@@ -384,6 +386,7 @@ static void read_field(struct reader *r, int i, int end)
     }
     o.default_value = is_none(value) ? NULL : value;
     o.type = type_named(type);
+    o.is_typed = true;
     o.form = o.type == RB_SCRIPT_BOOL ? RB_SCRIPT_EITHER : o.type == RB_SCRIPT_ANY ? RB_SCRIPT_OTHER : RB_SCRIPT_VALUE;
     add(r, o);
 }
