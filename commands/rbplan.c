@@ -37,7 +37,8 @@ static const struct rb_option plan_options[] = {
      "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
-    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0, 0},
+    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
+     0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -184,7 +185,8 @@ static void write_warning(const struct rb_err *w, struct rb_json *j)
     rb_json_end_object(j);
 }
 
-static bool print_checked_json(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings, struct rb_err *err)
+static bool print_checked_json(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings,
+                               struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;

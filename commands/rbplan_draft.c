@@ -18,9 +18,9 @@ struct drafting {
     struct rb_job_draft *d;
     struct rb_arena *arena;
     const struct rb_script_option *length, *resume, *checkpoint; // NULL: no such option
-    const char *words;      // of `run`, behind $RB_ARGS
-    const char *first;      // a line of `run` before the command; NULL: none
-    const char *to_do;      // words of `run` that a person must fill in
+    const char *words;                                           // of `run`, behind $RB_ARGS
+    const char *first;                                           // a line of `run` before the command; NULL: none
+    const char *to_do;                                           // words of `run` that a person must fill in
     bool has_parameters;
 };
 
@@ -72,7 +72,9 @@ static const char *range_of(const struct drafting *w, const struct rb_script_opt
 
 static const char *guessed_from(const struct rb_script_option *o, struct rb_arena *arena)
 {
-    return o->default_value ? rb_arena_printf(arena, "a guess; default %s", o->default_value) : "a guess";
+    if (o->default_value)
+        return rb_arena_printf(arena, "a guess; default %s", o->default_value);
+    return o->choices ? NULL : "a guess";
 }
 
 static void draft_parameter(struct drafting *w, const struct rb_script_option *o, const char *range)
@@ -144,16 +146,19 @@ static void add_resume(struct drafting *w)
         return;
     if (o->form == RB_SCRIPT_SWITCH || w->s.style == RB_SCRIPT_CONFIGURATOR) {
         w->first = w->checkpoint ? COPY : NULL;
-        add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+--%s%s}", o->name, o->form == RB_SCRIPT_SWITCH ? "" : "=resume"));
+        add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+--%s%s}", o->name,
+                                    o->form == RB_SCRIPT_SWITCH ? "" : "=resume"));
         if (!w->checkpoint)
             remark(w, RB_DRAFT_RUN,
-                   rb_arena_printf(w->arena, "--%s does not say from where: %s must look into $RB_RESUME_FROM", o->name, w->path));
+                   rb_arena_printf(w->arena, "--%s does not say from where: %s must look into $RB_RESUME_FROM", o->name,
+                                   w->path));
         return;
     }
     add_word(w, rb_arena_printf(w->arena, "${RB_RESUME_FROM:+%s}", option_word(w, o, "\"$RB_RESUME_FROM\"")));
     remark(w, RB_DRAFT_RUN,
-           rb_arena_printf(w->arena, "$RB_RESUME_FROM is a folder: if --%s wants a file, add its name, \"$RB_RESUME_FROM/last.pt\"",
-                           o->name));
+           rb_arena_printf(
+               w->arena, "$RB_RESUME_FROM is a folder: if --%s wants a file, add its name, \"$RB_RESUME_FROM/last.pt\"",
+               o->name));
 }
 
 static void add_options(struct drafting *w)
@@ -178,14 +183,16 @@ static void add_options(struct drafting *w)
 static void add_hf_options(struct drafting *w)
 {
     add_word(w, "--num_train_epochs " END " --output_dir " CHECKPOINT);
-    add_word(w, "${RB_RESUME_FROM:+--resume_from_checkpoint \"$(ls -d \"$RB_RESUME_FROM\"/checkpoint-* | sort -V | tail -n 1)\"}");
+    add_word(w, "${RB_RESUME_FROM:+--resume_from_checkpoint \"$(ls -d \"$RB_RESUME_FROM\"/checkpoint-* | sort -V | "
+                "tail -n 1)\"}");
 }
 
 static void add_lightning_options(struct drafting *w)
 {
     add_word(w, "--trainer.max_epochs " END " --trainer.default_root_dir " CHECKPOINT);
     add_word(w, "${RB_RESUME_FROM:+--ckpt_path \"$RB_RESUME_FROM/last.ckpt\"}");
-    remark(w, RB_DRAFT_RUN, "last.ckpt: give the trainer a ModelCheckpoint with save_last=True that writes into $RB_CHECKPOINT_DIR");
+    remark(w, RB_DRAFT_RUN,
+           "last.ckpt: give the trainer a ModelCheckpoint with save_last=True that writes into $RB_CHECKPOINT_DIR");
 }
 
 // sys.argv[1], sys.argv[2], ...: each the parameter of its name, or what the option of that name would be.
@@ -202,8 +209,8 @@ static void add_places(struct drafting *w)
         add_word(w, found == w->length       ? END
                     : found == w->checkpoint ? CHECKPOINT
                     : found == w->resume     ? "\"$RB_RESUME_FROM\""
-                    : searched               ? rb_arena_printf(w->arena, "\"$%s\"", rb_param_variable(found->name, w->arena))
-                                             : to_do);
+                    : searched ? rb_arena_printf(w->arena, "\"$%s\"", rb_param_variable(found->name, w->arena))
+                               : to_do);
         if (!has_role(w, found) && !searched)
             w->to_do = rb_arena_printf(w->arena, "%s%s%s", w->to_do, *w->to_do ? ", " : "", to_do);
     }
@@ -226,10 +233,13 @@ static void remark_lacks(struct drafting *w)
             lacks = rb_arena_printf(w->arena, "%s%s%s", lacks, *lacks ? "; " : "", needs[i].what);
     if (*lacks)
         remark(w, RB_DRAFT_RUN,
-               rb_arena_printf(w->arena, "no option of %s was found for %s: the script must read what is missing from the environment",
-                               w->path, lacks));
+               rb_arena_printf(
+                   w->arena,
+                   "no option of %s was found for %s: the script must read what is missing from the environment",
+                   w->path, lacks));
     if (*w->to_do)
-        remark(w, RB_DRAFT_RUN, rb_arena_printf(w->arena, "%s needs a value from you in place of %s", w->path, w->to_do));
+        remark(w, RB_DRAFT_RUN,
+               rb_arena_printf(w->arena, "%s needs a value from you in place of %s", w->path, w->to_do));
 }
 
 static void draft_run(struct drafting *w)
@@ -245,17 +255,21 @@ static void draft_run(struct drafting *w)
         add_hf_options(w);
     if (w->s.style == RB_SCRIPT_CONSTANTS)
         remark(w, RB_DRAFT_RUN,
-               rb_arena_printf(w->arena, "%s takes no options. Give it some, then write $RB_ARGS behind its name; or let it read its "
-                                         "parameters from the environment, such as os.environ[\"RB_PARAM_LR\"]",
-                               w->path));
+               rb_arena_printf(
+                   w->arena,
+                   "%s takes no options. Give it some, then write $RB_ARGS behind its name; or let it read its "
+                   "parameters from the environment, such as os.environ[\"RB_PARAM_LR\"]",
+                   w->path));
     remark_lacks(w);
-    const char *command = rb_arena_printf(w->arena, "python3 %s%s%s%s", w->path, w->s.style == RB_SCRIPT_LIGHTNING ? " fit" : "",
-                                          takes_args ? " $RB_ARGS" : "", w->words);
+    const char *command =
+        rb_arena_printf(w->arena, "python3 %s%s%s%s", w->path, w->s.style == RB_SCRIPT_LIGHTNING ? " fit" : "",
+                        takes_args ? " $RB_ARGS" : "", w->words);
     const bool block = w->first || strpbrk(command, "\"'{");
-    rb_job_draft_set(w->d, RB_DRAFT_RUN, NULL,
-                     block ? rb_arena_printf(w->arena, "|-\n  %s%s%s", w->first ? w->first : "", w->first ? "\n  " : "", command)
-                           : command,
-                     NULL, NULL);
+    rb_job_draft_set(
+        w->d, RB_DRAFT_RUN, NULL,
+        block ? rb_arena_printf(w->arena, "|-\n  %s%s%s", w->first ? w->first : "", w->first ? "\n  " : "", command)
+              : command,
+        NULL, NULL);
 }
 
 // --- the metric
@@ -263,7 +277,8 @@ static void draft_run(struct drafting *w)
 static int rank(const struct rb_script_metric *m)
 {
     const bool training = strncmp(m->name, "train", 5) == 0;
-    return 16 * m->is_report + 8 * m->is_validation + 4 * m->is_printed + 2 * (m->goal != 0) - 2 * training + (m->goal > 0);
+    return 16 * m->is_report + 8 * m->is_validation + 4 * m->is_printed + 2 * (m->goal != 0) - 2 * training +
+           (m->goal > 0);
 }
 
 static const struct rb_script_metric *best_metric(const struct rb_script *s)
@@ -285,15 +300,17 @@ static void remark_metric(struct drafting *w, const struct rb_script_metric *m, 
 {
     const char *example = rb_arena_printf(w->arena, "%s=3 %s=0.81", m->resource ? m->resource : unit, m->name);
     if (m->is_report && m->goal == 0)
-        remark(w, RB_DRAFT_METRIC, rb_arena_printf(w->arena, "goal: a guess, as the name does not say which values are good"));
+        remark(w, RB_DRAFT_METRIC,
+               rb_arena_printf(w->arena, "goal: a guess, as the name does not say which values are good"));
     else if (!m->is_printed)
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "%s:%d logs %s, and prints it on no line that was seen: your script must print e.g. %s",
+               rb_arena_printf(w->arena,
+                               "%s:%d logs %s, and prints it on no line that was seen: your script must print e.g. %s",
                                w->path, m->line, m->name, example));
     else if (!m->is_report)
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "%s:%d prints \"%s\", which is not read: your script must print e.g. %s", w->path, m->line,
-                               m->shown, example));
+               rb_arena_printf(w->arena, "%s:%d prints \"%s\", which is not read: your script must print e.g. %s",
+                               w->path, m->line, m->shown, example));
 }
 
 // Of libraries that print lines of their own.
@@ -302,12 +319,15 @@ static bool draft_library_metric(struct drafting *w)
     const bool accuracy = strstr(w->source, "accuracy") != NULL;
     if (w->s.uses_hf_arguments) {
         remark(w, RB_DRAFT_METRIC,
-               "transformers prints {'eval_loss': ...}, which is not read: print e.g. epoch=3 eval_loss=0.81 in a TrainerCallback");
+               "transformers prints {'eval_loss': ...}, which is not read: print e.g. epoch=3 eval_loss=0.81 in a "
+               "TrainerCallback");
         set_metric(w, "eval_loss", true);
     } else if (w->s.is_keras) {
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "Keras prints lines of its own, which are not read: print e.g. epoch=3 %s=0.81 in a callback",
-                               accuracy ? "val_accuracy" : "val_loss"));
+               rb_arena_printf(
+                   w->arena,
+                   "Keras prints lines of its own, which are not read: print e.g. epoch=3 %s=0.81 in a callback",
+                   accuracy ? "val_accuracy" : "val_loss"));
         set_metric(w, accuracy ? "val_accuracy" : "val_loss", !accuracy);
     } else {
         return false;
@@ -331,7 +351,9 @@ static const char *draft_metric(struct drafting *w)
         set_metric(w, rb_yaml_text(m->name, w->arena), m->goal < 0);
     } else if (!draft_library_metric(w)) {
         remark(w, RB_DRAFT_METRIC,
-               rb_arena_printf(w->arena, "no line that looks like a metric was found: your script must print e.g. %s=3 val_acc=0.81", unit));
+               rb_arena_printf(
+                   w->arena,
+                   "no line that looks like a metric was found: your script must print e.g. %s=3 val_acc=0.81", unit));
         set_metric(w, "val_acc", false);
     }
     return unit;
@@ -359,8 +381,10 @@ static void draft_scheduler(struct drafting *w, const char *unit)
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
     if (length > LONG)
-        rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "min_resource", rb_arena_printf(w->arena, "%lld", (long long)length / 27), NULL, NULL);
-    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "max_resource", rb_arena_printf(w->arena, "%lld", (long long)length), NULL, NULL);
+        rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "min_resource",
+                         rb_arena_printf(w->arena, "%lld", (long long)length / 27), NULL, NULL);
+    rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "max_resource", rb_arena_printf(w->arena, "%lld", (long long)length),
+                     NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "eta", "3", NULL, NULL);
     rb_job_draft_set(w->d, RB_DRAFT_SCHEDULER, "unit", rb_yaml_text(unit, w->arena), NULL, NULL);
 }

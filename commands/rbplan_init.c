@@ -68,16 +68,19 @@ static void draft_without_source(const char *script, struct rb_job_draft *d)
 {
     const bool exists = access(script, F_OK) == 0;
     if (exists)
-        rb_job_draft_remark(d, RB_DRAFT_METRIC,
-                            rb_arena_printf(d->arena, "only Python scripts are read: yours must print e.g. epoch=3 val_acc=0.81"));
+        rb_job_draft_remark(
+            d, RB_DRAFT_METRIC,
+            rb_arena_printf(d->arena, "only Python scripts are read: yours must print e.g. epoch=3 val_acc=0.81"));
     rb_job_draft_set(d, RB_DRAFT_METRIC, "name", "val_acc", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_METRIC, "goal", "maximize", NULL, NULL);
     void (*const put)(struct rb_job_draft *, enum rb_draft_section, const char *, const char *, const char *) =
         exists ? rb_job_draft_suggest : set_example;
     put(d, RB_DRAFT_PARAMETERS, "lr", "{distribution: log_uniform, min: 1.0e-4, max: 1.0e-1}", NULL);
     put(d, RB_DRAFT_PARAMETERS, "batch_size", "{values: [64, 128, 256]}", NULL);
-    rb_job_draft_remark(d, RB_DRAFT_PARAMETERS,
-                        rb_arena_printf(d->arena, exists ? "examples: what %s takes was not read" : "examples: there is no %s yet", script));
+    rb_job_draft_remark(
+        d, RB_DRAFT_PARAMETERS,
+        rb_arena_printf(d->arena, exists ? "examples: what %s takes was not read" : "examples: there is no %s yet",
+                        script));
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "type", "sha", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "num_trials", "27", NULL, NULL);
     rb_job_draft_set(d, RB_DRAFT_SCHEDULER, "max_resource", "27", NULL, NULL);
@@ -128,7 +131,8 @@ int rb_plan_init(int argc, char **argv)
     static const struct rb_command command = {
         .name = "rbplan init",
         .usage = "[SCRIPT] [-o job.yaml]",
-        .summary = "Prints a job file to begin with; of a Python script it reads what options it takes and what it prints.",
+        .summary =
+            "Prints a job file to begin with; of a Python script it reads what options it takes and what it prints.",
         .examples = "  rbplan init train.py > job.yaml\n"
                     "  rbplan init src/train.sh -o job.yaml\n",
         .options = options,

@@ -49,25 +49,33 @@ static bool takes_text(const struct rb_script_option *o)
 
 enum rb_option_role rb_option_role(const struct rb_script_option *o)
 {
-    static const char *const epochs[] = {"epochs", "num_epochs", "n_epochs", "nepochs", "max_epochs", "nb_epochs", "num_train_epochs",
-                                         "train_epochs", "total_epochs", "training_epochs", "epoch", NULL};
-    static const char *const steps[] = {"max_steps", "num_steps", "n_steps", "total_steps", "train_steps", "num_train_steps",
-                                        "training_steps", "steps", "max_iters", "max_iter", "num_iters", "n_iters", "iterations",
-                                        "num_iterations", "max_iterations", "iters", "num_train_iters", NULL};
-    static const char *const resume[] = {"resume", "resume_from", "resume_from_checkpoint", "resume_path", "resume_ckpt",
-                                         "resume_checkpoint", "load_checkpoint", "load_ckpt", "restore", "restore_from",
-                                         "ckpt_path", "from_checkpoint", "init_from", "load_from", NULL};
-    static const char *const checkpoint[] = {"checkpoint_dir", "checkpoints_dir", "ckpt_dir", "checkpoint_path", "output_dir",
-                                             "out_dir", "outdir", "outputdir", "save_dir", "savedir", "model_dir", "exp_dir",
-                                             "save_path", "save_folder", "output_folder", "default_root_dir", "workdir",
-                                             "work_dir", NULL};
+    static const char *const epochs[] = {
+        "epochs",           "num_epochs",   "n_epochs",     "nepochs",         "max_epochs", "nb_epochs",
+        "num_train_epochs", "train_epochs", "total_epochs", "training_epochs", "epoch",      NULL};
+    static const char *const steps[] = {
+        "max_steps",      "num_steps",      "n_steps",        "total_steps", "train_steps",     "num_train_steps",
+        "training_steps", "steps",          "max_iters",      "max_iter",    "num_iters",       "n_iters",
+        "iterations",     "num_iterations", "max_iterations", "iters",       "num_train_iters", NULL};
+    static const char *const resume[] = {"resume",          "resume_from", "resume_from_checkpoint",
+                                         "resume_path",     "resume_ckpt", "resume_checkpoint",
+                                         "load_checkpoint", "load_ckpt",   "restore",
+                                         "restore_from",    "ckpt_path",   "from_checkpoint",
+                                         "init_from",       "load_from",   NULL};
+    static const char *const checkpoint[] = {
+        "checkpoint_dir", "checkpoints_dir",  "ckpt_dir", "checkpoint_path", "output_dir", "out_dir",   "outdir",
+        "outputdir",      "save_dir",         "savedir",  "model_dir",       "exp_dir",    "save_path", "save_folder",
+        "output_folder",  "default_root_dir", "workdir",  "work_dir",        NULL};
     static const char *const left[] = {
-        "seed", "seeds", "worker", "workers", "gpu", "gpus", "rank", "port", "interval", "every", "freq", "frequency", "device",
-        "devices", "world", "log", "logging", "logger", "save", "saving", "print", "verbose", "verbosity", "debug", "quiet", "classes",
-        "labels", "timeout", "nodes", "node", "local", "threads", "nproc", "cores", "cuda", "cpu", "mps", "tpu", "backend", "dataset",
-        "data", "dir", "path", "file", "name", "dry", "eval", "evaluate", "test", "predict", "do", "load", "overwrite", "distributed",
-        "download", "wandb", "tensorboard", "plot", "profile", "deterministic", "version", "push", "cache", "compile", "progress",
-        "show", "export", "split", "task", "mode", "tokens", "vocab", "start", "visualize", "force", "limit", NULL};
+        "seed",        "seeds",     "worker",  "workers",       "gpu",       "gpus",        "rank",      "port",
+        "interval",    "every",     "freq",    "frequency",     "device",    "devices",     "world",     "log",
+        "logging",     "logger",    "save",    "saving",        "print",     "verbose",     "verbosity", "debug",
+        "quiet",       "classes",   "labels",  "timeout",       "nodes",     "node",        "local",     "threads",
+        "nproc",       "cores",     "cuda",    "cpu",           "mps",       "tpu",         "backend",   "dataset",
+        "data",        "dir",       "path",    "file",          "name",      "dry",         "eval",      "evaluate",
+        "test",        "predict",   "do",      "load",          "overwrite", "distributed", "download",  "wandb",
+        "tensorboard", "plot",      "profile", "deterministic", "version",   "push",        "cache",     "compile",
+        "progress",    "show",      "export",  "split",         "task",      "mode",        "tokens",    "vocab",
+        "start",       "visualize", "force",   "limit",         NULL};
     char name[64];
     normal_name(o->name, name);
     if (is_one_of(name, epochs) && o->type != RB_SCRIPT_TEXT)
@@ -78,8 +86,9 @@ enum rb_option_role rb_option_role(const struct rb_script_option *o)
         return RB_OPTION_RESUME;
     if (is_one_of(name, checkpoint) && takes_text(o))
         return RB_OPTION_CHECKPOINT;
-    return has_word(name, left) || is_one_of(name, epochs) || is_one_of(name, steps) || is_one_of(name, resume) ? RB_OPTION_LEFT
-                                                                                                                 : RB_OPTION_PARAMETER;
+    return has_word(name, left) || is_one_of(name, epochs) || is_one_of(name, steps) || is_one_of(name, resume)
+               ? RB_OPTION_LEFT
+               : RB_OPTION_PARAMETER;
 }
 
 // --- ranges
@@ -88,8 +97,9 @@ enum rb_option_role rb_option_role(const struct rb_script_option *o)
 static const char *number_text(double v, struct rb_arena *arena)
 {
     const char *text = rb_arena_printf(arena, "%.6g", v);
-    return strchr(text, '.') || !strchr(text, 'e') ? rb_arena_printf(arena, strpbrk(text, ".e") ? "%s" : "%s.0", text)
-                                                  : rb_arena_printf(arena, "%.*s.0%s", (int)strcspn(text, "e"), text, strchr(text, 'e'));
+    return strchr(text, '.') || !strchr(text, 'e')
+               ? rb_arena_printf(arena, strpbrk(text, ".e") ? "%s" : "%s.0", text)
+               : rb_arena_printf(arena, "%.*s.0%s", (int)strcspn(text, "e"), text, strchr(text, 'e'));
 }
 
 static const char *factor_of_ten(double d, struct rb_arena *arena)
@@ -108,10 +118,12 @@ static const char *range_below_one(double d)
 
 static const char *range_of_float(const char *name, double d, struct rb_arena *arena)
 {
-    static const char *const rates[] = {"lr", "rate", "learning", "wd", "decay", "eps", "epsilon", "l2", "l1", "temperature", NULL};
-    static const char *const parts[] = {"dropout", "drop", "dropconnect", "momentum", "mom", "beta", "betas", "gamma", "smoothing",
-                                        "ema", "rho", "prob", "probability", "p", "ratio", "fraction", "frac", "keep", "mixup",
-                                        "cutmix", "discount", "gae", NULL};
+    static const char *const rates[] = {"lr",      "rate", "learning", "wd",          "decay", "eps",
+                                        "epsilon", "l2",   "l1",       "temperature", NULL};
+    static const char *const parts[] = {"dropout",     "drop",   "dropconnect", "momentum", "mom",  "beta",
+                                        "betas",       "gamma",  "smoothing",   "ema",      "rho",  "prob",
+                                        "probability", "p",      "ratio",       "fraction", "frac", "keep",
+                                        "mixup",       "cutmix", "discount",    "gae",      NULL};
     static const char *const decays[] = {"wd", "decay", "l2", "l1", NULL};
     if (has_word(name, parts) && d <= 1)
         return range_below_one(d);
@@ -133,7 +145,8 @@ static const char *range_of_int(const char *name, int64_t d, struct rb_arena *ar
 // Of a learning rate and a batch size one may say something without a default.
 static const char *range_by_name(const struct rb_script_option *o)
 {
-    static const char *const rates[] = {"lr", "learning_rate", NULL}, *const batches[] = {"batch_size", "batchsize", "bs", NULL};
+    static const char *const rates[] = {"lr", "learning_rate", NULL}, *const batches[] = {"batch_size", "batchsize",
+                                                                                          "bs", NULL};
     char name[64];
     normal_name(o->name, name);
     if (o->type != RB_SCRIPT_INT && is_one_of(name, rates))

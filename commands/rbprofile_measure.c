@@ -121,9 +121,10 @@ static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *
         if (find_offer(&m->catalog, m->infra, m->catalog.offers[i].instance_type))
             known[n++] = m->catalog.offers[i].instance_type;
     const char *like = rb_machine_names_like(type, known, n, &m->arena);
-    return rb_err_set(err, RB_E_PRICE_UNKNOWN,
-                      "no price for %s on demand in %s%s%s%s: import one with `rbprofile prices update --from FILE.csv`", type,
-                      m->infra, like ? " (did you mean " : "", like ? like : "", like ? "?)" : "");
+    return rb_err_set(
+        err, RB_E_PRICE_UNKNOWN,
+        "no price for %s on demand in %s%s%s%s: import one with `rbprofile prices update --from FILE.csv`", type,
+        m->infra, like ? " (did you mean " : "", like ? like : "", like ? "?)" : "");
 }
 
 static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
@@ -542,7 +543,8 @@ int rb_profile_train(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
-        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2, 1000},
+        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
+         1000},
         {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",

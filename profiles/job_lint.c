@@ -74,13 +74,14 @@ static void check_variable(struct lint *l, const char *key, const char *command,
     const bool exists = rb_trial_variable_exists(space, use->name, l->arena), in_setup = strcmp(key, "setup") == 0;
     if (in_setup && exists && strcmp(use->name, "RB_NODE_DEVICES") != 0) {
         rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key,
-                      "$%s is a trial's, and `setup` runs once on each node, before any trial: it is empty there", use->name);
+                      "$%s is a trial's, and `setup` runs once on each node, before any trial: it is empty there",
+                      use->name);
     } else if (!exists && in_setup) {
         rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key, "$%s is not a variable of a node", use->name);
     } else if (!exists) {
         const char *near = rb_trial_variable_closest(space, use->name, l->arena);
-        rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key, "$%s is not a variable of a trial%s%s%s", use->name,
-                      near ? "; did you mean $" : "", near ? near : "", near ? "?" : "");
+        rb_err_set_at(next_warning(l), RB_E_LINT_VARIABLE, place, key, "$%s is not a variable of a trial%s%s%s",
+                      use->name, near ? "; did you mean $" : "", near ? near : "", near ? "?" : "");
     }
 }
 
@@ -109,7 +110,8 @@ static bool looks_like_numbers(const char *text)
 
 static void check_values(struct lint *l, const struct rb_param *p)
 {
-    const struct rb_node *values = rb_node_member(rb_node_member(rb_node_member(l->root, "parameters"), p->name), "values");
+    const struct rb_node *values =
+        rb_node_member(rb_node_member(rb_node_member(l->root, "parameters"), p->name), "values");
     bool has_number = false;
     for (int i = 0; i < p->n_values; i++)
         has_number = has_number || is_number(&p->values[i]);
@@ -145,8 +147,9 @@ static void warn_missing(struct lint *l, const struct rb_run_script *s)
     char near[512];
     const bool is_near = rb_closest_file(full, near, sizeof near);
     rb_err_set_at(next_warning(l), RB_E_LINT_SCRIPT, run_place(l, s->at, strlen(s->written)), "run",
-                  "there is no %s in the work directory %s%s%s%s", s->path, l->workdir, is_near ? "; did you mean " : "",
-                  is_near ? near + before : "", is_near ? "?" : ": correct the name, or `workdir`");
+                  "there is no %s in the work directory %s%s%s%s", s->path, l->workdir,
+                  is_near ? "; did you mean " : "", is_near ? near + before : "",
+                  is_near ? "?" : ": correct the name, or `workdir`");
 }
 
 static bool exists(const struct lint *l, const char *path)
@@ -219,8 +222,8 @@ static void check_to_do(struct lint *l)
     for (int i = 0; i < l->run.n_words; i++) {
         const struct rb_shell_word w = l->run.words[i];
         if (strncmp(l->job->run + w.at, "TODO_", 5) == 0)
-            rb_err_set_at(next_warning(l), RB_E_LINT_TO_DO, run_place(l, w.at, w.n), "run", "put a value in place of %.*s",
-                          (int)w.n, l->job->run + w.at);
+            rb_err_set_at(next_warning(l), RB_E_LINT_TO_DO, run_place(l, w.at, w.n), "run",
+                          "put a value in place of %.*s", (int)w.n, l->job->run + w.at);
     }
 }
 
@@ -243,8 +246,8 @@ static bool reads_parameters(const char *source)
 static bool import_may_read(const struct lint *l, const char *script_path, const struct rb_py_token *module)
 {
     const char *slash = strrchr(script_path, '/');
-    const char *stem = rb_arena_printf(l->arena, "%.*s%.*s", slash ? (int)(slash - script_path) + 1 : 0, script_path, (int)module->n,
-                                       module->at);
+    const char *stem = rb_arena_printf(l->arena, "%.*s%.*s", slash ? (int)(slash - script_path) + 1 : 0, script_path,
+                                       (int)module->n, module->at);
     const char *source = read_file(l, rb_arena_printf(l->arena, "%s.py", stem));
     return source ? reads_parameters(source) : exists(l, stem);
 }
@@ -294,10 +297,10 @@ static void find_workdir(struct lint *l)
     const char *beside = slash ? rb_arena_printf(l->arena, "%.*s", (int)(slash - l->path), l->path) : ".";
     if (slash == l->path)
         beside = "/";
-    l->workdir = workdir[0] == '/'                ? workdir
-                 : strcmp(workdir, ".") == 0      ? beside
-                 : strcmp(beside, ".") == 0       ? workdir
-                                                  : rb_arena_printf(l->arena, "%s/%s", beside, workdir);
+    l->workdir = workdir[0] == '/'           ? workdir
+                 : strcmp(workdir, ".") == 0 ? beside
+                 : strcmp(beside, ".") == 0  ? workdir
+                                             : rb_arena_printf(l->arena, "%s/%s", beside, workdir);
 }
 
 // By place; those of one place stay in order.

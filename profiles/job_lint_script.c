@@ -20,7 +20,8 @@ static const struct rb_script_option *find_option(const struct rb_script *s, con
 {
     for (int i = 0; i < s->n_options; i++) {
         const struct rb_script_option *o = &s->options[i];
-        const bool same = s->style == RB_SCRIPT_DATACLASSES ? same_but_dashes(o->name, name) : strcmp(o->name, name) == 0;
+        const bool same =
+            s->style == RB_SCRIPT_DATACLASSES ? same_but_dashes(o->name, name) : strcmp(o->name, name) == 0;
         if (same && o->form != RB_SCRIPT_POSITION)
             return o;
     }
@@ -71,7 +72,8 @@ static const char *wrong_type(const struct rb_script_option *o, const struct rb_
 {
     if (p->n_values == 0)
         return o->type == RB_SCRIPT_INT && !draws_whole(p)
-                   ? rb_arena_printf(arena, "takes whole numbers for --%s, and these are not: give whole bounds, or `q`", o->name)
+                   ? rb_arena_printf(
+                         arena, "takes whole numbers for --%s, and these are not: give whole bounds, or `q`", o->name)
                    : NULL;
     for (int i = 0; i < p->n_values; i++) {
         const char *text = value_text(&p->values[i], arena);
@@ -119,7 +121,8 @@ static const char *not_a_choice(const struct rb_script_option *o, const struct r
         for (int k = 0; k < n && !found; k++)
             found = choices[k] && same_value(choices[k], text);
         if (!found)
-            return rb_arena_printf(arena, "takes one of %.200s for --%s, and \"%.60s\" is none", o->choices, o->name, text);
+            return rb_arena_printf(arena, "takes one of %.200s for --%s, and \"%.60s\" is none", o->choices, o->name,
+                                   text);
     }
     return NULL;
 }
@@ -129,7 +132,8 @@ static const char *wrong_form(const struct rb_script_option *o, const struct rb_
     if (o->form == RB_SCRIPT_SWITCH && !p->is_flag)
         return rb_arena_printf(arena, "takes no value for --%s: write `%s: {flag: true}`", o->name, p->name);
     if (o->form == RB_SCRIPT_VALUE && p->is_flag)
-        return rb_arena_printf(arena, "wants a value for --%s: leave `flag` out, and give `values` or a range", o->name);
+        return rb_arena_printf(arena, "wants a value for --%s: leave `flag` out, and give `values` or a range",
+                               o->name);
     return NULL;
 }
 

@@ -66,7 +66,8 @@ static bool is_name_byte(char c)
 static size_t number_length(const char *p)
 {
     size_t n = 0;
-    while (is_name_byte(p[n]) || p[n] == '.' || ((p[n] == '-' || p[n] == '+') && n > 0 && strchr("eE", p[n - 1]) && p[1] != 'x'))
+    while (is_name_byte(p[n]) || p[n] == '.' ||
+           ((p[n] == '-' || p[n] == '+') && n > 0 && strchr("eE", p[n - 1]) && p[1] != 'x'))
         n++;
     return n;
 }

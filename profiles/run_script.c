@@ -19,10 +19,11 @@ static const char *base_name(const char *path)
 // Programs that start the script named behind them.
 static bool starts_scripts(const char *program)
 {
-    static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "colossalai", "sh", "bash",
-                                        "dash", "zsh", "ksh", "Rscript", "julia", "node", "perl", "ruby", "uv", "poetry", "pipenv",
-                                        "pdm", "conda", "micromamba", "srun", "mpirun", "mpiexec", "env", "exec", "time", "nice",
-                                        "nohup", "timeout", "numactl", "xvfb-run", "coverage", "ipython", NULL};
+    static const char *const names[] = {
+        "torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "colossalai", "sh",       "bash",    "dash",
+        "zsh",      "ksh",        "Rscript",   "julia",      "node",     "perl",       "ruby",     "uv",      "poetry",
+        "pipenv",   "pdm",        "conda",     "micromamba", "srun",     "mpirun",     "mpiexec",  "env",     "exec",
+        "time",     "nice",       "nohup",     "timeout",    "numactl",  "xvfb-run",   "coverage", "ipython", NULL};
     const char *name = base_name(program);
     return is_one_of(name, names) || strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
 }
@@ -139,8 +140,9 @@ int rb_run_scripts(const char *command, const struct rb_shell_text *text, struct
 
 bool rb_run_brings_files(const char *command, const struct rb_shell_text *text, struct rb_arena *arena)
 {
-    static const char *const programs[] = {"git", "wget", "curl", "tar", "unzip", "cp", "mv", "ln", "aws", "gsutil", "gcloud", "rsync",
-                                           "scp", "dvc", "hf", "huggingface-cli", "kaggle", "make", "docker", "cat", "tee", NULL};
+    static const char *const programs[] = {
+        "git",   "wget", "curl", "tar", "unzip",           "cp",     "mv",   "ln",     "aws", "gsutil", "gcloud",
+        "rsync", "scp",  "dvc",  "hf",  "huggingface-cli", "kaggle", "make", "docker", "cat", "tee",    NULL};
     for (int i = 0; i < text->n_words; i++) {
         const char *word = text->words[i].is_first ? rb_shell_plain(command, text->words[i], arena) : NULL;
         if (word && is_one_of(word, programs))

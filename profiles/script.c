@@ -35,11 +35,13 @@ static bool has_part(const char *name, const char *word)
 
 int rb_script_goal(const char *name)
 {
-    static const char *const less[] = {"loss", "err", "error", "mse", "rmse", "mae", "mape", "nll", "ppl", "perplexity", "wer",
-                                       "cer", "fid", "bpc", "bpb", "cost", "xent", "crossentropy", "logloss", "bce", NULL};
-    static const char *const more[] = {"acc", "accuracy", "auc", "auroc", "f1", "precision", "recall", "score", "bleu", "rouge",
-                                       "map", "iou", "miou", "dice", "r2", "top", "reward", "return", "psnr", "ssim", "mrr",
-                                       "ndcg", "corr", "fitness", "hit", "elo", NULL};
+    static const char *const less[] = {"loss", "err",  "error",      "mse",          "rmse",    "mae", "mape",
+                                       "nll",  "ppl",  "perplexity", "wer",          "cer",     "fid", "bpc",
+                                       "bpb",  "cost", "xent",       "crossentropy", "logloss", "bce", NULL};
+    static const char *const more[] = {"acc",   "accuracy", "auc",     "auroc",  "f1",   "precision", "recall",
+                                       "score", "bleu",     "rouge",   "map",    "iou",  "miou",      "dice",
+                                       "r2",    "top",      "reward",  "return", "psnr", "ssim",      "mrr",
+                                       "ndcg",  "corr",     "fitness", "hit",    "elo",  NULL};
     char lower[64];
     size_t n = 0;
     for (; name[n] && n + 1 < sizeof lower; n++)

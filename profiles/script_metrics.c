@@ -60,8 +60,8 @@ static const char *lower(const char *text, size_t n, struct rb_arena *arena)
 
 static bool is_resource(const char *name)
 {
-    static const char *const names[] = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "round", "ep",
-                                        "global_step", "resource", NULL};
+    static const char *const names[] = {"epoch",     "epochs", "step", "steps",       "iter",     "iters",
+                                        "iteration", "round",  "ep",   "global_step", "resource", NULL};
     return is_one_of(name, names);
 }
 
@@ -177,8 +177,9 @@ static const char *resource_of(const char *line, struct rb_arena *arena)
 
 static bool is_beside_the_point(const char *name)
 {
-    static const char *const words[] = {"lr", "time", "sec", "elapsed", "eta", "batch", "norm", "seed", "mem", "throughput",
-                                        "samples", "speed", "params", "rank", "device", "size", "best", "dt", "it", NULL};
+    static const char *const words[] = {"lr",     "time", "sec",        "elapsed", "eta",   "batch",  "norm",
+                                        "seed",   "mem",  "throughput", "samples", "speed", "params", "rank",
+                                        "device", "size", "best",       "dt",      "it",    NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(name, *w) == 0 || (strlen(*w) > 3 && strstr(name, *w)))
             return true;
@@ -367,7 +368,8 @@ static void read_print(struct reader *r, int i, bool is_logging)
 static void add_logged(struct reader *r, const struct rb_py_token *t)
 {
     const char *name = rb_py_string(t, r->arena);
-    if (!name || !is_metric_name(name) || rb_py_is_fstring(t) || is_beside_the_point(lower(name, strlen(name), r->arena)))
+    if (!name || !is_metric_name(name) || rb_py_is_fstring(t) ||
+        is_beside_the_point(lower(name, strlen(name), r->arena)))
         return;
     const int goal = rb_script_goal(name);
     if (goal != 0)
@@ -396,7 +398,8 @@ void rb_script_read_metrics(struct rb_script *s, struct rb_arena *arena)
 {
     static const char *const printing[] = {"print", "write", "echo", "rprint", "print_log", NULL};
     static const char *const logging[] = {"info", "warning", "debug", "log_info", "rank_zero_info", NULL};
-    static const char *const libraries[] = {"log", "log_metric", "log_metrics", "add_scalar", "log_dict", "report", NULL};
+    static const char *const libraries[] = {"log",      "log_metric", "log_metrics", "add_scalar",
+                                            "log_dict", "report",     NULL};
     struct reader r = {.text = &s->text, .arena = arena, .s = s};
     for (int i = 0; i < s->text.n; i++) {
         const struct rb_py_token *t = token(&r, i);

@@ -100,9 +100,9 @@ static enum rb_script_type type_named(const char *source)
         const char *name;
         enum rb_script_type type;
     } names[] = {
-        {"int", RB_SCRIPT_INT},        {"float", RB_SCRIPT_FLOAT},     {"str", RB_SCRIPT_TEXT},
-        {"click.INT", RB_SCRIPT_INT},  {"click.FLOAT", RB_SCRIPT_FLOAT}, {"click.STRING", RB_SCRIPT_TEXT},
-        {"Path", RB_SCRIPT_TEXT},      {"pathlib.Path", RB_SCRIPT_TEXT}, {"bool", RB_SCRIPT_BOOL},
+        {"int", RB_SCRIPT_INT},           {"float", RB_SCRIPT_FLOAT},           {"str", RB_SCRIPT_TEXT},
+        {"click.INT", RB_SCRIPT_INT},     {"click.FLOAT", RB_SCRIPT_FLOAT},     {"click.STRING", RB_SCRIPT_TEXT},
+        {"Path", RB_SCRIPT_TEXT},         {"pathlib.Path", RB_SCRIPT_TEXT},     {"bool", RB_SCRIPT_BOOL},
         {"Optional[int]", RB_SCRIPT_INT}, {"Optional[float]", RB_SCRIPT_FLOAT}, {"Optional[str]", RB_SCRIPT_TEXT},
     };
     for (size_t i = 0; source && i < sizeof names / sizeof names[0]; i++)
@@ -131,7 +131,8 @@ static const char *keyword_source(const struct reader *r, const struct rb_py_arg
     return found ? source_of(r, found) : NULL;
 }
 
-static bool keyword_is(const struct reader *r, const struct rb_py_argument *a, int n, const char *name, const char *value)
+static bool keyword_is(const struct reader *r, const struct rb_py_argument *a, int n, const char *name,
+                       const char *value)
 {
     const char *source = keyword_source(r, a, n, name);
     return source && strcmp(source, value) == 0;
@@ -227,7 +228,8 @@ static bool is_handed_on(const struct reader *r, const struct rb_py_token *parse
         const struct rb_py_token *t = token(r, i);
         if (t->kind != RB_PY_NAME || t->n != parser->n || strncmp(t->at, parser->at, t->n) != 0)
             continue;
-        const bool alone = (is(r, i - 1, "(") || is(r, i - 1, ",") || is(r, i - 1, "=")) && (is(r, i + 1, ")") || is(r, i + 1, ","));
+        const bool alone =
+            (is(r, i - 1, "(") || is(r, i - 1, ",") || is(r, i - 1, "=")) && (is(r, i + 1, ")") || is(r, i + 1, ","));
         int open = i - 1;
         while (alone && open > 0 && !(is(r, open, "(") && token(r, open)->match > i))
             open--;
@@ -242,8 +244,8 @@ static bool is_handed_on(const struct reader *r, const struct rb_py_token *parse
 
 static bool read_argparse(struct reader *r)
 {
-    static const char *const open_ended[] = {"parse_known_args", "parse_known_intermixed_args", "add_subparsers",
-                                             "parents", "HfArgumentParser", NULL};
+    static const char *const open_ended[] = {
+        "parse_known_args", "parse_known_intermixed_args", "add_subparsers", "parents", "HfArgumentParser", NULL};
     for (int i = 0; i < r->text->n; i++) {
         if (!is_call_of(r, i, "add_argument"))
             continue;
@@ -323,9 +325,11 @@ static bool read_click(struct reader *r)
         const bool decorates = is(r, i, "@") && (i == 0 || token(r, i - 1)->kind == RB_PY_NEWLINE);
         r->unsure = r->unsure || (decorates && !is(r, i + 1, "click") && !is(r, i + 1, "torch")); // it may add options
     }
-    r->unsure = r->unsure || has_name(r, "ignore_unknown_options") || has_name(r, "group") || has_name(r, "add_command");
+    r->unsure =
+        r->unsure || has_name(r, "ignore_unknown_options") || has_name(r, "group") || has_name(r, "add_command");
     for (int i = 0; i < r->text->n; i++)
-        r->unsure = r->unsure || (token(r, i)->kind == RB_PY_STRING && strstr(text_of(r, token(r, i)), "ignore_unknown_options"));
+        r->unsure = r->unsure ||
+                    (token(r, i)->kind == RB_PY_STRING && strstr(text_of(r, token(r, i)), "ignore_unknown_options"));
     r->s->knows_all = !r->unsure && has_call(r, "command");
     return r->s->n_options > 0 && has_name(r, "click");
 }
@@ -341,7 +345,8 @@ static void read_define(struct reader *r, int i, const char *kind)
         r->unsure = true;
         return;
     }
-    struct rb_script_option o = {.name = name, .default_value = n > 1 ? source_of(r, &a[1]) : NULL, .line = token(r, i)->line};
+    struct rb_script_option o = {
+        .name = name, .default_value = n > 1 ? source_of(r, &a[1]) : NULL, .line = token(r, i)->line};
     if (strcmp(kind, "float") == 0)
         o.type = RB_SCRIPT_FLOAT;
     else if (strcmp(kind, "integer") == 0)
@@ -376,7 +381,8 @@ static void read_field(struct reader *r, int i, int end)
     while (equals < end && !is(r, equals, "="))
         equals++;
     const char *type = rb_py_source(r->text, (struct rb_py_span){i + 2, equals}, r->arena);
-    struct rb_script_option o = {.name = text_of(r, token(r, i)), .line = token(r, i)->line, .is_required = equals >= end};
+    struct rb_script_option o = {
+        .name = text_of(r, token(r, i)), .line = token(r, i)->line, .is_required = equals >= end};
     const char *value = equals < end ? rb_py_source(r->text, (struct rb_py_span){equals + 1, end}, r->arena) : NULL;
     if (is_call_of(r, equals + 1, "field")) {
         const struct rb_py_argument *a;
@@ -477,8 +483,9 @@ static void read_constructor(struct reader *r, const char *before, int class_at)
         for (int at = i + 3; at < end;) {
             int comma = at;
             while (comma < end && !is(r, comma, ","))
-                comma = token(r, comma)->kind == RB_PY_OP && strchr("([{", *token(r, comma)->at) ? token(r, comma)->match + 1
-                                                                                                : comma + 1;
+                comma = token(r, comma)->kind == RB_PY_OP && strchr("([{", *token(r, comma)->at)
+                            ? token(r, comma)->match + 1
+                            : comma + 1;
             read_parameter(r, before, at, comma < end ? comma : end);
             at = comma + 1;
         }
@@ -530,7 +537,8 @@ static void read_constants(struct reader *r, int last, bool capitals_only)
 static bool read_configurator(struct reader *r)
 {
     int at = 0;
-    while (at < r->text->n && !(token(r, at)->kind == RB_PY_STRING && strstr(text_of(r, token(r, at)), "configurator.py")))
+    while (at < r->text->n &&
+           !(token(r, at)->kind == RB_PY_STRING && strstr(text_of(r, token(r, at)), "configurator.py")))
         at++;
     if (at == r->text->n || !has_call(r, "exec"))
         return false;
@@ -552,11 +560,12 @@ static bool read_argv(struct reader *r)
         if (position == 0 || token(r, name)->kind != RB_PY_NAME || !is(r, name + 1, "="))
             continue;
         const bool converted = token(r, name + 2)->kind == RB_PY_NAME && is(r, name + 3, "(");
-        add(r, (struct rb_script_option){.name = text_of(r, token(r, name)),
-                                         .type = converted ? type_named(text_of(r, token(r, name + 2))) : RB_SCRIPT_TEXT,
-                                         .form = RB_SCRIPT_POSITION,
-                                         .position = position,
-                                         .line = token(r, i)->line});
+        add(r,
+            (struct rb_script_option){.name = text_of(r, token(r, name)),
+                                      .type = converted ? type_named(text_of(r, token(r, name + 2))) : RB_SCRIPT_TEXT,
+                                      .form = RB_SCRIPT_POSITION,
+                                      .position = position,
+                                      .line = token(r, i)->line});
     }
     return r->s->n_options > 0;
 }
@@ -567,8 +576,9 @@ void rb_script_read_options(struct rb_script *s, struct rb_arena *arena)
         enum rb_script_style style;
         bool (*read)(struct reader *r);
     } styles[] = {
-        {RB_SCRIPT_LIGHTNING, read_lightning}, {RB_SCRIPT_DATACLASSES, read_dataclasses}, {RB_SCRIPT_ARGPARSE, read_argparse},
-        {RB_SCRIPT_CLICK, read_click},         {RB_SCRIPT_ABSL, read_absl},               {RB_SCRIPT_CONFIGURATOR, read_configurator},
+        {RB_SCRIPT_LIGHTNING, read_lightning}, {RB_SCRIPT_DATACLASSES, read_dataclasses},
+        {RB_SCRIPT_ARGPARSE, read_argparse},   {RB_SCRIPT_CLICK, read_click},
+        {RB_SCRIPT_ABSL, read_absl},           {RB_SCRIPT_CONFIGURATOR, read_configurator},
         {RB_SCRIPT_ARGV, read_argv},
     };
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {

@@ -6,11 +6,13 @@
 #include <string.h>
 
 const char *const rb_trial_variables[] = {
-    "RB_ARGS",          "RB_PARAMS_FILE",  "RB_PARAMS_JSON",  "RB_JOB_NAME",   "RB_RUN_ID",        "RB_TRIAL_ID",
-    "RB_TRIAL_SEED",    "RB_RUNG",         "RB_ATTEMPT",      "RB_RESOURCE_START", "RB_RESOURCE_END", "RB_MAX_RESOURCE",
-    "RB_RESUME_FROM",   "RB_CHECKPOINT_DIR", "RB_PREEMPT_FILE", "RB_METRICS_FILE", "RB_NODE_RANK",   "RB_NUM_NODES",
-    "RB_NODE_IPS",      "RB_GPUS_PER_NODE", "RB_DEADLINE",    "RB_BATCH_SIZE", "RB_BATCH_PER_GPU", "RB_ACCUM_STEPS",
-    "RB_LR_FACTOR",     "RB_GPU_SHARE",    "RB_NODE_DEVICES", NULL,
+    "RB_ARGS",        "RB_PARAMS_FILE",    "RB_PARAMS_JSON",   "RB_JOB_NAME",
+    "RB_RUN_ID",      "RB_TRIAL_ID",       "RB_TRIAL_SEED",    "RB_RUNG",
+    "RB_ATTEMPT",     "RB_RESOURCE_START", "RB_RESOURCE_END",  "RB_MAX_RESOURCE",
+    "RB_RESUME_FROM", "RB_CHECKPOINT_DIR", "RB_PREEMPT_FILE",  "RB_METRICS_FILE",
+    "RB_NODE_RANK",   "RB_NUM_NODES",      "RB_NODE_IPS",      "RB_GPUS_PER_NODE",
+    "RB_DEADLINE",    "RB_BATCH_SIZE",     "RB_BATCH_PER_GPU", "RB_ACCUM_STEPS",
+    "RB_LR_FACTOR",   "RB_GPU_SHARE",      "RB_NODE_DEVICES",  NULL,
 };
 #define N_VARIABLES ((int)(sizeof rb_trial_variables / sizeof rb_trial_variables[0]) - 1)
 

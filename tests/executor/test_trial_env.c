@@ -214,12 +214,9 @@ static void a_trial_always_gets_the_same_configuration_and_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_everything),
-        cmocka_unit_test(every_variable_is_known),
-        cmocka_unit_test(a_tuned_batch_is_told),
-        cmocka_unit_test(a_share_of_a_gpu_is_told),
-        cmocka_unit_test(no_deadline_is_empty),
-        cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
+        cmocka_unit_test(says_everything),       cmocka_unit_test(every_variable_is_known),
+        cmocka_unit_test(a_tuned_batch_is_told), cmocka_unit_test(a_share_of_a_gpu_is_told),
+        cmocka_unit_test(no_deadline_is_empty),  cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

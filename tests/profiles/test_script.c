@@ -23,14 +23,17 @@ static char *read_sample(const char *name)
 // name:type form=default{choices}, ! required, ~ another name; then metrics: name goal, ! a report, ? logged only, v validation.
 static void describe(const struct rb_script *s, struct rb_buf *out)
 {
-    static const char *const styles[] = {"argparse", "click", "absl", "dataclasses", "lightning", "configurator", "argv", "constants"};
-    static const char *const types[] = {"any", "int", "float", "text", "bool"}, *const forms[] = {"", "/switch", "/either", "/other", "/place"};
+    static const char *const styles[] = {"argparse",  "click",        "absl", "dataclasses",
+                                         "lightning", "configurator", "argv", "constants"};
+    static const char *const types[] = {"any", "int", "float", "text", "bool"}, *const forms[] = {"", "/switch",
+                                                                                                  "/either", "/other",
+                                                                                                  "/place"};
     rb_buf_printf(out, "%s%s%s\n", styles[s->style], s->knows_all ? " all" : "", s->is_keras ? " keras" : "");
     for (int i = 0; i < s->n_options; i++) {
         const struct rb_script_option *o = &s->options[i];
         rb_buf_printf(out, "%s%s:%s%s%s%s%s%s ", o->is_alias ? "~" : "", o->name, types[o->type], forms[o->form],
-                      o->default_value ? "=" : "", o->default_value ? o->default_value : "", o->choices ? o->choices : "",
-                      o->is_required ? "!" : "");
+                      o->default_value ? "=" : "", o->default_value ? o->default_value : "",
+                      o->choices ? o->choices : "", o->is_required ? "!" : "");
     }
     rb_buf_putc(out, '\n');
     for (int i = 0; i < s->n_metrics; i++) {
@@ -59,52 +62,50 @@ static const struct {
 } samples[] = {
     {"argparse_flags.py",
      "argparse all\n"
-     "lr:float=1e-3 ~learning-rate:float=1e-3 batch-size:int=64 dropout:float=0.1 momentum:float=0.9 label_smoothing:float=0.0 weight-decay:float=0.0 opt:text=\"sgd\"[\"sgd\", \"adam\"] amp:bool/switch no-cuda:bool/switch epochs:int=20 resume:text checkpoint-dir:text=\"ckpt\" seed:int=1 \n"
+     "lr:float=1e-3 ~learning-rate:float=1e-3 batch-size:int=64 dropout:float=0.1 momentum:float=0.9 "
+     "label_smoothing:float=0.0 weight-decay:float=0.0 opt:text=\"sgd\"[\"sgd\", \"adam\"] amp:bool/switch "
+     "no-cuda:bool/switch epochs:int=20 resume:text checkpoint-dir:text=\"ckpt\" seed:int=1 \n"
      "train_loss-1!@epoch val_acc+1!v@epoch "},
     {"click_options.py",
      "click all\n"
-     "learning-rate:float=0.01 layers:int=4 optimizer:text=\"adam\"[\"sgd\", \"adam\"] nesterov:bool/switch=False ~no-nesterov:bool/switch=False amp:bool/switch max-epochs:int=30 out-dir:text=\"out\" \n"
+     "learning-rate:float=0.01 layers:int=4 optimizer:text=\"adam\"[\"sgd\", \"adam\"] nesterov:bool/switch=False "
+     "~no-nesterov:bool/switch=False amp:bool/switch max-epochs:int=30 out-dir:text=\"out\" \n"
      "val_loss-1!v@epoch "},
-    {"absl_flags.py",
-     "absl\n"
-     "learning_rate:float=3e-4 hidden:int=128 schedule:text=\"cosine\"[\"cosine\", \"linear\"] augment:bool/either=True train_steps:int=10000 model_dir:text \n"
-     "eval_accuracy+1!v@step "},
-    {"hf_trainer.py",
-     "dataclasses\n"
-     "model_name_or_path:text! hidden_dropout:float=0.1 cache_dir:text freeze:bool/either=False \n"
-     ""},
+    {"absl_flags.py", "absl\n"
+                      "learning_rate:float=3e-4 hidden:int=128 schedule:text=\"cosine\"[\"cosine\", \"linear\"] "
+                      "augment:bool/either=True train_steps:int=10000 model_dir:text \n"
+                      "eval_accuracy+1!v@step "},
+    {"hf_trainer.py", "dataclasses\n"
+                      "model_name_or_path:text! hidden_dropout:float=0.1 cache_dir:text freeze:bool/either=False \n"
+                      ""},
     {"lightning_cli.py",
      "lightning\n"
      "model.lr:float=1e-3 model.hidden:int=64 model.dropout:float=0.2 model.name:text=\"net\" data.batch_size:int=32 \n"
      "val_loss-1?v@- "},
-    {"keras_fit.py",
-     "argparse all keras\n"
-     "units:int=32 n_epochs:int=12 \n"
-     ""},
-    {"constants.py",
-     "constants\n"
-     "BATCH_SIZE:int=128 LR:float=0.05 EPOCHS:int=40 DATA:text=\"/data\" \n"
-     "val_acc+1v@- "},
-    {"argv.py",
-     "argv\n"
-     "lr:float/place batch_size:int/place epochs:int/place out:text/place \n"
-     "test_error-1!v@epoch "},
+    {"keras_fit.py", "argparse all keras\n"
+                     "units:int=32 n_epochs:int=12 \n"
+                     ""},
+    {"constants.py", "constants\n"
+                     "BATCH_SIZE:int=128 LR:float=0.05 EPOCHS:int=40 DATA:text=\"/data\" \n"
+                     "val_acc+1v@- "},
+    {"argv.py", "argv\n"
+                "lr:float/place batch_size:int/place epochs:int/place out:text/place \n"
+                "test_error-1!v@epoch "},
     {"nanogpt.py",
      "configurator all\n"
-     "out_dir:text='out' eval_interval:int=2000 init_from:text='scratch' batch_size:int=12 dropout:float=0.0 learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 bias:bool=False compile:bool=True \n"
+     "out_dir:text='out' eval_interval:int=2000 init_from:text='scratch' batch_size:int=12 dropout:float=0.0 "
+     "learning_rate:float=6e-4 max_iters:int=600000 beta2:float=0.95 bias:bool=False compile:bool=True \n"
      "train_loss-1@- val_loss-1v@- "},
-    {"mnist.py",
-     "argparse all\n"
-     "batch-size:int=64 epochs:int=14 lr:float=1.0 gamma:float=0.7 dry-run:bool/switch=False save-model:bool/switch=False \n"
-     "test_loss-1v@- loss-1@- "},
-    {"silent.py",
-     "argparse all\n"
-     "data:text/place depth:int! alpha:float=0.3 resume:bool/switch output_dir:text! \n"
-     ""},
-    {"contract.py",
-     "argparse all\n"
-     "lr:float=0.05 \n"
-     "val/f1+1!v@step "},
+    {"mnist.py", "argparse all\n"
+                 "batch-size:int=64 epochs:int=14 lr:float=1.0 gamma:float=0.7 dry-run:bool/switch=False "
+                 "save-model:bool/switch=False \n"
+                 "test_loss-1v@- loss-1@- "},
+    {"silent.py", "argparse all\n"
+                  "data:text/place depth:int! alpha:float=0.3 resume:bool/switch output_dir:text! \n"
+                  ""},
+    {"contract.py", "argparse all\n"
+                    "lr:float=0.05 \n"
+                    "val/f1+1!v@step "},
 };
 
 static void every_style_is_read(void **unused)
@@ -210,11 +211,34 @@ static void a_text_may_end_anywhere(void **unused)
 static void nonsense_does_no_harm(void **unused)
 {
     (void)unused;
-    static const char *const sources[] = {"", ")", "((((((", "print(", "add_argument(", ".add_argument(,)", "f'{'", "'''", "\"\\",
-                                          "add_argument('--', '')", "x.option(", "DEFINE_(", "HfArgumentParser(A", "class A:\n x:",
-                                          "LightningCLI(A)\nclass A:\n def __init__(", "sys.argv[1]", "= sys.argv[1]", "print('%')",
-                                          "print('%(')", "print('{'.format())", "print(f'{{{')", "\x01\x01", "print('\x01')",
-                                          "@\n@", "p.add_argument(p)", "exec(open('configurator.py'))\nx =", "x: = 3", "log({)"};
+    static const char *const sources[] = {"",
+                                          ")",
+                                          "((((((",
+                                          "print(",
+                                          "add_argument(",
+                                          ".add_argument(,)",
+                                          "f'{'",
+                                          "'''",
+                                          "\"\\",
+                                          "add_argument('--', '')",
+                                          "x.option(",
+                                          "DEFINE_(",
+                                          "HfArgumentParser(A",
+                                          "class A:\n x:",
+                                          "LightningCLI(A)\nclass A:\n def __init__(",
+                                          "sys.argv[1]",
+                                          "= sys.argv[1]",
+                                          "print('%')",
+                                          "print('%(')",
+                                          "print('{'.format())",
+                                          "print(f'{{{')",
+                                          "\x01\x01",
+                                          "print('\x01')",
+                                          "@\n@",
+                                          "p.add_argument(p)",
+                                          "exec(open('configurator.py'))\nx =",
+                                          "x: = 3",
+                                          "log({)"};
     for (size_t i = 0; i < N_OF(sources); i++) {
         char *source = strdup(sources[i]);
         struct rb_arena arena;
