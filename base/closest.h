@@ -2,8 +2,15 @@
 #ifndef RB_BASE_CLOSEST_H
 #define RB_BASE_CLOSEST_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 // Of n names the shortest that begins with the word, if that has three letters; else the closest by edit distance, or NULL
 // if none is close. NULL names are no candidates.
 const char *rb_closest(const char *word, const char *const *names, int n);
+
+// The file or folder beside `path` whose name is closest to that of `path`, with its folder as it is written there. False:
+// none is close. Hidden ones are not looked at.
+bool rb_closest_file(const char *path, char *out, size_t size);
 
 #endif

@@ -12,13 +12,22 @@
 
 #define N_ASKED (sizeof((struct rb_map *)0)->asked / sizeof((struct rb_map *)0)->asked[0])
 
+// "job.yml" where there is a job.yaml.
+static bool suggest_file(const char *path, struct rb_err *err)
+{
+    char near[512];
+    if (err && err->number == RB_E_FILE_MISSING && rb_closest_file(path, near, sizeof near))
+        return rb_err_set(err, RB_E_FILE_MISSING, "there is no %.200s; did you mean %s?", path, near);
+    return false;
+}
+
 bool rb_doc_read(struct rb_doc *out, const char *path, struct rb_err *err)
 {
     const bool is_json = rb_has_ending(path, ".json");
     RB_AUTO(rb_auto_free) char *bytes = NULL;
     size_t n;
     if (!rb_read_file(path, is_json ? RB_LIMIT_PLAN_BYTES : RB_LIMIT_DOC_BYTES, &bytes, &n, err))
-        return false;
+        return suggest_file(path, err);
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     const size_t mark = n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // byte order mark: Windows' editors write one
     return is_json ? rb_doc_parse_json(out, name, bytes + mark, n - mark, err)

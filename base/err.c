@@ -183,27 +183,33 @@ static bool is_flag_of_key(const char *file, const char *key)
            strchr("- ", file[n_file - n_key - 1]) != NULL;
 }
 
+void rb_err_write(const struct rb_err *err, struct rb_buf *out)
+{
+    char number[8];
+    if (err->file[0]) {
+        rb_buf_puts(out, err->file);
+        if (err->line > 0)
+            rb_buf_printf(out, ":%d", err->line);
+        if (err->line > 0 && err->column > 0)
+            rb_buf_printf(out, ":%d", err->column);
+        rb_buf_puts(out, ": ");
+    }
+    if (err->key[0] && !is_flag_of_key(err->file, err->key))
+        rb_buf_printf(out, "%s: ", err->key);
+    rb_buf_printf(out, "%s [%s]", err->message, number_text(err, number));
+}
+
 void rb_err_print(const struct rb_err *err, const char *tool, bool json)
 {
     if (json) {
         print_json(err);
         return;
     }
-    char number[8];
     struct rb_buf line = RB_BUF_INIT;
     if (tool)
         rb_buf_printf(&line, "%s: ", tool);
-    if (err->file[0]) {
-        rb_buf_puts(&line, err->file);
-        if (err->line > 0)
-            rb_buf_printf(&line, ":%d", err->line);
-        if (err->line > 0 && err->column > 0)
-            rb_buf_printf(&line, ":%d", err->column);
-        rb_buf_puts(&line, ": ");
-    }
-    if (err->key[0] && !is_flag_of_key(err->file, err->key))
-        rb_buf_printf(&line, "%s: ", err->key);
-    rb_buf_printf(&line, "%s [%s]\n", err->message, number_text(err, number));
+    rb_err_write(err, &line);
+    rb_buf_putc(&line, '\n');
     fwrite(line.data, 1, line.len, stderr);
     rb_buf_finish(&line);
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct rb_buf;
+
 // Where in a user's file something stands. file == NULL: no place known; line 0 / column 0: unknown.
 struct rb_place {
     const char *file;
@@ -48,7 +50,9 @@ int rb_err_exit_code(const struct rb_err *err);
 // Lower-case name used in JSON, e.g. "invalid", "unknown_outcome".
 const char *rb_err_code_name(enum rb_err_code code);
 
-// Prints "file:line:column: key: message [RB1112]" to stderr, or one rb-error/1 JSON document to stdout if json.
+// Appends "file:line:column: key: message [RB1112]".
+void rb_err_write(const struct rb_err *err, struct rb_buf *out);
+// Prints "tool: " and that to stderr, or one rb-error/1 JSON document to stdout if json.
 void rb_err_print(const struct rb_err *err, const char *tool, bool json);
 
 #endif

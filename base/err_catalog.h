@@ -50,6 +50,7 @@ enum rb_err_number {
     RB_E_WHERE_UNSAID = 1033,
     RB_E_TERMINAL = 1034,
     RB_E_OPEN_FILES = 1035,
+    RB_E_SCRIPT_FOR_JOB = 1040,
 
     // RB11xx files and formats
     RB_E_FILE_MISSING = 1101,
@@ -107,6 +108,13 @@ enum rb_err_number {
     RB_E_JOB_TOOL = 1218,
     RB_E_JOB_FOREIGN = 1219,
     RB_E_JOB_LACKS = 1220,
+    RB_E_LINT_SCRIPT = 1225,
+    RB_E_LINT_VARIABLE = 1226,
+    RB_E_LINT_OPTION = 1227,
+    RB_E_LINT_UNUSED = 1228,
+    RB_E_LINT_VALUES = 1229,
+    RB_E_LINT_QUOTED = 1230,
+    RB_E_LINT_TO_DO = 1231,
 
     // RB13xx profiles and their store
     RB_E_PROFILE_MISSING = 1301,

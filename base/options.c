@@ -311,6 +311,15 @@ void rb_args_help(const struct rb_args *a)
     fwrite(out.data, 1, out.len, stdout);
 }
 
+void rb_args_help_word(int argc, char **argv)
+{
+    static char option[] = "--help";
+    if (argc < 2 || strcmp(argv[1], "help") != 0)
+        return;
+    memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof *argv);
+    argv[argc - 1] = option;
+}
+
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name)
 {
     for (const struct rb_subcommand *s = command->subcommands; s && s->name; s++) {

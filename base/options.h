@@ -51,6 +51,8 @@ struct rb_args {
 bool rb_args_parse(struct rb_args *out, const struct rb_command *command, int argc, char **argv, struct rb_err *err);
 void rb_args_finish(struct rb_args *a);
 void rb_args_help(const struct rb_args *a); // to stdout, for people or as JSON
+// `rbplan help import` is `rbplan import --help`: rewrites argv where its first word is help. For mains.
+void rb_args_help_word(int argc, char **argv);
 // The subcommand of that name; NULL: none.
 const struct rb_subcommand *rb_subcommand_find(const struct rb_command *command, const char *name);
 

@@ -121,6 +121,9 @@ bool rb_parse_duration(const char *s, int64_t *out_us, struct rb_err *err)
             return bad_duration(s, err);
         const size_t len = unit_len(p);
         const struct unit *unit = find_unit(time_units, N_TIME_UNITS, p, len);
+        if (!unit && len == 0 && !*p && previous && previous + 1 < time_units + N_TIME_UNITS)
+            return rb_err_set(err, RB_E_DURATION, "the last number of \"%.60s\" has no unit; did you mean %.60s%s?", s, s,
+                              previous[1].name);
         if (!unit && len == 0 && !*p)
             return rb_err_set(err, RB_E_DURATION,
                               "the duration \"%.60s\" has no unit; write for example \"%.60ss\" or \"%.60sh\"", s, s,

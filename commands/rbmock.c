@@ -91,6 +91,7 @@ int main(int argc, char **argv)
     struct rb_mock_server_config config = {0};
     struct rb_err err = {0};
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbmock", argc, argv))
         return 0;
     const int refused = rb_open_files_begin("rbmock", RB_OPEN_FILES_TO_TALK);

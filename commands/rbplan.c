@@ -6,9 +6,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/limits.h"
 #include "library/time_limit.h"
 #include "planner/memory.h"
 #include "planner/sharing.h"
+#include "profiles/job_lint.h"
 #include "views/waiting_line.h"
 
 #include <errno.h>
@@ -36,7 +38,8 @@ static const struct rb_option plan_options[] = {
      "say what a little more time would save (on a terminal it is said anyway)", 0, 0},
     {"verify", 0, RB_OPT_INT, false, "N", "simulate the plan N times afresh and compare the estimate with that", 2,
      1000000},
-    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file", 0, 0},
+    {"check", 0, RB_OPT_FLAG, false, NULL, "only check the job file, and warn of what will hardly do what it says", 0,
+     0},
     {"print-config", 0, RB_OPT_FLAG, false, NULL, "print the job with every key resolved", 0, 0},
     {"profile-file", 0, RB_OPT_STRING, false, "FILE",
      "profile to plan with (default: the store, else profile.yaml beside the job)", 0, 0},
@@ -169,22 +172,66 @@ static bool print_config(const struct rb_job *job, struct rb_err *err)
     return rb_plan_print(&out, err);
 }
 
-static bool print_checked(const struct rb_plan_inputs *in, bool json, struct rb_err *err)
+static void write_warning(const struct rb_err *w, struct rb_json *j)
+{
+    char number[8];
+    snprintf(number, sizeof number, "RB%04d", rb_err_number(w));
+    rb_json_begin_object(j);
+    rb_json_kstring(j, "number", number);
+    rb_json_kstring(j, "message", w->message);
+    rb_json_kstring(j, "file", w->file[0] ? w->file : NULL);
+    rb_json_kint_or_null(j, "line", w->line > 0 ? w->line : -1);
+    rb_json_kint_or_null(j, "column", w->column > 0 ? w->column : -1);
+    rb_json_kstring(j, "key", w->key[0] ? w->key : NULL);
+    rb_json_end_object(j);
+}
+
+static bool print_checked_json(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings,
+                               struct rb_err *err)
 {
     struct rb_buf out = RB_BUF_INIT;
     struct rb_json j;
-    if (!json) {
-        rb_buf_printf(&out, "%s: ok\n", in->job_path);
-        return rb_plan_print(&out, err);
-    }
     rb_json_init(&j, &out, false);
     rb_json_begin_object(&j);
     rb_json_kstring(&j, "format", "rb-check/1");
     rb_json_kstring(&j, "path", in->job_path);
     rb_json_kstring(&j, "name", in->job.name);
+    rb_json_key(&j, "warnings");
+    rb_json_begin_array(&j);
+    for (int i = 0; i < warnings->n; i++)
+        write_warning(&warnings->items[i], &j);
+    rb_json_end_array(&j);
     rb_json_end_object(&j);
     rb_buf_putc(&out, '\n');
     return rb_plan_print(&out, err);
+}
+
+static bool print_checked(const struct rb_plan_inputs *in, const struct rb_job_warnings *warnings, struct rb_err *err)
+{
+    struct rb_buf out = RB_BUF_INIT;
+    for (int i = 0; i < warnings->n; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf line = RB_BUF_INIT;
+        rb_err_write(&warnings->items[i], &line);
+        rb_warn("%s", rb_buf_str(&line));
+    }
+    if (warnings->n > 0)
+        rb_buf_printf(&out, "%s: ok, with %d warning%s\n", in->job_path, warnings->n, warnings->n == 1 ? "" : "s");
+    else
+        rb_buf_printf(&out, "%s: ok\n", in->job_path);
+    return rb_plan_print(&out, err);
+}
+
+// The file is read once more, for the places of what is warned of. stdin and pipes are empty by now: then there are none.
+static bool check(struct rb_plan_inputs *in, bool json, struct rb_err *err)
+{
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_auto_free) char *text = NULL;
+    struct rb_job_warnings warnings;
+    size_t n;
+    if (strcmp(in->job_path, "-") != 0 && rb_read_file(in->job_path, RB_LIMIT_DOC_BYTES, &text, &n, NULL))
+        rb_doc_read(&doc, in->job_path, NULL);
+    rb_job_lint(&in->job, doc.root, text, in->job_path, &in->arena, &warnings);
+    return json ? print_checked_json(in, &warnings, err) : print_checked(in, &warnings, err);
 }
 
 // --- the request
@@ -347,13 +394,14 @@ static bool run(const struct rb_args *args, struct rb_err *err)
     if (rb_args_flag(args, "print-config"))
         return print_config(&in.job, err);
     if (rb_args_flag(args, "check"))
-        return print_checked(&in, rb_args_flag(args, "json"), err);
+        return check(&in, rb_args_flag(args, "json"), err);
     return plan_job(args, &in, err);
 }
 
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbplan", argc, argv))
         return 0;
     const int refused = rb_open_files_begin("rbplan", RB_OPEN_FILES_TO_COMPUTE);

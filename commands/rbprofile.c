@@ -179,6 +179,7 @@ static const struct rb_command rbprofile_command = {
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbprofile", argc, argv))
         return 0;
     const int refused = rb_open_files_begin("rbprofile", RB_OPEN_FILES_TO_TALK);

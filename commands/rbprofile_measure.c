@@ -17,6 +17,7 @@
 #include "profiles/billing.h"
 #include "profiles/infra.h"
 #include "profiles/job.h"
+#include "profiles/machine_names.h"
 #include "providers/http.h"
 #include "providers/provider.h"
 
@@ -112,6 +113,20 @@ static bool read_prices(struct rb_measurement *m, struct rb_err *err)
     return false;
 }
 
+static bool no_price(struct rb_measurement *m, const char *type, struct rb_err *err)
+{
+    const char **known = rb_arena_array(&m->arena, (size_t)m->catalog.n_offers + 1, sizeof *known);
+    int n = 0;
+    for (int i = 0; i < m->catalog.n_offers; i++)
+        if (find_offer(&m->catalog, m->infra, m->catalog.offers[i].instance_type))
+            known[n++] = m->catalog.offers[i].instance_type;
+    const char *like = rb_machine_names_like(type, known, n, &m->arena);
+    return rb_err_set(
+        err, RB_E_PRICE_UNKNOWN,
+        "no price for %s on demand in %s%s%s%s: import one with `rbprofile prices update --from FILE.csv`", type,
+        m->infra, like ? " (did you mean " : "", like ? like : "", like ? "?)" : "");
+}
+
 static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
 {
     const struct rb_resources *r = &m->job.resources;
@@ -129,10 +144,7 @@ static bool choose_offer(struct rb_measurement *m, struct rb_err *err)
         return rb_err_set(err, RB_E_WHERE_UNSAID,
                           "which machine? give --instance-type, or resources.instance_types in the job");
     m->offer = find_offer(&m->catalog, m->infra, type);
-    return m->offer ||
-           rb_err_set(err, RB_E_PRICE_UNKNOWN,
-                      "no price for %s on demand in %s: import one with `rbprofile prices update --from FILE.csv`",
-                      type, m->infra);
+    return m->offer || no_price(m, type, err);
 }
 
 static bool choose_gpus(struct rb_measurement *m, int *out_n, struct rb_err *err)
@@ -531,7 +543,8 @@ int rb_profile_train(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
-        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2, 1000},
+        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
+         1000},
         {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",

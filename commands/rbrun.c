@@ -56,6 +56,7 @@ static const char *misspelt(const char *word)
 int main(int argc, char **argv)
 {
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbrun", argc, argv))
         return 0;
     const int refused = rb_open_files_begin("rbrun", RB_OPEN_FILES_TO_TALK);

@@ -275,6 +275,7 @@ int main(int argc, char **argv)
     struct rb_args args = {0};
     struct rb_err err = {0};
     rb_keep_standard_streams();
+    rb_args_help_word(argc, argv);
     if (rb_version_asked("rbsim", argc, argv))
         return 0;
     const int refused = rb_open_files_begin("rbsim", RB_OPEN_FILES_TO_COMPUTE);

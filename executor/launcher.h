@@ -28,7 +28,8 @@ struct rb_task {
     const struct rb_key_value *env; // common to all ranks, [n_env]; RB_PARAMS_JSON becomes RB_PARAMS_FILE; per-rank
                                     // variables are added by the launcher:
     int n_env;                      // RB_NODE_RANK, RB_GPUS_PER_NODE, CUDA_VISIBLE_DEVICES, RB_*_DIR and files
-    const char *command;          // job.run, for /bin/sh -c in the work directory
+    const char *command;          // job.run, for /bin/sh -c in the work directory; an unquoted $RB_ARGS in it becomes the
+                                  // words of env's RB_ARGS (profiles/shell_text.h)
     const char *resume_from;      // what `saved` gave for an earlier stage (archive or URI), NULL: first start
     const char *checkpoint_uri;   // NULL: the controller keeps checkpoints
 };

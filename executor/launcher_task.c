@@ -4,6 +4,7 @@
 #include "base/full.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "profiles/shell_text.h"
 #include "providers/digest.h"
 
 #include <assert.h>
@@ -271,6 +272,21 @@ static void add_env(struct rb_buf *out, const char *name, const char *value)
     rb_launcher_env_text(&(struct rb_key_value){name, value}, 1, out);
 }
 
+// An unquoted $RB_ARGS of the command stands for the parameters, each a word of its own: the shell would split the variable's
+// text at every blank and keep its quotes.
+static void add_command(const struct rb_launcher_task *t, struct rb_buf *out)
+{
+    struct rb_buf command RB_AUTO(rb_buf_finish) = RB_BUF_INIT;
+    const char *args = "";
+    for (int i = 0; i < t->n_env; i++)
+        if (strcmp(t->env[i].key, "RB_ARGS") == 0)
+            args = t->env[i].value;
+    rb_shell_replace(t->command, "RB_ARGS", args, &command);
+    rb_buf_puts(out, "\nrb_command=");
+    rb_buf_shell_quote(out, rb_buf_str(&command));
+    rb_buf_putc(out, '\n');
+}
+
 // What differs from rank to rank, and what the node script itself wants to know.
 static void rank_env(const struct rb_rank *r, struct rb_buf *out)
 {
@@ -290,9 +306,7 @@ static void rank_env(const struct rb_rank *r, struct rb_buf *out)
     rb_buf_printf(out, "rb_resume=%d\n", t->resume_from != NULL);
     rb_buf_puts(out, "rb_checkpoint_dir=");
     rb_buf_shell_quote(out, t->l->config.job->checkpoint_dir ? t->l->config.job->checkpoint_dir : "ckpt");
-    rb_buf_puts(out, "\nrb_command=");
-    rb_buf_shell_quote(out, t->command);
-    rb_buf_putc(out, '\n');
+    add_command(t, out);
 }
 
 static void follow_rank(void *arg)

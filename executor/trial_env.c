@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/stream.h"
+#include "profiles/trial_variables.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -48,15 +48,6 @@ void rb_trial_params_write(const struct rb_job *job, int trial, struct rb_json *
     rb_space_json(&job->space, values_of(job, trial, &arena), j);
 }
 
-// RB_PARAM_<NAME>: upper case, everything a variable's name may not hold as '_'.
-static const char *param_variable(const char *name, struct rb_arena *arena)
-{
-    char *key = rb_arena_printf(arena, "RB_PARAM_%s", name);
-    for (char *c = key; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
-    return key;
-}
-
 static void put_configuration(struct env *env, const struct rb_trial_order *o)
 {
     const struct rb_space *space = &o->job->space;
@@ -64,7 +55,7 @@ static void put_configuration(struct env *env, const struct rb_trial_order *o)
     for (int i = 0; i < space->n_params; i++) {
         RB_AUTO(rb_buf_finish) struct rb_buf text = RB_BUF_INIT;
         rb_value_text(&values[i], &text);
-        put(env, param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
+        put(env, rb_param_variable(space->params[i].name, env->arena), rb_buf_str(&text));
     }
     RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT, params = RB_BUF_INIT;
     struct rb_json json;

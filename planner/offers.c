@@ -3,6 +3,7 @@
 #include "planner/planner.h"
 
 #include "profiles/infra.h"
+#include "profiles/machine_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static bool check_types_priced(const struct rb_job *job, const struct offer_list
             continue;
         char key[64];
         snprintf(key, sizeof key, "resources.instance_types[%d]", i);
-        const char *near = rb_closest(type, known, list->n);
+        const char *near = rb_machine_names_like(type, known, list->n, arena);
         return rb_err_set_at(err, RB_E_PRICE_UNKNOWN, no_place, key,
                              "no price is known for %s on the listed infra%s%s%s: import one with `rbprofile import "
                              "prices.csv`, or remove it",

@@ -302,25 +302,34 @@ static void put_variable(const char *name, struct rb_buf *out)
         rb_buf_putc(out, isalnum((unsigned char)*name) ? (char)toupper((unsigned char)*name) : '_');
 }
 
-// ${args_no_hyphens}: name=value. ${args_no_boolean_flags}: --name=value, and --name where it is true.
-static void put_params(const struct rb_importer *im, bool hyphens, struct rb_buf *out)
+// ${args_no_hyphens}: name=value.
+static void put_params(const struct rb_importer *im, struct rb_buf *out)
 {
     const char *before = "";
     for (int i = 0; i < im->draft.n_lines; i++) {
         const struct rb_draft_line *param = &im->draft.lines[i];
         if (param->section != RB_DRAFT_PARAMETERS || !param->value)
             continue;
-        rb_buf_puts(out, before);
-        before = " ";
-        if (hyphens && is_switch(param)) {
-            rb_buf_puts(out, "$([ \"");
-            put_variable(param->key, out);
-            rb_buf_printf(out, "\" = true ] && echo --%s)", param->key);
-            continue;
-        }
-        rb_buf_printf(out, "%s%s=\"", hyphens ? "--" : "", param->key);
+        rb_buf_printf(out, "%s%s=\"", before, param->key);
         put_variable(param->key, out);
         rb_buf_putc(out, '"');
+        before = " ";
+    }
+}
+
+// ${args_no_boolean_flags}: --name=value, and of what is true or false --name or nothing.
+static void make_flags(struct rb_importer *im)
+{
+    struct rb_arena *arena = im->draft.arena;
+    for (int i = 0; i < im->draft.n_lines; i++) {
+        struct rb_draft_line *param = &im->draft.lines[i];
+        if (param->section != RB_DRAFT_PARAMETERS || !param->value || !is_switch(param))
+            continue;
+        const size_t n = strlen(param->value);
+        if (param->value[0] == '{')
+            param->value = rb_arena_printf(arena, "%.*s, flag: true}", (int)(n - 1), param->value);
+        else
+            param->value = rb_arena_printf(arena, "{values: [%s], flag: true}", param->value);
     }
 }
 
@@ -367,8 +376,8 @@ static bool put_macro(struct rb_importer *im, const struct rb_node *root, const 
         rb_buf_puts(out, "/usr/bin/env");
     else if (is(macro, "${interpreter}"))
         rb_buf_puts(out, "python");
-    else if (is(macro, "${args_no_hyphens}") || is(macro, "${args_no_boolean_flags}"))
-        put_params(im, is(macro, "${args_no_boolean_flags}"), out);
+    else if (is(macro, "${args_no_hyphens}"))
+        put_params(im, out);
     else if (is(macro, "${args_json}"))
         rb_buf_puts(out, "\"$(cat \"$RB_PARAMS_FILE\")\"");
     else if (is(macro, "${args_json_file}"))
@@ -380,6 +389,9 @@ static bool put_macro(struct rb_importer *im, const struct rb_node *root, const 
             !rb_node_string(program, &macro, err))
             return false;
         put_word(macro, out);
+    } else if (is(macro, "${args_no_boolean_flags}")) {
+        make_flags(im);
+        rb_buf_puts(out, "$RB_ARGS");
     } else if (is(macro, "${args}")) {
         rb_buf_puts(out, "$RB_ARGS");
         if (has_switch(im))

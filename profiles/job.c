@@ -8,10 +8,24 @@
 
 #include <string.h>
 
+static bool is_script(const char *path)
+{
+    static const char *const endings[] = {".py", ".sh", ".ipynb", NULL};
+    for (const char *const *e = endings; *e; e++)
+        if (rb_has_ending(path, *e))
+            return true;
+    return false;
+}
+
 bool rb_job_load(const char *path, const char *const *overrides, int n_overrides, struct rb_arena *arena,
                  struct rb_job *out, struct rb_err *err)
 {
     struct rb_doc doc = {0};
+    if (is_script(path))
+        return rb_err_set(
+            err, RB_E_SCRIPT_FOR_JOB,
+            "%.200s is a script, not a job: draft one with `rbplan init %.200s -o job.yaml`, then name that", path,
+            path);
     if (!rb_doc_read(&doc, path, err))
         return false;
     const bool ok = rb_job_read(doc.root, overrides, n_overrides, arena, out, err);

@@ -175,19 +175,28 @@ static bool is_plain(const char *word)
     return word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,/:@%")] == '\0';
 }
 
+static void add_argument(const struct rb_param *p, const struct rb_value *v, struct rb_buf *out)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
+    if (p->is_flag && !v->boolean)
+        return;
+    rb_buf_printf(&word, p->is_flag ? "--%s" : "--%s=", p->name);
+    if (!p->is_flag)
+        rb_value_text(v, &word);
+    if (out->len > 0)
+        rb_buf_putc(out, ' ');
+    if (is_plain(rb_buf_str(&word)))
+        rb_buf_puts(out, rb_buf_str(&word));
+    else
+        rb_buf_shell_quote(out, rb_buf_str(&word));
+}
+
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out)
 {
-    for (int i = 0; i < space->n_params; i++) {
-        RB_AUTO(rb_buf_finish) struct rb_buf word = RB_BUF_INIT;
-        rb_buf_printf(&word, "--%s=", space->params[i].name);
-        rb_value_text(&values[i], &word);
-        if (i > 0)
-            rb_buf_putc(out, ' ');
-        if (is_plain(rb_buf_str(&word)))
-            rb_buf_puts(out, rb_buf_str(&word));
-        else
-            rb_buf_shell_quote(out, rb_buf_str(&word));
-    }
+    RB_AUTO(rb_buf_finish) struct rb_buf args = RB_BUF_INIT;
+    for (int i = 0; i < space->n_params; i++)
+        add_argument(&space->params[i], &values[i], &args);
+    rb_buf_append(out, rb_buf_str(&args), args.len);
 }
 
 void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j)

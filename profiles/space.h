@@ -31,6 +31,7 @@ struct rb_param {
     const struct rb_value *values;     // CHOICE and CONSTANT (one)
     const double *probabilities;       // CHOICE, or NULL: equal
     int n_values;
+    bool is_flag;            // CHOICE of true and false: an argument --name where true, none where false
 };
 
 struct rb_space {
@@ -47,7 +48,7 @@ void rb_space_sample(const struct rb_space *space, uint64_t seed, uint32_t trial
 bool rb_space_grid_size(const struct rb_space *space, int64_t *out_n, struct rb_err *err);
 void rb_space_grid_point(const struct rb_space *space, int64_t point, struct rb_value *out_values);
 
-// "--lr=0.01 --batch_size=64", each word shell-safe.
+// "--lr=0.01 --batch_size=64 --amp", each word shell-safe; a flag that is false has none.
 void rb_space_args(const struct rb_space *space, const struct rb_value *values, struct rb_buf *out);
 // {"lr":0.01,"batch_size":64}
 void rb_space_json(const struct rb_space *space, const struct rb_value *values, struct rb_json *j);

@@ -20,7 +20,8 @@ static const enum rb_param_kind distribution_kinds[] = {RB_PARAM_UNIFORM,    RB_
                                                         RB_PARAM_LOG_NORMAL, RB_PARAM_INT_UNIFORM, RB_PARAM_Q_UNIFORM};
 #define N_DISTRIBUTIONS ((int)(sizeof distribution_names / sizeof distribution_names[0]))
 
-static const char *const keys[] = {"distribution", "min", "max", "q", "mu", "sigma", "values", "probabilities", NULL};
+static const char *const keys[] = {"distribution", "min",    "max",           "q",    "mu",
+                                   "sigma",        "values", "probabilities", "flag", NULL};
 
 // --- values ---
 
@@ -134,6 +135,41 @@ static bool read_choice(struct rb_map *m, struct rb_arena *arena, struct rb_para
     return !probabilities || read_probabilities(probabilities, p->n_values, arena, &p->probabilities, err);
 }
 
+static bool check_flag_values(struct rb_map *m, const struct rb_param *p, struct rb_err *err)
+{
+    const struct rb_node *value = rb_map_get(m, "values")->first;
+    for (int i = 0; i < p->n_values; i++, value = value->next)
+        if (p->values[i].kind != RB_VALUE_BOOL)
+            return rb_node_refuse(
+                value, err, RB_E_PARAMETER_FORM,
+                "expected true or false beside `flag: true`, got %s; without the flag this is --%s=%s", value->text,
+                p->name, value->text);
+    return true;
+}
+
+// {flag: true}: true or false, equally likely unless `values` and `probabilities` say otherwise.
+static bool read_flag(struct rb_map *m, struct rb_arena *arena, struct rb_param *p, struct rb_err *err)
+{
+    static const char *const unwanted[] = {"distribution", "min", "max", "q", "mu", "sigma", NULL};
+    static const struct rb_value both[] = {{.kind = RB_VALUE_BOOL, .boolean = false},
+                                           {.kind = RB_VALUE_BOOL, .boolean = true}};
+    const struct rb_node *flag = rb_map_get(m, "flag"), *probabilities = rb_map_get(m, "probabilities");
+    bool is_flag;
+    if (!rb_node_bool(flag, &is_flag, err))
+        return false;
+    if (!is_flag)
+        return rb_node_refuse(flag, err, RB_E_PARAMETER_FORM,
+                              "expected `flag: true`; without a flag, leave it out and give `values: [true, false]`");
+    p->is_flag = true;
+    if (rb_map_get(m, "values"))
+        return read_choice(m, arena, p, err) && check_flag_values(m, p, err);
+    p->kind = RB_PARAM_CHOICE;
+    p->values = both;
+    p->n_values = 2;
+    return refuse(m, unwanted, "beside `flag`", err) &&
+           (!probabilities || read_probabilities(probabilities, p->n_values, arena, &p->probabilities, err));
+}
+
 static bool need_number(struct rb_map *m, const char *key, double min, double max, double *out, struct rb_err *err)
 {
     const struct rb_node *node;
@@ -214,9 +250,9 @@ static bool infer_kind(struct rb_map *m, enum rb_param_kind *out, struct rb_err 
         return rb_node_refuse(m->node, err, RB_E_PARAMETER_FORM,
                               "expected `distribution: normal` or `distribution: log_normal` beside mu and sigma");
     if (!rb_map_get(m, "min") || !rb_map_get(m, "max"))
-        return rb_node_refuse(
-            m->node, err, RB_E_PARAMETER_FORM,
-            "expected `values`, `min` and `max`, or a `distribution`; for a constant write the bare value");
+        return rb_node_refuse(m->node, err, RB_E_PARAMETER_FORM,
+                              "expected `values`, `min` and `max`, a `distribution` or `flag: true`; for a constant "
+                              "write the bare value");
     *out = rb_map_get(m, "q")                     ? RB_PARAM_Q_UNIFORM
            : is_int(m, "min") && is_int(m, "max") ? RB_PARAM_INT_UNIFORM
                                                   : RB_PARAM_UNIFORM;
@@ -267,8 +303,9 @@ static bool read_param(const struct rb_node *node, struct rb_arena *arena, struc
     if (node->kind != RB_NODE_MAP) {
         if (!read_constant(node, arena, &p, err))
             return false;
-    } else if (!rb_keys_begin(&m, node, keys, err) ||
-               !(rb_map_get(&m, "values") ? read_choice(&m, arena, &p, err) : read_law(&m, &p, err))) {
+    } else if (!rb_keys_begin(&m, node, keys, err) || !(rb_map_get(&m, "flag")     ? read_flag(&m, arena, &p, err)
+                                                        : rb_map_get(&m, "values") ? read_choice(&m, arena, &p, err)
+                                                                                   : read_law(&m, &p, err))) {
         return false;
     }
     *out = p;
@@ -301,6 +338,8 @@ static void write_choice(const struct rb_param *p, struct rb_json *j)
     for (int i = 0; i < p->n_values; i++)
         rb_value_json(&p->values[i], j);
     rb_json_end_array(j);
+    if (p->is_flag)
+        rb_json_kbool(j, "flag", true);
     if (!p->probabilities)
         return;
     rb_json_key(j, "probabilities");

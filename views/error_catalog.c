@@ -5,9 +5,16 @@
 #include <string.h>
 #include <strings.h>
 
+// 1112 is as good as RB1112.
+static const char *digits_of(const char *text)
+{
+    return strncasecmp(text, "RB", 2) == 0 ? text + 2 : text;
+}
+
 bool rb_is_error_number(const char *text)
 {
-    return strncasecmp(text, "RB", 2) == 0 && strlen(text) == 6 && strspn(text + 2, "0123456789") == 4;
+    const char *digits = digits_of(text);
+    return strlen(digits) == 4 && strspn(digits, "0123456789") == 4;
 }
 
 static int exit_code(const struct rb_err_entry *e)
@@ -17,7 +24,7 @@ static int exit_code(const struct rb_err_entry *e)
 
 bool rb_error_explain_write(const char *number, struct rb_buf *out, struct rb_err *err)
 {
-    const struct rb_err_entry *e = rb_is_error_number(number) ? rb_err_entry(atoi(number + 2)) : NULL;
+    const struct rb_err_entry *e = rb_is_error_number(number) ? rb_err_entry(atoi(digits_of(number))) : NULL;
     if (!e)
         return rb_err_set(err, RB_E_OPERANDS,
                           "expected the number of an error, such as RB1112, got \"%.60s\"; docs/errors lists them",

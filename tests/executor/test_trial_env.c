@@ -1,6 +1,8 @@
 // The environment a trial is started with (design section 7).
 #include "executor/trial_env.h"
 
+#include "profiles/trial_variables.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,6 +107,30 @@ static void says_everything(void **state)
     rb_arena_finish(&f.arena);
 }
 
+// profiles/trial_variables.h is what `rbplan --check` knows: every name that is set must be there.
+static void every_variable_is_known(void **state)
+{
+    (void)state;
+    static const char *const ips[] = {"10.0.0.1"};
+    struct fixture f;
+    make(&f, 0, 1, -1);
+    const struct rb_trial_order order = {.job = &f.job,
+                                         .run_id = "env-1",
+                                         .resource_end = 1,
+                                         .node_ips = ips,
+                                         .n_nodes = 1,
+                                         .gpus = 1,
+                                         .sharers = 2,
+                                         .batch = {.batch = {.per_gpu = 40, .accumulation = 1}, .lr_factor = 1.5},
+                                         .deadline_unix_us = -1};
+    rb_trial_env(&order, &f.arena, &f.env, &f.n);
+    for (int i = 0; i < f.n; i++)
+        if (strncmp(f.env[i].key, "RB_", 3) == 0 && !rb_trial_variable_exists(&f.job.space, f.env[i].key, &f.arena))
+            fail_msg("%s", f.env[i].key);
+    assert_false(rb_trial_variable_exists(&f.job.space, "RB_PARAM_OTHER", &f.arena));
+    rb_arena_finish(&f.arena);
+}
+
 // Written down nowhere unless the job lets it be tuned; the numbers are for a script to use as they are.
 static void a_tuned_batch_is_told(void **state)
 {
@@ -188,11 +214,9 @@ static void a_trial_always_gets_the_same_configuration_and_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_everything),
-        cmocka_unit_test(a_tuned_batch_is_told),
-        cmocka_unit_test(a_share_of_a_gpu_is_told),
-        cmocka_unit_test(no_deadline_is_empty),
-        cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
+        cmocka_unit_test(says_everything),       cmocka_unit_test(every_variable_is_known),
+        cmocka_unit_test(a_tuned_batch_is_told), cmocka_unit_test(a_share_of_a_gpu_is_told),
+        cmocka_unit_test(no_deadline_is_empty),  cmocka_unit_test(a_trial_always_gets_the_same_configuration_and_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,11 +350,11 @@ static int teardown(void **state)
     return 0;
 }
 
-static void start_from(struct fixture *f, int trial, const char *command, const char *resume_from)
+static void start_with(struct fixture *f, int trial, const char *command, const char *args, const char *resume_from)
 {
-    static const struct rb_key_value env[] = {
+    const struct rb_key_value env[] = {
         {"RB_TRIAL_ID", "7"},
-        {"RB_ARGS", "--opt='a b' --x=1"},
+        {"RB_ARGS", args},
         {"QUOTED", "it's \"$HOME\" `x`\nsecond line"},
         {"RB_PARAMS_JSON", "{\"lr\":0.1}"},
     };
@@ -368,6 +368,11 @@ static void start_from(struct fixture *f, int trial, const char *command, const 
                            .command = command,
                            .resume_from = resume_from};
     f->launcher->ops->start(f->launcher, &task);
+}
+
+static void start_from(struct fixture *f, int trial, const char *command, const char *resume_from)
+{
+    start_with(f, trial, command, "--opt='a b' --x=1", resume_from);
 }
 
 static void start(struct fixture *f, int trial, const char *command)
@@ -459,6 +464,108 @@ static void environment_contract(void **state)
     assert_has_line(f, 0, "ckpt");
     assert_has_line(f, 0, "epoch=1");
     assert_has_line(f, 0, "env deleted");
+}
+
+// Values as a job file has them, and the word that the script finds.
+static const struct {
+    const char *yaml, *word;
+} values[] = {
+    {"0.01", "--a=0.01"},
+    {"\"a b\"", "--b=a b"},
+    {"\"two  blanks \"", "--c=two  blanks "},
+    {"\"it's\"", "--d=it's"},
+    {"'say \"hi\"'", "--e=say \"hi\""},
+    {"\"[0.9, 0.999]\"", "--f=[0.9, 0.999]"},
+    {"\"*\"", "--g=*"},
+    {"\"\"", "--h="},
+    {"\"\u00e9t\u00e9 \u4e2d\"", "--i=\xc3\xa9t\xc3\xa9 \xe4\xb8\xad"},
+    {"\"-v --x\"", "--j=-v --x"},
+    {"\"one\\ntwo\"", "--k=one\ntwo"},
+    {"\"$HOME `id` $(id) \\\\ !x\"", "--l=$HOME `id` $(id) \\ !x"},
+    {"\"a;b|c&d>e#f\"", "--m=a;b|c&d>e#f"},
+    {"{values: [true], flag: true}", "--n"},
+    {"{values: [false], flag: true}", NULL},
+    {"true", "--p=true"},
+    {"\"\\t\"", "--q=\t"},
+};
+#define N_VALUES ((int)(sizeof values / sizeof values[0]))
+
+// RB_ARGS of those values, as trial_env makes it.
+static void args_of_values(struct rb_buf *out)
+{
+    struct rb_buf yaml = RB_BUF_INIT;
+    struct rb_doc doc;
+    struct rb_arena arena;
+    struct rb_space space;
+    struct rb_value drawn[N_VALUES];
+    struct rb_err err = {0};
+    rb_arena_init(&arena);
+    for (int i = 0; i < N_VALUES; i++)
+        rb_buf_printf(&yaml, "%c: %s\n", 'a' + i, values[i].yaml);
+    if (!rb_doc_parse_yaml(&doc, "values", yaml.data, yaml.len, &err) || !rb_space_read(doc.root, &arena, &space, &err))
+        fail_msg("%s", err.message);
+    rb_space_sample(&space, 1, 0, drawn);
+    rb_space_args(&space, drawn, out);
+    rb_doc_finish(&doc);
+    rb_arena_finish(&arena);
+    rb_buf_finish(&yaml);
+}
+
+// What a command prints that shows its words.
+static void words_of_values(const char *before, const char *after, struct rb_buf *out)
+{
+    rb_buf_printf(out, "%s\n", before);
+    for (int i = 0; i < N_VALUES; i++)
+        if (values[i].word)
+            rb_buf_printf(out, "<%s>\n", values[i].word);
+    rb_buf_printf(out, "%s\n", after);
+}
+
+static void a_script_finds_exactly_the_parameters(void **state)
+{
+    static const char *const commands[] = {
+        "./argv $RB_ARGS",
+        "./argv ${RB_ARGS}",
+        "./argv $RB_ARGS # not '$RB_ARGS",
+        "set -- other words; ./argv $RB_ARGS",
+        "f() { ./argv $RB_ARGS; }\nf other words",
+        "true && (./argv $RB_ARGS) | cat",
+        "echo \"$(./argv $RB_ARGS)\"",
+        "cat <<'END' >/dev/null\nit's $RB_ARGS\nEND\n./argv \\\n  $RB_ARGS",
+        "if true; then X=1 ./argv $RB_ARGS; fi",
+        "eval \"./argv $RB_ARGS\"",
+        "sh -c \"./argv $RB_ARGS\"",
+        "eval \"set -- $RB_ARGS\"; ./argv \"$@\"",
+    };
+    enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+    struct fixture *f = *state;
+    struct rb_buf args = RB_BUF_INIT, run = RB_BUF_INIT, want = RB_BUF_INIT;
+    args_of_values(&args);
+    rb_buf_puts(&run, "printf '#!/bin/sh\\nprintf \"<%%s>\\\\n\" \"$@\"\\n' >argv; chmod +x argv\n");
+    rb_buf_puts(&want, "begin\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        rb_buf_printf(&run, "echo %d\n%s\necho over\n", i, commands[i]);
+        char number[16];
+        snprintf(number, sizeof number, "%d", i);
+        words_of_values(number, "over", &want);
+    }
+    rb_buf_puts(&run, "./argv \"$RB_ARGS\" | head -n 1 | cut -c 1-8"); // one word
+    rb_buf_puts(&want, "<--a=0.0\n");
+    start_with(f, 0, rb_buf_str(&run), rb_buf_str(&args), NULL);
+    wait_until(f, zero_exited);
+    assert_int_equal(f->seen[0].exit_code, 0);
+    assert_string_equal(rb_buf_str(&f->seen[0].lines), rb_buf_str(&want) + strlen("begin\n"));
+    rb_buf_finish(&args);
+    rb_buf_finish(&run);
+    rb_buf_finish(&want);
+}
+
+static void no_parameters_are_no_words(void **state)
+{
+    struct fixture *f = *state;
+    start_with(f, 0, "set -- $RB_ARGS; echo $#", "", NULL);
+    wait_until(f, zero_exited);
+    assert_string_equal(rb_buf_str(&f->seen[0].lines), "0\n");
 }
 
 static void checkpoint_goes_round(void **state)
@@ -943,6 +1050,8 @@ int main(void)
         BOTH(exit_code_and_output),
         BOTH(exit_is_seen_at_once),
         BOTH(environment_contract),
+        BOTH(a_script_finds_exactly_the_parameters),
+        cmocka_unit_test_setup_teardown(no_parameters_are_no_words, setup_local, teardown),
         BOTH(checkpoint_goes_round),
         BOTH(links_in_a_checkpoint_are_told),
         BOTH(who_is_asked_gives_way),

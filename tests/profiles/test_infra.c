@@ -2,6 +2,7 @@
 // within what.
 #include "check.h"
 
+#include "profiles/machine_names.h"
 #include "profiles/infra.h"
 
 static void test_forms_that_pass(void **state)
@@ -98,14 +99,32 @@ static void test_providers_are_sorted(void **state)
         assert_true(strcmp(rb_infra_providers[i - 1], rb_infra_providers[i]) < 0);
 }
 
+static void names_like_one_that_is_not_there(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"g5.xlarge",   "g5.xlarge",     "g5.12xlarge",  "p4d.24xlarge",
+                                        "p5.48xlarge", "a2-highgpu-1g", "a2-highgpu-2g"};
+    static const struct {
+        const char *type, *like; // NULL: nothing is
+    } cases[] = {
+        {"g5.xlrage", "g5.xlarge"},       {"g5.metal", "g5.xlarge or g5.12xlarge"}, {"p4de.24xlarge", "p4d.24xlarge"},
+        {"p5en.48xlarge", "p5.48xlarge"}, {"a2-highgpu-16g", "a2-highgpu-1g"},      {"zz.unlike", NULL},
+    };
+    struct rb_arena arena;
+    rb_arena_init(&arena);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *like = rb_machine_names_like(cases[i].type, names, sizeof names / sizeof names[0], &arena);
+        assert_string_equal(like ? like : "-", cases[i].like ? cases[i].like : "-");
+    }
+    rb_arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms_that_pass),
-        cmocka_unit_test(test_forms_that_do_not),
-        cmocka_unit_test(test_within),
-        cmocka_unit_test(test_prices_need_a_region),
-        cmocka_unit_test(test_providers_are_sorted),
+        cmocka_unit_test(names_like_one_that_is_not_there), cmocka_unit_test(test_forms_that_pass),
+        cmocka_unit_test(test_forms_that_do_not),           cmocka_unit_test(test_within),
+        cmocka_unit_test(test_prices_need_a_region),        cmocka_unit_test(test_providers_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

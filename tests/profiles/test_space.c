@@ -123,6 +123,11 @@ static void test_bad_parameters_name_the_key(void **state)
         {"x: {values: [a, b], probabilities: [0.5]}", "x.probabilities", "expected 2 probabilities"},
         {"x: {values: [a, b], probabilities: [0.5, 0.4]}", "x.probabilities", "sum to 1, got 0.9"},
         {"x: {values: [a, b], probabilities: [1.5, -0.5]}", "x.probabilities[0]", "in 0..1"},
+        {"x: {flag: false}", "x.flag", "expected `flag: true`"},
+        {"x: {flag: 1}", "x.flag", "expected true or false"},
+        {"x: {flag: true, min: 0}", "x.min", "beside `flag`"},
+        {"x: {flag: true, values: [true, 1]}", "x.values[1]", "true or false beside `flag: true`"},
+        {"x: {flag: true, probabilities: [1]}", "x.probabilities", "expected 2 probabilities"},
         {"\"1x\": 3", "1x", "beginning with a letter"},
         {"\"a b\": 3", "a b", "letters, digits"},
         {"\"\": 3", "", "a key is missing"},
@@ -302,6 +307,61 @@ static void test_words_are_safe_for_the_shell(void **state)
     unload(&f);
 }
 
+static void test_a_flag_is_a_word_or_none(void **state)
+{
+    (void)state;
+    struct fixture f =
+        loaded("a: {flag: true}\nb: 1\nc: {values: [true], flag: true}\nd-e: {flag: true, "
+               "probabilities: [0, 1]}\nf: {values: [true, false], probabilities: [0, 1], flag: true}\n");
+    struct rb_value v[5];
+    int seen[2] = {0, 0};
+    for (uint32_t trial = 0; trial < 64; trial++) {
+        struct rb_buf args = RB_BUF_INIT, json = RB_BUF_INIT;
+        struct rb_json j;
+        rb_space_sample(&f.space, 1, trial, v);
+        rb_space_args(&f.space, v, &args);
+        rb_json_init(&j, &json, false);
+        rb_space_json(&f.space, v, &j);
+        seen[v[0].boolean]++;
+        assert_string_equal(rb_buf_str(&args), v[0].boolean ? "--a --b=1 --c --d-e" : "--b=1 --c --d-e");
+        assert_string_equal(rb_buf_str(&json), v[0].boolean
+                                                   ? "{\"a\":true,\"b\":1,\"c\":true,\"d-e\":true,\"f\":false}"
+                                                   : "{\"a\":false,\"b\":1,\"c\":true,\"d-e\":true,\"f\":false}");
+        rb_buf_finish(&args);
+        rb_buf_finish(&json);
+    }
+    assert_true(seen[0] > 10 && seen[1] > 10);
+    unload(&f);
+}
+
+// The draws are those of `values: [false, true]` in the same place, and what is written is read as the same.
+static void test_a_flag_is_drawn_as_its_values_are(void **state)
+{
+    (void)state;
+    struct fixture flag = loaded("x: {min: 0.0, max: 1.0}\na: {flag: true}\ny: {min: 0.0, max: 1.0}\n"),
+                   list = loaded("x: {min: 0.0, max: 1.0}\na: {values: [false, true]}\ny: {min: 0.0, max: 1.0}\n");
+    struct rb_buf written = RB_BUF_INIT;
+    struct rb_json j;
+    rb_json_init(&j, &written, false);
+    rb_space_write(&flag.space, &j);
+    struct fixture again = loaded(rb_buf_str(&written));
+    assert_true(again.space.params[1].is_flag);
+    for (uint32_t trial = 0; trial < 64; trial++) {
+        struct rb_value v[3][3];
+        rb_space_sample(&flag.space, 7, trial, v[0]);
+        rb_space_sample(&list.space, 7, trial, v[1]);
+        rb_space_sample(&again.space, 7, trial, v[2]);
+        for (int k = 1; k < 3; k++) {
+            assert_int_equal(v[0][1].boolean, v[k][1].boolean);
+            assert_true(v[0][0].number == v[k][0].number && v[0][2].number == v[k][2].number); // bit for bit
+        }
+    }
+    rb_buf_finish(&written);
+    unload(&flag);
+    unload(&list);
+    unload(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +373,8 @@ int main(void)
         cmocka_unit_test(test_grid_is_the_product_in_file_order),
         cmocka_unit_test(test_grid_needs_countable_parameters),
         cmocka_unit_test(test_words_are_safe_for_the_shell),
+        cmocka_unit_test(test_a_flag_is_a_word_or_none),
+        cmocka_unit_test(test_a_flag_is_drawn_as_its_values_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
