@@ -215,20 +215,20 @@ static bool read_rules(struct rb_map *m, struct rb_event *e, struct rb_err *err)
     if (node && !rb_node_int(node, 0, INT32_MAX, &rules, err))
         return false;
     if (rules > RB_RULES_NOW)
-        return rb_err_set(err, RB_E_JOURNAL_VERSION,
-                          "the run follows rules %d, this version knows those up to %d: use the newer rbrun that began it",
-                          (int)rules, RB_RULES_NOW);
+        return rb_node_refuse(node, err, RB_E_JOURNAL_VERSION,
+                              "this version knows the rules up to %d: use the newer rbrun that began the run",
+                              RB_RULES_NOW);
     e->rules = (int)rules;
     return true;
 }
 
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
-    const char *names[RB_STOP_BROKEN_SCRIPT + 1];
+    const char *names[RB_STOP_RELEASED + 1];
     int which;
-    for (int reason = 0; reason <= RB_STOP_BROKEN_SCRIPT; reason++)
+    for (int reason = 0; reason <= RB_STOP_RELEASED; reason++)
         names[reason] = rb_stop_reason_name((enum rb_stop_reason)reason);
-    if (!read_choice(m, "reason", names, RB_STOP_BROKEN_SCRIPT + 1, &which, err))
+    if (!read_choice(m, "reason", names, RB_STOP_RELEASED + 1, &which, err))
         return false;
     e->reason = (enum rb_stop_reason)which;
     return true;
