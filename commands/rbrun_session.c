@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -471,9 +472,10 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     const struct rb_engine *e = rb_controller_engine(s->controller);
     const struct rb_scheduler *scheduler = &s->files->plan.job->scheduler;
     const char *said, *run = s->files->run_id;
-    char spent[32];
+    char spent[32], why[64];
     int64_t uusd, reserved;
-    int n_failed = 0;
+    const int n_trials = rb_engine_n_trials(e);
+    int n_failed = 0, n_reported = 0;
     if (s->options->end_it)
         return false;
     rb_controller_spend(s->controller, &uusd, &reserved);
@@ -487,12 +489,17 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     }
     if (s->outcome != RB_JOB_INCOMPLETE)
         return false;
-    for (int i = 0; i < rb_engine_n_trials(e); i++)
+    for (int i = 0; i < n_trials; i++) {
         n_failed += rb_engine_trial(e, i)->state == RB_TRIAL_FAILED;
+        n_reported += !isnan(rb_engine_trial(e, i)->metric) || rb_engine_trial(e, i)->resource > 0;
+    }
+    if (n_failed > 0)
+        snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);
+    else
+        snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
     rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
-               "incomplete: no trial reached %s %" PRId64 ": %d of %d trials failed, others diverged or were not promoted; "
-               "see what they printed with: rbrun logs %s",
-               scheduler->unit, scheduler->max_resource, n_failed, rb_engine_n_trials(e), run);
+               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s", scheduler->unit,
+               scheduler->max_resource, why, run);
     return true;
 }
 

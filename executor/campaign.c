@@ -364,7 +364,8 @@ static void script_failed(struct rb_campaign *c, struct run *r, int code, const 
 {
     char said[400];
     const int needed = c->config.n_configs < RB_BROKEN_TRIALS ? c->config.n_configs : RB_BROKEN_TRIALS;
-    r->result.failure = rb_last_lines_signature(&r->printed, code);
+    const bool reports = code == 0 && r->last_resource > 0; // it works, if not as it should
+    r->result.failure = reports ? 0 : rb_last_lines_signature(&r->printed, code);
     if (r->result.failure != 0 && !seen_before(c, r) && r->printed.n > 0)
         talk(c, "the script printed: %s", rb_last_lines_text(&r->printed, said, sizeof said));
     if (r->result.failure != 0 && !c->any_report && rb_campaign_n_failed_alike(c, (int)(r - c->runs)) >= needed)

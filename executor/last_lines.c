@@ -114,7 +114,8 @@ char *rb_last_lines_normalise(const char *line, char *out, size_t size)
         }
         if (between)
             s = skip_directories(s);
-        const char *e = end_of_variable(s, n == 0 || !isalnum((unsigned char)out[n - 1]));
+        const bool begins = n == 0 || (!isalnum((unsigned char)out[n - 1]) && out[n - 1] != '#');
+        const char *e = end_of_variable(s, begins);
         out[n++] = e > s ? '#' : *s;
         s = e > s ? e : s + 1;
         between = false;

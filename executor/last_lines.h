@@ -32,7 +32,7 @@ void rb_last_lines_take(struct rb_last_lines *l, const char *bytes, size_t n);
 // As many of the last lines as have room, oldest first, " | " between them; "" where there are none. Returns out.
 char *rb_last_lines_text(const struct rb_last_lines *l, char *out, size_t size);
 
-// 0: not to be compared, because somebody else ended the process: exit codes 128 + HUP, INT, KILL or TERM.
+// 0: not to be compared, because something else ended the process: exit codes 128 + HUP, INT, KILL or TERM.
 uint64_t rb_last_lines_signature(const struct rb_last_lines *l, int exit_code);
 
 // Never longer than the line. Returns out.

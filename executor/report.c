@@ -48,7 +48,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     const bool ran = rb_engine_outcome(m->engine, NULL) == RB_JOB_RUNNING;
     rb_engine_step(m->engine, e, &m->actions);
     if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
-        m->r->ended_at_deadline = rb_engine_outcome(m->engine, NULL) == RB_JOB_COMPLETE;
+        m->r->ended_at_deadline = rb_job_is_final(rb_engine_outcome(m->engine, NULL));
     m->last_us = e->time_us;
     m->r->n_events++;
     if (e->kind == RB_EVENT_REPORT)

@@ -161,7 +161,7 @@ static void check_replay(const struct played *w, const struct small_plan *p)
 
 // sha, asha: 4 trials to epoch 1, 2 of them to 2, 1 to 4; two at a time, later two.
 static const struct row rows[] = {
-    {"sha, nobody fails", "sha", .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 3,
+    {"sha, none fails", "sha", .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 3,
      .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2"},
     {"sha, the last one fails: the other of its rung goes on", "sha", .failing = {{3, 2}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 2, .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2 2@2"},
@@ -175,9 +175,9 @@ static const struct row rows[] = {
      .best = 2, .starts = "0@0 1@0 2@0 3@0 2@1 3@1 1@1 0@1 2@2"},
     {"sha, all of the middle fail", "sha", .failing = {{ANY, 1}, {END}}, .outcome = RB_JOB_INCOMPLETE, .best = 3,
      .starts = "0@0 1@0 2@0 3@0 2@1 3@1 1@1 0@1"},
-    {"sha, in the first rung nobody stands by", "sha", .failing = {{3, 0}, {2, 0}, {END}}, .outcome = RB_JOB_COMPLETE,
+    {"sha, in the first rung none takes a place", "sha", .failing = {{3, 0}, {2, 0}, {END}}, .outcome = RB_JOB_COMPLETE,
      .best = 1, .starts = "0@0 1@0 2@0 3@0 0@1 1@1 1@2"},
-    {"sha, too few are left to replace anybody", "sha", .failing = {{3, 0}, {2, 0}, {1, 1}, {END}},
+    {"sha, too few are left to replace one", "sha", .failing = {{3, 0}, {2, 0}, {1, 1}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 0, .starts = "0@0 1@0 2@0 3@0 0@1 1@1 0@2"},
     {"sha, all fail at once in different ways", "sha",
      .failing = {{0, 0, 0, 1}, {1, 0, 0, 2}, {2, 0, 0, 3}, {3, 0, 0, 4}, {END}}, .outcome = RB_JOB_INCOMPLETE, .best = -1,
@@ -189,7 +189,7 @@ static const struct row rows[] = {
     {"random, all fail late", "random", .failing = {{ANY, ANY, 3, 9}, {END}}, .outcome = RB_JOB_INCOMPLETE, .best = 3,
      .starts = "0@0 1@0 2@0 3@0"},
     // asha: a result at a time, the higher rungs first.
-    {"asha, nobody fails", "asha", .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 3},
+    {"asha, none fails", "asha", .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 3},
     {"asha, the first at the top fails", "asha", .n_trials = 8, .failing = {{ANY, 2, 0, 0, 0}, {END}},
      .outcome = RB_JOB_INCOMPLETE},
     {"asha, only the best fails", "asha", .n_trials = 8, .failing = {{7, ANY}, {END}}, .outcome = RB_JOB_COMPLETE,
@@ -202,13 +202,13 @@ static const struct row rows[] = {
      .outcome = RB_JOB_COMPLETE, .best = 2},
     {"asha by stop, one fails late", "asha", .rule = RB_RULE_STOP, .n_trials = 4, .failing = {{3, ANY, 3}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 2},
-    {"asha, too few to promote anybody", "asha", .n_trials = 1, .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 0},
+    {"asha, too few to promote one", "asha", .n_trials = 1, .failing = {{END}}, .outcome = RB_JOB_COMPLETE, .best = 0},
     // What is broken.
     {"three alike before any report", "sha", .max_restarts = 3, .failing = {{ANY, ANY, 0, 7}, {END}},
      .outcome = RB_JOB_STOPPED, .reason = RB_STOP_BROKEN_SCRIPT, .best = -1, .starts = "0@0 1@0 2@0 3@0 0@0 1@0"},
     {"two alike, the third otherwise, the fourth alike", "sha", .failing = {{2, ANY, 0, 8}, {ANY, ANY, 0, 7}, {END}},
      .outcome = RB_JOB_STOPPED, .reason = RB_STOP_BROKEN_SCRIPT, .best = -1},
-    {"somebody has reported", "sha", .failing = {{0, ANY, 1, 7}, {ANY, ANY, 0, 7}, {END}}, .outcome = RB_JOB_INCOMPLETE,
+    {"one has reported", "sha", .failing = {{0, ANY, 1, 7}, {ANY, ANY, 0, 7}, {END}}, .outcome = RB_JOB_INCOMPLETE,
      .best = 0},
     {"nothing to compare: infrastructure", "sha", .failing = {{ANY, ANY, 0, 0}, {END}}, .outcome = RB_JOB_INCOMPLETE,
      .best = -1},
@@ -258,7 +258,7 @@ static void every_row(void **unused)
     }
 }
 
-// Journals that name no rules: a rung may end with nobody, and that is complete.
+// Journals that name no rules: a rung may end with no trial, and that is complete.
 static void old_rules_stay(void **unused)
 {
     (void)unused;
@@ -325,7 +325,7 @@ static void brackets_replace_their_own(void **unused)
     hyperband->next(state, &g);
     assert_int_equal(g.trials[0], 4);
     hyperband->failed(state, 4);
-    assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP); // the bracket ends with nobody: the next one
+    assert_int_equal(hyperband->next(state, &g), RB_TUNER_GROUP); // the bracket ends with none: the next one
     assert_true(g.stage == 3 && g.n_trials == 5);
     hyperband->destroy(state);
 }

@@ -88,7 +88,7 @@ class Failing(unittest.TestCase):
         self.assertEqual((report["outcome"], report["best"]["trial"]), ("complete", 6))
         self.assertEqual(self.trained_to(report, 3), [4, 5, 6]) # 6 was promoted, 5 and 4 took the places of 8 and 7
 
-    def test_without_anybody_left_it_is_incomplete(self):
+    def test_without_any_left_it_is_incomplete(self):
         report, error, _ = self.run_with("[ $RB_RUNG != 2 ] || [ $e -lt 6 ] || { echo odd; exit 1; }", expect=8)
         self.assertEqual((report["outcome"], error["code"], error["number"]), ("incomplete", "incomplete", "RB4030"))
         self.assertIn("no trial reached epoch 9", error["message"])

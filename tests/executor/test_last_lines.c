@@ -76,7 +76,7 @@ static void failures_are_compared(void **unused)
         {"", "", 1, 1, true},                                              // silent, both
         {"", "x", 1, 1, false},
         {"segfault", "segfault", 139, 139, true},
-        {"killed", "killed", 137, 137, false}, // by somebody else
+        {"killed", "killed", 137, 137, false}, // by something else
         {"killed", "killed", 143, 143, false},
         {"x", "x", 130, 130, false},
         {"no report", "no report", 0, 0, true},
