@@ -399,11 +399,12 @@ static bool script_broken(const struct rb_measurement *m, int run, struct rb_err
     char said[300];
     const int n = rb_campaign_n_failed_alike(m->campaign, run);
     rb_campaign_printed(m->campaign, run, said, sizeof said);
-    return rb_err_set(err, RB_E_SCRIPT_BROKEN,
-                      "the training script is broken: it failed in the same way with %d configuration%s, and no run could "
-                      "be measured: %.200s%s%s; run it by hand and correct it; the logs are in %s/logs",
-                      n, n == 1 ? "" : "s", rb_campaign_run(m->campaign, run)->error,
-                      said[0] ? "; it printed: " : "", said, m->run_dir);
+    return rb_err_set(
+        err, RB_E_SCRIPT_BROKEN,
+        "the training script is broken: it failed in the same way with %d configuration%s, and no run could "
+        "be measured: %.200s%s%s; run it by hand and correct it; the logs are in %s/logs",
+        n, n == 1 ? "" : "s", rb_campaign_run(m->campaign, run)->error, said[0] ? "; it printed: " : "", said,
+        m->run_dir);
 }
 
 // Without a single node the cloud's own answer tells more than that of the runs, and decides the exit code.
@@ -548,7 +549,8 @@ int rb_profile_train(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
-        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2, 1000},
+        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
+         1000},
         {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",

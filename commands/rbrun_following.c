@@ -144,7 +144,8 @@ static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum 
     if (r->pid || rb_job_is_final(outcome))
         return;
     if (outcome == RB_JOB_STOPPED && reason == RB_STOP_BROKEN_SCRIPT)
-        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; what it printed: rbrun logs %s", r->run_id);
+        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; what it printed: rbrun logs %s",
+                 r->run_id);
     else
         snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
                  outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);

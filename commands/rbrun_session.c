@@ -481,10 +481,11 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     rb_controller_spend(s->controller, &uusd, &reserved);
     if (s->outcome == RB_JOB_STOPPED && s->reason == RB_STOP_BROKEN_SCRIPT) {
         const int n = rb_engine_broken(e, &said);
-        rb_err_set(err, RB_E_SCRIPT_BROKEN,
-                   "the training script is broken: %d trial%s failed in the same way before any trial reported: %.400s; "
-                   "%s was spent; run it by hand, correct it, and start again; all output: rbrun logs %s",
-                   n, n == 1 ? "" : "s", said ? said : "it printed nothing", rb_format_money(uusd, spent), run);
+        rb_err_set(
+            err, RB_E_SCRIPT_BROKEN,
+            "the training script is broken: %d trial%s failed in the same way before any trial reported: %.400s; "
+            "%s was spent; run it by hand, correct it, and start again; all output: rbrun logs %s",
+            n, n == 1 ? "" : "s", said ? said : "it printed nothing", rb_format_money(uusd, spent), run);
         return true;
     }
     if (s->outcome != RB_JOB_INCOMPLETE)
@@ -498,8 +499,8 @@ static bool has_failed(const struct rb_session *s, struct rb_err *err)
     else
         snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
     rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
-               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s", scheduler->unit,
-               scheduler->max_resource, why, run);
+               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s",
+               scheduler->unit, scheduler->max_resource, why, run);
     return true;
 }
 

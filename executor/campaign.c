@@ -24,7 +24,7 @@ struct run {
     int64_t last_resource;
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
-    struct rb_last_lines printed; // reports left out
+    struct rb_last_lines printed;   // reports left out
     int n_times, n_syncs, n_noises; // reports that told them
 };
 

@@ -23,7 +23,8 @@ static void hung(void *arg)
     rb_controller_note(c, "fault", "trial %d: %s for %" PRId64 " s (trial.timeout): hung, killed%s", trial,
                        has_all ? "it has reported all and does not end" : "no report",
                        c->config.plan->job->trial.timeout_us / RB_US_PER_S,
-                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?" : "");
+                       has_all ? "; its checkpoint counts once it ends with 0: does it wait for a process of its own?"
+                               : "");
     rb_controller_record_kill(c, t);
     rb_controller_turn(
         c, (struct rb_event){
@@ -112,8 +113,8 @@ static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, 
 static void say_failed_alike(struct rb_controller *c, int trial)
 {
     if (!c->dead && rb_engine_failed_alike(c->engine, trial))
-        rb_controller_note(c, "fault",
-                           "trial %d failed twice in a row in the same way: it is not started again", trial);
+        rb_controller_note(c, "fault", "trial %d failed twice in a row in the same way: it is not started again",
+                           trial);
 }
 
 // script: did it end by itself, with its exit code in the row? Else something around it failed.
@@ -180,7 +181,8 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
                  c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
         failed(t, why, true);
     } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
-        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED, (struct failure){0}); // what it started from is still its checkpoint
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED,
+                    (struct failure){0}); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         t->row.state = RB_TASK_EXITED;
@@ -199,10 +201,11 @@ void rb_controller_linked(void *ctx, int trial, const char *name)
     if (c->dead || c->links_told)
         return;
     c->links_told = true;
-    rb_controller_note(c, "warning",
-                       "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
-                       "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
-                       trial, name);
+    rb_controller_note(
+        c, "warning",
+        "the checkpoint of trial %d holds a symbolic link (%s), as others may: trials go on from it, but "
+        "`rbrun fetch` will not unpack it; let the script save a copy instead of a link",
+        trial, name);
 }
 
 void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint, const struct rb_err *err)

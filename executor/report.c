@@ -92,8 +92,9 @@ static const char *best_remark(const struct maker *m, const struct rb_trial *bes
         return rb_arena_strdup(m->arena, "it reported this and then failed; it saved no checkpoint");
     if (saved_resource(saved) >= best->resource)
         return rb_arena_strdup(m->arena, "it reported this and then failed; its checkpoint is from before that");
-    return rb_arena_printf(m->arena, "it reported this at %s %" PRId64 " and then failed; its checkpoint is of %s %" PRId64,
-                           unit, best->resource, unit, saved_resource(saved));
+    return rb_arena_printf(m->arena,
+                           "it reported this at %s %" PRId64 " and then failed; its checkpoint is of %s %" PRId64, unit,
+                           best->resource, unit, saved_resource(saved));
 }
 
 static void take_best(struct maker *m)
@@ -255,8 +256,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
                               char out[static 64])
 {
-    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped",
-                                 "incomplete"};
+    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped", "incomplete"};
     if (outcome == RB_JOB_STOPPED)
         snprintf(out, 64, "stopped: %s", rb_stop_reason_name(reason));
     else

@@ -20,7 +20,8 @@ static void element(struct rb_page *p, const char *tag, const char *text)
 }
 
 // The policy lets nothing in but what stands in the page itself; a live page may ask its own server.
-void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool failed, bool live, struct rb_buf *out)
+void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool failed, bool live,
+                   struct rb_buf *out)
 {
     *p = (struct rb_page){.out = out};
     rb_buf_printf(

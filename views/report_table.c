@@ -39,10 +39,9 @@ static void heading(const struct rb_node *r, const struct rb_text_style *style, 
     char time[32];
     const char *ended = rb_document_text(r, "outcome");
     const bool red = style->colour && rb_report_outcome_is_failure(ended);
-    rb_buf_printf(out, "%s%s: %s after %s%s\n", red ? "\033[31m" : "", rb_document_text(r, "run"),
-                  rb_report_outcome_words(ended),
-                  rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time),
-                  red ? "\033[0m" : "");
+    rb_buf_printf(
+        out, "%s%s: %s after %s%s\n", red ? "\033[31m" : "", rb_document_text(r, "run"), rb_report_outcome_words(ended),
+        rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time), red ? "\033[0m" : "");
     const struct rb_node *late = rb_document_member(r, "ended_at_deadline"),
                          *paced = rb_document_member(r, "paced_accelerator");
     if (late && late->kind == RB_NODE_BOOL && late->boolean)

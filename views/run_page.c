@@ -96,10 +96,11 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
         rb_page_paragraph(p, "No node ran.");
         return;
     }
-    rb_page_chart(p, "run-usage",
-                  is_free(document)
-                      ? "GPUs that were owned and GPUs that trials were on, over time."
-                      : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
+    rb_page_chart(
+        p, "run-usage",
+        is_free(document)
+            ? "GPUs that were owned and GPUs that trials were on, over time."
+            : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
 
 static void learning(struct rb_page *p, const struct rb_node *document, bool live)

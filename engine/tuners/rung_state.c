@@ -19,9 +19,9 @@ struct rung_state {
     int n_trials;
     int *dropped; // of the rung before, the best first, [n_dropped]
     int n_dropped;
-    int n_fit;      // the first of them, which reported there: they take the places of those that fail
-    int n_taken;    // of these, that have one
-    int n_replaced; // of these, that were handed out
+    int n_fit;              // the first of them, which reported there: they take the places of those that fail
+    int n_taken;            // of these, that have one
+    int n_replaced;         // of these, that were handed out
     struct result *results; // told so far
     int n_results;
 };

@@ -32,7 +32,7 @@ struct row {
     struct failing failing[6]; // ends with trial END
     enum rb_job_outcome outcome;
     int best;
-    const char *starts; // "trial@stage ...", in order
+    const char *starts;         // "trial@stage ...", in order
     enum rb_stop_reason reason; // of STOPPED
 };
 
@@ -40,7 +40,10 @@ struct played {
     struct rb_engine *engine;
     struct rb_event events[MAX_EVENTS];
     int n;
-    struct { int trial, attempt, stage; int64_t from, to; } started[MAX_EVENTS];
+    struct {
+        int trial, attempt, stage;
+        int64_t from, to;
+    } started[MAX_EVENTS];
     int n_started, n_done;
     int times[64][8]; // how often a rule has failed which trial
     char starts[4096];
@@ -167,8 +170,8 @@ static const struct row rows[] = {
      .outcome = RB_JOB_COMPLETE, .best = 2, .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2 2@2"},
     {"sha, one fails midway in its rung", "sha", .failing = {{3, 2, 1}, {END}}, .outcome = RB_JOB_COMPLETE, .best = 2,
      .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2 2@2"},
-    {"sha, both of the last rung fail", "sha", .failing = {{3, 2}, {2, 2}, {END}}, .outcome = RB_JOB_INCOMPLETE, .best = 1,
-     .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2 2@2"},
+    {"sha, both of the last rung fail", "sha", .failing = {{3, 2}, {2, 2}, {END}}, .outcome = RB_JOB_INCOMPLETE,
+     .best = 1, .starts = "0@0 1@0 2@0 3@0 2@1 3@1 3@2 2@2"},
     {"sha, one of the middle fails: the third takes its place", "sha", .failing = {{3, 1}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 2, .starts = "0@0 1@0 2@0 3@0 2@1 3@1 1@1 2@2"},
     {"sha, a replacement fails and is replaced", "sha", .failing = {{3, 1}, {1, 1}, {END}}, .outcome = RB_JOB_COMPLETE,
@@ -180,8 +183,8 @@ static const struct row rows[] = {
     {"sha, too few are left to replace one", "sha", .failing = {{3, 0}, {2, 0}, {1, 1}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 0, .starts = "0@0 1@0 2@0 3@0 0@1 1@1 0@2"},
     {"sha, all fail at once in different ways", "sha",
-     .failing = {{0, 0, 0, 1}, {1, 0, 0, 2}, {2, 0, 0, 3}, {3, 0, 0, 4}, {END}}, .outcome = RB_JOB_INCOMPLETE, .best = -1,
-     .starts = "0@0 1@0 2@0 3@0"},
+     .failing = {{0, 0, 0, 1}, {1, 0, 0, 2}, {2, 0, 0, 3}, {3, 0, 0, 4}, {END}}, .outcome = RB_JOB_INCOMPLETE,
+     .best = -1, .starts = "0@0 1@0 2@0 3@0"},
     {"sha, all fail after they have reported", "sha", .failing = {{ANY, 0, 1, 7}, {END}}, .outcome = RB_JOB_INCOMPLETE,
      .best = 3, .starts = "0@0 1@0 2@0 3@0"},
     {"random, some fail", "random", .failing = {{3, ANY}, {1, ANY}, {END}}, .outcome = RB_JOB_COMPLETE, .best = 2,
@@ -194,8 +197,8 @@ static const struct row rows[] = {
      .outcome = RB_JOB_INCOMPLETE},
     {"asha, only the best fails", "asha", .n_trials = 8, .failing = {{7, ANY}, {END}}, .outcome = RB_JOB_COMPLETE,
      .best = 6},
-    {"asha, those that fail at once leave the best two alone", "asha", .n_trials = 4, .failing = {{0, 0}, {1, 0}, {END}},
-     .outcome = RB_JOB_COMPLETE, .best = 3},
+    {"asha, those that fail at once leave the best two alone", "asha", .n_trials = 4,
+     .failing = {{0, 0}, {1, 0}, {END}}, .outcome = RB_JOB_COMPLETE, .best = 3},
     {"asha, one is left of four", "asha", .n_trials = 4, .failing = {{0, 0}, {1, 0}, {2, 0}, {END}},
      .outcome = RB_JOB_COMPLETE, .best = 3},
     {"asha, the promoted of the middle fails", "asha", .n_trials = 4, .failing = {{3, 1}, {END}},
@@ -246,7 +249,8 @@ static void every_row(void **unused)
         const enum rb_job_outcome outcome = rb_engine_outcome(w.engine, &reason);
         const int best = rb_engine_best(w.engine);
         if (outcome != row->outcome || (outcome == RB_JOB_STOPPED && reason != row->reason) ||
-            (row->best != best && (row->best != 0 || row->starts)) || (row->starts && strcmp(row->starts, w.starts) != 0))
+            (row->best != best && (row->best != 0 || row->starts)) ||
+            (row->starts && strcmp(row->starts, w.starts) != 0))
             fail_msg("%s: outcome %d (%s), best %d, starts %s", row->name, outcome, rb_stop_reason_name(reason), best,
                      w.starts);
         const char *said;
@@ -297,7 +301,8 @@ static void brackets_replace_their_own(void **unused)
 {
     (void)unused;
     const struct rb_tuner *hyperband = rb_tuner_find("hyperband");
-    const struct rb_job job = {.scheduler = {.type = "hyperband", .min_resource = 1, .max_resource = 9, .eta = 3, .brackets = 3}};
+    const struct rb_job job = {
+        .scheduler = {.type = "hyperband", .min_resource = 1, .max_resource = 9, .eta = 3, .brackets = 3}};
     struct rb_group g;
     struct rb_err err;
     void *state;

@@ -72,8 +72,8 @@ static void failures_are_compared(void **unused)
         {"KeyError: 'lr'", "KeyError: 'lr'", 1, 2, false},
         {"KeyError: 'lr'", "KeyError: 'width'", 1, 1, false},
         {"one\ntwo\nthree\nfour", "other\ntwo\nthree\nfour", 1, 1, true}, // the last three
-        {"one\ntwo\nthree", "one\n\n  \ntwo\n\x01\nthree\n", 1, 1, true},  // empty ones do not count
-        {"", "", 1, 1, true},                                              // silent, both
+        {"one\ntwo\nthree", "one\n\n  \ntwo\n\x01\nthree\n", 1, 1, true}, // empty ones do not count
+        {"", "", 1, 1, true},                                             // silent, both
         {"", "x", 1, 1, false},
         {"segfault", "segfault", 139, 139, true},
         {"killed", "killed", 137, 137, false}, // by something else

@@ -181,7 +181,8 @@ static void what_is_not_known_is_not_zero(void **state)
     page_of(document, false, &page);
     const char *p = rb_buf_str(&page);
     assert_non_null(strstr(
-        p, "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
+        p,
+        "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
     assert_non_null(strstr(p, "No trial was begun."));
     assert_non_null(strstr(p, "No node was ever rented."));
     assert_non_null(strstr(p, "Nothing was paid."));
@@ -234,7 +235,8 @@ static void what_failed_is_red(void **state)
         RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
         struct rb_err err = {0};
         page_of(document, false, &page);
-        rb_buf_printf(&summary, "<p class=\"summary%s\" id=\"summary\">%s", rows[i].failed ? " failed" : "", rows[i].words);
+        rb_buf_printf(&summary, "<p class=\"summary%s\" id=\"summary\">%s", rows[i].failed ? " failed" : "",
+                      rows[i].words);
         assert_non_null(strstr(rb_buf_str(&page), rb_buf_str(&summary)));
         assert_true(rb_run_page_live(document, strlen(document), true, &data, &err));
         assert_true(rb_doc_parse_json(&doc, "live", rb_buf_str(&data), data.len, &err));
