@@ -1,6 +1,7 @@
 // The error value: filling it, prefixing it, printing it.
 #include "base/err.h"
 
+#include "base/exit_codes.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -14,19 +15,21 @@ enum { GENERAL = 1000 };
 
 static const struct {
     const char *name;
-    int exit_code; // docs: exit codes of every command
+    enum rb_exit_code exit_code;
 } codes[] = {
-    [RB_ERR_NONE] = {"none", 0},
-    [RB_ERR_INVALID] = {"invalid", 2},
-    [RB_ERR_IO] = {"io", 1},
-    [RB_ERR_NOT_FOUND] = {"not_found", 1},
-    [RB_ERR_INFEASIBLE] = {"infeasible", 3},
-    [RB_ERR_STOPPED] = {"stopped", 4},
-    [RB_ERR_DENIED] = {"denied", 5},
-    [RB_ERR_CAPACITY] = {"capacity", 6},
-    [RB_ERR_PRICE] = {"price", 7},
-    [RB_ERR_THROTTLED] = {"throttled", 1},
-    [RB_ERR_UNKNOWN_OUTCOME] = {"unknown_outcome", 1},
+    [RB_ERR_NONE] = {"none", RB_CODE_OK},
+    [RB_ERR_INVALID] = {"invalid", RB_CODE_INVALID},
+    [RB_ERR_IO] = {"io", RB_CODE_FAILED},
+    [RB_ERR_NOT_FOUND] = {"not_found", RB_CODE_FAILED},
+    [RB_ERR_INFEASIBLE] = {"infeasible", RB_CODE_INFEASIBLE},
+    [RB_ERR_STOPPED] = {"stopped", RB_CODE_STOPPED},
+    [RB_ERR_DENIED] = {"denied", RB_CODE_DENIED},
+    [RB_ERR_CAPACITY] = {"capacity", RB_CODE_CAPACITY},
+    [RB_ERR_PRICE] = {"price", RB_CODE_PRICE},
+    [RB_ERR_THROTTLED] = {"throttled", RB_CODE_FAILED},
+    [RB_ERR_UNKNOWN_OUTCOME] = {"unknown_outcome", RB_CODE_FAILED},
+    [RB_ERR_INCOMPLETE] = {"incomplete", RB_CODE_INCOMPLETE},
+    [RB_ERR_BROKEN_SCRIPT] = {"broken_script", RB_CODE_BROKEN_SCRIPT},
 };
 
 // A character that snprintf cut in half at the end of its array is dropped whole.
@@ -129,7 +132,7 @@ int rb_err_number(const struct rb_err *err)
 int rb_err_exit_code(const struct rb_err *err)
 {
     assert((size_t)err->code < sizeof codes / sizeof codes[0]);
-    return codes[err->code].exit_code;
+    return (int)codes[err->code].exit_code;
 }
 
 const char *rb_err_code_name(enum rb_err_code code)

@@ -61,6 +61,12 @@ static const struct rb_err_entry entries[] = {
     {RB_E_ANY_UNKNOWN_OUTCOME, RB_ERR_UNKNOWN_OUTCOME, "any-unknown-outcome",
      "A request was sent and its answer never came, in a way that has no number of its own.",
      "Look with `rbrun gc --dry-run` before anything is repeated.", "no answer"},
+    {RB_E_ANY_INCOMPLETE, RB_ERR_INCOMPLETE, "any-incomplete",
+     "A run is over without a result, in a way that has no number of its own.",
+     "Read why its trials failed: `rbrun report RUN`, `rbrun logs RUN`.", "no trial has a result"},
+    {RB_E_ANY_BROKEN_SCRIPT, RB_ERR_BROKEN_SCRIPT, "any-broken-script",
+     "The training script fails whatever it is given, in a way that has no number of its own.",
+     "Run the script by hand, and correct what it prints.", "the script fails"},
     {RB_E_OPTION_UNKNOWN, RB_ERR_INVALID, "option-unknown", "The command has no option of this name.",
      "Take the name that the message suggests, or read the command's --help.",
      "unknown option --deadlin; did you mean --deadline? (see rbplan --help)"},
@@ -652,6 +658,10 @@ static const struct rb_err_entry entries[] = {
      "The permission to list instances was taken away during the run, so what it left cannot be seen.",
      "Give the permission back, then `rbrun resume RUN` or `rbrun stop RUN`.",
      "what this run left cannot be seen, and may be there and billed"},
+    {RB_E_NO_TRIAL_FINISHED, RB_ERR_INCOMPLETE, "no-trial-finished",
+     "Every trial that could train has ended, and none was trained to the end with a result.",
+     "Read why they failed with `rbrun logs RUN`. Correct the script or narrow the search space, then plan again.",
+     "incomplete: no trial reached epoch 9: 4 of 9 trials failed; see `rbrun logs digits-2026`"},
     // RB41xx Nodes
     {RB_E_NODE_NOT_READY, RB_ERR_IO, "node-not-ready",
      "A node was launched and was not ready in time, or ended by itself.",
@@ -708,6 +718,11 @@ static const struct rb_err_entry entries[] = {
      "then "
      "`rbrun resume`.",
      "cannot start ssh: this machine has no more processes (EAGAIN)"},
+    {RB_E_SCRIPT_BROKEN, RB_ERR_BROKEN_SCRIPT, "script-broken",
+     "The training script failed in the same way for the first three trials, before any trial reported anything.",
+     "Run the script by hand with the parameters of one trial, correct what it prints, and start again.",
+     "the training script is broken: 3 trials failed in the same way before any reported; it printed: "
+     "ModuleNotFoundError: No module named 'torch'"},
     // RB50xx Simulation
     {RB_E_SIM_ENDLESS, RB_ERR_INFEASIBLE, "sim-endless", "A simulated run does not come to an end.",
      "Lower capacity_failure or preemption_per_hour in the profile, or allow other machines.",

@@ -18,6 +18,8 @@ enum rb_err_code {
     RB_ERR_PRICE,           // price missing or too old: exit 7
     RB_ERR_THROTTLED,       // asked to slow down: retry with the same token
     RB_ERR_UNKNOWN_OUTCOME, // sent, no answer: never retried blind, looked up by token first
+    RB_ERR_INCOMPLETE,      // the run is over and no trial was trained to the end: exit 8
+    RB_ERR_BROKEN_SCRIPT,   // the training script fails whatever it is given: exit 9
 };
 
 // In ascending order, by area; 1000 + class is the general number of a class.
@@ -35,6 +37,8 @@ enum rb_err_number {
     RB_E_ANY_PRICE = 1008,
     RB_E_ANY_THROTTLED = 1009,
     RB_E_ANY_UNKNOWN_OUTCOME = 1010,
+    RB_E_ANY_INCOMPLETE = 1011,
+    RB_E_ANY_BROKEN_SCRIPT = 1012,
     RB_E_OPTION_UNKNOWN = 1021,
     RB_E_OPTION_VALUE = 1022,
     RB_E_OPTION_REPEATED = 1023,
@@ -238,6 +242,7 @@ enum rb_err_number {
     RB_E_INSTANCES_LEFT = 4021,
     RB_E_STOP_FAILED = 4022,
     RB_E_LISTING_DENIED = 4023,
+    RB_E_NO_TRIAL_FINISHED = 4030,
 
     // RB41xx nodes
     RB_E_NODE_NOT_READY = 4101,
@@ -255,6 +260,7 @@ enum rb_err_number {
     RB_E_CHECKPOINT_BUCKET = 4204,
     RB_E_PROCESS_START = 4205,
     RB_E_MACHINE_FULL = 4206,
+    RB_E_SCRIPT_BROKEN = 4210,
 
     // RB50xx simulation
     RB_E_SIM_ENDLESS = 5001,

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/closest.h"
+#include "base/exit_codes.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/units.h"
@@ -239,6 +240,20 @@ static void put_option(struct rb_buf *out, const struct rb_option *o)
     put_row(out, left, o->help ? o->help : "");
 }
 
+static bool is_program(const struct rb_command *command)
+{
+    return strchr(command->name, ' ') == NULL;
+}
+
+static void put_exit_codes(const struct rb_command *command, struct rb_buf *out)
+{
+    if (!is_program(command))
+        return;
+    rb_buf_puts(out, "\nExit codes:\n");
+    for (const struct rb_exit_meaning *m = rb_exit_meanings; m->meaning; m++)
+        rb_buf_printf(out, "  %3d  %s\n", (int)m->code, m->meaning);
+}
+
 static void help_for_people(const struct rb_command *command, struct rb_buf *out)
 {
     if (command->examples) {
@@ -255,8 +270,9 @@ static void help_for_people(const struct rb_command *command, struct rb_buf *out
     for (const struct rb_option *o = command->options; o && o->name; o++)
         put_option(out, o);
     put_row(out, "-h, --help", "print this and exit");
-    if (!strchr(command->name, ' ')) // a program
+    if (is_program(command))
         put_row(out, "    --version", "print version, build and formats, and exit");
+    put_exit_codes(command, out);
 }
 
 static const char *const type_names[] = {
@@ -275,6 +291,21 @@ static void option_as_json(const struct rb_option *o, struct rb_json *j)
     rb_json_kstring(j, "metavar", o->type == RB_OPT_FLAG ? NULL : o->metavar ? o->metavar : "VALUE");
     rb_json_kstring(j, "help", o->help ? o->help : "");
     rb_json_end_object(j);
+}
+
+static void exit_codes_as_json(const struct rb_command *command, struct rb_json *j)
+{
+    if (!is_program(command))
+        return;
+    rb_json_key(j, "exit_codes");
+    rb_json_begin_array(j);
+    for (const struct rb_exit_meaning *m = rb_exit_meanings; m->meaning; m++) {
+        rb_json_begin_object(j);
+        rb_json_kint(j, "code", m->code);
+        rb_json_kstring(j, "meaning", m->meaning);
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
 }
 
 static void help_as_json(const struct rb_command *command, struct rb_buf *out)
@@ -300,6 +331,7 @@ static void help_as_json(const struct rb_command *command, struct rb_buf *out)
         rb_json_end_object(&j);
     }
     rb_json_end_array(&j);
+    exit_codes_as_json(command, &j);
     rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
 }

@@ -6,6 +6,7 @@
 #include "commands/rbprofile_measurement.h"
 
 #include "base/clock.h"
+#include "base/exit_codes.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "executor/campaign.h"
@@ -404,6 +405,20 @@ static int count_nodes(const struct rb_measurement *m, int n_nodes, enum rb_pool
     return n;
 }
 
+// By its own doing: the first run that failed so says how.
+static bool script_broken(const struct rb_measurement *m, int run, struct rb_err *err)
+{
+    char said[300];
+    const int n = rb_campaign_n_failed_alike(m->campaign, run);
+    rb_campaign_printed(m->campaign, run, said, sizeof said);
+    return rb_err_set(
+        err, RB_E_SCRIPT_BROKEN,
+        "the training script is broken: it failed in the same way with %d configuration%s, and no run could "
+        "be measured: %.200s%s%s; run it by hand and correct it; the logs are in %s/logs",
+        n, n == 1 ? "" : "s", rb_campaign_run(m->campaign, run)->error, said[0] ? "; it printed: " : "", said,
+        m->run_dir);
+}
+
 // Without a single node the cloud's own answer tells more than that of the runs, and decides the exit code.
 static bool nothing_measured(const struct rb_measurement *m, int n_nodes, struct rb_err *err)
 {
@@ -412,6 +427,9 @@ static bool nothing_measured(const struct rb_measurement *m, int n_nodes, struct
         *err = *why;
         return rb_err_prefix(err, "no node came up");
     }
+    for (int i = 0; i < rb_campaign_n_runs(m->campaign); i++)
+        if (rb_campaign_run(m->campaign, i)->failure)
+            return script_broken(m, i, err);
     return rb_err_set(err, RB_E_MEASURING_FAILED, "no run could be measured (%s); the logs are in %s/logs",
                       rb_campaign_run(m->campaign, 0)->error, m->run_dir);
 }
@@ -514,7 +532,7 @@ static bool measure(const struct rb_args *args, bool (*with)(struct rb_measureme
     if (interrupted) { // what was measured before is kept and printed; the exit code says that it is not all
         if (!ok)
             rb_err_print(err, args->command->name, rb_args_flag(args, "json"));
-        exit(130);
+        exit(RB_CODE_INTERRUPTED);
     }
     return ok;
 }

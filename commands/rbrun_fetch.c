@@ -1,6 +1,7 @@
 // rbrun fetch: the last checkpoint of a trial.
 #include "commands/rbrun.h"
 
+#include "base/log.h"
 #include "executor/launcher.h"
 #include "executor/report.h"
 
@@ -43,6 +44,8 @@ static bool which_trial(const struct rb_args *args, struct rb_journal *journal, 
     if (!rb_report_make(journal, &f->plan, &f->arena, &report, err))
         return false;
     *out = report.best_trial;
+    if (report.best_remark)
+        rb_warn("trial %d: %s", report.best_trial, report.best_remark);
     return *out >= 0 || rb_err_set(err, RB_E_TRIAL_UNKNOWN, "no trial of %s has reported yet", f->run_id);
 }
 

@@ -141,10 +141,14 @@ static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum 
     struct rb_run_screen *r = &f->screen;
     r->state = rb_report_outcome(outcome, reason, r->pid > 0, f->state);
     r->hint = NULL;
-    if (r->pid || outcome == RB_JOB_COMPLETE || outcome == RB_JOB_TARGET)
+    if (r->pid || rb_job_is_final(outcome))
         return;
-    snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
-             outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);
+    if (outcome == RB_JOB_STOPPED && reason == RB_STOP_BROKEN_SCRIPT)
+        snprintf(f->hint, sizeof f->hint, "correct the script and start a new run; what it printed: rbrun logs %s",
+                 r->run_id);
+    else
+        snprintf(f->hint, sizeof f->hint, "%s; go on with: rbrun resume %s",
+                 outcome == RB_JOB_RUNNING ? "nobody is at work" : "it can be resumed", r->run_id);
     r->hint = f->hint;
 }
 

@@ -376,7 +376,7 @@ static bool is_complete(struct rb_pool_run *p, bool *out, struct rb_err *err)
         struct rb_report r = {0};
         if (m->journal && !rb_report_make(m->journal, &m->files.plan, &p->arena, &r, err))
             return false;
-        *out = m->journal && (r.outcome == RB_JOB_COMPLETE || r.outcome == RB_JOB_TARGET);
+        *out = m->journal && rb_job_is_final(r.outcome);
     }
     return true;
 }

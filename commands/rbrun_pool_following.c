@@ -50,16 +50,19 @@ static struct rb_pool_progress add_up(const struct rb_pool_following *p)
     return sum;
 }
 
-// A pool whose jobs have all come to their ends has done what it was for.
-static bool is_complete(const struct rb_pool_following *p)
+// A pool whose jobs have all come to their ends has nothing left to do. NULL: it has, or may be resumed.
+static const char *settled_state(const struct rb_pool_following *p)
 {
+    const char *state = "complete";
     for (int i = 0; i < p->n; i++) {
         const struct rb_engine *e = p->jobs[i].has_begun ? p->jobs[i].following.screen.engine : NULL;
         const enum rb_job_outcome outcome = e ? rb_engine_outcome(e, NULL) : RB_JOB_RUNNING;
-        if (outcome != RB_JOB_COMPLETE && outcome != RB_JOB_TARGET)
-            return false;
+        if (!rb_job_is_final(outcome))
+            return NULL;
+        if (outcome == RB_JOB_INCOMPLETE)
+            state = "not complete";
     }
-    return p->progress.over;
+    return p->progress.over ? state : NULL;
 }
 
 static struct rb_run_screen_job tell_job(const struct rb_pool_following *p, const struct rb_pool_report *r, int i)
@@ -87,8 +90,8 @@ static void tell(struct rb_pool_following *p)
     p->owner.screen.pool = &p->progress;
     p->owner.screen.jobs = jobs;
     p->owner.screen.n_jobs = p->n;
-    if (is_complete(p)) {
-        p->owner.screen.state = "complete";
+    if (settled_state(p)) {
+        p->owner.screen.state = settled_state(p);
         p->owner.screen.hint = NULL;
     }
 }

@@ -60,11 +60,11 @@ static bool make_index(struct rb_pool_following *s, bool over, struct rb_buf *ou
         return false;
     rb_pool_progress_write(&s->progress, 0, &summary);
     rb_buf_printf(&title, "Pool %s", r.run_id);
-    rb_page_begin(&page, rb_buf_str(&title), rb_buf_str(&summary), true, out_page);
+    rb_page_begin(&page, rb_buf_str(&title), rb_buf_str(&summary), false, true, out_page);
     jobs_section(&page, s, &r);
     rb_page_end(&page, rb_buf_str(&text));
     jobs_section(&(struct rb_page){.out = &main}, s, &r);
-    rb_page_live(rb_buf_str(&summary), rb_buf_str(&main), document.root, over, out_data);
+    rb_page_live(rb_buf_str(&summary), false, rb_buf_str(&main), document.root, over, out_data);
     return true;
 }
 

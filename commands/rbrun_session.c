@@ -2,6 +2,7 @@
 #include "commands/rbrun_session.h"
 
 #include "base/clock.h"
+#include "base/exit_codes.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "commands/rbrun_groups.h"
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,37 +466,65 @@ static bool save_report(struct rb_session *s, struct rb_err *err)
                               why.file, why.file[0] ? ": " : "", why.message, s->files->run_id);
 }
 
-static bool has_result(const struct rb_session *s)
+// Why a run that trained nothing to the end, or whose script is broken, is no success; false: it is one, or only stopped.
+static bool has_failed(const struct rb_session *s, struct rb_err *err)
 {
-    if (rb_engine_best(rb_controller_engine(s->controller)) >= 0)
+    const struct rb_engine *e = rb_controller_engine(s->controller);
+    const struct rb_scheduler *scheduler = &s->files->plan.job->scheduler;
+    const char *said, *run = s->files->run_id;
+    char spent[32], why[64];
+    int64_t uusd, reserved;
+    const int n_trials = rb_engine_n_trials(e);
+    int n_failed = 0, n_reported = 0;
+    if (s->options->end_it)
+        return false;
+    rb_controller_spend(s->controller, &uusd, &reserved);
+    if (s->outcome == RB_JOB_STOPPED && s->reason == RB_STOP_BROKEN_SCRIPT) {
+        const int n = rb_engine_broken(e, &said);
+        rb_err_set(
+            err, RB_E_SCRIPT_BROKEN,
+            "the training script is broken: %d trial%s failed in the same way before any trial reported: %.400s; "
+            "%s was spent; run it by hand, correct it, and start again; all output: rbrun logs %s",
+            n, n == 1 ? "" : "s", said ? said : "it printed nothing", rb_format_money(uusd, spent), run);
         return true;
-    if (!s->options->quiet)
-        rb_warn("no trial has a result; see what they said with: rbrun logs %s", s->files->run_id);
-    return false;
+    }
+    if (s->outcome != RB_JOB_INCOMPLETE)
+        return false;
+    for (int i = 0; i < n_trials; i++) {
+        n_failed += rb_engine_trial(e, i)->state == RB_TRIAL_FAILED;
+        n_reported += !isnan(rb_engine_trial(e, i)->metric) || rb_engine_trial(e, i)->resource > 0;
+    }
+    if (n_failed > 0)
+        snprintf(why, sizeof why, "%d of %d trials failed", n_failed, n_trials);
+    else
+        snprintf(why, sizeof why, "%s", n_reported ? "what they reported is not a finite number" : "none has reported");
+    rb_err_set(err, RB_E_NO_TRIAL_FINISHED,
+               "incomplete: no trial reached %s %" PRId64 ": %s; see what they printed with: rbrun logs %s",
+               scheduler->unit, scheduler->max_resource, why, run);
+    return true;
 }
 
 static int exit_code(const struct rb_session *s)
 {
-    if (s->outcome == RB_JOB_COMPLETE && !has_result(s))
-        return 8;
     if (s->outcome != RB_JOB_STOPPED || s->options->quiet)
-        return s->outcome != RB_JOB_STOPPED ? 0 : 130;
+        return s->outcome != RB_JOB_STOPPED ? RB_CODE_OK : RB_CODE_INTERRUPTED;
     switch (s->reason) {
     case RB_STOP_DEADLINE:
         rb_warn("the deadline was missed; go on with: rbrun resume %s --deadline +1h", s->files->run_id);
-        return 4;
+        return RB_CODE_STOPPED;
     case RB_STOP_BUDGET:
         rb_warn("the budget is spent; go on with: rbrun resume %s --budget +10", s->files->run_id);
-        return 4;
+        return RB_CODE_STOPPED;
     case RB_STOP_USER:
     case RB_STOP_CAPACITY:
     case RB_STOP_DRIFT:
     case RB_STOP_FAILURE:
     case RB_STOP_RELEASED:
+    case RB_STOP_BROKEN_SCRIPT:
         break;
     }
     rb_warn("stopped; go on with: rbrun resume %s", s->files->run_id);
-    return s->options->end_it ? 0 : 130;
+    return s->options->end_it ? RB_CODE_OK : RB_CODE_INTERRUPTED;
 }
 
 // The run's instances are seen to be gone; what held them together goes after them.
@@ -539,7 +569,7 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
 {
     rb_run_line_wipe(s->line);
     if (s->left || !s->finished) {
-        *out_code = 1; // 130 would say that everything was cleaned up
+        *out_code = RB_CODE_FAILED; // INTERRUPTED would say that everything was cleaned up
         return true;
     }
     end_groups(s);
@@ -549,6 +579,8 @@ static bool conclude(struct rb_session *s, int *out_code, struct rb_err *err)
         *err = s->failure.code ? s->failure : unsaved;
         return false;
     }
+    if (has_failed(s, err))
+        return false;
     *out_code = exit_code(s);
     return true;
 }

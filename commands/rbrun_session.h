@@ -44,7 +44,7 @@ struct rb_controller *rb_session_controller(struct rb_session *s);
 void rb_session_foresee(struct rb_session *s); // a few milliseconds for how it will end; about twice a second
 void rb_session_progress(struct rb_session *s, struct rb_progress *out); // where the run stands now
 
-// Takes the open journal. *out_code: 0, 4 or 130; other ends are errors.
+// Takes the open journal. *out_code: RB_CODE_OK, _FAILED, _STOPPED or _INTERRUPTED; other ends are errors.
 bool rb_session_carry_out(struct rb_run_files *files, struct rb_journal *journal,
                           const struct rb_session_options *options, int *out_code, struct rb_err *err);
 

@@ -112,7 +112,7 @@ static void dispatch(struct rb_engine *e, const struct rb_event *event)
 {
     switch (event->kind) {
     case RB_EVENT_START:
-        rb_engine_on_start(e);
+        rb_engine_on_start(e, event);
         break;
     case RB_EVENT_NODE_RUNNING:
         rb_engine_on_node_running(e, event);
@@ -301,10 +301,11 @@ static bool rank(const struct rb_engine *e, const struct trial *t, int64_t *out_
     }
     *out_resource = t->ranked_resource;
     *out_score = t->ranked_resource >= 0 ? t->ranked_score : rb_score(e->plan->job->goal, t->pub.metric);
-    return *out_score > -INFINITY && (t->ranked_resource >= 0 || t->pub.state != RB_TRIAL_FAILED);
+    return *out_score > -INFINITY;
 }
 
-int rb_engine_best(const struct rb_engine *e)
+// Of those that failed for good, or of the others.
+static int best_of(const struct rb_engine *e, bool failed)
 {
     int best = -1;
     int64_t best_resource = -1;
@@ -312,7 +313,7 @@ int rb_engine_best(const struct rb_engine *e)
     for (int i = 0; i < e->n_trials; i++) {
         int64_t resource;
         double score;
-        if (!rank(e, &e->trials[i], &resource, &score))
+        if ((e->trials[i].pub.state == RB_TRIAL_FAILED) != failed || !rank(e, &e->trials[i], &resource, &score))
             continue;
         if (best < 0 || resource > best_resource ||
             (resource == best_resource && rb_score_compare(score, i, best_score, best) < 0)) {
@@ -322,6 +323,23 @@ int rb_engine_best(const struct rb_engine *e)
         }
     }
     return best;
+}
+
+int rb_engine_best(const struct rb_engine *e)
+{
+    const int best = best_of(e, false);
+    return best >= 0 ? best : best_of(e, true);
+}
+
+int rb_engine_broken(const struct rb_engine *e, const char **out_said)
+{
+    *out_said = e->broken_said;
+    return e->n_broken;
+}
+
+bool rb_engine_failed_alike(const struct rb_engine *e, int trial)
+{
+    return trial >= 0 && trial < e->n_trials && e->trials[trial].failed_alike;
 }
 
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt)

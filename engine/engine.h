@@ -45,7 +45,18 @@ struct rb_owned_node {
     const char *end_reason;   // static text
 };
 
-enum rb_job_outcome { RB_JOB_RUNNING, RB_JOB_COMPLETE, RB_JOB_TARGET, RB_JOB_STOPPED };
+enum rb_job_outcome {
+    RB_JOB_RUNNING,
+    RB_JOB_COMPLETE,
+    RB_JOB_TARGET,
+    RB_JOB_STOPPED,    // it may go on (RB_EVENT_RESUME)
+    RB_JOB_INCOMPLETE, // all is done that can be, and no trial was trained to the end with a result
+};
+// Has it come to an end that nothing goes on from?
+static inline bool rb_job_is_final(enum rb_job_outcome o)
+{
+    return o == RB_JOB_COMPLETE || o == RB_JOB_TARGET || o == RB_JOB_INCOMPLETE;
+}
 
 struct rb_engine;
 
@@ -81,8 +92,13 @@ int64_t rb_engine_stage_start_us(const struct rb_engine *e, int stage); // -1: n
 int64_t rb_engine_stage_end_us(const struct rb_engine *e, int stage);   // -1: not ended
 enum rb_job_outcome rb_engine_outcome(const struct rb_engine *e, enum rb_stop_reason *out_reason);
 // Best trial by the job's goal: furthest rung first, then score, then id; asynchronous: by the last report, then id.
-// -1: none reported yet.
+// One that failed for good is below all others. -1: none reported yet.
 int rb_engine_best(const struct rb_engine *e);
+// Of a run that ended because its script is broken (RB_STOP_BROKEN_SCRIPT): how many trials failed in the same way, and what
+// the last of them printed, NULL: nothing; borrowed from the engine. 0: no run that ended so.
+int rb_engine_broken(const struct rb_engine *e, const char **out_said);
+// Did its last failure end it because it was the same as the one before?
+bool rb_engine_failed_alike(const struct rb_engine *e, int trial);
 // Does the simulated time of the run still matter for this trial's attempt? Used to drop late process exits.
 bool rb_engine_attempt_is_current(const struct rb_engine *e, int trial, int attempt);
 

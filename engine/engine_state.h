@@ -30,6 +30,9 @@ struct trial {
     int running_at;          // index in `running`, -1: does not run
     int64_t ranked_resource; // what it was trained to when it last ended a stage with a score, -1: never
     double ranked_score;
+    uint64_t failure;        // signature of its last failure in this stage, 0: none, or not comparable
+    int64_t failed_at;       // resource it had come to then
+    bool failed_alike;       // it was ended because it failed twice in the same way
 };
 
 // Who trains on a busy GPU.
@@ -65,6 +68,12 @@ struct rb_engine {
     int64_t now_us;
     enum rb_job_outcome outcome;
     enum rb_stop_reason stop_reason;
+    int rules;               // enum rb_rules, of START
+    bool closed;             // the tuner was: it hands out less than it could have
+    bool any_report;
+    int n_failed;            // trials that failed for good
+    int n_broken;            // that failed alike, which ended the run; 0: they did not
+    const char *broken_said; // in `arena`
     bool out_of_nodes;       // more nodes were asked for than one run may ever request
 
     int stage;               // the tuner's phase: its nodes are owned; -1 before START
@@ -115,6 +124,8 @@ void rb_engine_release_drained(struct rb_engine *e);
 void rb_engine_wake_for_early(struct rb_engine *e);
 void rb_engine_request_early(struct rb_engine *e); // those that are due
 void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, const char *reason);
+void rb_engine_finish_search(struct rb_engine *e, const char *reason); // COMPLETE, or INCOMPLETE
+void rb_engine_close_tuner(struct rb_engine *e, enum rb_tuner_close what); // where it can be
 
 // cluster.c
 void rb_engine_request(struct rb_engine *e, int offer, bool allocated, const char *reason);
@@ -160,7 +171,7 @@ void rb_engine_let_policy_arrange(struct rb_engine *e); // before waiting trials
 void rb_engine_let_policy_share(struct rb_engine *e); // what may be used has changed
 
 // run_events.c
-void rb_engine_on_start(struct rb_engine *e);
+void rb_engine_on_start(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_time(struct rb_engine *e);
 void rb_engine_on_advice(struct rb_engine *e, const struct rb_event *event);
 void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason);

@@ -68,6 +68,8 @@ const char *rb_stop_reason_name(enum rb_stop_reason r)
         return "failure";
     case RB_STOP_RELEASED:
         return "released";
+    case RB_STOP_BROKEN_SCRIPT:
+        return "broken_script";
     }
     return "unknown";
 }

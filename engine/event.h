@@ -13,14 +13,22 @@
 
 struct rb_advice;
 
+// Which of its decisions the engine makes the way it makes them now. A run keeps those of its first event, so that the journals
+// of older versions replay as they were written.
+enum rb_rules {
+    RB_RULES_OLDEST = 0, // of journals that name none
+    RB_RULES_REPLACE,    // a promoted trial that fails gives its place to the next best; a search without a result is incomplete
+    RB_RULES_NOW = RB_RULES_REPLACE,
+};
+
 enum rb_event_kind {
-    RB_EVENT_START,           // the run begins
+    RB_EVENT_START,           // rules: the run begins
     RB_EVENT_NODE_RUNNING,    // node, attempt: its queueing delay is over, billing has begun
     RB_EVENT_NODE_READY,      // node: initialised, trials may start
     RB_EVENT_NODE_REFUSED,    // node, attempt: no capacity; nothing is billed; the engine asks again
     RB_EVENT_NODE_LOST,       // node: preempted, died or never came up; billed to this instant
     RB_EVENT_REPORT,          // trial, attempt, resource, metric, steps: one line of a training script
-    RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome
+    RB_EVENT_TRIAL_ENDED,     // trial, attempt, outcome; of FAILED signature and said
     RB_EVENT_TIME,            // a wake-up asked for by RB_ACTION_WAKE
     RB_EVENT_ADVICE,          // a new plan for the stages from `stage` on (replan); stages already begun are kept. Ignored
                               // unless it has as many stages, the old plan's offers first, and can be carried out
@@ -42,6 +50,9 @@ enum rb_outcome {
                               // lost, but not held against it
 };
 
+// So many distinct trials that fail in the same way before any has reported: a broken script.
+enum { RB_BROKEN_TRIALS = 3 };
+
 enum rb_stop_reason {
     RB_STOP_USER,
     RB_STOP_DEADLINE,
@@ -50,17 +61,21 @@ enum rb_stop_reason {
     RB_STOP_DRIFT,
     RB_STOP_FAILURE,  // the run could not go on
     RB_STOP_RELEASED, // it owns the nodes of a pool whose jobs are over
+    RB_STOP_BROKEN_SCRIPT, // the engine's own: the first trials all failed in the same way before any reported
 };
 
 struct rb_event {
     enum rb_event_kind kind;
     int64_t time_us;          // since the start of the run; never decreases
+    int rules;                // START: enum rb_rules
     int node, trial, attempt, stage;
     uint64_t gpus;            // LENT: bit mask, all that may be used
     int64_t resource;
     double metric;            // any double, NaN included
     struct rb_step_stats steps; // REPORT
     enum rb_outcome outcome;
+    uint64_t signature;       // FAILED: equal for failures that look alike; 0: not to be compared with any
+    const char *said;         // FAILED: what the script printed last, sanitised; NULL: nothing; borrowed during the step
     enum rb_stop_reason reason;
     const struct rb_plan *plan; // ADVICE: borrowed, must outlive the engine
     const struct rb_advice *advice; // FORECAST: borrowed during the step

@@ -4,7 +4,10 @@
 #include "engine/advice.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void write_metric(struct rb_json *j, double metric)
@@ -40,6 +43,18 @@ static void write_steps(struct rb_json *j, const struct rb_step_stats *s)
         rb_json_kdouble(j, "sync_s", s->sync_s);
 }
 
+// Hexadecimal digits: JSON's numbers do not hold 64 bits.
+static void write_failure(struct rb_json *j, const struct rb_event *e)
+{
+    char text[17];
+    if (e->outcome != RB_OUTCOME_FAILED || e->signature == 0)
+        return;
+    snprintf(text, sizeof text, "%016" PRIx64, e->signature);
+    rb_json_kstring(j, "signature", text);
+    if (e->said)
+        rb_json_kstring(j, "said", e->said);
+}
+
 void rb_event_write(const struct rb_event *e, struct rb_json *j)
 {
     rb_json_begin_object(j);
@@ -47,6 +62,9 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
     rb_json_kstring(j, "event", rb_event_kind_name(e->kind));
     switch (e->kind) {
     case RB_EVENT_START:
+        if (e->rules > RB_RULES_OLDEST)
+            rb_json_kint(j, "rules", e->rules);
+        break;
     case RB_EVENT_TIME:
     case RB_EVENT_RESUME:
         break;
@@ -68,6 +86,7 @@ void rb_event_write(const struct rb_event *e, struct rb_json *j)
         rb_json_kint(j, "trial", e->trial);
         rb_json_kint(j, "attempt", e->attempt);
         rb_json_kstring(j, "outcome", rb_outcome_name(e->outcome));
+        write_failure(j, e);
         break;
     case RB_EVENT_ADVICE:
         rb_json_kint(j, "stage", e->stage);
@@ -169,6 +188,40 @@ static bool read_outcome(struct rb_map *m, struct rb_event *e, struct rb_err *er
     return true;
 }
 
+// Both may be missing: journals of older versions have neither.
+static bool read_failure(struct rb_map *m, struct rb_arena *arena, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *signature = rb_map_get(m, "signature"), *said = rb_map_get(m, "said");
+    const char *text;
+    if (signature) {
+        if (!rb_node_string(signature, &text, err))
+            return false;
+        if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+            return rb_node_refuse(signature, err, RB_E_TEXT_FORM, "expected 16 hexadecimal digits");
+        e->signature = strtoull(text, NULL, 16);
+    }
+    if (said) {
+        if (!rb_node_string(said, &text, err))
+            return false;
+        e->said = rb_arena_strdup(arena, text);
+    }
+    return true;
+}
+
+static bool read_rules(struct rb_map *m, struct rb_event *e, struct rb_err *err)
+{
+    const struct rb_node *node = rb_map_get(m, "rules");
+    int64_t rules = RB_RULES_OLDEST;
+    if (node && !rb_node_int(node, 0, INT32_MAX, &rules, err))
+        return false;
+    if (rules > RB_RULES_NOW)
+        return rb_node_refuse(node, err, RB_E_JOURNAL_VERSION,
+                              "this version knows the rules up to %d: use the newer rbrun that began the run",
+                              RB_RULES_NOW);
+    e->rules = (int)rules;
+    return true;
+}
+
 static bool read_reason(struct rb_map *m, struct rb_event *e, struct rb_err *err)
 {
     const char *names[RB_STOP_RELEASED + 1];
@@ -207,6 +260,7 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
 {
     switch (e->kind) {
     case RB_EVENT_START:
+        return read_rules(m, e, err);
     case RB_EVENT_TIME:
     case RB_EVENT_RESUME:
         return true;
@@ -219,7 +273,7 @@ static bool read_fields(struct rb_map *m, struct rb_arena *arena, struct rb_even
         return read_trial_event(m, e, err) && read_int(m, "resource", INT64_C(1) << 53, &e->resource, err) &&
                read_metric(m, &e->metric, err) && read_steps(m, &e->steps, err);
     case RB_EVENT_TRIAL_ENDED:
-        return read_trial_event(m, e, err) && read_outcome(m, e, err);
+        return read_trial_event(m, e, err) && read_outcome(m, e, err) && read_failure(m, arena, e, err);
     case RB_EVENT_ADVICE:
         return read_index(m, "stage", RB_LIMIT_STAGES - 1, &e->stage, err);
     case RB_EVENT_FORECAST:

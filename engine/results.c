@@ -38,8 +38,8 @@ static void carry_out(struct rb_engine *e, const struct rb_decisions *d)
         resize(e, &d->resizes[i], d->reason);
     if (d->in_order)
         rb_engine_reorder(e, d->resizes, d->n_resizes);
-    if (d->close && e->tuner->close)
-        e->tuner->close(e->tuner_state, d->close_what);
+    if (d->close)
+        rb_engine_close_tuner(e, d->close_what);
     if (d->pool_nodes >= 0)
         rb_engine_resize_pool(e, d->pool_nodes, d->reason);
     if (d->advise)
@@ -171,6 +171,7 @@ void rb_engine_on_report(struct rb_engine *e, const struct rb_event *event)
         return;
     if (e->batching)
         learn_steps(e, event, &t->pub);
+    e->any_report = true;
     t->pub.resource = event->resource;
     t->pub.metric = event->metric;
     t->pub.score = rb_score(e->plan->job->goal, event->metric);
@@ -198,7 +199,11 @@ void rb_engine_end_trial(struct rb_engine *e, int trial, enum rb_trial_state sta
         t->ranked_resource = resource;
         t->ranked_score = score;
     }
-    e->tuner->told(e->tuner_state, trial, resource, score);
+    e->n_failed += state == RB_TRIAL_FAILED;
+    if (state == RB_TRIAL_FAILED && e->rules >= RB_RULES_REPLACE && e->tuner->failed)
+        e->tuner->failed(e->tuner_state, trial);
+    else
+        e->tuner->told(e->tuner_state, trial, resource, score);
 }
 
 // One that has not reported yet is below all that have; -INFINITY would end it for good.
@@ -210,14 +215,55 @@ void rb_engine_end_paused(struct rb_engine *e, int trial)
     rb_engine_end_trial(e, trial, RB_TRIAL_PAUSED, t->checkpoint, score);
 }
 
-static void charge_failure(struct rb_engine *e, int trial)
+// In the same way as when it was started before, and no further: what its configuration does, not bad luck.
+static bool fails_again(struct trial *t, uint64_t signature)
+{
+    const bool again = signature != 0 && signature == t->failure && t->pub.resource <= t->failed_at;
+    t->failure = signature;
+    t->failed_at = t->pub.resource;
+    return again;
+}
+
+// signature: as in RB_EVENT_TRIAL_ENDED.
+static void charge_failure(struct rb_engine *e, int trial, uint64_t signature)
 {
     struct trial *t = &e->trials[trial];
     t->pub.failures++;
-    if (t->pub.failures > e->plan->job->trial.max_restarts)
+    t->failed_alike = fails_again(t, signature);
+    if (t->failed_alike || t->pub.failures > e->plan->job->trial.max_restarts)
         rb_engine_end_trial(e, trial, RB_TRIAL_FAILED, t->pub.resource, -INFINITY);
     else
         rb_engine_wait_again(e, trial);
+}
+
+static int n_trials_of_job(const struct rb_engine *e)
+{
+    return e->tuner->on_demand ? e->plan->job->scheduler.num_trials : e->plan->stages[0].trials;
+}
+
+static int n_failing_with(const struct rb_engine *e, uint64_t signature)
+{
+    int n = 0;
+    for (int i = 0; i < e->n_trials; i++)
+        n += e->trials[i].failure == signature;
+    return n;
+}
+
+// Before any trial has reported, the first three that fail alike (or all, where there are fewer; a single one for good) say
+// that no configuration would do better.
+static bool stops_as_broken(struct rb_engine *e, const struct rb_event *event)
+{
+    const int n_trials = n_trials_of_job(e), needed = n_trials < RB_BROKEN_TRIALS ? n_trials : RB_BROKEN_TRIALS;
+    if (e->any_report || event->signature == 0)
+        return false;
+    const int n = n_failing_with(e, event->signature);
+    if (n < needed || (needed == 1 && e->trials[event->trial].pub.state != RB_TRIAL_FAILED))
+        return false;
+    e->n_broken = n;
+    e->broken_said = event->said ? rb_arena_strdup(&e->arena, event->said) : NULL;
+    e->stop_reason = RB_STOP_BROKEN_SCRIPT;
+    rb_engine_finish_job(e, RB_JOB_STOPPED, "the first trials failed in the same way before any reported");
+    return true;
 }
 
 static void on_yielded(struct rb_engine *e, int trial)
@@ -226,7 +272,7 @@ static void on_yielded(struct rb_engine *e, int trial)
     const enum giving_way why = t->giving_way;
     // Without progress a trial that nobody asked would give way for ever.
     if (why == GIVES_NO_WAY && t->pub.resource <= t->started_from) {
-        charge_failure(e, trial);
+        charge_failure(e, trial, 0);
         return;
     }
     t->checkpoint = t->pub.resource;
@@ -240,7 +286,7 @@ static void on_evicted(struct rb_engine *e, int trial)
 {
     switch (e->trials[trial].giving_way) {
     case GIVES_NO_WAY: // it was not asked
-        charge_failure(e, trial);
+        charge_failure(e, trial, 0);
         break;
     case GIVES_WAY_TO_RESIZE:
         rb_engine_wait_again(e, trial);
@@ -269,8 +315,12 @@ void rb_engine_on_trial_ended(struct rb_engine *e, const struct rb_event *event)
         on_yielded(e, event->trial);
         break;
     case RB_OUTCOME_FAILED:
+        charge_failure(e, event->trial, event->signature);
+        if (stops_as_broken(e, event))
+            return;
+        break;
     case RB_OUTCOME_HUNG:
-        charge_failure(e, event->trial);
+        charge_failure(e, event->trial, 0);
         break;
     case RB_OUTCOME_EVICTED:
         on_evicted(e, event->trial);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-void rb_engine_on_start(struct rb_engine *e)
+void rb_engine_on_start(struct rb_engine *e, const struct rb_event *event)
 {
     if (e->outcome != RB_JOB_RUNNING || e->stage >= 0)
         return;
+    e->rules = event->rules;
     rb_engine_advance(e);
     if (e->plan->admit_until_us > 0 && e->tuner->close)
         rb_actions_add(e->out, &(struct rb_action){.kind = RB_ACTION_WAKE,
@@ -19,7 +20,7 @@ static void stop_admitting(struct rb_engine *e)
 {
     if (e->plan->admit_until_us <= 0 || e->now_us < e->plan->admit_until_us || !e->tuner->close)
         return;
-    e->tuner->close(e->tuner_state, RB_CLOSE_NEW);
+    rb_engine_close_tuner(e, RB_CLOSE_NEW);
     rb_engine_advance(e);
     e->places_changed = true; // if nobody trains any more, that is the end
 }
@@ -75,6 +76,8 @@ static const char *stop_text(enum rb_stop_reason reason)
         return "the run could not go on";
     case RB_STOP_RELEASED:
         return "its pool needs the nodes no more";
+    case RB_STOP_BROKEN_SCRIPT:
+        return "the script is broken";
     }
     return "stopped";
 }
@@ -85,11 +88,21 @@ void rb_engine_on_stop(struct rb_engine *e, enum rb_stop_reason reason)
         return;
     e->out_of_nodes = false;
     if (reason == RB_STOP_DEADLINE && e->policy->anytime) {
-        rb_engine_finish_job(e, RB_JOB_COMPLETE, "the deadline was reached: the best trial so far wins");
+        e->closed = true;
+        rb_engine_finish_search(e, "the deadline was reached: the best trial so far wins");
         return;
     }
     e->stop_reason = reason;
     rb_engine_finish_job(e, RB_JOB_STOPPED, stop_text(reason));
+}
+
+// What was mended meanwhile may not fail in that way any more.
+static void forget_failures(struct rb_engine *e)
+{
+    e->n_broken = 0;
+    e->broken_said = NULL;
+    for (int i = 0; i < e->n_trials; i++)
+        e->trials[i].failure = 0;
 }
 
 void rb_engine_on_resume(struct rb_engine *e)
@@ -97,6 +110,7 @@ void rb_engine_on_resume(struct rb_engine *e)
     if (e->outcome != RB_JOB_STOPPED)
         return;
     e->outcome = RB_JOB_RUNNING;
+    forget_failures(e);
     if (e->stage < 0)
         return;
     rb_engine_resume_trials(e);

@@ -119,6 +119,8 @@ static void begin_group(struct rb_engine *e, const struct rb_group *group)
     }
     if (e->stage_start_us[group->stage] < 0)
         e->stage_start_us[group->stage] = e->now_us;
+    if (group->replaces)
+        e->stage_end_us[group->stage] = -1; // it lasts on
     const struct rb_plan *plan = e->stage_plan[group->stage];
     const int sharers = e->policy->sharers ? e->policy->sharers(plan, group) : 1;
     rb_engine_join_group(e, group, (struct rb_width){e->policy->size(plan, group), sharers});
@@ -155,7 +157,7 @@ void rb_engine_advance(struct rb_engine *e)
     while (!e->tuner->on_demand && (next = e->tuner->next(e->tuner_state, &group)) == RB_TUNER_GROUP)
         begin_group(e, &group);
     if (next == RB_TUNER_DONE) {
-        rb_engine_finish_job(e, RB_JOB_COMPLETE, "every trial has ended");
+        rb_engine_finish_search(e, "every trial has ended");
         return;
     }
     assert(e->tuner->on_demand || e->n_live_total > 0);
@@ -171,7 +173,7 @@ static bool may_ask(struct rb_engine *e)
         return true;
     if (e->n_live_total > 0)
         return false;
-    e->tuner->close(e->tuner_state, RB_CLOSE_ALL);
+    rb_engine_close_tuner(e, RB_CLOSE_ALL);
     return true;
 }
 
@@ -190,7 +192,7 @@ void rb_engine_ask(struct rb_engine *e)
         const enum rb_tuner_next next = e->tuner->next(e->tuner_state, &group);
         assert(next != RB_TUNER_WAIT || e->n_live_total > 0);
         if (next == RB_TUNER_DONE) {
-            rb_engine_finish_job(e, RB_JOB_COMPLETE, "every trial has ended");
+            rb_engine_finish_search(e, "every trial has ended");
             return;
         }
         if (next == RB_TUNER_GROUP)
@@ -206,6 +208,37 @@ void rb_engine_ask(struct rb_engine *e)
 
 // ---- the end
 
+static bool any_trained_to_end(const struct rb_engine *e)
+{
+    for (int i = 0; i < e->n_trials; i++)
+        if (e->trials[i].ranked_resource >= e->plan->job->scheduler.max_resource)
+            return true;
+    return false;
+}
+
+// Asynchronously it may be that no trial gets there without any fault: too few were started, or the tuner was closed.
+static bool is_incomplete(const struct rb_engine *e)
+{
+    if (e->rules < RB_RULES_REPLACE || any_trained_to_end(e))
+        return false;
+    const int best = rb_engine_best(e);
+    return !e->tuner->on_demand || best < 0 || e->trials[best].pub.state == RB_TRIAL_FAILED ||
+           (e->n_failed > 0 && !e->closed);
+}
+
+void rb_engine_finish_search(struct rb_engine *e, const char *reason)
+{
+    rb_engine_finish_job(e, is_incomplete(e) ? RB_JOB_INCOMPLETE : RB_JOB_COMPLETE, reason);
+}
+
+void rb_engine_close_tuner(struct rb_engine *e, enum rb_tuner_close what)
+{
+    if (!e->tuner->close)
+        return;
+    e->tuner->close(e->tuner_state, what);
+    e->closed = true;
+}
+
 static void settle_paused(struct rb_engine *e, bool complete)
 {
     for (int i = 0; i < e->n_trials; i++) {
@@ -220,7 +253,7 @@ void rb_engine_finish_job(struct rb_engine *e, enum rb_job_outcome outcome, cons
 {
     rb_engine_kill_all(e, outcome == RB_JOB_STOPPED ? RB_TRIAL_PAUSED : RB_TRIAL_STOPPED, reason);
     if (outcome != RB_JOB_STOPPED)
-        settle_paused(e, outcome == RB_JOB_COMPLETE);
+        settle_paused(e, outcome != RB_JOB_TARGET);
     for (int i = e->n_owned - 1; i >= 0; i--)
         rb_engine_terminate(e, e->owned[i], reason);
     e->n_owned = 0;

@@ -104,6 +104,7 @@ static void join(struct rb_engine *e, const struct rb_group *group, int index, s
     t->pub.resource_end = group->resource_end;
     t->handed_out = true;
     t->giving_way = GIVES_NO_WAY;
+    t->failure = 0;
     t->checkpoint = t->started_from = group->resource_start;
     t->order = e->next_order++;
     rb_engine_enqueue(e, group->trials[index]);

@@ -14,8 +14,9 @@ struct rb_group {
     int n_trials;
     int64_t resource_start; // trained so far, all members alike
     int64_t resource_end;   // train to
-    const int *dropped;     // paused trials that are known by now never to be handed out again, [n_dropped]
+    const int *dropped;     // paused trials that are handed out again only in place of one that fails, [n_dropped]
     int n_dropped;
+    bool replaces;          // it joins a group that trains already, in place of a trial that failed
 };
 
 enum rb_tuner_next { RB_TUNER_GROUP, RB_TUNER_WAIT, RB_TUNER_DONE };
@@ -51,9 +52,13 @@ struct rb_tuner {
     // Trial `trial` trains and has reported; NULL: only the end of a budget counts.
     enum rb_verdict (*reported)(void *state, int trial, int64_t resource, double score);
     // Trial `trial` no longer trains. It has finished its group's budget with `score` (higher is better), or it was
-    // paused at `resource`, or it failed or diverged: -INFINITY, and then it is never handed out again, even where that
-    // leaves a place empty.
+    // paused at `resource`, or it diverged: -INFINITY, and then it is never handed out again, even where that leaves a
+    // place empty.
     void (*told)(void *state, int trial, int64_t resource, double score);
+    // Trial `trial` failed for good before it came to the end of its group's budget. Where it was promoted, the next best of
+    // the rung below takes its place while there is one.
+    // NULL, and in runs by RB_RULES_OLDEST: told with -INFINITY instead.
+    void (*failed)(void *state, int trial);
     void (*close)(void *state, enum rb_tuner_close what); // NULL: not on_demand
 };
 

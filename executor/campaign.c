@@ -5,6 +5,7 @@
 #include "base/silence.h"
 #include "base/units.h"
 #include "engine/placement.h"
+#include "executor/last_lines.h"
 #include "executor/metric_line.h"
 #include "executor/trial_env.h"
 
@@ -27,6 +28,7 @@ struct run {
     int64_t last_resource;
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
+    struct rb_last_lines printed;   // reports left out
     int n_times, n_syncs, n_noises; // reports that told them
 };
 
@@ -38,7 +40,7 @@ struct rb_campaign {
     int n_runs;
     struct rb_places places; // the nodes that are ready
     int n_told;              // nodes that are ready or never will be
-    bool stopping, held_up_told;
+    bool stopping, held_up_told, any_report;
     struct rb_err failure;
 };
 
@@ -315,6 +317,9 @@ static void on_line(void *ctx, int trial, int attempt, const char *bytes, size_t
     struct rb_metric_line line;
     rb_metric_line_parse(bytes, n, job->scheduler.unit, job->metric_name, &line);
     rb_step_lines_take(&r->step_lines, &line, batch_scale(r, job));
+    if (!line.is_report && !line.steps.has_noise)
+        rb_last_lines_take(&r->printed, bytes, n);
+    c->any_report = c->any_report || line.is_report;
     if (!line.is_report || line.resource <= r->last_resource || r->state != RUN_RUNNING)
         return;
     count_steps(r, &line.steps);
@@ -346,6 +351,50 @@ static void tell_missing(const struct run *r, char *out, size_t size)
                  (long long)r->last_resource, unit, metric);
 }
 
+// ---- scripts that fail
+
+static bool seen_before(const struct rb_campaign *c, const struct run *r)
+{
+    for (int i = 0; i < c->n_runs; i++)
+        if (&c->runs[i] != r && c->runs[i].result.failure == r->result.failure)
+            return true;
+    return false;
+}
+
+int rb_campaign_n_failed_alike(const struct rb_campaign *c, int i)
+{
+    int n = 0;
+    for (int k = 0; k < c->n_runs; k++) {
+        bool first = c->runs[k].result.failure == c->runs[i].result.failure;
+        for (int before = 0; before < k && first; before++)
+            first = c->runs[before].result.failure != c->runs[i].result.failure ||
+                    c->runs[before].result.config != c->runs[k].result.config;
+        n += first;
+    }
+    return n;
+}
+
+char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t size)
+{
+    return rb_last_lines_text(&c->runs[i].printed, out, size);
+}
+
+static void stop_others(struct rb_campaign *c, const struct run *r, const char *why);
+
+// The lines are shown once, whatever other runs print the same.
+static void script_failed(struct rb_campaign *c, struct run *r, int code, const char *error)
+{
+    char said[400];
+    const int needed = c->config.n_configs < RB_BROKEN_TRIALS ? c->config.n_configs : RB_BROKEN_TRIALS;
+    const bool reports = code == 0 && r->last_resource > 0; // it works, if not as it should
+    r->result.failure = reports ? 0 : rb_last_lines_signature(&r->printed, code);
+    if (r->result.failure != 0 && !seen_before(c, r) && r->printed.n > 0)
+        talk(c, "the script printed: %s", rb_last_lines_text(&r->printed, said, sizeof said));
+    if (r->result.failure != 0 && !c->any_report && rb_campaign_n_failed_alike(c, (int)(r - c->runs)) >= needed)
+        stop_others(c, r, "not measured: the script is broken");
+    end_run(c, r, error);
+}
+
 static void on_exited(void *ctx, int trial, int attempt, int code)
 {
     struct rb_campaign *c = ctx;
@@ -356,7 +405,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
     disarm(r);
     if (code != 0) {
         snprintf(text, sizeof text, "exit code %d; its output: %s/logs/", code, c->config.run_dir);
-        end_run(c, r, text);
+        script_failed(c, r, code, text);
     } else if (r->late_startup || (r->n_gaps > 0 && r->result.n_units == 0)) {
         end_run(c, r,
                 "this process did not run for a while (stopped or suspended), so its times were not measured: measure "
@@ -365,7 +414,7 @@ static void on_exited(void *ctx, int trial, int attempt, int code)
         end_run(c, r, "the others on its GPU did not train at the same time: train longer (--resource)");
     } else if (r->last_resource < c->config.resource || r->result.n_units == 0) {
         tell_missing(r, text, sizeof text);
-        end_run(c, r, text);
+        script_failed(c, r, code, text);
     } else {
         char dest[4096];
         snprintf(dest, sizeof dest, "%s/checkpoints/run-%d", c->config.run_dir, trial);
@@ -584,17 +633,25 @@ bool rb_campaign_start(struct rb_campaign *c, struct rb_err *err)
     return rb_pool_start(c->pool, c->launcher, err);
 }
 
-void rb_campaign_stop(struct rb_campaign *c)
+// All but `except`, which has ended by itself.
+static void stop_others(struct rb_campaign *c, const struct run *except, const char *why)
 {
     c->stopping = true;
-    fail_waiting(c, "interrupted");
+    fail_waiting(c, why);
     for (int i = 0; i < c->n_runs; i++) {
         struct run *r = &c->runs[i];
+        if (r == except)
+            continue;
         if (r->state == RUN_RUNNING && c->config.on_this_machine)
-            kill_run(r, "interrupted");
+            kill_run(r, why);
         else if (r->state == RUN_RUNNING || r->state == RUN_SAVING)
-            snprintf(r->result.error, sizeof r->result.error, "interrupted");
+            snprintf(r->result.error, sizeof r->result.error, "%s", why);
     }
+}
+
+void rb_campaign_stop(struct rb_campaign *c)
+{
+    stop_others(c, NULL, "interrupted");
     maybe_over(c);
 }
 

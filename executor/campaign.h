@@ -6,6 +6,8 @@
 //   checkpoint       last report -> checkpoint on the controller: writing it, process exit, transfer
 // Of runs that share a GPU only units count during which all of them trained: from when each has reported until the first
 // has reported its last.
+// Once three configurations (or all, where there are fewer) have failed in the same way before any run reported, the script is
+// broken: nothing more is started.
 // A run that does not report for trial.timeout, or does not end after its last report, is killed and counts as failed.
 // Only reports are visible, so the first unit cannot be told from the start-up: it is taken to last as long as the others.
 #ifndef RB_EXECUTOR_CAMPAIGN_H
@@ -28,6 +30,7 @@ struct rb_campaign_run {
     struct rb_trial_batch with;   // per_gpu 0: the job does not tune its batch
     struct rb_step_stats steps;   // means over the reports that told each
     char error[256];           // if not ok
+    uint64_t failure;          // signature of how the script failed (executor/last_lines.h); 0: it did not, by its own doing
 };
 
 struct rb_campaign_config {
@@ -59,6 +62,10 @@ void rb_campaign_stop(struct rb_campaign *c);    // Ctrl-C: end the nodes, then 
 
 int rb_campaign_n_runs(const struct rb_campaign *c);
 const struct rb_campaign_run *rb_campaign_run(const struct rb_campaign *c, int i);
+// What the script printed last in that run, sanitised, " | " between the lines. Returns out.
+char *rb_campaign_printed(const struct rb_campaign *c, int i, char *out, size_t size);
+// Configurations that failed in the same way as the run did.
+int rb_campaign_n_failed_alike(const struct rb_campaign *c, int i);
 // Why the first of the nodes that did not come up did not; NULL: none failed.
 const struct rb_err *rb_campaign_failure(const struct rb_campaign *c);
 const struct rb_pool_node *rb_campaign_node(const struct rb_campaign *c, int node);

@@ -508,7 +508,7 @@ void rb_controller_start(struct rb_controller *c)
         c->heard_us[i] = rb_attended_us(c->config.loop);
     c->recovering = c->last_event_us >= 0;
     if (!c->recovering)
-        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START});
+        rb_controller_turn(c, (struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     rb_controller_poll(c);
 }
 

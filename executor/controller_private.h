@@ -18,6 +18,7 @@
 
 #include "base/silence.h"
 #include "executor/controller.h"
+#include "executor/last_lines.h"
 #include "executor/metric_line.h"
 #include "executor/spend.h"
 
@@ -111,7 +112,7 @@ struct rb_controller_task {
     int64_t last_report_us;        // or when the launcher was told of it; attended time
     int64_t longest_unit_us;       // between two reports, the start counting as one; -1: none seen
     struct rb_step_lines steps;    // since its last report
-    char tail[RB_CONTROLLER_TAIL]; // the last bytes of its output, sanitised
+    struct rb_last_lines printed;  // of its output, reports left out
 };
 
 struct rb_controller_trial {

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIDWAY ".at-" // in the name of a checkpoint
-
 enum { EXIT_REACHED = 0, EXIT_YIELDED = 75 }; // the contract with training scripts
 
 static void hung(void *arg)
@@ -70,16 +68,6 @@ void rb_controller_held_up(void *ctx, int trial, const struct rb_err *err)
 
 // Output.
 
-static void keep_tail(struct rb_controller_task *t, const char *bytes, size_t n)
-{
-    char line[RB_CONTROLLER_TAIL / 2];
-    rb_log_sanitise(bytes, n, line, sizeof line);
-    const size_t have = strlen(t->tail), add = strlen(line) + 3;
-    size_t drop = have + add < sizeof t->tail ? 0 : have + add - sizeof t->tail + 1;
-    memmove(t->tail, t->tail + drop, have - drop + 1);
-    snprintf(t->tail + have - drop, sizeof t->tail - (have - drop), "%s%s", have - drop ? " | " : "", line);
-}
-
 // Samples of a step over those of the initial batch; 1 where the job does not tune it.
 static double batch_scale(const struct rb_controller_task *t)
 {
@@ -102,7 +90,7 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
         rb_controller_note(c, "paced", "the trials say that their accelerator's speed is emulated");
     }
     if (!line.is_report && !line.steps.has_noise)
-        keep_tail(t, bytes, n);
+        rb_last_lines_take(&t->printed, bytes, n);
     rb_step_lines_take(&t->steps, &line, batch_scale(t));
     // A report is new if its resource rose: lines are replayed after a reconnect.
     if (!line.is_report || line.resource <= t->last_resource || line.resource > job->scheduler.max_resource)
@@ -122,7 +110,14 @@ void rb_controller_line(void *ctx, int trial, int start, const char *bytes, size
 
 // Ends.
 
-static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, enum rb_outcome outcome)
+// A failure that is the script's own doing; else signature is 0 (engine/event.h).
+struct failure {
+    uint64_t signature;
+    const char *said;
+};
+
+static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, enum rb_outcome outcome,
+                        struct failure failure)
 {
     struct rb_controller *c = t->c;
     const struct rb_event event = {.kind = RB_EVENT_TRIAL_ENDED,
@@ -130,7 +125,9 @@ static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, 
                                    .attempt = t->row.attempt,
                                    .stage = t->row.stage,
                                    .resource = t->last_resource > 0 ? t->last_resource : 0,
-                                   .outcome = outcome};
+                                   .outcome = outcome,
+                                   .signature = failure.signature,
+                                   .said = failure.said};
     if (!c->in_transaction && !rb_controller_begin(c))
         return;
     rb_controller_record_over(t, state);
@@ -138,14 +135,30 @@ static void trial_ended(struct rb_controller_task *t, enum rb_task_state state, 
     rb_controller_turn(c, event);
 }
 
-static void failed(struct rb_controller_task *t, const char *why)
+// Where it was not restarts that ended it.
+static void say_failed_alike(struct rb_controller *c, int trial)
+{
+    if (!c->dead && rb_engine_failed_alike(c->engine, trial))
+        rb_controller_note(c, "fault", "trial %d failed twice in a row in the same way: it is not started again",
+                           trial);
+}
+
+// script: did it end by itself, with its exit code in the row? Else something around it failed.
+static void failed(struct rb_controller_task *t, const char *why, bool script)
 {
     struct rb_controller *c = t->c;
+    const int trial = t->row.trial;
+    char said[RB_CONTROLLER_TAIL], last[RB_CONTROLLER_TAIL / 2], printed[RB_CONTROLLER_TAIL];
     if (!rb_controller_begin(c))
         return;
-    rb_controller_note(c, "fault", "trial %d, attempt %d of stage %d: %s%s%s", t->row.trial, t->row.attempt,
-                       t->row.stage, why, t->tail[0] ? "; its last output: " : "", t->tail);
-    trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED);
+    rb_last_lines_text(&t->printed, said, sizeof said);
+    rb_controller_note(c, "fault", "trial %d, attempt %d of stage %d: %s%s%s", trial, t->row.attempt, t->row.stage, why,
+                       said[0] ? "; its last output: " : "", said);
+    rb_last_lines_text(&t->printed, last, sizeof last);
+    snprintf(printed, sizeof printed, "%s%s%s", why, last[0] ? ": " : "", last);
+    const uint64_t signature = script ? rb_last_lines_signature(&t->printed, t->row.exit_code) : 0;
+    trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_FAILED, (struct failure){signature, printed});
+    say_failed_alike(c, trial);
 }
 
 // Checkpoints of trials that gave way midway are worth nothing once there is a later one.
@@ -153,7 +166,7 @@ static void drop_midway(const struct rb_controller *c, const char *checkpoint)
 {
     RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
     rb_buf_printf(&path, "%s/%s", c->config.run_dir, checkpoint);
-    if (strstr(checkpoint, MIDWAY) && !strstr(checkpoint, "://"))
+    if (strstr(checkpoint, RB_CHECKPOINT_MIDWAY) && !strstr(checkpoint, "://"))
         unlink(rb_buf_str(&path));
 }
 
@@ -167,7 +180,7 @@ static void save(void *arg)
     rb_buf_printf(&dest, "%s/checkpoints/trial-%04d/stage-%d", c->config.run_dir, t->row.trial, t->row.stage);
     // Beside the one it started from, never over it: that one counts until the new one stands in the journal.
     if (t->row.exit_code == EXIT_YIELDED)
-        rb_buf_printf(&dest, MIDWAY "%" PRId64, t->last_resource);
+        rb_buf_printf(&dest, RB_CHECKPOINT_MIDWAY "%" PRId64, t->last_resource);
     c->launcher->ops->save(c->launcher, t->row.trial, t->row.start, rb_buf_str(&dest));
 }
 
@@ -191,9 +204,10 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
     if (exit_code == EXIT_REACHED && !reached(t)) {
         snprintf(why, sizeof why, "ended with 0 but never reported %s=%" PRId64 " with %s",
                  c->config.plan->job->scheduler.unit, t->row.resource_end, c->config.plan->job->metric_name);
-        failed(t, why);
+        failed(t, why, true);
     } else if (exit_code == EXIT_YIELDED && t->last_resource <= t->row.resource_start) {
-        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED); // what it started from is still its checkpoint
+        trial_ended(t, RB_TASK_ENDED, RB_OUTCOME_YIELDED,
+                    (struct failure){0}); // what it started from is still its checkpoint
     } else if (exit_code == EXIT_REACHED || exit_code == EXIT_YIELDED) {
         const bool known = t->row.state == RB_TASK_EXITED;
         t->row.state = RB_TASK_EXITED;
@@ -201,7 +215,7 @@ void rb_controller_exited(void *ctx, int trial, int start, int exit_code)
             save(t);
     } else {
         snprintf(why, sizeof why, "ended with exit code %d", exit_code);
-        failed(t, why);
+        failed(t, why, true);
     }
 }
 
@@ -234,7 +248,7 @@ void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint
     if (err) {
         char why[512];
         snprintf(why, sizeof why, "its checkpoint could not be saved: %.400s", err->message);
-        failed(t, why);
+        failed(t, why, false);
         return;
     }
     const size_t root = strlen(c->config.run_dir);
@@ -246,7 +260,8 @@ void rb_controller_saved(void *ctx, int trial, int start, const char *checkpoint
     memcpy(before, record->checkpoint, sizeof before);
     memcpy(record->checkpoint, t->row.checkpoint, sizeof record->checkpoint);
     rb_controller_saw_save(t);
-    trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED);
+    trial_ended(t, RB_TASK_SAVED, t->row.exit_code == EXIT_YIELDED ? RB_OUTCOME_YIELDED : RB_OUTCOME_REACHED,
+                (struct failure){0});
     if (!c->dead)
         drop_midway(c, before);
 }

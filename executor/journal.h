@@ -10,6 +10,9 @@
 
 #define RB_JOURNAL_SCHEMA 1
 
+// In the name of a checkpoint that a trial made on giving way midway; what it was trained to follows.
+#define RB_CHECKPOINT_MIDWAY ".at-"
+
 struct rb_journal;
 
 struct rb_journal_meta {

@@ -94,7 +94,7 @@ static void tell(void *arg)
         events->prepared(events->ctx, t.node, &t.err);
         break;
     case RB_TELL_EXITED:
-        events->exited(events->ctx, t.trial, t.attempt, 1);
+        events->exited(events->ctx, t.trial, t.attempt, RB_EXIT_VANISHED); // not by the script's own doing
         break;
     case RB_TELL_SAVED:
         events->saved(events->ctx, t.trial, t.attempt, NULL, &t.err);

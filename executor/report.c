@@ -7,6 +7,7 @@
 #include "executor/spend.h"
 #include "executor/trial_env.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static bool take_event(void *ctx, const struct rb_event *e, struct rb_err *err)
     const bool ran = rb_engine_outcome(m->engine, NULL) == RB_JOB_RUNNING;
     rb_engine_step(m->engine, e, &m->actions);
     if (ran && e->kind == RB_EVENT_STOP && e->reason == RB_STOP_DEADLINE)
-        m->r->ended_at_deadline = rb_engine_outcome(m->engine, NULL) == RB_JOB_COMPLETE;
+        m->r->ended_at_deadline = rb_job_is_final(rb_engine_outcome(m->engine, NULL));
     m->last_us = e->time_us;
     m->r->n_events++;
     if (e->kind == RB_EVENT_REPORT)
@@ -75,14 +76,39 @@ static void take_trials(struct maker *m)
     }
 }
 
+// Of a saved start: midway ones have what they were trained to in their names.
+static int64_t saved_resource(const struct rb_task_row *t)
+{
+    const char *midway = strstr(t->checkpoint, RB_CHECKPOINT_MIDWAY);
+    return midway ? strtoll(midway + strlen(RB_CHECKPOINT_MIDWAY), NULL, 10) : t->resource_end;
+}
+
+static const char *best_remark(const struct maker *m, const struct rb_trial *best, const struct rb_task_row *saved)
+{
+    const char *unit = m->r->plan->job->scheduler.unit;
+    if (best->state != RB_TRIAL_FAILED)
+        return NULL;
+    if (!saved)
+        return rb_arena_strdup(m->arena, "it reported this and then failed; it saved no checkpoint");
+    if (saved_resource(saved) >= best->resource)
+        return rb_arena_strdup(m->arena, "it reported this and then failed; its checkpoint is from before that");
+    return rb_arena_printf(m->arena,
+                           "it reported this at %s %" PRId64 " and then failed; its checkpoint is of %s %" PRId64, unit,
+                           best->resource, unit, saved_resource(saved));
+}
+
 static void take_best(struct maker *m)
 {
     struct rb_report *r = m->r;
     r->best_trial = rb_engine_best(m->engine);
     r->best_metric = r->best_trial >= 0 ? rb_engine_trial(m->engine, r->best_trial)->metric : NAN;
+    const struct rb_task_row *saved = NULL;
     for (int i = 0; i < m->n_tasks; i++)
         if (m->tasks[i].trial == r->best_trial && m->tasks[i].state == RB_TASK_SAVED)
-            r->best_checkpoint = m->tasks[i].checkpoint; // in order of starts: the last one stays
+            saved = &m->tasks[i]; // in order of starts: the last one stays
+    r->best_checkpoint = saved ? saved->checkpoint : NULL;
+    if (r->best_trial >= 0)
+        r->best_remark = best_remark(m, rb_engine_trial(m->engine, r->best_trial), saved);
 }
 
 // Nodes the engine owned for some time of the stage.
@@ -230,7 +256,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
                               char out[static 64])
 {
-    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped"};
+    const char *const names[] = {at_work ? "running" : "interrupted", "complete", "target", "stopped", "incomplete"};
     if (outcome == RB_JOB_STOPPED)
         snprintf(out, 64, "stopped: %s", rb_stop_reason_name(reason));
     else
@@ -254,6 +280,7 @@ static void write_best(const struct rb_report *r, struct rb_json *j)
     rb_json_key(j, "params");
     rb_trial_params_write(r->plan->job, r->best_trial, j);
     rb_json_kstring(j, "checkpoint", r->best_checkpoint);
+    rb_json_kstring(j, "remark", r->best_remark);
     rb_json_end_object(j);
 }
 

@@ -39,6 +39,7 @@ struct rb_report {
     int best_trial; // -1: none
     double best_metric;
     const char *best_checkpoint; // NULL: none saved
+    const char *best_remark;     // it failed after that: how far its checkpoint comes; NULL: it did not
     int64_t time_us, cost_uusd;  // so far, or final
     struct rb_bill_parts by; // of all nodes
     struct rb_report_stage *stages;
@@ -68,7 +69,7 @@ bool rb_report_make(struct rb_journal *j, const struct rb_plan *plan, struct rb_
                     struct rb_report *out, struct rb_err *err);
 void rb_report_write(const struct rb_report *r, struct rb_json *j);
 
-// "complete", "target", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
+// "complete", "target", "incomplete", "stopped: deadline"; of a run that is not over "running", or "interrupted": nobody is at work.
 const char *rb_report_outcome(enum rb_job_outcome outcome, enum rb_stop_reason reason, bool at_work,
                               char out[static 64]);
 

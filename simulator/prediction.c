@@ -108,6 +108,7 @@ static void remember(struct rb_prediction *p, const struct rb_event *event)
     }
     struct rb_event *kept = &p->history[p->n_history++];
     *kept = *event;
+    kept->said = NULL; // borrowed
     if (event->advice)
         kept->advice = rb_advice_copy(event->advice, &p->arena);
 }

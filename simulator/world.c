@@ -512,7 +512,7 @@ static bool play(struct world *w)
     if (w->opt->n_history > 0)
         relive(w);
     else
-        step(w, &(struct rb_event){.kind = RB_EVENT_START});
+        step(w, &(struct rb_event){.kind = RB_EVENT_START, .rules = RB_RULES_NOW});
     while (!w->done && !w->failed) {
         // A job that is not over waits for a node or runs a trial, and either is in the heap, unless its GPUs are lent.
         if (w->heap.n == 0)

@@ -62,6 +62,11 @@ def synopsis(tree):
     return out
 
 
+def exit_codes(tree):
+    rows = ["| `%d` | %s |" % (row["code"], row["meaning"]) for row in tree["exit_codes"]]
+    return "\n".join(["| status | meaning |", "|---|---|", *rows])
+
+
 def command(version, tree_file, prose_file, common_file):
     tree = json.load(open(tree_file, encoding="utf-8"))
     own = sections(open(prose_file, encoding="utf-8").read())
@@ -75,7 +80,8 @@ def command(version, tree_file, prose_file, common_file):
     if tree["subcommands"]:
         out += [".SH SUBCOMMANDS", *subcommand_lines(tree)]
     for title in ("FILES", "ENVIRONMENT", "EXIT STATUS"):
-        text = "\n\n".join(t for t in (own.pop(title, ""), common.get(title, "")) if t)
+        codes = exit_codes(tree) if title == "EXIT STATUS" else ""
+        text = "\n\n".join(t for t in (own.pop(title, ""), codes, common.get(title, "")) if t)
         out += [".SH " + title, *roff.body(text, 1)]
     more = own.pop("EXAMPLES", "")
     out += [".SH EXAMPLES", *example_lines(tree["examples"])[1:], *([".PP", *roff.body(more, 1)] if more else [])]

@@ -20,7 +20,8 @@ static void element(struct rb_page *p, const char *tag, const char *text)
 }
 
 // The policy lets nothing in but what stands in the page itself; a live page may ask its own server.
-void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out)
+void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool failed, bool live,
+                   struct rb_buf *out)
 {
     *p = (struct rb_page){.out = out};
     rb_buf_printf(
@@ -37,7 +38,7 @@ void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bo
     rb_buf_puts(out, "</style>\n<noscript><style>figure { display: none; }</style></noscript>\n</head>\n<body>\n"
                      "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n");
     element(p, "h1", title);
-    rb_buf_puts(out, "<p class=\"summary\" id=\"summary\">");
+    rb_buf_printf(out, "<p class=\"summary%s\" id=\"summary\">", failed ? " failed" : "");
     rb_markup_escape(summary, out);
     rb_buf_puts(out, "</p>\n<noscript><p>Charts need JavaScript; words and tables do not.</p></noscript>\n</header>\n"
                      "<main id=\"main\" tabindex=\"-1\">\n");
@@ -185,7 +186,8 @@ void rb_page_end(struct rb_page *p, const char *document)
     rb_buf_puts(p->out, "</body>\n</html>\n");
 }
 
-void rb_page_live(const char *summary, const char *main, const struct rb_node *document, bool ended, struct rb_buf *out)
+void rb_page_live(const char *summary, bool failed, const char *main, const struct rb_node *document, bool ended,
+                  struct rb_buf *out)
 {
     struct rb_json j;
     rb_json_init(&j, out, false);
@@ -193,6 +195,7 @@ void rb_page_live(const char *summary, const char *main, const struct rb_node *d
     rb_json_kstring(&j, "format", "rb-live/1");
     rb_json_kbool(&j, "ended", ended);
     rb_json_kstring(&j, "summary", summary);
+    rb_json_kbool(&j, "failed", failed);
     rb_json_kstring(&j, "main", main);
     rb_json_key(&j, "document");
     rb_json_node(&j, document);

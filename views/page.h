@@ -15,7 +15,8 @@ struct rb_page {
 
 // title: of the tab and the heading; summary: the one sentence under it; live: the script asks for newer documents at
 // "data.json" beside the page until one says that the run has ended. Everything given is text, escaped here.
-void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool live, struct rb_buf *out);
+// failed: the summary says that it did not do what it was for, and is red.
+void rb_page_begin(struct rb_page *p, const char *title, const char *summary, bool failed, bool live, struct rb_buf *out);
 // What one wants to know first, large: a name, a figure, a remark of some lines under it. Between the beginning and the first section.
 void rb_page_begin_facts(struct rb_page *p);
 void rb_page_fact(struct rb_page *p, const char *name, const char *figure, const char *remark);
@@ -38,6 +39,6 @@ void rb_page_linked_table(struct rb_page *p, const char *caption, const struct r
 void rb_page_end(struct rb_page *p, const char *document);
 
 // What a live page is answered, rb-live/1 (docs/live.md): main is the page's sections as HTML; document: parsed.
-void rb_page_live(const char *summary, const char *main, const struct rb_node *document, bool ended, struct rb_buf *out);
+void rb_page_live(const char *summary, bool failed, const char *main, const struct rb_node *document, bool ended, struct rb_buf *out);
 
 #endif

@@ -390,7 +390,7 @@ void rb_plan_page_write(const struct rb_plan *plan, const struct rb_node *docume
     rb_buf_printf(&title, "Plan of %s", plan->job->name);
     rb_plan_headline_write(plan, &headline);
     headline.data[0] = (char)toupper((unsigned char)headline.data[0]);
-    rb_page_begin(&page, rb_buf_str(&title), headline.data, false, out);
+    rb_page_begin(&page, rb_buf_str(&title), headline.data, false, false, out);
     glance(plan, document, &page);
     plan_section(plan, &page);
     certainty_section(plan, &page);

@@ -12,6 +12,7 @@ const char *rb_report_outcome_words(const char *outcome)
 {
     static const char *const words[][2] = {
         {"target", "target reached"},
+        {"incomplete", "incomplete, no trial was trained to the end"},
         {"stopped: user", "stopped on request"},
         {"stopped: deadline", "stopped at the deadline"},
         {"stopped: budget", "stopped at the budget"},
@@ -19,6 +20,7 @@ const char *rb_report_outcome_words(const char *outcome)
         {"stopped: drift", "stopped, it drifted from its prediction"},
         {"stopped: failure", "stopped by a fault"},
         {"stopped: released", "released, with the jobs of its pool"},
+        {"stopped: broken_script", "stopped, its script is broken"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], outcome) == 0)
@@ -26,12 +28,20 @@ const char *rb_report_outcome_words(const char *outcome)
     return outcome;
 }
 
-static void heading(const struct rb_node *r, struct rb_buf *out)
+bool rb_report_outcome_is_failure(const char *outcome)
+{
+    return strcmp(outcome, "incomplete") == 0 || strcmp(outcome, "stopped: broken_script") == 0 ||
+           strcmp(outcome, "stopped: failure") == 0;
+}
+
+static void heading(const struct rb_node *r, const struct rb_text_style *style, struct rb_buf *out)
 {
     char time[32];
-    rb_buf_printf(out, "%s: %s after %s\n", rb_document_text(r, "run"),
-                  rb_report_outcome_words(rb_document_text(r, "outcome")),
-                  rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time));
+    const char *ended = rb_document_text(r, "outcome");
+    const bool red = style->colour && rb_report_outcome_is_failure(ended);
+    rb_buf_printf(
+        out, "%s%s: %s after %s%s\n", red ? "\033[31m" : "", rb_document_text(r, "run"), rb_report_outcome_words(ended),
+        rb_format_duration(rb_document_int(rb_document_member(r, "time_us"), "actual"), time), red ? "\033[0m" : "");
     const struct rb_node *late = rb_document_member(r, "ended_at_deadline"),
                          *paced = rb_document_member(r, "paced_accelerator");
     if (late && late->kind == RB_NODE_BOOL && late->boolean)
@@ -56,6 +66,8 @@ static void best(const struct rb_node *r, struct rb_buf *out)
     for (const struct rb_node *p = params ? params->first : NULL; p; p = p->next)
         rb_buf_printf(out, " %s=%s", p->key, p->text);
     rb_buf_putc(out, '\n');
+    if (rb_document_text(b, "remark")[0])
+        rb_buf_printf(out, "  %s\n", rb_document_text(b, "remark"));
     if (rb_document_text(b, "checkpoint")[0])
         rb_buf_printf(out, "  checkpoint: %s (get it with: rbrun fetch %s --best DIR)\n",
                       rb_document_text(b, "checkpoint"), rb_document_text(r, "run"));
@@ -202,7 +214,7 @@ bool rb_report_table_write(const struct rb_node *r, const struct rb_text_style *
     if (!rb_document_member(r, "time_us") || !rb_document_member(rb_document_member(r, "cost_uusd"), "by") ||
         !rb_document_member(r, "stages"))
         return rb_err_set(err, RB_E_REPORT_FORMAT, "the report lacks time_us, cost_uusd.by or stages");
-    heading(r, out);
+    heading(r, style, out);
     best(r, out);
     beside(r, style, out);
     money(r, style, out);

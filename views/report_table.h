@@ -14,6 +14,8 @@ extern const struct rb_report_part {
 
 // How a run ended or stands, as people say it: "target" is "target reached". What is no outcome of rb-report/1 stays as it is.
 const char *rb_report_outcome_words(const char *outcome);
+// Did the run end without having done what it was for, by its own or a fault's doing? Then it is shown in red.
+bool rb_report_outcome_is_failure(const char *outcome);
 
 // Fails on a document that is not rb-report/1 or lacks what is shown here.
 bool rb_report_table_write(const struct rb_node *report, const struct rb_text_style *style,

@@ -44,6 +44,11 @@ static void outcome_write(const char *outcome, struct rb_buf *out)
     rb_buf_puts(out, words[0] ? words + 1 : "");
 }
 
+static bool has_failed(const struct rb_node *document)
+{
+    return rb_report_outcome_is_failure(rb_document_text(rb_document_member(document, "report"), "outcome"));
+}
+
 void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
 {
     const struct rb_node *report = rb_document_member(document, "report"), *best = rb_document_member(report, "best");
@@ -66,6 +71,8 @@ void rb_run_page_summary(const struct rb_node *document, struct rb_buf *out)
             rb_buf_puts(out, "not known");
         else
             rb_buf_printf(out, "%.6g", metric->number);
+        if (rb_document_text(best, "remark")[0])
+            rb_buf_printf(out, " (%s)", rb_document_text(best, "remark"));
     }
     rb_buf_putc(out, '.');
 }
@@ -89,10 +96,11 @@ static void timeline(struct rb_page *p, const struct rb_node *document, bool liv
         rb_page_paragraph(p, "No node ran.");
         return;
     }
-    rb_page_chart(p, "run-usage",
-                  is_free(document)
-                      ? "GPUs that were owned and GPUs that trials were on, over time."
-                      : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
+    rb_page_chart(
+        p, "run-usage",
+        is_free(document)
+            ? "GPUs that were owned and GPUs that trials were on, over time."
+            : "GPUs that were paid for, GPUs that trials were on, and what the nodes cost an hour, over time.");
 }
 
 static void learning(struct rb_page *p, const struct rb_node *document, bool live)
@@ -198,7 +206,7 @@ bool rb_run_page_write(const char *bytes, size_t n, bool live, struct rb_buf *ou
     struct rb_page p;
     rb_buf_printf(&title, "Run %s", rb_document_text(rb_document_member(doc.root, "report"), "run"));
     rb_run_page_summary(doc.root, &summary);
-    rb_page_begin(&p, rb_buf_str(&title), rb_buf_str(&summary), live, out);
+    rb_page_begin(&p, rb_buf_str(&title), rb_buf_str(&summary), has_failed(doc.root), live, out);
     sections(&p, doc.root, live);
     rb_page_end(&p, bytes);
     return true;
@@ -214,6 +222,6 @@ bool rb_run_page_live(const char *bytes, size_t n, bool ended, struct rb_buf *ou
     sections(&p, doc.root, true);
     rb_page_end_section(&p);
     rb_run_page_summary(doc.root, &summary);
-    rb_page_live(rb_buf_str(&summary), rb_buf_str(&main), doc.root, ended, out);
+    rb_page_live(rb_buf_str(&summary), has_failed(doc.root), rb_buf_str(&main), doc.root, ended, out);
     return true;
 }

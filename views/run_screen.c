@@ -344,24 +344,30 @@ static void allot(struct section *sections, int room)
     }
 }
 
+// Looks, where there is colour.
+#define BOLD "\033[1m"
+#define RED  "\033[1;31m"
+
 // What came from elsewhere is cleaned, what is too wide is cut.
-static void put_line(const char *line, size_t n, const struct rb_text_style *style, bool bold, struct rb_buf *out)
+static void put_line(const char *line, size_t n, const struct rb_text_style *style, const char *look,
+                     struct rb_buf *out)
 {
+    const bool dressed = *look && style->colour;
     char clean[1024];
     rb_log_sanitise(line, n, clean, sizeof clean);
-    rb_buf_puts(out, bold && style->colour ? "\033[1m" : "");
+    rb_buf_puts(out, dressed ? look : "");
     rb_text_cut(clean, style->width, out);
-    rb_buf_puts(out, bold && style->colour ? "\033[0m\n" : "\n");
+    rb_buf_puts(out, dressed ? "\033[0m\n" : "\n");
 }
 
-// Lines first, first + 1, .. of the text.
-static void put_lines(const char *text, int first, int n, const struct rb_text_style *style, bool bold,
+// Lines first, first + 1, .. of the text, the first of them with that look.
+static void put_lines(const char *text, int first, int n, const struct rb_text_style *style, const char *look,
                       struct rb_buf *out)
 {
     for (int i = 0; i < first + n && *text; i++) {
         const size_t length = strcspn(text, "\n");
         if (i >= first)
-            put_line(text, length, style, bold && i == first, out);
+            put_line(text, length, style, i == first ? look : "", out);
         text += length + (text[length] == '\n');
     }
 }
@@ -374,11 +380,11 @@ static void put_section(const struct section *s, const struct rb_text_style *sty
     if (s->shown < 1)
         return;
     rb_buf_putc(out, '\n');
-    put_lines(rb_buf_str(&s->text), 0, 1, style, true, out);
-    put_lines(rb_buf_str(&s->text), 1 + lesser(s->must, s->rows - visible), visible, style, false, out);
+    put_lines(rb_buf_str(&s->text), 0, 1, style, BOLD, out);
+    put_lines(rb_buf_str(&s->text), 1 + lesser(s->must, s->rows - visible), visible, style, "", out);
     if (!all) {
         snprintf(more, sizeof more, "  ... %d more %s", s->rows - visible, s->what);
-        put_line(more, strlen(more), style, false, out);
+        put_line(more, strlen(more), style, "", out);
     }
 }
 
@@ -392,7 +398,7 @@ void rb_run_screen_summary(const struct rb_run_screen *r, const struct rb_text_s
         rb_progress_write(&r->progress, style->width, &text);
     rb_buf_putc(&text, '\n');
     remark(r, &text);
-    put_lines(rb_buf_str(&text), 0, HEADING_LINES, style, true, out);
+    put_lines(rb_buf_str(&text), 0, HEADING_LINES, style, rb_report_outcome_is_failure(r->state) ? RED : BOLD, out);
 }
 
 static void write_all(const struct rb_run_screen *r, const struct rb_text_style *style, int height, struct rb_buf *out)

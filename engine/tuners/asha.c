@@ -5,8 +5,12 @@
 //
 // A percentile of the results needs no interpolation here: only results are compared with it, and a result reaches the
 // (1 - 1/eta) percentile of n exactly where it reaches the ceil(n/eta)-th best of them.
-// A trial that failed counts, at the rung it was training to, as a result below all others: rungs then have the sizes that
+// A trial that diverged counts, at the rung it was training to, as a result below all others: rungs then have the sizes that
 // successive halving would give them. It never trains again.
+//
+// A trial that failed has the worst result at the rung it came from (of a new one: at its first), so that the next best there
+// goes on in its place. Where there is none, it goes on in name: it has the worst result at the next rung too, and so on, so
+// that trials which failed do not keep those from being promoted that did not.
 #include "engine/tuners/ranking.h"
 
 #include "base/arena.h"
@@ -23,6 +27,7 @@ struct trial {
     int level;        // trains towards it: it has a result at every rung of its bracket below
     int64_t resource; // where it was paused
     enum trial_state state;
+    bool failed;
 };
 
 // The results at one level of one bracket, and the paused trials that may go on from there.
@@ -45,6 +50,7 @@ struct asha {
     struct trial *trials;
     double *scores; // [trials * levels], at each rung
     int n_trials, trials_cap;
+    int n_failed;
     bool closed_new, closed_all;
     int handed; // what a group points to
 };
@@ -136,12 +142,34 @@ static void record(struct asha *a, int id, double score)
     t->level++;
 }
 
+// One that failed and is among the best of a rung, with no result at the next; -1: none.
+static int failed_among_best(const struct asha *a, const struct rung *r, int level)
+{
+    for (int i = 0; i < r->results.best.n; i++) {
+        const int id = r->results.best.items[i].trial;
+        if (a->trials[id].failed && a->trials[id].level == level + 1)
+            return id;
+    }
+    return -1;
+}
+
+// Those that failed go on in name where nobody else can.
+static void pass_failed(struct asha *a, int bracket)
+{
+    if (a->n_failed == 0 || a->rule != RB_RULE_PROMOTE)
+        return;
+    for (int level = bracket, id; level + 1 < last_level(a); level++)
+        while ((id = failed_among_best(a, rung_at(a, bracket, level), level)) >= 0)
+            record(a, id, -INFINITY);
+}
+
 // The first score at or beyond a rung is the result there. Nobody is compared at R.
 static void record_passed(struct asha *a, int id, int64_t resource, double score)
 {
     struct trial *t = &a->trials[id];
     while (t->level < last_level(a) && resource >= a->levels.resource[t->level])
         record(a, id, score);
+    pass_failed(a, t->bracket);
 }
 
 static bool reaches_percentile(const struct asha *a, int id, int level)
@@ -334,6 +362,7 @@ static void asha_told(void *state, int id, int64_t resource, double score)
     if (!(score > -INFINITY)) {
         if (t->level < last_level(a))
             record(a, id, -INFINITY);
+        pass_failed(a, t->bracket);
         return;
     }
     record_passed(a, id, resource, score);
@@ -342,6 +371,28 @@ static void asha_told(void *state, int id, int64_t resource, double score)
     t->state = TRIAL_PAUSED;
     t->resource = resource;
     wait_to_go_on(a, id, score);
+}
+
+// By `stop` nobody waits who could take its place: it counts like one that diverged.
+static void asha_failed(void *state, int id)
+{
+    struct asha *a = state;
+    struct trial *t = training(a, id);
+    if (!t || a->rule == RB_RULE_STOP) {
+        asha_told(state, id, 0, -INFINITY);
+        return;
+    }
+    const bool promoted = t->level > t->bracket;
+    leave(a, id, TRIAL_ENDED);
+    t->failed = true;
+    a->n_failed++;
+    if (promoted) {
+        rb_ranking_sink(&rung_at(a, t->bracket, t->level - 1)->results, id);
+        *score_at(a, id, t->level - 1) = -INFINITY;
+    }
+    if (t->level < last_level(a) && (!promoted || a->rule == RB_RULE_SPECULATE))
+        record(a, id, -INFINITY);
+    pass_failed(a, t->bracket);
 }
 
 static void asha_close(void *state, enum rb_tuner_close what)
@@ -362,5 +413,6 @@ const struct rb_tuner rb_tuner_asha = {
     .phase = asha_phase,
     .reported = asha_reported,
     .told = asha_told,
+    .failed = asha_failed,
     .close = asha_close,
 };

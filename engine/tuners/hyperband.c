@@ -153,13 +153,22 @@ static int hyperband_phase(const void *state)
     return lowest < 0 ? last : lowest;
 }
 
-static void hyperband_told(void *state, int trial, int64_t resource, double score)
+static void *rungs_of(const struct hyperband *h, int trial)
 {
-    struct hyperband *h = state;
     int b = h->n - 1;
     while (b > 0 && trial < h->brackets[b].first_trial)
         b--;
-    rb_rung_state_told(h->brackets[b].rungs, trial, resource, score);
+    return h->brackets[b].rungs;
+}
+
+static void hyperband_told(void *state, int trial, int64_t resource, double score)
+{
+    rb_rung_state_told(rungs_of(state, trial), trial, resource, score);
+}
+
+static void hyperband_failed(void *state, int trial)
+{
+    rb_rung_state_failed(rungs_of(state, trial), trial);
 }
 
 const struct rb_tuner rb_tuner_hyperband = {
@@ -171,4 +180,5 @@ const struct rb_tuner rb_tuner_hyperband = {
     .next = hyperband_next,
     .phase = hyperband_phase,
     .told = hyperband_told,
+    .failed = hyperband_failed,
 };

@@ -18,4 +18,5 @@ const struct rb_tuner rb_tuner_random = {
     .next = rb_rung_state_next,
     .phase = rb_rung_state_phase,
     .told = rb_rung_state_told,
+    .failed = rb_rung_state_failed,
 };

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 // ---- heaps
@@ -74,6 +75,30 @@ void rb_ranking_add(struct rb_ranking *r, struct rb_scored s, int n_best)
     rb_score_heap_push(&r->rest, rb_score_heap_pop(&r->best));
     if (grows)
         rb_score_heap_push(&r->best, rb_score_heap_pop(&r->rest));
+}
+
+// Another one at its place: the heap is filled again, which failures are rare enough for.
+static bool replace(struct rb_score_heap *h, int trial, struct rb_scored with)
+{
+    int at = 0;
+    while (at < h->n && h->items[at].trial != trial)
+        at++;
+    if (at == h->n)
+        return false;
+    h->items[at] = with;
+    const int n = h->n;
+    for (h->n = 0; h->n < n;)
+        rb_score_heap_push(h, h->items[h->n]);
+    return true;
+}
+
+void rb_ranking_sink(struct rb_ranking *r, int trial)
+{
+    const struct rb_scored worst = {-INFINITY, trial};
+    if (replace(&r->rest, trial, worst) || !replace(&r->best, trial, worst))
+        return;
+    rb_score_heap_push(&r->rest, rb_score_heap_pop(&r->best)); // it, or one that sank before
+    rb_score_heap_push(&r->best, rb_score_heap_pop(&r->rest));
 }
 
 bool rb_ranking_has_among_best(const struct rb_ranking *r, struct rb_scored s)

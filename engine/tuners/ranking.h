@@ -32,6 +32,8 @@ void rb_ranking_finish(struct rb_ranking *r);
 int rb_ranking_count(const struct rb_ranking *r);
 // n_best: how many are the best from now on; never fewer than before, at most one more, and at most all.
 void rb_ranking_add(struct rb_ranking *r, struct rb_scored s, int n_best);
+// The result of a trial that was added becomes the worst there can be, -INFINITY; there are as many best as before. O(n log n).
+void rb_ranking_sink(struct rb_ranking *r, int trial);
 // Is `s`, which was added, one of the best?
 bool rb_ranking_has_among_best(const struct rb_ranking *r, struct rb_scored s);
 // Is `score` as good as the last of the best? Where there are none: no.

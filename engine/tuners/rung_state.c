@@ -17,8 +17,11 @@ struct rung_state {
     int rung;    // handed out last, -1: none yet
     int *trials; // of that rung, ascending; [n_trials]
     int n_trials;
-    int *dropped; // of the rung before, [n_dropped]
+    int *dropped; // of the rung before, the best first, [n_dropped]
     int n_dropped;
+    int n_fit;              // the first of them, which reported there: they take the places of those that fail
+    int n_taken;            // of these, that have one
+    int n_replaced;         // of these, that were handed out
     struct result *results; // told so far
     int n_results;
 };
@@ -75,15 +78,35 @@ static void promote(struct rung_state *s, int n_wanted)
     s->n_trials = 0;
     for (int i = 0; i < s->n_results && s->n_trials < n_wanted && s->results[i].score > -INFINITY; i++)
         s->trials[s->n_trials++] = s->results[i].trial;
-    s->n_dropped = 0;
-    for (int i = s->n_trials; i < s->n_results; i++)
+    s->n_dropped = s->n_fit = s->n_taken = s->n_replaced = 0;
+    for (int i = s->n_trials; i < s->n_results; i++) {
+        s->n_fit += s->results[i].score > -INFINITY;
         s->dropped[s->n_dropped++] = s->results[i].trial;
+    }
     qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+}
+
+// The rung that trains, a group of one.
+static void hand_out_replacement(struct rung_state *s, struct rb_group *out)
+{
+    const struct rb_rung *rung = &s->table.rungs[s->rung];
+    *out = (struct rb_group){
+        .stage = s->rung,
+        .trials = &s->dropped[s->n_replaced++],
+        .n_trials = 1,
+        .resource_start = rung->resource_start,
+        .resource_end = rung->resource_end,
+        .replaces = true,
+    };
 }
 
 enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out)
 {
     struct rung_state *s = state;
+    if (s->n_replaced < s->n_taken) {
+        hand_out_replacement(s, out);
+        return RB_TUNER_GROUP;
+    }
     if (s->n_results < s->n_trials)
         return RB_TUNER_WAIT;
     if (s->rung + 1 == s->table.n)
@@ -119,6 +142,20 @@ void rb_rung_state_told(void *state, int trial, int64_t resource, double score)
     assert(resource == s->table.rungs[s->rung].resource_end || !(score > -INFINITY));
     assert(bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending));
     s->results[s->n_results++] = (struct result){.trial = trial, .score = score};
+}
+
+// Its place in the rung goes to the next best of the rung below; in the first rung, or where none is left, it stays empty.
+void rb_rung_state_failed(void *state, int trial)
+{
+    struct rung_state *s = state;
+    if (s->n_taken == s->n_fit) {
+        rb_rung_state_told(s, trial, 0, -INFINITY);
+        return;
+    }
+    int *place = bsearch(&trial, s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
+    assert(place);
+    *place = s->dropped[s->n_taken++];
+    qsort(s->trials, (size_t)s->n_trials, sizeof *s->trials, ascending);
 }
 
 int rb_rung_state_phase(const void *state)

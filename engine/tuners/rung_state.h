@@ -12,5 +12,6 @@ void rb_rung_state_destroy(void *state);
 int rb_rung_state_phase(const void *state);
 enum rb_tuner_next rb_rung_state_next(void *state, struct rb_group *out);
 void rb_rung_state_told(void *state, int trial, int64_t resource, double score);
+void rb_rung_state_failed(void *state, int trial);
 
 #endif

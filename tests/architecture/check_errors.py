@@ -91,6 +91,12 @@ problems += ["%s: no test makes it happen; write one, or say in UNTESTED why the
              for n in sorted((set(numbers) - general - retired) - seen - set(UNTESTED))]
 problems += ["%s stands in UNTESTED, and a test makes it happen" % n for n in sorted(set(UNTESTED) & seen)]
 problems += ["%s stands in UNTESTED, and there is no such number" % n for n in sorted(set(UNTESTED) - set(numbers))]
+# Exit codes: what the documentation says of each class is what the programs do.
+codes = dict(re.findall(r"(RB_CODE_\w+) = (\d+)", (root / "base/exit_codes.h").read_text(encoding="utf-8")))
+told = (root / "docs/formats/json.md").read_text(encoding="utf-8")
+for name, code in re.findall(r'\{"(\w+)", (RB_CODE_\w+)\}', (root / "base/err.c").read_text(encoding="utf-8")):
+    if name != "none" and not re.search(r"^\| [^|]*`%s`[^|]*\| %s \|" % (name, codes[code]), told, re.M):
+        problems.append("docs/formats/json.md: no row says that `%s` ends with exit code %s" % (name, codes[code]))
 for p in problems:
     print(p)
 print("%d numbers, %d of them general; %d calls, %d without a number; %d tested, %d untested for a reason; %d problems"

@@ -64,11 +64,11 @@ static void every_row_says_cause_remedy_and_example(void **state)
 static void general_numbers_are_those_of_the_classes(void **state)
 {
     (void)state;
-    for (int code = RB_ERR_INVALID; code <= RB_ERR_UNKNOWN_OUTCOME; code++) {
+    for (int code = RB_ERR_INVALID; code <= RB_ERR_BROKEN_SCRIPT; code++) {
         assert_non_null(rb_err_entry(1000 + code));
         assert_int_equal(rb_err_entry(1000 + code)->code, code);
     }
-    assert_null(rb_err_entry(1000 + RB_ERR_UNKNOWN_OUTCOME + 1));
+    assert_null(rb_err_entry(1000 + RB_ERR_BROKEN_SCRIPT + 1));
 }
 
 static void areas_hold_their_numbers(void **state)

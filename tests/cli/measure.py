@@ -115,19 +115,26 @@ class Measure(unittest.TestCase):
     def test_a_failing_command_is_no_measurement(self):
         self.write_job("echo last words; exit 3", EPOCH_S)
         p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
-        self.assertEqual((p.returncode, p.stdout), (1, ""))
-        self.assertRegex(p.stderr, r"rbprofile train: no run could be measured \(exit code 3; its output: .*/logs/")
-        logs = re.search(r"the logs are in (\S+) \[RB1316\]$", p.stderr.strip()).group(1)
+        self.assertEqual((p.returncode, p.stdout), (9, ""))
+        self.assertEqual(p.stderr.count("the script printed: last words"), 1)
+        self.assertRegex(p.stderr, r"rbprofile train: the training script is broken: .*exit code 3; its output: .*/logs/")
+        logs = re.search(r"the logs are in (\S+) \[RB4210\]$", p.stderr.strip()).group(1)
         kept = [pathlib.Path(logs, name).read_text(encoding="utf-8") for name in os.listdir(logs)]
         self.assertIn("last words", "".join(kept))
         self.assertEqual(self.names(), [])
 
+    def test_a_command_that_is_killed_is_no_measurement(self):
+        self.write_job("kill -9 $$", EPOCH_S)
+        p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1")
+        self.assertEqual((p.returncode, p.stdout), (1, ""))
+        self.assertRegex(p.stderr, r"no run could be measured \(exit code 137; .*\[RB1316\]$")
+
     def test_a_silent_command_is_no_measurement(self):
         self.write_job("true", EPOCH_S)
         p = self.rbprofile("train", self.job, "--resource", "2", "--configs", "1", "--gpus", "1", "--json")
-        self.assertEqual(p.returncode, 1)
+        self.assertEqual(p.returncode, 9)
         error = json.loads(p.stdout)
-        self.assertEqual((error["format"], error["code"]), ("rb-error/1", "io"))
+        self.assertEqual((error["format"], error["code"]), ("rb-error/1", "broken_script"))
         self.assertIn("it reported 0 of 2 epochs", error["message"])
         self.assertEqual(self.names(), [])
 

@@ -31,6 +31,7 @@ static void every_kind_has_its_text(void **state)
         const char *text;
     } cases[] = {
         {{.kind = RB_EVENT_START}, "{\"time_us\":0,\"event\":\"start\"}"},
+        {{.kind = RB_EVENT_START, .rules = RB_RULES_NOW}, "{\"time_us\":0,\"event\":\"start\",\"rules\":1}"},
         {{.kind = RB_EVENT_NODE_RUNNING, .time_us = 5, .node = 3, .attempt = 1},
          "{\"time_us\":5,\"event\":\"node_running\",\"node\":3,\"attempt\":1}"},
         {{.kind = RB_EVENT_NODE_READY, .time_us = 5, .node = 3},
@@ -49,6 +50,12 @@ static void every_kind_has_its_text(void **state)
          "\"grad_sqr\":0.5,\"grad_var\":-2,\"step_s\":0.25,\"sync_s\":0}"},
         {{.kind = RB_EVENT_TRIAL_ENDED, .trial = 7, .outcome = RB_OUTCOME_HUNG},
          "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"hung\"}"},
+        {{.kind = RB_EVENT_TRIAL_ENDED,
+          .trial = 7,
+          .outcome = RB_OUTCOME_FAILED,
+          .signature = UINT64_C(0xfedcba9876543210)},
+         "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":7,\"attempt\":0,\"outcome\":\"failed\","
+         "\"signature\":\"fedcba9876543210\"}"},
         {{.kind = RB_EVENT_TIME, .time_us = INT64_MAX}, "{\"time_us\":9223372036854775807,\"event\":\"time\"}"},
         {{.kind = RB_EVENT_ADVICE, .stage = 2}, "{\"time_us\":0,\"event\":\"advice\",\"stage\":2}"},
         {{.kind = RB_EVENT_STOP, .reason = RB_STOP_BUDGET}, "{\"time_us\":0,\"event\":\"stop\",\"reason\":\"budget\"}"},
@@ -88,6 +95,22 @@ static void names_go_both_ways(void **state)
     rb_buf_finish(&text);
 }
 
+static void what_was_said_survives(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":1,\"attempt\":0,\"outcome\":\"failed\","
+        "\"signature\":\"0000000000000007\",\"said\":\"exit code 1: \\\"x\\\" | ?\"}";
+    RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+    RB_AUTO(rb_buf_finish) struct rb_buf again = RB_BUF_INIT;
+    struct rb_event e;
+    assert_true(rb_doc_parse_json(&doc, "events.jsonl", text, strlen(text), NULL));
+    assert_true(rb_event_read(doc.root, &doc.arena, &e, NULL));
+    assert_string_equal(e.said, "exit code 1: \"x\" | ?");
+    write_event(&e, &again);
+    assert_string_equal(rb_buf_str(&again), text);
+}
+
 static void any_metric_survives(void **state)
 {
     (void)state;
@@ -120,7 +143,14 @@ static void what_is_no_event_is_refused(void **state)
         {"{\"time_us\":0,\"event\":\"report\",\"trial\":0,\"attempt\":0,\"resource\":1,\"metric\":\"big\"}", "metric"},
         {"{\"time_us\":0,\"event\":\"report\",\"trial\":0,\"attempt\":0,\"resource\":-1,\"metric\":1}", "resource"},
         {"{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":0,\"attempt\":0,\"outcome\":\"died\"}", "outcome"},
+        {"{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":0,\"attempt\":0,\"outcome\":\"failed\",\"signature\":7}",
+         "signature"},
+        {"{\"time_us\":0,\"event\":\"trial_ended\",\"trial\":0,\"attempt\":0,\"outcome\":\"failed\",\"signature\":"
+         "\"0x1\"}",
+         "16 hexadecimal digits"},
+        {"{\"time_us\":0,\"event\":\"start\",\"rules\":99}", "use the newer rbrun"},
         {"{\"time_us\":0,\"event\":\"stop\",\"reason\":\"bored\"}", "reason"},
+        {"{\"time_us\":0,\"event\":\"stop\",\"reason\":\"broken_script\"}", "reason"}, // the engine's own: no event
         {"{\"time_us\":0,\"event\":\"advice\",\"stage\":64}", "stage"},
     };
     for (size_t i = 0; i < N_OF(cases); i++) {
@@ -136,9 +166,8 @@ static void what_is_no_event_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_its_text),
-        cmocka_unit_test(names_go_both_ways),
-        cmocka_unit_test(any_metric_survives),
+        cmocka_unit_test(every_kind_has_its_text),     cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(what_was_said_survives),      cmocka_unit_test(any_metric_survives),
         cmocka_unit_test(what_is_no_event_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

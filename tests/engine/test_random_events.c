@@ -87,6 +87,7 @@ static void trial_event(struct rb_stream *s, const struct rb_engine *e, struct r
     event->metric = some_metric(s);
     event->steps = some_steps(s);
     event->outcome = outcomes[below(s, 7)];
+    event->signature = (uint64_t)below(s, 4);
 }
 
 static struct rb_event any_event(struct rb_stream *s, const struct rb_engine *e, int64_t now_us, int64_t max_resource)
@@ -244,7 +245,7 @@ static void run_once(const struct random_plan *p, uint64_t seed, struct rb_event
     rb_stream_init(&s, &(struct rb_stream_key){.seed = seed, .purpose = RB_DRAW_SEARCH, .stage = 1});
     for (int i = 0; i < N_EVENTS; i++) {
         const int64_t now_us = i ? events[i - 1].time_us : 0;
-        events[i] = i == 0 ? (struct rb_event){.kind = RB_EVENT_START}
+        events[i] = i == 0 ? (struct rb_event){.kind = RB_EVENT_START, .rules = (int)(seed % 3 != 0)}
                            : any_event(&s, e, now_us, p->job.scheduler.max_resource + 1);
         const int n_before = rb_engine_n_nodes(e);
         rb_engine_step(e, &events[i], &actions);

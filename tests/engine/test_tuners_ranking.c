@@ -91,11 +91,36 @@ static void a_ranking_knows_the_best(void **state)
         }
 }
 
+// Some results become the worst there can be while others come; the number of the best stays what it would have been.
+static void results_sink(void **state)
+{
+    (void)state;
+    struct rb_stream s;
+    rb_stream_init(&s, &(struct rb_stream_key){.seed = 3, .purpose = RB_DRAW_SEARCH});
+    for (int eta = 1; eta <= 4; eta++) {
+        struct rb_scored all[N / 4];
+        struct rb_ranking r;
+        rb_ranking_init(&r);
+        any_results(&s, all, N / 4);
+        for (int n = 1; n <= N / 4; n++) {
+            rb_ranking_add(&r, all[n - 1], n / eta);
+            if (rb_stream_below(&s, 3) == 0) {
+                const int at = (int)rb_stream_below(&s, (uint64_t)n);
+                rb_ranking_sink(&r, all[at].trial);
+                all[at].score = -INFINITY;
+            }
+            check_best(&r, all, n, n / eta);
+        }
+        rb_ranking_finish(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_gives_them_in_order),
         cmocka_unit_test(a_ranking_knows_the_best),
+        cmocka_unit_test(results_sink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

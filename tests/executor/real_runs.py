@@ -95,11 +95,13 @@ class RealRuns(CloudCase):
         self.assertEqual(os.listdir(self.state) if os.path.exists(self.state) else [], [])
 
     def test_a_run_without_a_result_is_no_success(self):
-        for run in ("exit 1", "echo epoch=$RB_RESOURCE_END val_acc=nan"):
+        for run, code, ended, error in (
+                ("exit 1", 9, "stopped, its script is broken after", "RB4210"),
+                ("echo epoch=$RB_RESOURCE_END val_acc=nan", 8, "incomplete, no trial was trained to the end after", "RB4030")):
             with self.subTest(run=run):
-                done = self.rbrun(self.planned("vain", kill9.JOB.replace("run: sh train.sh", "run: " + run)), expect=8)
-                self.assertIn("no trial has a result; see what they said with: rbrun logs crash-", done.stderr)
-                self.assertIn("complete after", done.stdout)
+                done = self.rbrun(self.planned("vain", kill9.JOB.replace("run: sh train.sh", "run: " + run)), expect=code)
+                self.assertRegex(done.stderr, r"rbrun logs crash-\S+ \[%s\]\n" % error)
+                self.assertIn(ended, done.stdout)
                 self.assertIn("best configuration: none, no trial has a result", done.stdout)
                 self.assertIn("instances left: 0", done.stdout)
 

@@ -572,7 +572,9 @@ static void a_silent_end_is_a_failure_that_says_why(void **state)
     r.machines.training.silent = true;
     fake_run_open(&r);
     finish_run(&r);
-    assert_int_equal(r.outcome, RB_JOB_COMPLETE); // every trial has failed
+    assert_int_equal(r.outcome, RB_JOB_STOPPED); // the first three said nothing, alike
+    assert_int_equal(r.reason, RB_STOP_BROKEN_SCRIPT);
+    assert_int_equal(report_of(&r).instances_left, 0);
     assert_int_equal(best_of(&r), -1);
     assert_true(talked_of(&r, "never reported epoch=1 with val_acc"));
     fake_run_finish(&r);

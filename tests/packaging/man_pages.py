@@ -44,7 +44,7 @@ for tree_file in sorted(glob.glob(folder + "/*.help.json")):
             said = o["help"].replace("`", "")  # what is typed is bold there
             if term + " " not in text or plain(said) not in text:
                 problems.append("%s(1): no %s with its help under %s" % (tree["name"], term, command["name"]))
-    for status in ("0", "1", "2", "3", "4", "5", "6", "7", "130"):
+    for status in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "130"):
         if not re.search(r"(^| )%s " % status, sections["EXIT STATUS"]):
             problems.append("%s(1): exit status %s is missing" % (tree["name"], status))
 for page in pages:

@@ -8,6 +8,8 @@ OPEN = {"params", "parameters", "envs", "images", "image_id", "tags", "changes"}
 LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
 PLAN_OPTIONAL = {"deadline_at", "disks"}
+# Of events.jsonl: what journals of older versions, and failures that are compared with none, lack.
+EVENT_OPTIONAL = {"rules", "signature", "said"}
 PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
 PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
@@ -45,6 +47,8 @@ def profile_shape(kind, shape):
 
 
 def may_be_missing(kind, shape, key):
+    if kind == "event" and shape == () and key in EVENT_OPTIONAL:
+        return True
     within = profile_shape(kind, shape)
     if within is None:
         return kind in PLAN_AT and shape == PLAN_AT[kind] and key in PLAN_OPTIONAL

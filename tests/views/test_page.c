@@ -20,7 +20,7 @@ static struct rb_buf page_of(const char *text, bool live, const char *document)
     struct rb_buf out = RB_BUF_INIT;
     struct rb_text_table t;
     struct rb_page page;
-    rb_page_begin(&page, text, text, live, &out);
+    rb_page_begin(&page, text, text, false, live, &out);
     rb_page_section(&page, "first", text, text);
     rb_page_paragraph(&page, "%s", text);
     rb_page_chart(&page, "gantt", text);

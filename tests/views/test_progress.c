@@ -173,6 +173,8 @@ static void ends_are_told_in_plain_words(void **state)
     }
     assert_string_equal(rb_report_outcome_words("target"), "target reached");
     assert_string_equal(rb_report_outcome_words("complete"), "complete");
+    assert_string_equal(rb_report_outcome_words("incomplete"), "incomplete, no trial was trained to the end");
+    assert_string_equal(rb_report_outcome_words("stopped: broken_script"), "stopped, its script is broken");
     assert_string_equal(rb_report_outcome_words("to come"), "to come");
 }
 

@@ -181,7 +181,8 @@ static void what_is_not_known_is_not_zero(void **state)
     page_of(document, false, &page);
     const char *p = rb_buf_str(&page);
     assert_non_null(strstr(
-        p, "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
+        p,
+        "Stopped at the budget after 0 s (nobody predicted it), $0.00 (nobody predicted it); no trial has a result."));
     assert_non_null(strstr(p, "No trial was begun."));
     assert_non_null(strstr(p, "No node was ever rented."));
     assert_non_null(strstr(p, "Nothing was paid."));
@@ -211,6 +212,36 @@ static void a_live_page_has_all_its_figures_and_its_words_apart(void **state)
     assert_int_equal(strncmp(main_part, "<section id=", 12), 0);
     assert_non_null(strstr(main_part, "No node was ever rented."));
     assert_null(strstr(main_part, "<script"));
+}
+
+// Red where the run did not do what it was for, in the page and in what a live one asks for.
+static void what_failed_is_red(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *outcome, *words;
+        bool failed;
+    } rows[] = {
+        {"complete", "Complete", false},
+        {"running", "Running", false},
+        {"stopped: budget", "Stopped at the budget", false},
+        {"incomplete", "Incomplete, no trial was trained to the end", true},
+        {"stopped: broken_script", "Stopped, its script is broken", true},
+        {"stopped: failure", "Stopped by a fault", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        RB_AUTO(rb_buf_finish) struct rb_buf page = RB_BUF_INIT, data = RB_BUF_INIT, summary = RB_BUF_INIT;
+        RB_AUTO(rb_auto_free) char *document = full(rows[i].outcome);
+        RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
+        struct rb_err err = {0};
+        page_of(document, false, &page);
+        rb_buf_printf(&summary, "<p class=\"summary%s\" id=\"summary\">%s", rows[i].failed ? " failed" : "",
+                      rows[i].words);
+        assert_non_null(strstr(rb_buf_str(&page), rb_buf_str(&summary)));
+        assert_true(rb_run_page_live(document, strlen(document), true, &data, &err));
+        assert_true(rb_doc_parse_json(&doc, "live", rb_buf_str(&data), data.len, &err));
+        assert_int_equal(rb_node_member(doc.root, "failed")->boolean, rows[i].failed);
+    }
 }
 
 static void every_chart_is_drawn_in_every_state(void **state)
@@ -257,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_node_that_lives_has_not_ended_yet),
         cmocka_unit_test(what_is_not_known_is_not_zero),
         cmocka_unit_test(a_live_page_has_all_its_figures_and_its_words_apart),
+        cmocka_unit_test(what_failed_is_red),
         cmocka_unit_test(every_chart_is_drawn_in_every_state),
         cmocka_unit_test(other_documents_are_refused),
     };

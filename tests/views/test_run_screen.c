@@ -151,6 +151,13 @@ static void a_block_leaves_nothing_out(void **state)
     rb_buf_finish(&out);
     rb_run_screen_block(&s.screen, &(struct rb_text_style){.colour = true}, &out);
     assert_non_null(strstr(rb_buf_str(&out), "\033[1mtrial  state"));
+    assert_non_null(strstr(rb_buf_str(&out), "\033[1msmall-2026"));
+    rb_buf_clear(&out);
+    s.screen.state = "incomplete";
+    s.screen.pid = 0;
+    rb_run_screen_block(&s.screen, &(struct rb_text_style){.colour = true}, &out);
+    assert_non_null(strstr(rb_buf_str(&out),
+                           "\033[1;31msmall-20260101-000000-abcdef: incomplete, no trial was trained to the end"));
     rb_buf_finish(&out);
     finish(&s);
 }

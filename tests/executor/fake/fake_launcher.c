@@ -236,6 +236,17 @@ static void read_on(void *arg)
     deliver(arg);
 }
 
+// Another reason each time: these are faults that happen, not what a script does again and again. Letters, as numbers do not
+// count as differences.
+static void say_why(const struct fake_process *p)
+{
+    const struct rb_launcher_events *e = &p->machines->events;
+    char line[64];
+    const int n = snprintf(line, sizeof line, "fault %c%c%c%c", 'a' + p->trial / 26 % 26, 'a' + p->trial % 26,
+                           'a' + p->start / 26 % 26, 'a' + p->start % 26);
+    e->line(e->ctx, p->trial, p->start, line, (size_t)n);
+}
+
 static void deliver(struct fake_process *p)
 {
     struct fake_machines *m = p->machines;
@@ -258,6 +269,8 @@ static void deliver(struct fake_process *p)
     }
     if (p->followed == m->session && p->state == FAKE_EXITED && !p->exit_delivered) {
         p->exit_delivered = true;
+        if (p->exit_code != 0 && p->exit_code != 75)
+            say_why(p);
         e->exited(e->ctx, p->trial, p->start, p->exit_code);
     }
 }
