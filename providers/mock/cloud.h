@@ -81,7 +81,7 @@ struct rb_cloud_instance {
     enum rb_cloud_cause cause;
     int64_t requested_us;
     int64_t visible_us;           // listings know it from then on
-    int64_t running_us;           // whole milliseconds; -1: not yet or never
+    int64_t running_us;           // billing begins, as shown: EC2 whole seconds, GCP milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
     int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it goes on
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here

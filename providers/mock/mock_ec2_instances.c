@@ -91,14 +91,12 @@ static void write_addresses(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_text(out, "dnsName", has_public ? address : "");
 }
 
-// launchTime: while pending the instant of the request, as EC2 has it; from then on the instant billing
-// began, to the millisecond. An instance that never ran has none: nothing is to be paid for it.
+// launchTime, in whole seconds as EC2 gives it: when billing began, and the request where the instance does not run yet or
+// never did. So launchTime does not prove that something is to be paid.
 static void write_launch_time(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
-    if (i->running_us >= 0)
-        rb_mock_xml_instant(out, "launchTime", i->running_us);
-    else if (i->state == RB_CLOUD_PENDING)
-        rb_mock_xml_instant(out, "launchTime", i->requested_us);
+    const int64_t at_us = i->running_us >= 0 ? i->running_us : i->requested_us;
+    rb_mock_xml_instant(out, "launchTime", at_us - at_us % RB_US_PER_S);
 }
 
 static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *i)
@@ -124,7 +122,7 @@ static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
     rb_mock_xml_open(out, "ebs");
     rb_mock_xml_text(out, "volumeId", id);
     rb_mock_xml_text(out, "status", "attached");
-    rb_mock_xml_instant(out, "attachTime", i->requested_us);
+    rb_mock_xml_instant(out, "attachTime", i->requested_us - i->requested_us % RB_US_PER_S);
     rb_mock_xml_bool(out, "deleteOnTermination", true);
     rb_buf_puts(out, "</ebs></item></blockDeviceMapping>");
 }
