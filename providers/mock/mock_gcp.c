@@ -56,11 +56,12 @@ static const struct route {
     {"POST", "projects/{project}", "projects.testIamPermissions", rb_gcp_test_permissions, true},
 };
 
-struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account)
+struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account,
+                                       const char *token)
 {
     struct rb_mock_gcp *gcp = rb_xcalloc(1, sizeof *gcp);
     gcp->cloud = cloud;
-    gcp->tokens = (struct rb_mock_gcp_tokens){.cloud = cloud, .account = account};
+    gcp->tokens = (struct rb_mock_gcp_tokens){.cloud = cloud, .account = account, .fixed = token};
     rb_arena_init(&gcp->arena);
     return gcp;
 }

@@ -11,8 +11,10 @@
 
 struct rb_mock_gcp;
 
-// account NULL: see mock_gcp_account.h. Both outlive the front.
-struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account);
+// What opens it: assertions of the account (NULL: none), and the token, as a bearer and as a refresh token (NULL: none). All
+// three outlive the front.
+struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account,
+                                       const char *token);
 void rb_mock_gcp_destroy(struct rb_mock_gcp *gcp);
 
 // now_us is the cloud's clock, unix_us the host's: tokens count by the latter.

@@ -56,7 +56,7 @@ class Measure(unittest.TestCase):
         os.mkdir(os.path.dirname(self.job))
         self.write_job("sh train.sh", EPOCH_S)
         self.env = {"PATH": BIN + ":/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.home, "LC_ALL": "C.UTF-8",
-                    "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL": self.cloud.url,
+                    **self.cloud.customer,
                     "RB_SSH_PORT": str(self.cloud.ssh_port),
                     "RB_SSH_USER": subprocess.check_output(["id", "-un"], text=True).strip()}
         self.launched = len(self.cloud.ledger()["instances"])

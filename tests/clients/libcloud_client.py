@@ -14,7 +14,7 @@ except ImportError:
 
 with RbMock(sys.argv[1]) as cloud:
     at = urllib.parse.urlsplit(cloud.ec2)
-    driver = get_driver(Provider.EC2)("test", "test", region="us-east-1", secure=False, host=at.hostname, port=at.port,
+    driver = get_driver(Provider.EC2)(*cloud.keys.values(), region="us-east-1", secure=False, host=at.hostname, port=at.port,
                                       signature_version="4")
     image = driver.list_images(ex_owner="amazon")[0]
     require(image.id == "ami-00000000000000000", "the image: %s" % image.id)

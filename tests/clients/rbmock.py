@@ -6,6 +6,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from mock_cloud import customer, read_exports  # noqa: E402
+
 PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour
 aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006
 aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125
@@ -42,7 +45,7 @@ def free_port():
 
 
 class RbMock:
-    """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account"""
+    """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account, cloud.keys (of EC2, as boto3 calls them)"""
 
     def __init__(self, program):
         self.program = program
@@ -60,6 +63,8 @@ class RbMock:
             stdout=subprocess.PIPE, text=True)
         words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
         self.ec2, self.gcp = words["ec2"], words["gcp"]
+        self.exports = read_exports(self.process.stdout)
+        self.keys = {name.lower(): value for name, value in customer(self.exports).items() if "KEY" in name}
         return self
 
     def __exit__(self, *_):

@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     config.first_address = 0x7f010002;
     config.n_addresses = 1000;
     struct rb_cloud *cloud = rb_cloud_create(&config);
-    struct rb_mock_gcp *gcp = rb_mock_gcp_create(cloud, NULL);
+    struct rb_mock_gcp *gcp = rb_mock_gcp_create(cloud, NULL, "test");
     char *text = rb_arena_strndup(&arena, (const char *)bytes, n);
     int n_requests = 0;
     for (char *at = text; at && n_requests < MAX_REQUESTS; n_requests++) {

@@ -19,6 +19,7 @@
 #define HOST "127.0.0.1:8900"
 
 static struct small_cloud w;
+static const struct rb_mock_key test_key = {"test", "test"};
 static struct rb_mock_ec2 ec2;
 static int64_t now_us;
 static struct signing signing;
@@ -29,7 +30,7 @@ static int setup(void **state)
 {
     (void)state;
     small_cloud_setup(&w, "capacity: {g5.xlarge: 40}\n", 0);
-    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = rb_mock_default_keys};
+    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = {&test_key, 1}};
     now_us = T0;
     signing = (struct signing){"test", "test", "us-east-1", T0, HOST};
     rb_arena_init(&answers);

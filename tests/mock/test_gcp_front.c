@@ -52,7 +52,7 @@ static void begin(const char *extra, const char *chaos)
     config.first_address = 0x7f010002;
     config.n_addresses = 1000;
     cloud = rb_cloud_create(&config);
-    gcp = rb_mock_gcp_create(cloud, NULL);
+    gcp = rb_mock_gcp_create(cloud, NULL, "test");
     now_us = T0;
     answer_doc = (struct rb_doc){0};
     answer = (struct rb_exchange_answer){0};
