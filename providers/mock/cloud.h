@@ -47,6 +47,20 @@ struct rb_cloud_tag {
     const char *key, *value;
 };
 
+// What an EC2 launch asked for and sees again; nothing that the cloud does follows from it.
+struct rb_cloud_traits {
+    const char *subnet;                 // NULL: the zone's default one
+    const char *const *security_groups; // [n_security_groups]; none: the default one
+    int n_security_groups;
+    bool monitoring, ebs_optimized;
+    const char *http_tokens, *http_endpoint, *metadata_tags; // of the metadata service
+    int64_t hop_limit;
+    const char *volume_type;            // where a disk was asked for
+    int64_t volume_iops, volume_throughput; // throughput 0: that type has none
+    const struct rb_cloud_tag *volume_tags;
+    int n_volume_tags;
+};
+
 // A cluster placement group: while it has instances they are all in one zone.
 struct rb_cloud_group {
     char id[20];                  // pg-0123456789abcdef0
@@ -76,6 +90,7 @@ struct rb_cloud_instance {
     uint32_t address;             // host byte order, never given to another instance
     const struct rb_cloud_tag *tags;
     int n_tags;
+    struct rb_cloud_traits traits; // of EC2
 
     enum rb_cloud_state state;
     enum rb_cloud_cause cause;
@@ -152,6 +167,7 @@ struct rb_cloud_launch {
     int64_t max_run_us;       // 0: no end
     const struct rb_cloud_tag *tags;
     int n_tags;
+    struct rb_cloud_traits traits;
     bool dry_run;             // checks only; *out stays untouched
 };
 
@@ -179,6 +195,10 @@ bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, 
 // Adds or replaces tags; all or nothing likewise.
 enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                        const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// Takes tags away. A tag without value (NULL) stands for any value of that key; no tags at all: every tag. All or nothing.
+enum rb_cloud_answer rb_cloud_delete_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
+                                          const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
 
 // --- placement groups (cloud_groups.c) ---
 
