@@ -186,6 +186,8 @@ void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_co
 // All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
 enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                         int64_t now_us, int *out_bad);
+// Shuts it down and keeps its disk, which is billed on; one that is on its way out, or out, stays so.
+void rb_cloud_stop(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);
 // The quota that the launch would exceed even at its min_count, NULL: none. Answers RB_CLOUD_OVER_QUOTA.
 const struct rb_cloud_quota *rb_cloud_quota_exceeded(const struct rb_cloud *c, const struct rb_cloud_launch *launch);
 // Of a quota, in a region: what is used now.

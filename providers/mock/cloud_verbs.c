@@ -318,6 +318,13 @@ enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, 
     return RB_CLOUD_OK;
 }
 
+void rb_cloud_stop(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us)
+{
+    rb_cloud_advance(c, now_us);
+    if (i->state == RB_CLOUD_PENDING || i->state == RB_CLOUD_RUNNING)
+        rb_cloud_begin_end(c, i, RB_CLOUD_STOPPING, RB_CLOUD_CAUSE_USER, now_us);
+}
+
 static void set_tag(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tag)
 {
     struct rb_cloud_tag *tags = rb_arena_array(&c->arena, (size_t)i->n_tags + 1, sizeof *tags);

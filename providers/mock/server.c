@@ -370,6 +370,20 @@ static bool start_nodes(struct server *s, struct rb_err *err)
     return true;
 }
 
+// What a node's boot printed, for a serial console. It goes with the node, unless --state keeps it.
+static void read_console(void *arg, const char *id, struct rb_buf *out)
+{
+    const struct server *s = arg;
+    char path[4096], bytes[4096];
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s/boot.log", s->nodes_dir, id);
+    FILE *f = fopen(path, "re");
+    while (f && (n = fread(bytes, 1, sizeof bytes, f)) > 0)
+        rb_buf_append(out, bytes, n);
+    if (f)
+        fclose(f);
+}
+
 static void start_cloud(struct server *s)
 {
     s->start_unix_us = rb_clock_unix_us();
@@ -378,6 +392,7 @@ static void start_cloud(struct server *s)
     s->cloud = rb_cloud_create(&s->cloud_config);
     s->ec2 = (struct rb_mock_ec2){.cloud = s->cloud, .keys = s->config->keys};
     s->gcp = rb_mock_gcp_create(s->cloud, s->config->account, s->config->gcp_token);
+    rb_mock_gcp_set_console(s->gcp, read_console, s);
     s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .nodes_dir = s->nodes_dir};
     s->ledger_version = UINT64_MAX; // an empty ledger is worth a file too
 }
