@@ -70,14 +70,26 @@ static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *i
     return NULL;
 }
 
+// A zone has the prices of its region, unless it has its own.
+static const struct rb_offer *offer_in(const struct rb_catalog *c, const char *infra, const char *type)
+{
+    char region[160];
+    const struct rb_offer *own = offer_at(c, infra, type);
+    const char *slash = strchr(infra, '/'), *zone = slash ? strchr(slash + 1, '/') : NULL;
+    if (own || !zone)
+        return own;
+    snprintf(region, sizeof region, "%.*s", (int)(zone - infra), infra);
+    return offer_at(c, region, type);
+}
+
 // The prices of mock/REGION are those of aws/REGION, and those of a partition are the cluster's, unless it has its own.
 static const struct rb_offer *find_offer(const struct rb_catalog *c, const char *infra, const char *type)
 {
     char other[160];
-    const struct rb_offer *own = offer_at(c, infra, type);
+    const struct rb_offer *own = offer_in(c, infra, type);
     if (!own && strncmp(infra, "mock/", 5) == 0) {
         snprintf(other, sizeof other, "aws/%s", infra + 5);
-        return offer_at(c, other, type);
+        return offer_in(c, other, type);
     }
     return own || !rb_infra_within(infra, "slurm") ? own : offer_at(c, "slurm", type);
 }
@@ -531,7 +543,8 @@ int rb_profile_train(int argc, char **argv)
 {
     static const struct rb_option options[] = {
         {"gpus", 0, RB_OPT_STRING, false, "N,N..", "GPU counts to measure (default: the job's trial.gpus.sizes)", 0, 0},
-        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2, 1000},
+        {"resource", 0, RB_OPT_INT, false, "N", "units (epochs) per run; to plan with, 3 or more (default: 3)", 2,
+         1000},
         {"share", 0, RB_OPT_STRING, false, "N,N..", "so many trials at once on one GPU, too (default: none)", 0, 0},
         {"configs", 0, RB_OPT_INT, false, "K", "configurations drawn from the search space (default: 3)", 1, 1000},
         {"batches", 0, RB_OPT_INT, false, "N",
