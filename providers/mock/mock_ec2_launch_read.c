@@ -319,12 +319,14 @@ static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
 // They change nothing that a mock machine has; all but the profile are shown again.
 static bool read_traits(struct rb_mock_call *call, struct rb_cloud_traits *t)
 {
-    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled", "disabled", NULL};
+    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled", "disabled", NULL},
+                             *const off[] = {"disabled", NULL};
     bool hibernates = false;
     rb_form_get(call->form, "IamInstanceProfile.Name");
     rb_form_get(call->form, "IamInstanceProfile.Arn");
     if (!one_of(call, "MetadataOptions.HttpTokens", tokens, &t->http_tokens) ||
         !one_of(call, "MetadataOptions.HttpEndpoint", on_off, &t->http_endpoint) ||
+        !one_of(call, "MetadataOptions.HttpProtocolIpv6", off, NULL) ||
         !one_of(call, "MetadataOptions.InstanceMetadataTags", on_off, &t->metadata_tags) ||
         !rb_mock_read_int(call, "MetadataOptions.HttpPutResponseHopLimit", 1, 64, &t->hop_limit) ||
         !rb_mock_read_bool(call, "EbsOptimized", &t->ebs_optimized) ||

@@ -32,6 +32,7 @@ CREATE = {"Action": "RunInstances", "DisableApiTermination": "false", "EbsOptimi
           "TagSpecification.1.Tag.1.Key": "exp", "TagSpecification.1.Tag.1.Value": "e9", "UserData": USER_DATA}
 DISK = {"BlockDeviceMapping.1.DeviceName": "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize": "40",
         "BlockDeviceMapping.1.Ebs.VolumeType": "gp3", "BlockDeviceMapping.1.Ebs.DeleteOnTermination": "true",
+        "MetadataOptions.HttpProtocolIpv6": "disabled", "MetadataOptions.HttpTokens": "required",
         "TagSpecification.2.ResourceType": "volume", "TagSpecification.2.Tag.1.Key": "of", "TagSpecification.2.Tag.1.Value": "two"}
 # after apply, for plan, and before destroy: read of one instance, in this order. Its volumes and its VPC by the ids that it names.
 ATTRIBUTES = ("instanceInitiatedShutdownBehavior", "disableApiStop", "disableApiTermination", "userData")
