@@ -34,8 +34,10 @@ static const struct action {
     {"DescribeVolumes", rb_mock_describe_volumes},
     {"DescribeVpcs", rb_mock_describe_vpcs},
     {"ModifyInstanceAttribute", rb_mock_modify_instance_attribute},
+    {"MonitorInstances", rb_mock_monitor_instances},
     {"RunInstances", rb_mock_run_instances},
     {"TerminateInstances", rb_mock_terminate_instances},
+    {"UnmonitorInstances", rb_mock_unmonitor_instances},
 };
 
 // Parameters by which clients sign in the query string; they belong to no action.

@@ -47,6 +47,8 @@ rb_mock_action_fn rb_mock_describe_subnets;
 rb_mock_action_fn rb_mock_describe_volumes;
 rb_mock_action_fn rb_mock_describe_vpcs;
 rb_mock_action_fn rb_mock_modify_instance_attribute;
+rb_mock_action_fn rb_mock_monitor_instances;
+rb_mock_action_fn rb_mock_unmonitor_instances;
 
 // All of RunInstances but the check for unknown parameters; strings live as long as the call.
 bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l);

@@ -1,5 +1,5 @@
 // One instance's attributes, its checks and its credits: DescribeInstanceAttribute, ModifyInstanceAttribute,
-// DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that a mock machine does not have is an error,
+// MonitorInstances, UnmonitorInstances, DescribeInstanceStatus, DescribeInstanceCreditSpecifications. An attribute that a mock machine does not have is an error,
 // not an empty answer.
 #include "providers/digest.h"
 #include "providers/mock/mock_ec2_action.h"
@@ -146,6 +146,39 @@ bool rb_mock_modify_instance_attribute(struct rb_mock_call *call)
         i->terminate_on_shutdown = strcmp(behaviour, "terminate") == 0;
     rb_mock_xml_bool(call->out, "return", true);
     return true;
+}
+
+// --- MonitorInstances, UnmonitorInstances: a switch that is shown ---
+
+static bool set_monitoring(struct rb_mock_call *call, bool on)
+{
+    const char *const *ids;
+    int n;
+    if (!rb_mock_read_ids(call, "InstanceId", "i-", &ids, &n) || !rb_mock_call_checked(call) ||
+        !rb_mock_check_listed(call, ids, n))
+        return false;
+    rb_mock_xml_open(call->out, "instancesSet");
+    for (int k = 0; k < n; k++) {
+        rb_cloud_find(call->cloud, ids[k])->traits.monitoring = on;
+        rb_mock_xml_open(call->out, "item");
+        rb_mock_xml_text(call->out, "instanceId", ids[k]);
+        rb_mock_xml_open(call->out, "monitoring");
+        rb_mock_xml_text(call->out, "state", on ? "enabled" : "disabled");
+        rb_mock_xml_close(call->out, "monitoring");
+        rb_mock_xml_close(call->out, "item");
+    }
+    rb_mock_xml_close(call->out, "instancesSet");
+    return true;
+}
+
+bool rb_mock_monitor_instances(struct rb_mock_call *call)
+{
+    return set_monitoring(call, true);
+}
+
+bool rb_mock_unmonitor_instances(struct rb_mock_call *call)
+{
+    return set_monitoring(call, false);
 }
 
 // --- DescribeInstanceStatus ---

@@ -141,7 +141,11 @@ def check_state(one, two):
 
 
 def check_update(ec2, which):
-    """`tags` of the configuration changed: what is gone goes, what is new comes."""
+    """`monitoring` and `tags` of the configuration changed: what is gone goes, what is new comes."""
+    ec2.ask(Action="MonitorInstances", **{"InstanceId.1": which})
+    require(read(ec2, which)["monitoring/state"] == "enabled", "it is watched")
+    ec2.ask(Action="UnmonitorInstances", **{"InstanceId.1": which})
+    require(read(ec2, which)["monitoring/state"] == "disabled", "and no more")
     ec2.ask(Action="DeleteTags", **{"ResourceId.1": which, "Tag.1.Key": "exp", "Tag.1.Value": "other"})
     require(read(ec2, which)["tags"] == {"exp": "e9"}, "another value of that key is not taken away")
     ec2.ask(Action="DeleteTags", **{"ResourceId.1": which, "Tag.1.Key": "exp"})
