@@ -17,6 +17,8 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
+from mock_cloud import customer, read_exports  # noqa: E402
 
 
 def start_mock(build, cloud, state, seed, log):
@@ -25,7 +27,7 @@ def start_mock(build, cloud, state, seed, log):
     ready = mock.stdout.readline()
     if not ready.startswith("ready "):
         raise RuntimeError("rbmock did not start")
-    return mock, dict(w.split("=", 1) for w in ready.split()[1:])["ec2"]
+    return mock, customer(read_exports(mock.stdout))
 
 
 def cycle(build, i, wait_s):
@@ -37,9 +39,8 @@ def cycle(build, i, wait_s):
     text = open(cloud).read().replace("ssh_port: 2222", "ssh_port: %d" % port)
     open(cloud, "w").write(text)
     with open(work + "/log", "w") as log:
-        mock, url = start_mock(build, cloud, work + "/cloud", 1000 + i, log)
-        env = dict(os.environ, AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
-                   RB_DB=work + "/profiles.db", XDG_STATE_HOME=work + "/state", RB_SSH_PORT=str(port),
+        mock, keys = start_mock(build, cloud, work + "/cloud", 1000 + i, log)
+        env = dict(os.environ, **keys, RB_DB=work + "/profiles.db", XDG_STATE_HOME=work + "/state", RB_SSH_PORT=str(port),
                    RB_SSH_USER=subprocess.check_output(["id", "-un"], text=True).strip())
 
         def run(*argv, ok=(0,)):

@@ -72,14 +72,26 @@ static const struct rb_offer *offer_at(const struct rb_catalog *c, const char *i
     return NULL;
 }
 
+// A zone has the prices of its region, unless it has its own.
+static const struct rb_offer *offer_in(const struct rb_catalog *c, const char *infra, const char *type)
+{
+    char region[160];
+    const struct rb_offer *own = offer_at(c, infra, type);
+    const char *slash = strchr(infra, '/'), *zone = slash ? strchr(slash + 1, '/') : NULL;
+    if (own || !zone)
+        return own;
+    snprintf(region, sizeof region, "%.*s", (int)(zone - infra), infra);
+    return offer_at(c, region, type);
+}
+
 // The prices of mock/REGION are those of aws/REGION, and those of a partition are the cluster's, unless it has its own.
 static const struct rb_offer *find_offer(const struct rb_catalog *c, const char *infra, const char *type)
 {
     char other[160];
-    const struct rb_offer *own = offer_at(c, infra, type);
+    const struct rb_offer *own = offer_in(c, infra, type);
     if (!own && strncmp(infra, "mock/", 5) == 0) {
         snprintf(other, sizeof other, "aws/%s", infra + 5);
-        return offer_at(c, other, type);
+        return offer_in(c, other, type);
     }
     return own || !rb_infra_within(infra, "slurm") ? own : offer_at(c, "slurm", type);
 }

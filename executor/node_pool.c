@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/silence.h"
 #include "base/units.h"
+#include "profiles/infra.h"
 #include "providers/digest.h"
 
 #include <stdio.h>
@@ -93,7 +94,10 @@ static void launch(struct pool_node *n)
         tell(n, RB_POOL_FAILED, &err);
         return;
     }
-    const char *region = strchr(p->config.infra, '/');
+    char place[160], *save; // provider[/region[/zone]]
+    snprintf(place, sizeof place, "%s", p->config.infra);
+    strtok_r(place, "/", &save);
+    const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
     struct rb_tag tags[] = {
         {"rb:run-id", p->config.run_id},
         {"rb:launch-id", n->launch_id},
@@ -101,7 +105,8 @@ static void launch(struct pool_node *n)
     };
     struct rb_launch l = {
         .token = n->token,
-        .region = region ? region + 1 : "",
+        .region = region ? region : "",
+        .zone = zone,
         .instance_type = p->config.offer->instance_type,
         .market = p->config.offer->market,
         .user_data = user_data.data,
@@ -115,7 +120,7 @@ static void launch(struct pool_node *n)
         .instance_profile = r->instance_profile,
     };
     for (int i = 0; i < r->n_image_ids; i++)
-        if (strcmp(r->image_ids[i].key, p->config.infra) == 0)
+        if (rb_infra_within(p->config.infra, r->image_ids[i].key))
             l.image_id = r->image_ids[i].value;
     n->launch_pending = true;
     p->config.provider->ops->launch(p->config.provider, &l, on_launched, n);
@@ -146,16 +151,24 @@ static struct pool_node *find(struct rb_pool *p, const struct rb_instance *i)
     return NULL;
 }
 
+// When it began to run, in loop time: as the cloud says. A whole second, as EC2 names it, is the one in which it did; not
+// before it was asked for, nor later than now: the middle of what is left.
+static int64_t began_running_us(const struct pool_node *n, int64_t running_at_us)
+{
+    const struct rb_loop *loop = n->pool->config.loop;
+    const int64_t now = now_us(n->pool), age = running_at_us >= 0 ? loop->unix_us(loop->ctx) - running_at_us : 0;
+    int64_t first = now - (age > 0 ? age : 0), last = first;
+    if (running_at_us >= 0 && running_at_us % RB_US_PER_S == 0)
+        last = first + RB_US_PER_S < now ? first + RB_US_PER_S : now;
+    first = first > n->seen.requested_us ? first : n->seen.requested_us;
+    return last > first ? first + (last - first) / 2 : first;
+}
+
 static void see_running(struct pool_node *n, const struct rb_instance *i)
 {
     struct rb_pool *p = n->pool;
-    const struct rb_loop *loop = p->config.loop;
-    if (n->seen.running_us < 0) {
-        int64_t age = i->running_at_us >= 0 ? loop->unix_us(loop->ctx) - i->running_at_us : 0;
-        n->seen.running_us = now_us(p) - (age > 0 ? age : 0);
-        if (n->seen.running_us < n->seen.requested_us)
-            n->seen.running_us = n->seen.requested_us;
-    }
+    if (n->seen.running_us < 0)
+        n->seen.running_us = began_running_us(n, i->running_at_us);
     if (!i->address || n->preparing || p->ending)
         return;
     n->preparing = true;

@@ -12,6 +12,12 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
+int64_t rb_report_run_time_us(int64_t unix_us, int64_t started_unix_us, int64_t requested_us)
+{
+    const int64_t at_us = unix_us - started_unix_us;
+    return unix_us < 0 ? -1 : at_us > requested_us ? at_us : requested_us;
+}
+
 static bool came_to_nothing(enum rb_task_state state)
 {
     switch (state) {

@@ -4,6 +4,10 @@
 
 #include "executor/report.h"
 
+// An instant of the cloud's clock in the run's time; -1 (unknown) stays. Clouds name whole seconds and their clocks differ
+// from ours, so the instant may seem to lie before the request, or before the run: it counts as that of the request then.
+int64_t rb_report_run_time_us(int64_t unix_us, int64_t started_unix_us, int64_t requested_us);
+
 // Adds one node's bill to `by`. Times since the start of the run; ready_us -1: never.
 void rb_report_split_node(const struct rb_bill *bill, const struct rb_report_node *node, int gpus,
                           const struct rb_task_row *tasks, int n_tasks, int64_t now_us,

@@ -12,8 +12,9 @@
 static const struct rb_place no_place = {NULL, 0, 0};
 
 struct offer_list {
-    struct rb_offer *items;
-    int n;
+    struct rb_offer *items; // [cap]
+    int n, cap;
+    struct rb_arena *arena;
 };
 
 static bool listed(const struct rb_string_list *list, const char *item)
@@ -38,37 +39,57 @@ static void add_once(struct offer_list *list, const struct rb_offer *offer)
         if (same_offer(&list->items[i], offer))
             return;
     }
+    if (list->n == list->cap) {
+        list->cap = list->cap ? 2 * list->cap : 64;
+        struct rb_offer *items = rb_arena_array(list->arena, (size_t)list->cap, sizeof *items);
+        if (list->n > 0)
+            memcpy(items, list->items, (size_t)list->n * sizeof *items);
+        list->items = items;
+    }
     list->items[list->n++] = *offer;
+}
+
+// The region of "provider/region/zone"; NULL: no zone is named.
+static const char *region_of(const char *infra, struct rb_arena *arena)
+{
+    const char *slash = strchr(infra, '/'), *second = slash ? strchr(slash + 1, '/') : NULL;
+    return second ? rb_arena_strndup(arena, infra, (size_t)(second - infra)) : NULL;
+}
+
+// Offers within `source`, as offers of `provider` (NULL: its own). A zone has its region's prices, but for rows of its own.
+static int add_within(const struct rb_catalog *catalog, const char *source, const char *provider,
+                      struct rb_arena *arena, struct offer_list *list)
+{
+    const char *region = region_of(source, arena);
+    int n = 0;
+    for (int of_region = 0; of_region < (region ? 2 : 1); of_region++)
+        for (int i = 0; i < catalog->n_offers; i++) {
+            struct rb_offer o = catalog->offers[i];
+            if (of_region ? strcmp(o.infra, region) != 0 : !rb_infra_within(o.infra, source))
+                continue;
+            if (of_region)
+                o.infra = rb_arena_strdup(arena, source);
+            if (provider)
+                o.infra = rb_arena_printf(arena, "%s%s", provider, strchr(o.infra, '/'));
+            add_once(list, &o);
+            n++;
+        }
+    return n;
 }
 
 // mock/REGION is aws/REGION that refuses any endpoint but loopback: it has aws's prices unless it has its own.
 static int add_mock_from_aws(const struct rb_catalog *catalog, const char *filter, struct rb_arena *arena,
                              struct offer_list *list)
 {
-    const char *aws_filter = rb_arena_printf(arena, "aws%s", filter + strlen("mock"));
-    int n = 0;
-    for (int i = 0; i < catalog->n_offers; i++) {
-        if (!rb_infra_within(catalog->offers[i].infra, aws_filter))
-            continue;
-        struct rb_offer mocked = catalog->offers[i];
-        mocked.infra = rb_arena_printf(arena, "mock%s", mocked.infra + strlen("aws"));
-        add_once(list, &mocked);
-        n++;
-    }
-    return n;
+    const char *place = filter + strlen("mock");
+    return add_within(catalog, rb_arena_printf(arena, "aws%s", place), "mock", arena, list);
 }
 
 static bool add_infra(const struct rb_job *job, const struct rb_catalog *catalog, int position, struct rb_arena *arena,
                       struct offer_list *list, struct rb_err *err)
 {
     const char *filter = job->resources.infra.items[position];
-    int n = 0;
-    for (int i = 0; i < catalog->n_offers; i++) {
-        if (rb_infra_within(catalog->offers[i].infra, filter)) {
-            add_once(list, &catalog->offers[i]);
-            n++;
-        }
-    }
+    int n = add_within(catalog, filter, NULL, arena, list);
     if (n == 0 && rb_infra_within(filter, "mock"))
         n = add_mock_from_aws(catalog, filter, arena, list);
     if (n > 0)
@@ -252,8 +273,7 @@ static const char *tell_dropped(int n, int left, struct rb_arena *arena)
 bool rb_planner_offers_told(const struct rb_job *job, const struct rb_catalog *catalog, struct rb_arena *arena,
                             struct rb_offer **out, int *out_n, const char **out_dropped, struct rb_err *err)
 {
-    // A mock filter may add a renamed copy beside the row itself: twice the rows bounds the list.
-    struct offer_list list = {rb_arena_array(arena, 2 * (size_t)catalog->n_offers + 1, sizeof *list.items), 0};
+    struct offer_list list = {.arena = arena};
     for (int i = 0; i < job->resources.infra.n; i++) {
         if (!add_infra(job, catalog, i, arena, &list, err))
             return false;

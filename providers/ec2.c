@@ -32,7 +32,9 @@ struct ec2 {
     struct rb_aws_client_config config;              // of the clients of other services; its region is ours
     struct rb_aws_client *ssm, *price_list, *quotas; // NULL: not needed so far
     char infra[80], region[64];
-    char group[256]; // placement group known to be there; "": none
+    char group[256];       // placement group known to be there; "": none
+    char (*never_ran)[32]; // [n_never_ran] instances that were pending when they were ended: nothing is billed for them
+    int n_never_ran;
 };
 
 struct launch {
@@ -61,6 +63,7 @@ struct look {
 };
 
 struct ending {
+    struct ec2 *ec2;
     struct rb_arena arena;
     const char *id;
     rb_terminate_fn *fn;
@@ -216,10 +219,23 @@ static void listing_destroy(void *arg)
     free(l);
 }
 
+// EC2 gives every instance a launchTime. Those of which its answer to TerminateInstances said that they were pending have
+// none for us; where that answer was lost, an instance counts as having run: unknown is never free.
+static void forget_launch_times(const struct ec2 *ec2, struct rb_ec2_instances *page)
+{
+    for (int i = 0; i < page->n; i++)
+        for (int k = 0; k < ec2->n_never_ran; k++)
+            if (strcmp(ec2->never_ran[k], page->instances[i].id) == 0)
+                page->instances[i].running_at_us = -1;
+}
+
 static bool decode_page(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct listing *l = arg;
-    return rb_ec2_decode_list(body, n, l->ec2->region, &l->all.arena, &l->page, err);
+    if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->all.arena, &l->page, err))
+        return false;
+    forget_launch_times(l->ec2, &l->page);
+    return true;
 }
 
 static void ask_page(struct listing *l, const char *page);
@@ -266,6 +282,7 @@ static bool decode_look(void *arg, const char *body, size_t n, struct rb_err *er
     struct look *l = arg;
     if (!rb_ec2_decode_list(body, n, l->ec2->region, &l->arena, &l->found, err))
         return false;
+    forget_launch_times(l->ec2, &l->found);
     return (l->found.n == 1 && strcmp(l->found.instances[0].id, l->id) == 0) ||
            rb_err_set(err, RB_E_ANSWER, "answer: expected instance %s, got %d others", l->id, l->found.n);
 }
@@ -299,10 +316,21 @@ static void ending_destroy(void *arg)
     free(e);
 }
 
+static void remember_never_ran(struct ec2 *ec2, const char *id)
+{
+    ec2->never_ran = rb_xrealloc(ec2->never_ran, (size_t)ec2->n_never_ran + 1, sizeof *ec2->never_ran);
+    snprintf(ec2->never_ran[ec2->n_never_ran++], sizeof *ec2->never_ran, "%s", id);
+}
+
 static bool decode_ending(void *arg, const char *body, size_t n, struct rb_err *err)
 {
     struct ending *e = arg;
-    return rb_ec2_decode_terminate(body, n, e->id, err);
+    bool never_ran;
+    if (!rb_ec2_decode_terminate(body, n, e->id, &never_ran, err))
+        return false;
+    if (never_ran)
+        remember_never_ran(e->ec2, e->id);
+    return true;
 }
 
 static void ending_done(void *arg, const struct rb_err *err)
@@ -317,6 +345,7 @@ static void ec2_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
 {
     struct ec2 *ec2 = p->state;
     struct ending *e = rb_xcalloc(1, sizeof *e);
+    e->ec2 = ec2;
     e->id = rb_arena_strdup(&e->arena, id);
     e->fn = fn;
     e->arg = arg;
@@ -407,6 +436,7 @@ static void ec2_destroy(struct rb_provider *p)
     rb_aws_client_destroy(ec2->ssm);
     rb_aws_client_destroy(ec2->quotas);
     rb_aws_client_destroy(ec2->price_list);
+    free(ec2->never_ran);
     free(ec2);
     p->state = NULL;
 }

@@ -100,7 +100,20 @@ static bool decode_address(const struct rb_xml *item, const char *element, const
     return !*out || rb_is_ip_address(*out) || missing(element, "a numeric IP address", err);
 }
 
-// The cloud's clock says when it was launched; billing counts from running, which follows within seconds.
+// An instance that EC2 could not start ends without having run; launchTime, the request's second, stays. Source: StateReason
+// in the API reference.
+static bool failed_to_start(const char *reason_code)
+{
+    static const char *const codes[] = {"Server.InsufficientInstanceCapacity", "Client.VolumeLimitExceeded",
+                                        "Client.InvalidSnapshot.NotFound", "Client.InternalError"};
+    for (size_t i = 0; reason_code && i < sizeof codes / sizeof codes[0]; i++)
+        if (strcmp(codes[i], reason_code) == 0)
+            return true;
+    return false;
+}
+
+// The cloud's clock says when it was launched, in whole seconds; billing counts from running, which follows soon. What was
+// ended while it was pending looks the same as what ran: only the answer to TerminateInstances tells (ec2.c).
 static bool decode_times(const struct rb_xml *item, struct rb_instance *out, struct rb_err *err)
 {
     const char *launched = text_or_null(item, "launchTime");
@@ -109,6 +122,8 @@ static bool decode_times(const struct rb_xml *item, struct rb_instance *out, str
         return missing("launchTime", "an instant such as 2026-01-01T00:00:00Z", err);
     if (out->state != RB_INSTANCE_PENDING && out->state != RB_INSTANCE_RUNNING)
         out->terminated_at_us = time_of_reason(text_or_null(item, "reason"));
+    if (out->state == RB_INSTANCE_TERMINATED && failed_to_start(out->state_reason))
+        out->running_at_us = -1;
     return true;
 }
 
@@ -203,7 +218,7 @@ bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct r
     return true;
 }
 
-bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err)
+bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, bool *out_never_ran, struct rb_err *err)
 {
     RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
     const struct rb_xml *root = open_answer(body, n, "TerminateInstancesResponse", &arena, err);
@@ -216,8 +231,13 @@ bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct 
             continue;
         if (!decode_state(rb_xml_text(rb_xml_child(i, "currentState"), "code"), &state, err))
             return false;
-        return state == RB_INSTANCE_STOPPING || state == RB_INSTANCE_TERMINATED ||
-               missing("currentState", "shutting-down or terminated", err);
+        if (state != RB_INSTANCE_STOPPING && state != RB_INSTANCE_TERMINATED)
+            return missing("currentState", "shutting-down or terminated", err);
+        const char *previous = rb_xml_text(rb_xml_child(i, "previousState"), "code");
+        if (previous && !decode_state(previous, &state, err))
+            return false;
+        *out_never_ran = state == RB_INSTANCE_PENDING;
+        return true;
     }
     return missing("instancesSet", id, err);
 }

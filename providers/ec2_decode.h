@@ -18,8 +18,8 @@ struct rb_ec2_instances {
 };
 bool rb_ec2_decode_list(const char *body, size_t n, const char *region, struct rb_arena *arena,
                         struct rb_ec2_instances *out, struct rb_err *err);
-// Is the instance on its way out, as the answer has it?
-bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, struct rb_err *err);
+// Is the instance on its way out, as the answer has it? *out_never_ran: it was pending until this request.
+bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, bool *out_never_ran, struct rb_err *err);
 struct rb_ec2_groups {
     struct rb_placement_group *groups; // [n]; those that are being deleted are left out
     int n;

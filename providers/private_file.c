@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 // Written by hand and by the clouds' tools: real ones are a few KiB.
@@ -63,6 +64,12 @@ static bool read_all(struct rb_private_file *file, int fd, struct rb_err *err)
                          "expected less than 1 MiB");
 }
 
+// AWS_CONFIG_FILE=/dev/null is how people say "no such file": it is empty, holds no secret and belongs to no one.
+static bool is_null_device(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err)
 {
     const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -70,6 +77,10 @@ bool rb_private_file_read(struct rb_private_file *file, struct rb_err *err)
         return errno == ENOENT || errno == ENOTDIR || io_error(file, "cannot be opened", err);
     struct stat st;
     bool ok = fstat(fd, &st) == 0 || io_error(file, "cannot be examined", err);
+    if (ok && is_null_device(&st)) {
+        st.st_uid = geteuid();
+        st.st_mode = S_IFREG | S_IRUSR;
+    }
     if (ok && !S_ISREG(st.st_mode))
         ok = rb_err_set_at(err, RB_E_CREDENTIALS_SETTING, (struct rb_place){.file = file->path}, NULL,
                            "expected a regular file");

@@ -19,8 +19,8 @@ trap 'exit 130' INT TERM
 cp -R "$job/." "$work/job"
 cd "$work/job"
 
-unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL_EC2 AWS_REGION AWS_DEFAULT_REGION
-export PATH RB_DB="$work/profiles.db" XDG_STATE_HOME="$work/state" AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
+unset AWS_ENDPOINT_URL_EC2 AWS_REGION
+export PATH RB_DB="$work/profiles.db" XDG_STATE_HOME="$work/state"
 
 echo "== Does it fit?"
 rbplan --check job.yaml
@@ -31,12 +31,10 @@ rbrun "$work/plan.json" --dry-run | tail -n 1
 
 echo "== The real script on mock machines; one is taken back"
 mkfifo "$work/ready"
-rbmock --ec2 0 --cloud cloud.yaml --chaos "$here/chaos.yaml" >"$work/ready" 2>"$work/mock.log" &
+rbmock --ec2 0 --cloud cloud.yaml --chaos "$here/chaos.yaml" --state "$work/cloud" >"$work/ready" 2>"$work/mock.log" &
 mock=$!
 read -r line <"$work/ready" || { cat "$work/mock.log" >&2; exit 1; }
-AWS_ENDPOINT_URL=$(echo "$line" | sed 's/.*ec2=\([^ ]*\).*/\1/')
-RB_SSH_USER=$(id -un)
-export AWS_ENDPOINT_URL RB_SSH_USER
+. "$work/cloud/env" # where it listens, its key, and whom its nodes let in
 rbrun "$work/plan.json" --yes
 
 echo "== What is left, and who says what it cost"

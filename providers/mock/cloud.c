@@ -108,11 +108,17 @@ bool rb_cloud_next_order(struct rb_cloud *c, struct rb_cloud_order *out)
     return true;
 }
 
-// The instant that clients are told, and never before the instance ran, so that whoever knows it and launchTime computes
-// the same bill as the ledger. EC2 names it in `reason`, in whole seconds; Compute Engine in milliseconds.
+// The ledger bills by the instants that the API shows, so that a client that reads them computes the same bill. EC2 shows
+// whole seconds (launchTime, `reason`), Compute Engine milliseconds.
+static int64_t shown_unit_us(const struct rb_cloud_instance *i)
+{
+    return rb_cloud_infra_is_gcp(i->offer->infra) ? US_PER_MS : RB_US_PER_S;
+}
+
+// Never before the instance ran.
 static int64_t end_instant(const struct rb_cloud_instance *i, int64_t now_us)
 {
-    const int64_t unit_us = rb_cloud_infra_is_gcp(i->offer->infra) ? US_PER_MS : RB_US_PER_S;
+    const int64_t unit_us = shown_unit_us(i);
     int64_t end_us = now_us - now_us % unit_us;
     if (i->running_us > end_us)
         end_us = (i->running_us + unit_us - 1) / unit_us * unit_us;
@@ -144,7 +150,7 @@ static void start_running(struct rb_cloud *c, struct rb_cloud_instance *i, int64
         return;
     }
     i->state = RB_CLOUD_RUNNING;
-    i->running_us = at_us - at_us % US_PER_MS;
+    i->running_us = at_us - at_us % shown_unit_us(i);
     if (i->max_run_us > 0)
         i->plan.due_us[RB_CLOUD_DUE_EXPIRE] = at_us + i->max_run_us;
     rb_cloud_changed(c);

@@ -47,6 +47,20 @@ struct rb_cloud_tag {
     const char *key, *value;
 };
 
+// What an EC2 launch asked for and sees again; nothing that the cloud does follows from it.
+struct rb_cloud_traits {
+    const char *subnet;                 // NULL: the zone's default one
+    const char *const *security_groups; // [n_security_groups]; none: the default one
+    int n_security_groups;
+    bool monitoring, ebs_optimized;
+    const char *http_tokens, *http_endpoint, *metadata_tags; // of the metadata service
+    int64_t hop_limit;
+    const char *volume_type;            // where a disk was asked for
+    int64_t volume_iops, volume_throughput; // throughput 0: that type has none
+    const struct rb_cloud_tag *volume_tags;
+    int n_volume_tags;
+};
+
 // A cluster placement group: while it has instances they are all in one zone.
 struct rb_cloud_group {
     char id[20];                  // pg-0123456789abcdef0
@@ -76,12 +90,13 @@ struct rb_cloud_instance {
     uint32_t address;             // host byte order, never given to another instance
     const struct rb_cloud_tag *tags;
     int n_tags;
+    struct rb_cloud_traits traits; // of EC2
 
     enum rb_cloud_state state;
     enum rb_cloud_cause cause;
     int64_t requested_us;
     int64_t visible_us;           // listings know it from then on
-    int64_t running_us;           // whole milliseconds; -1: not yet or never
+    int64_t running_us;           // billing begins, as shown: EC2 whole seconds, GCP milliseconds; -1: not yet or never
     int64_t ready_us;             // when the node said that it takes logins; -1: not yet or never
     int64_t ended_us;             // billing of the machine ends here (EC2: whole seconds); -1: it goes on
     int64_t terminated_us;        // as ended_us unless it was stopped first; billing of the disk ends here
@@ -152,6 +167,7 @@ struct rb_cloud_launch {
     int64_t max_run_us;       // 0: no end
     const struct rb_cloud_tag *tags;
     int n_tags;
+    struct rb_cloud_traits traits;
     bool dry_run;             // checks only; *out stays untouched
 };
 
@@ -170,6 +186,8 @@ void rb_cloud_bind(struct rb_cloud *c, struct rb_cloud_reservation r, int min_co
 // All or nothing: one unknown id and none is touched (*out_bad is its position). Repeating is harmless.
 enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                         int64_t now_us, int *out_bad);
+// Shuts it down and keeps its disk, which is billed on; one that is on its way out, or out, stays so.
+void rb_cloud_stop(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us);
 // The quota that the launch would exceed even at its min_count, NULL: none. Answers RB_CLOUD_OVER_QUOTA.
 const struct rb_cloud_quota *rb_cloud_quota_exceeded(const struct rb_cloud *c, const struct rb_cloud_launch *launch);
 // Of a quota, in a region: what is used now.
@@ -179,6 +197,10 @@ bool rb_cloud_admit(struct rb_cloud *c, const char *region, const char *action, 
 // Adds or replaces tags; all or nothing likewise.
 enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
                                        const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
+
+// Takes tags away. A tag without value (NULL) stands for any value of that key; no tags at all: every tag. All or nothing.
+enum rb_cloud_answer rb_cloud_delete_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
+                                          const struct rb_cloud_tag *tags, int n_tags, int *out_bad);
 
 // --- placement groups (cloud_groups.c) ---
 

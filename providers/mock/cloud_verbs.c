@@ -154,6 +154,27 @@ static struct rb_cloud_reservation launch_all(struct rb_cloud *c, const struct r
     return r;
 }
 
+static const char *copy_or_null(struct rb_cloud *c, const char *text)
+{
+    return text ? rb_arena_strdup(&c->arena, text) : NULL;
+}
+
+static struct rb_cloud_traits copy_traits(struct rb_cloud *c, const struct rb_cloud_traits *t)
+{
+    struct rb_cloud_traits out = *t;
+    const char **groups = rb_arena_array(&c->arena, (size_t)t->n_security_groups + 1, sizeof *groups);
+    for (int k = 0; k < t->n_security_groups; k++)
+        groups[k] = rb_arena_strdup(&c->arena, t->security_groups[k]);
+    out.security_groups = groups;
+    out.subnet = copy_or_null(c, t->subnet);
+    out.http_tokens = copy_or_null(c, t->http_tokens);
+    out.http_endpoint = copy_or_null(c, t->http_endpoint);
+    out.metadata_tags = copy_or_null(c, t->metadata_tags);
+    out.volume_type = copy_or_null(c, t->volume_type);
+    out.volume_tags = rb_cloud_copy_tags(c, t->volume_tags, t->n_volume_tags);
+    return out;
+}
+
 // The part that all instances of a launch share.
 static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct rb_cloud_launch *l,
                                                const struct rb_offer *offer, struct rb_rate disk_rate, const char *zone,
@@ -176,6 +197,7 @@ static struct rb_cloud_instance model_instance(struct rb_cloud *c, const struct 
         .max_run_us = l->max_run_us,
         .tags = rb_cloud_copy_tags(c, l->tags, l->n_tags),
         .n_tags = l->n_tags,
+        .traits = copy_traits(c, &l->traits),
         .requested_us = now_us,
         .running_us = -1,
         .ready_us = -1,
@@ -296,6 +318,13 @@ enum rb_cloud_answer rb_cloud_terminate(struct rb_cloud *c, const char *region, 
     return RB_CLOUD_OK;
 }
 
+void rb_cloud_stop(struct rb_cloud *c, struct rb_cloud_instance *i, int64_t now_us)
+{
+    rb_cloud_advance(c, now_us);
+    if (i->state == RB_CLOUD_PENDING || i->state == RB_CLOUD_RUNNING)
+        rb_cloud_begin_end(c, i, RB_CLOUD_STOPPING, RB_CLOUD_CAUSE_USER, now_us);
+}
+
 static void set_tag(struct rb_cloud *c, struct rb_cloud_instance *i, const struct rb_cloud_tag *tag)
 {
     struct rb_cloud_tag *tags = rb_arena_array(&c->arena, (size_t)i->n_tags + 1, sizeof *tags);
@@ -322,6 +351,36 @@ enum rb_cloud_answer rb_cloud_set_tags(struct rb_cloud *c, const char *region, c
     for (int k = 0; k < n; k++)
         for (int t = 0; t < n_tags; t++)
             set_tag(c, rb_cloud_find(c, ids[k]), &tags[t]);
+    rb_cloud_changed(c);
+    return RB_CLOUD_OK;
+}
+
+static bool is_deleted(const struct rb_cloud_tag *tag, const struct rb_cloud_tag *deleted, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (strcmp(deleted[k].key, tag->key) == 0 && (!deleted[k].value || strcmp(deleted[k].value, tag->value) == 0))
+            return true;
+    return n == 0;
+}
+
+enum rb_cloud_answer rb_cloud_delete_tags(struct rb_cloud *c, const char *region, const char *const *ids, int n,
+                                          const struct rb_cloud_tag *tags, int n_tags, int *out_bad)
+{
+    int bad = first_unknown(c, region, ids, n);
+    if (bad >= 0) {
+        *out_bad = bad;
+        return RB_CLOUD_NO_SUCH_INSTANCE;
+    }
+    for (int k = 0; k < n; k++) {
+        struct rb_cloud_instance *i = rb_cloud_find(c, ids[k]);
+        struct rb_cloud_tag *kept = rb_arena_array(&c->arena, (size_t)i->n_tags + 1, sizeof *kept);
+        int n_kept = 0;
+        for (int t = 0; t < i->n_tags; t++)
+            if (!is_deleted(&i->tags[t], tags, n_tags))
+                kept[n_kept++] = i->tags[t];
+        i->tags = kept;
+        i->n_tags = n_kept;
+    }
     rb_cloud_changed(c);
     return RB_CLOUD_OK;
 }

@@ -29,15 +29,26 @@ rb_mock_action_fn rb_mock_terminate_instances;
 rb_mock_action_fn rb_mock_create_placement_group;
 rb_mock_action_fn rb_mock_create_tags;
 rb_mock_action_fn rb_mock_delete_placement_group;
+rb_mock_action_fn rb_mock_delete_tags;
 rb_mock_action_fn rb_mock_describe_tags;
 rb_mock_action_fn rb_mock_describe_addresses;
 rb_mock_action_fn rb_mock_describe_availability_zones;
 rb_mock_action_fn rb_mock_describe_images;
+rb_mock_action_fn rb_mock_describe_instance_attribute;
+rb_mock_action_fn rb_mock_describe_instance_credit_specifications;
+rb_mock_action_fn rb_mock_describe_instance_status;
 rb_mock_action_fn rb_mock_describe_instance_type_offerings;
 rb_mock_action_fn rb_mock_describe_instance_types;
 rb_mock_action_fn rb_mock_describe_placement_groups;
 rb_mock_action_fn rb_mock_describe_regions;
+rb_mock_action_fn rb_mock_describe_security_groups;
 rb_mock_action_fn rb_mock_describe_spot_price_history;
+rb_mock_action_fn rb_mock_describe_subnets;
+rb_mock_action_fn rb_mock_describe_volumes;
+rb_mock_action_fn rb_mock_describe_vpcs;
+rb_mock_action_fn rb_mock_modify_instance_attribute;
+rb_mock_action_fn rb_mock_monitor_instances;
+rb_mock_action_fn rb_mock_unmonitor_instances;
 
 // All of RunInstances but the check for unknown parameters; strings live as long as the call.
 bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l);
@@ -98,7 +109,17 @@ bool rb_mock_read_page(struct rb_mock_call *call, int min_results, int max_resul
 bool rb_mock_page_take(struct rb_mock_page *p, int64_t position);
 void rb_mock_write_next_token(struct rb_mock_call *call, const struct rb_mock_page *p);
 
+#define RB_MOCK_ROOT_DEVICE "/dev/sda1" // the one disk that an instance has
+
+// Are all of them instances of the region that listings know? Refuses otherwise.
+bool rb_mock_check_listed(struct rb_mock_call *call, const char *const *ids, int n);
+bool rb_mock_is_burstable(const char *instance_type);
+void rb_mock_volume_id(const struct rb_cloud_instance *i, char out[static 24]); // of its root volume
+
 void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i);
+void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n);
+void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state);
+void rb_mock_write_groups(struct rb_mock_call *call, const struct rb_cloud_instance *i); // <groupSet>
 // <item> of an instancesSet.
 void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_instance *i);
 

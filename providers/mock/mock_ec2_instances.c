@@ -1,5 +1,6 @@
 // DescribeInstances and TerminateInstances, and how an instance looks in XML.
 #include "providers/mock/mock_ec2_action.h"
+#include "providers/mock/mock_ec2_network.h"
 #include "providers/mock/mock_ec2_xml.h"
 
 #include <arpa/inet.h>
@@ -17,7 +18,7 @@ static int state_code(enum rb_cloud_state state)
     return codes[state];
 }
 
-static void write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state)
+void rb_mock_write_state(struct rb_buf *out, const char *name, enum rb_cloud_state state)
 {
     rb_mock_xml_open(out, name);
     rb_mock_xml_int(out, "code", state_code(state));
@@ -60,11 +61,8 @@ static void write_reason(struct rb_buf *out, const struct rb_cloud_instance *i)
     rb_mock_xml_close(out, "stateReason");
 }
 
-void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+void rb_mock_write_tag_set(struct rb_buf *out, const struct rb_cloud_tag *tags, int n)
 {
-    struct rb_buf *out = call->out;
-    int n;
-    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
     rb_mock_xml_open(out, "tagSet");
     for (int k = 0; k < n; k++) {
         rb_mock_xml_open(out, "item");
@@ -73,6 +71,65 @@ void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instanc
         rb_mock_xml_close(out, "item");
     }
     rb_mock_xml_close(out, "tagSet");
+}
+
+void rb_mock_write_tags(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+{
+    int n;
+    const struct rb_cloud_tag *tags = rb_cloud_tags(call->cloud, i, call->now_us, &n);
+    rb_mock_write_tag_set(call->out, tags, n);
+}
+
+// A group's name is known of the default one only: others are taken as they come.
+void rb_mock_write_groups(struct rb_mock_call *call, const struct rb_cloud_instance *i)
+{
+    const struct rb_cloud_traits *t = &i->traits;
+    char own[RB_MOCK_EC2_ID];
+    rb_mock_security_group_id(i->region, own);
+    const bool has_one = i->state != RB_CLOUD_TERMINATED;
+    rb_mock_xml_open(call->out, "groupSet");
+    for (int k = 0; k < (t->n_security_groups > 0 ? t->n_security_groups : 1) && has_one; k++) {
+        const char *id = t->n_security_groups > 0 ? t->security_groups[k] : own;
+        rb_mock_xml_open(call->out, "item");
+        rb_mock_xml_text(call->out, "groupId", id);
+        if (strcmp(id, own) == 0)
+            rb_mock_xml_text(call->out, "groupName", "default");
+        rb_mock_xml_close(call->out, "item");
+    }
+    rb_mock_xml_close(call->out, "groupSet");
+}
+
+// Where it is in the network; a terminated one is nowhere.
+static void write_network(struct rb_buf *out, const struct rb_cloud_instance *i)
+{
+    char vpc[RB_MOCK_EC2_ID], subnet[RB_MOCK_EC2_ID];
+    if (i->state == RB_CLOUD_TERMINATED)
+        return;
+    rb_mock_vpc_id(i->region, vpc);
+    rb_mock_subnet_id(i->zone, subnet);
+    rb_mock_xml_text(out, "subnetId", i->traits.subnet ? i->traits.subnet : subnet);
+    rb_mock_xml_text(out, "vpcId", vpc);
+    rb_mock_xml_bool(out, "sourceDestCheck", true);
+}
+
+// As they were asked for. A node's metadata service refuses IMDSv1, so tokens are required where nothing else was said.
+static void write_metadata_options(struct rb_buf *out, const struct rb_cloud_traits *t)
+{
+    rb_mock_xml_open(out, "metadataOptions");
+    rb_mock_xml_text(out, "state", "applied");
+    rb_mock_xml_text(out, "httpTokens", t->http_tokens ? t->http_tokens : "required");
+    rb_mock_xml_int(out, "httpPutResponseHopLimit", t->hop_limit > 0 ? t->hop_limit : 1);
+    rb_mock_xml_text(out, "httpEndpoint", t->http_endpoint ? t->http_endpoint : "enabled");
+    rb_mock_xml_text(out, "httpProtocolIpv6", "disabled");
+    rb_mock_xml_text(out, "instanceMetadataTags", t->metadata_tags ? t->metadata_tags : "disabled");
+    rb_mock_xml_close(out, "metadataOptions");
+}
+
+static void write_switch(struct rb_buf *out, const char *name, const char *member, const char *value)
+{
+    rb_mock_xml_open(out, name);
+    rb_mock_xml_text(out, member, value);
+    rb_mock_xml_close(out, name);
 }
 
 // Addresses belong to machines: a terminated one has none.
@@ -91,14 +148,12 @@ static void write_addresses(struct rb_buf *out, const struct rb_cloud_instance *
     rb_mock_xml_text(out, "dnsName", has_public ? address : "");
 }
 
-// launchTime: while pending the instant of the request, as EC2 has it; from then on the instant billing
-// began, to the millisecond. An instance that never ran has none: nothing is to be paid for it.
+// launchTime, in whole seconds as EC2 gives it: when billing began, and the request where the instance does not run yet or
+// never did. So launchTime does not prove that something is to be paid.
 static void write_launch_time(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
-    if (i->running_us >= 0)
-        rb_mock_xml_instant(out, "launchTime", i->running_us);
-    else if (i->state == RB_CLOUD_PENDING)
-        rb_mock_xml_instant(out, "launchTime", i->requested_us);
+    const int64_t at_us = i->running_us >= 0 ? i->running_us : i->requested_us;
+    rb_mock_xml_second(out, "launchTime", at_us);
 }
 
 static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *i)
@@ -114,17 +169,17 @@ static void write_placement(struct rb_buf *out, const struct rb_cloud_instance *
 static void write_volume(struct rb_buf *out, const struct rb_cloud_instance *i)
 {
     char id[24];
+    rb_mock_volume_id(i, id);
     if (i->disk_gb == 0 || i->state == RB_CLOUD_TERMINATED) {
         rb_mock_xml_empty(out, "blockDeviceMapping");
         return;
     }
-    snprintf(id, sizeof id, "vol-%s", i->id + strlen("i-"));
     rb_buf_puts(out, "<blockDeviceMapping><item>");
-    rb_mock_xml_text(out, "deviceName", "/dev/sda1");
+    rb_mock_xml_text(out, "deviceName", RB_MOCK_ROOT_DEVICE);
     rb_mock_xml_open(out, "ebs");
     rb_mock_xml_text(out, "volumeId", id);
     rb_mock_xml_text(out, "status", "attached");
-    rb_mock_xml_instant(out, "attachTime", i->requested_us);
+    rb_mock_xml_second(out, "attachTime", i->requested_us);
     rb_mock_xml_bool(out, "deleteOnTermination", true);
     rb_buf_puts(out, "</ebs></item></blockDeviceMapping>");
 }
@@ -144,16 +199,19 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
     rb_mock_xml_open(out, "item");
     rb_mock_xml_text(out, "instanceId", i->id);
     rb_mock_xml_text(out, "imageId", i->image_id);
-    write_state(out, "instanceState", i->state);
+    rb_mock_write_state(out, "instanceState", i->state);
     write_addresses(out, i);
     write_reason(out, i);
     rb_mock_xml_int(out, "amiLaunchIndex", i->launch_index);
     rb_mock_xml_text(out, "instanceType", i->offer->instance_type);
     write_launch_time(out, i);
     write_placement(out, i);
+    write_switch(out, "monitoring", "state", i->traits.monitoring ? "enabled" : "disabled");
+    write_network(out, i);
+    rb_mock_xml_bool(out, "ebsOptimized", i->traits.ebs_optimized);
     rb_mock_xml_text(out, "architecture", "x86_64");
     rb_mock_xml_text(out, "rootDeviceType", "ebs");
-    rb_mock_xml_text(out, "rootDeviceName", "/dev/sda1");
+    rb_mock_xml_text(out, "rootDeviceName", RB_MOCK_ROOT_DEVICE);
     write_volume(out, i);
     rb_mock_xml_text(out, "virtualizationType", "hvm");
     rb_mock_xml_text(out, "clientToken", i->token);
@@ -161,7 +219,10 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
         write_spot_request(out, i);
     rb_mock_write_tags(call, i);
     rb_mock_xml_text(out, "hypervisor", "xen");
-    rb_mock_xml_empty(out, "groupSet");
+    rb_mock_write_groups(call, i);
+    write_switch(out, "hibernationOptions", "configured", "false");
+    write_switch(out, "enclaveOptions", "enabled", "false");
+    write_metadata_options(out, &i->traits);
     rb_mock_xml_close(out, "item");
 }
 
@@ -169,13 +230,16 @@ void rb_mock_write_instance(struct rb_mock_call *call, const struct rb_cloud_ins
 
 static const char *const instance_filters[] = {"availability-zone",
                                                "client-token",
+                                               "image-id",
                                                "instance-id",
                                                "instance-lifecycle",
                                                "instance-state-name",
                                                "instance-type",
                                                "reservation-id",
+                                               "subnet-id",
                                                "tag-key",
                                                "tag:",
+                                               "vpc-id",
                                                NULL};
 
 static bool tag_matches(const struct rb_mock_call *call, const struct rb_mock_filter *f,
@@ -198,16 +262,25 @@ static bool filter_matches(const struct rb_mock_call *call, const struct rb_mock
 {
     if (strncmp(f->name, "tag", 3) == 0)
         return tag_matches(call, f, i);
+    char vpc[RB_MOCK_EC2_ID], subnet[RB_MOCK_EC2_ID];
+    const bool is_somewhere = i->state != RB_CLOUD_TERMINATED;
+    rb_mock_vpc_id(i->region, vpc);
+    rb_mock_subnet_id(i->zone, subnet);
     const struct {
         const char *name, *value;
     } texts[] = {
         {"availability-zone", i->zone},
         {"client-token", i->token},
+        {"image-id", i->image_id},
         {"instance-id", i->id},
         {"instance-lifecycle", i->offer->market == RB_MARKET_SPOT ? "spot" : NULL},
         {"instance-state-name", rb_cloud_state_name(i->state)},
         {"instance-type", i->offer->instance_type},
         {"reservation-id", i->reservation},
+        {"subnet-id", !is_somewhere      ? NULL
+                      : i->traits.subnet ? i->traits.subnet
+                                         : subnet},
+        {"vpc-id", is_somewhere ? vpc : NULL},
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (strcmp(texts[k].name, f->name) == 0)
@@ -229,7 +302,7 @@ static bool refuse_unknown(struct rb_mock_call *call, const char *id)
     return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist", id);
 }
 
-static bool check_ids(struct rb_mock_call *call, const char *const *ids, int n)
+bool rb_mock_check_listed(struct rb_mock_call *call, const char *const *ids, int n)
 {
     for (int k = 0; k < n; k++) {
         const struct rb_cloud_instance *i = rb_cloud_find(call->cloud, ids[k]);
@@ -283,7 +356,7 @@ bool rb_mock_describe_instances(struct rb_mock_call *call)
     if (n_ids > 0 && page.max_results != INT64_MAX)
         return rb_mock_refuse(call, 400, "InvalidParameterCombination",
                               "The parameter instancesSet cannot be used with the parameter maxResults");
-    if (!check_ids(call, ids, n_ids))
+    if (!rb_mock_check_listed(call, ids, n_ids))
         return false;
     write_reservations(call, &filters, ids, n_ids, &page);
     rb_mock_write_next_token(call, &page);
@@ -300,7 +373,7 @@ bool rb_mock_terminate_instances(struct rb_mock_call *call)
         return false;
     if (n > 1000)
         return rb_mock_refuse(call, 400, "InvalidParameterValue", "At most 1000 instances can be terminated at once");
-    if (!rb_mock_call_checked(call) || !check_ids(call, ids, n))
+    if (!rb_mock_call_checked(call) || !rb_mock_check_listed(call, ids, n))
         return false;
     enum rb_cloud_state *before = rb_arena_array(call->arena, (size_t)n, sizeof *before);
     for (int k = 0; k < n; k++)
@@ -311,8 +384,8 @@ bool rb_mock_terminate_instances(struct rb_mock_call *call)
     for (int k = 0; k < n; k++) {
         rb_mock_xml_open(call->out, "item");
         rb_mock_xml_text(call->out, "instanceId", ids[k]);
-        write_state(call->out, "currentState", rb_cloud_find(call->cloud, ids[k])->state);
-        write_state(call->out, "previousState", before[k]);
+        rb_mock_write_state(call->out, "currentState", rb_cloud_find(call->cloud, ids[k])->state);
+        rb_mock_write_state(call->out, "previousState", before[k]);
         rb_mock_xml_close(call->out, "item");
     }
     rb_mock_xml_close(call->out, "instancesSet");

@@ -2,6 +2,7 @@
 // refused, never silently dropped; what does not matter to it (security groups, metadata options,
 // monitoring) is checked and accepted.
 #include "providers/mock/mock_ec2_action.h"
+#include "providers/mock/mock_ec2_network.h"
 #include "providers/mock/user_data.h"
 #include "base/limits.h"
 #include "providers/digest.h"
@@ -105,43 +106,75 @@ static bool check_max_price(struct rb_mock_call *call, const struct rb_cloud_lau
     return true;
 }
 
+// What EC2 gives a volume of which nothing else was said. Source: EBS user guide, "Amazon EBS volume types".
+static void complete_volume(struct rb_cloud_launch *l, const char *type, int64_t iops, int64_t throughput)
+{
+    const int64_t least = 3 * l->disk_gb < 100 ? 100 : 3 * l->disk_gb > 16000 ? 16000 : 3 * l->disk_gb;
+    const bool is_gp3 = type && strcmp(type, "gp3") == 0;
+    l->traits.volume_type = is_gp3 ? "gp3" : "gp2";
+    l->traits.volume_iops = !is_gp3 ? least : iops > 0 ? iops : 3000;
+    l->traits.volume_throughput = !is_gp3 ? 0 : throughput > 0 ? throughput : 125;
+}
+
+// One disk, the root one, which ends with the instance.
 static bool read_disk(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
-    for (int n = 1; rb_form_has_prefix(call->form, "BlockDeviceMapping.%d.", n); n++) {
-        int64_t gb = 0, unused = 0;
-        bool flag = false;
-        const char *p = rb_arena_printf(call->arena, "BlockDeviceMapping.%d.", n);
-        static const char *const types[] = {"gp2", "gp3", NULL};
-        if (!rb_form_get(call->form, "%sDeviceName", p))
-            return missing(call, rb_arena_printf(call->arena, "%sDeviceName", p));
-        if (!rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.VolumeSize", p), 1, MAX_DISK_GB, &gb) ||
-            !one_of(call, rb_arena_printf(call->arena, "%sEbs.VolumeType", p), types, NULL) ||
-            !rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.Iops", p), 100, 256000, &unused) ||
-            !rb_mock_read_int(call, rb_arena_printf(call->arena, "%sEbs.Throughput", p), 125, 2000, &unused) ||
-            !rb_mock_read_bool(call, rb_arena_printf(call->arena, "%sEbs.DeleteOnTermination", p), &flag) ||
-            !rb_mock_read_bool(call, rb_arena_printf(call->arena, "%sEbs.Encrypted", p), &flag))
-            return false;
-        l->disk_gb += gb;
-    }
+    static const char *const types[] = {"gp2", "gp3", NULL}, p[] = "BlockDeviceMapping.1.";
+    int64_t iops = 0, throughput = 0;
+    bool ends = true, encrypted = false;
+    const char *type, *device = rb_form_get(call->form, "%sDeviceName", p);
+    if (!rb_form_has_prefix(call->form, "%s", p))
+        return true;
+    if (!device)
+        return missing(call, "BlockDeviceMapping.1.DeviceName");
+    if (strcmp(device, RB_MOCK_ROOT_DEVICE) != 0 || rb_form_has_prefix(call->form, "BlockDeviceMapping.2."))
+        return rb_mock_refuse(call, 400, "UnsupportedOperation",
+                              "An instance of this cloud has one disk, " RB_MOCK_ROOT_DEVICE);
+    if (!rb_mock_read_int(call, "BlockDeviceMapping.1.Ebs.VolumeSize", 1, MAX_DISK_GB, &l->disk_gb) ||
+        !one_of(call, "BlockDeviceMapping.1.Ebs.VolumeType", types, &type) ||
+        !rb_mock_read_int(call, "BlockDeviceMapping.1.Ebs.Iops", 100, 256000, &iops) ||
+        !rb_mock_read_int(call, "BlockDeviceMapping.1.Ebs.Throughput", 125, 2000, &throughput) ||
+        !rb_mock_read_bool(call, "BlockDeviceMapping.1.Ebs.DeleteOnTermination", &ends) ||
+        !rb_mock_read_bool(call, "BlockDeviceMapping.1.Ebs.Encrypted", &encrypted))
+        return false;
+    if (l->disk_gb == 0)
+        return missing(call, "BlockDeviceMapping.1.Ebs.VolumeSize"); // the image has no size of its own
+    if (!ends || encrypted)
+        return rb_mock_refuse(call, 400, "UnsupportedOperation",
+                              "A disk of this cloud ends with its instance, and is not encrypted");
+    if ((iops > 0 || throughput > 0) && (!type || strcmp(type, "gp3") != 0))
+        return rb_mock_refuse(call, 400, "InvalidParameterCombination",
+                              "The parameters iops and throughput are for volumes of type gp3");
+    complete_volume(l, type, iops, throughput);
     return true;
 }
 
 // --- where ---
 
-// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so.
+// Any well-formed subnet exists; which zone it lies in is a matter of its name, and stays so. The default ones are their zones'.
 static const char *subnet_zone(const struct rb_mock_call *call, const char *subnet)
 {
     const struct rb_cloud_region *r = rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region);
     unsigned sum = 0;
+    for (int z = 0; z < r->n_zones; z++) {
+        char own[RB_MOCK_EC2_ID];
+        rb_mock_subnet_id(r->zones[z], own);
+        if (strcmp(own, subnet) == 0)
+            return r->zones[z];
+    }
     for (const char *c = subnet; *c; c++)
         sum = sum * 31 + (unsigned char)*c;
     return r->zones[sum % (unsigned)r->n_zones];
 }
 
-static bool read_groups(struct rb_mock_call *call, const char *prefix)
+static bool read_groups(struct rb_mock_call *call, const char *prefix, struct rb_cloud_launch *l)
 {
     const char *const *groups;
     int n = rb_form_list(call->form, prefix, call->arena, &groups);
+    if (n > 0) {
+        l->traits.security_groups = groups;
+        l->traits.n_security_groups = n;
+    }
     for (int i = 0; i < n; i++)
         if (!rb_mock_well_formed_id(groups[i], "sg-"))
             return rb_mock_refuse(call, 400, "InvalidGroupId.Malformed", "Invalid id: \"%.60s\" (expecting \"sg-...\")",
@@ -149,7 +182,7 @@ static bool read_groups(struct rb_mock_call *call, const char *prefix)
     return true;
 }
 
-static bool read_interface(struct rb_mock_call *call, const char **subnet)
+static bool read_interface(struct rb_mock_call *call, const char **subnet, struct rb_cloud_launch *l)
 {
     const char *p = "NetworkInterface.1.";
     static const char *const kinds[] = {"interface", NULL};
@@ -167,7 +200,7 @@ static bool read_interface(struct rb_mock_call *call, const char **subnet)
            rb_mock_read_bool(call, "NetworkInterface.1.AssociatePublicIpAddress", &flag) &&
            rb_mock_read_bool(call, "NetworkInterface.1.DeleteOnTermination", &flag) &&
            one_of(call, "NetworkInterface.1.InterfaceType", kinds, NULL) &&
-           read_groups(call, "NetworkInterface.1.SecurityGroupId");
+           read_groups(call, "NetworkInterface.1.SecurityGroupId", l);
 }
 
 static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
@@ -175,9 +208,11 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
     static const char *const tenancies[] = {"default", NULL};
     const char *subnet = rb_form_get(call->form, "SubnetId");
     l->zone = rb_form_get(call->form, "Placement.AvailabilityZone");
+    if (l->zone && !*l->zone) // terraform says so where nobody chose one
+        l->zone = NULL;
     l->group = rb_form_get(call->form, "Placement.GroupName");
-    if (!one_of(call, "Placement.Tenancy", tenancies, NULL) || !read_interface(call, &subnet) ||
-        !read_groups(call, "SecurityGroupId"))
+    if (!one_of(call, "Placement.Tenancy", tenancies, NULL) || !read_interface(call, &subnet, l) ||
+        !read_groups(call, "SecurityGroupId", l))
         return false;
     if (!subnet)
         return true;
@@ -188,6 +223,7 @@ static bool read_place(struct rb_mock_call *call, struct rb_cloud_launch *l)
         return rb_mock_refuse(call, 400, "InvalidParameterValue", "The subnet %.60s lies in %s, not in %.40s", subnet,
                               zone, l->zone);
     l->zone = zone;
+    l->traits.subnet = subnet;
     return true;
 }
 
@@ -272,26 +308,33 @@ bool rb_mock_read_tags(struct rb_mock_call *call, const char *const *kinds, cons
     return true;
 }
 
-// Only the instance's own tags are kept; volumes and spot requests are no things of this cloud.
+// Those of instance and volume are kept; spot requests and network interfaces are no things of this cloud.
 static bool read_tags(struct rb_mock_call *call, struct rb_cloud_launch *l)
 {
     static const char *const kinds[] = {"instance", "volume", "spot-instances-request", "network-interface", NULL};
-    return rb_mock_read_tags(call, kinds, "instance", &l->tags, &l->n_tags);
+    return rb_mock_read_tags(call, kinds, "instance", &l->tags, &l->n_tags) &&
+           rb_mock_read_tags(call, kinds, "volume", &l->traits.volume_tags, &l->traits.n_volume_tags);
 }
 
-// Accepted because they change nothing that a mock machine has.
-static bool read_ignored(struct rb_mock_call *call)
+// They change nothing that a mock machine has; all but the profile are shown again.
+static bool read_traits(struct rb_mock_call *call, struct rb_cloud_traits *t)
 {
-    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled", "disabled", NULL};
-    int64_t hops;
-    bool flag;
+    static const char *const tokens[] = {"required", "optional", NULL}, *const on_off[] = {"enabled", "disabled", NULL},
+                             *const off[] = {"disabled", NULL};
+    bool hibernates = false;
     rb_form_get(call->form, "IamInstanceProfile.Name");
     rb_form_get(call->form, "IamInstanceProfile.Arn");
-    return one_of(call, "MetadataOptions.HttpTokens", tokens, NULL) &&
-           one_of(call, "MetadataOptions.HttpEndpoint", on_off, NULL) &&
-           one_of(call, "MetadataOptions.InstanceMetadataTags", on_off, NULL) &&
-           rb_mock_read_int(call, "MetadataOptions.HttpPutResponseHopLimit", 1, 64, &hops) &&
-           rb_mock_read_bool(call, "EbsOptimized", &flag) && rb_mock_read_bool(call, "Monitoring.Enabled", &flag);
+    if (!one_of(call, "MetadataOptions.HttpTokens", tokens, &t->http_tokens) ||
+        !one_of(call, "MetadataOptions.HttpEndpoint", on_off, &t->http_endpoint) ||
+        !one_of(call, "MetadataOptions.HttpProtocolIpv6", off, NULL) ||
+        !one_of(call, "MetadataOptions.InstanceMetadataTags", on_off, &t->metadata_tags) ||
+        !rb_mock_read_int(call, "MetadataOptions.HttpPutResponseHopLimit", 1, 64, &t->hop_limit) ||
+        !rb_mock_read_bool(call, "EbsOptimized", &t->ebs_optimized) ||
+        !rb_mock_read_bool(call, "Monitoring.Enabled", &t->monitoring) ||
+        !rb_mock_read_bool(call, "HibernationOptions.Configured", &hibernates))
+        return false;
+    return !hibernates ||
+           rb_mock_refuse(call, 400, "UnsupportedHibernationConfiguration", "Instances of this cloud do not hibernate");
 }
 
 static bool read_behaviour(struct rb_mock_call *call, struct rb_cloud_launch *l)
@@ -319,6 +362,6 @@ bool rb_mock_read_launch(struct rb_mock_call *call, struct rb_cloud_launch *l)
         return missing(call, "InstanceType");
     return read_token(call, l) && read_image(call, l) && read_counts(call, l) && read_market(call, l) &&
            read_place(call, l) && check_max_price(call, l) && read_disk(call, l) && read_user_data(call, l) &&
-           read_tags(call, l) && read_behaviour(call, l) && read_ignored(call) &&
+           read_tags(call, l) && read_behaviour(call, l) && read_traits(call, &l->traits) &&
            rb_mock_call_is_dry_run(call, &l->dry_run);
 }

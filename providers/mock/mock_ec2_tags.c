@@ -1,4 +1,4 @@
-// CreateTags and DescribeTags, on instances.
+// CreateTags, DeleteTags and DescribeTags, on instances.
 #include "providers/mock/mock_ec2_action.h"
 #include "providers/mock/mock_ec2_xml.h"
 
@@ -30,6 +30,31 @@ bool rb_mock_create_tags(struct rb_mock_call *call)
     if (!rb_mock_call_checked(call))
         return false;
     if (rb_cloud_set_tags(call->cloud, call->region, ids, n_ids, tags, n_tags, &bad) != RB_CLOUD_OK)
+        return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist",
+                              ids[bad]);
+    rb_mock_xml_bool(call->out, "return", true);
+    return true;
+}
+
+// A tag without Value goes whatever its value; EC2 takes a repeat without complaint.
+bool rb_mock_delete_tags(struct rb_mock_call *call)
+{
+    const char *const *ids;
+    int n_ids, n_tags = 0, bad;
+    struct rb_cloud_tag *tags = rb_arena_array(call->arena, (size_t)call->form->n + 1, sizeof *tags);
+    if (!rb_mock_read_ids(call, "ResourceId", "i-", &ids, &n_ids))
+        return false;
+    const int first = rb_form_first(call->form, "Tag");
+    for (; rb_form_has_prefix(call->form, "Tag.%d.", first + n_tags); n_tags++) {
+        tags[n_tags].key = rb_form_get(call->form, "Tag.%d.Key", first + n_tags);
+        tags[n_tags].value = rb_form_get(call->form, "Tag.%d.Value", first + n_tags);
+        if (!tags[n_tags].key || !*tags[n_tags].key)
+            return rb_mock_refuse(call, 400, "MissingParameter", "The request must contain the parameter Tag.%d.Key",
+                                  first + n_tags);
+    }
+    if (!rb_mock_call_checked(call))
+        return false;
+    if (rb_cloud_delete_tags(call->cloud, call->region, ids, n_ids, tags, n_tags, &bad) != RB_CLOUD_OK)
         return rb_mock_refuse(call, 400, "InvalidInstanceID.NotFound", "The instance ID '%.40s' does not exist",
                               ids[bad]);
     rb_mock_xml_bool(call->out, "return", true);

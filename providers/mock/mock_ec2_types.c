@@ -35,6 +35,15 @@ static void write_gpus(struct rb_buf *out, const struct rb_offer *o)
     rb_mock_xml_close(out, "gpuInfo");
 }
 
+bool rb_mock_is_burstable(const char *type)
+{
+    static const char *const families[] = {"t2.", "t3.", "t3a.", "t4g."};
+    for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
+        if (strncmp(type, families[k], strlen(families[k])) == 0)
+            return true;
+    return false;
+}
+
 static void write_usage_classes(struct rb_buf *out, const struct rb_catalog *c, const char *region, const char *type)
 {
     rb_mock_xml_open(out, "supportedUsageClasses");
@@ -66,6 +75,8 @@ static void write_type(struct rb_mock_call *call, const struct rb_offer *o)
     rb_buf_puts(out, "</memoryInfo>");
     rb_mock_xml_bool(out, "instanceStorageSupported", false);
     write_gpus(out, o);
+    rb_mock_xml_bool(out, "hibernationSupported", false);
+    rb_mock_xml_bool(out, "burstablePerformanceSupported", rb_mock_is_burstable(o->instance_type));
     rb_mock_xml_close(out, "item");
 }
 

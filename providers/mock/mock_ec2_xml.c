@@ -83,6 +83,18 @@ void rb_mock_xml_instant(struct rb_buf *out, const char *name, int64_t unix_us)
     rb_buf_printf(out, "<%s>%s.%03dZ</%s>", name, text, (int)(unix_us % 1000000 / 1000), name);
 }
 
+void rb_mock_xml_second(struct rb_buf *out, const char *name, int64_t unix_us)
+{
+    rb_mock_xml_instant(out, name, unix_us - unix_us % 1000000);
+}
+
+void rb_mock_write_value(struct rb_buf *out, const char *name, const char *text)
+{
+    rb_mock_xml_open(out, name);
+    rb_mock_xml_text(out, "value", text);
+    rb_mock_xml_close(out, name);
+}
+
 void rb_mock_xml_empty(struct rb_buf *out, const char *name)
 {
     rb_buf_printf(out, "<%s/>", name);

@@ -1,5 +1,6 @@
 // From request to answer: the path's row in the table, who asks, the body, and the two envelopes (resource and error).
 #include "providers/mock/mock_gcp.h"
+#include "providers/mock/mock_gcp_batch.h"
 #include "providers/mock/mock_gcp_call.h"
 #include "providers/mock/mock_gcp_fields.h"
 
@@ -20,11 +21,13 @@ static const struct route {
     {"GET", "projects/{project}", "projects.get", rb_gcp_project_get},
     {"GET", "projects/{project}/aggregated/acceleratorTypes", "acceleratorTypes.aggregatedList",
      rb_gcp_accelerator_types_aggregated},
+    {"GET", "projects/{project}/aggregated/disks", "disks.aggregatedList", rb_gcp_disks_aggregated},
     {"GET", "projects/{project}/aggregated/instances", "instances.aggregatedList", rb_gcp_instances_aggregated},
     {"GET", "projects/{project}/aggregated/machineTypes", "machineTypes.aggregatedList",
      rb_gcp_machine_types_aggregated},
     {"GET", "projects/{project}/aggregated/operations", "globalOperations.aggregatedList",
      rb_gcp_operations_aggregated},
+    {"GET", "projects/{project}/global/images", "images.list", rb_gcp_images_list},
     {"GET", "projects/{project}/global/images/{name}", "images.get", rb_gcp_image_get},
     {"GET", "projects/{project}/global/images/family/{name}", "images.getFromFamily", rb_gcp_image_get},
     {"GET", "projects/{project}/regions", "regions.list", rb_gcp_regions_list},
@@ -39,6 +42,8 @@ static const struct route {
     {"GET", "projects/{project}/zones/{zone}/acceleratorTypes", "acceleratorTypes.list", rb_gcp_accelerator_types_list},
     {"GET", "projects/{project}/zones/{zone}/acceleratorTypes/{name}", "acceleratorTypes.get",
      rb_gcp_accelerator_type_get},
+    {"GET", "projects/{project}/zones/{zone}/disks", "disks.list", rb_gcp_disks_list},
+    {"GET", "projects/{project}/zones/{zone}/disks/{name}", "disks.get", rb_gcp_disk_get},
     {"GET", "projects/{project}/zones/{zone}/instances", "instances.list", rb_gcp_instances_list},
     {"POST", "projects/{project}/zones/{zone}/instances", "instances.insert", rb_gcp_instances_insert},
     {"POST", "projects/{project}/zones/{zone}/instances/bulkInsert", "instances.bulkInsert",
@@ -47,6 +52,11 @@ static const struct route {
     {"DELETE", "projects/{project}/zones/{zone}/instances/{name}", "instances.delete", rb_gcp_instance_delete},
     {"POST", "projects/{project}/zones/{zone}/instances/{name}/setLabels", "instances.setLabels",
      rb_gcp_instance_set_labels},
+    {"POST", "projects/{project}/zones/{zone}/instances/{name}/setMetadata", "instances.setMetadata",
+     rb_gcp_instance_set_metadata},
+    {"GET", "projects/{project}/zones/{zone}/instances/{name}/serialPort", "instances.getSerialPortOutput",
+     rb_gcp_instance_serial_port},
+    {"POST", "projects/{project}/zones/{zone}/instances/{name}/stop", "instances.stop", rb_gcp_instance_stop},
     {"GET", "projects/{project}/zones/{zone}/machineTypes", "machineTypes.list", rb_gcp_machine_types_list},
     {"GET", "projects/{project}/zones/{zone}/machineTypes/{name}", "machineTypes.get", rb_gcp_machine_type_get},
     {"GET", "projects/{project}/zones/{zone}/operations", "zoneOperations.list", rb_gcp_operations_list},
@@ -56,13 +66,20 @@ static const struct route {
     {"POST", "projects/{project}", "projects.testIamPermissions", rb_gcp_test_permissions, true},
 };
 
-struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account)
+struct rb_mock_gcp *rb_mock_gcp_create(struct rb_cloud *cloud, const struct rb_mock_gcp_account *account,
+                                       const char *token)
 {
     struct rb_mock_gcp *gcp = rb_xcalloc(1, sizeof *gcp);
     gcp->cloud = cloud;
-    gcp->tokens = (struct rb_mock_gcp_tokens){.cloud = cloud, .account = account};
+    gcp->tokens = (struct rb_mock_gcp_tokens){.cloud = cloud, .account = account, .fixed = token};
     rb_arena_init(&gcp->arena);
     return gcp;
+}
+
+void rb_mock_gcp_set_console(struct rb_mock_gcp *gcp, rb_mock_gcp_console_fn *fn, void *arg)
+{
+    gcp->console = fn;
+    gcp->console_arg = arg;
 }
 
 void rb_mock_gcp_destroy(struct rb_mock_gcp *gcp)
@@ -171,7 +188,7 @@ static bool check_place(struct rb_mock_gcp_call *call)
     const char *ours = rb_mock_gcp_account_project(call->gcp->tokens.account);
     const struct rb_cloud_region *region =
         call->region ? rb_cloud_regions_find(rb_cloud_regions(call->cloud), call->region) : NULL;
-    bool of_image = strstr(call->request->path, "/global/images/") != NULL; // images are public
+    bool of_image = strstr(call->request->path, "/global/images") != NULL; // images are public
     if (call->project && strcmp(call->project, ours) != 0 && !of_image)
         return rb_gcp_refuse(call, 404, "notFound", "The resource 'projects/%.60s' was not found", call->project);
     if (call->zone && !rb_gcp_region_of_zone(call->cloud, call->zone))
@@ -322,6 +339,36 @@ static void answer_token(struct rb_mock_gcp_call *call, int64_t unix_us, struct 
     rb_exchange_spoil(&call->chaos, out);
 }
 
+// Every part is answered as if it had come alone; where chaos keeps one answer back, the whole batch goes that way.
+static void answer_batch(struct rb_mock_gcp_call *call, int64_t unix_us, struct rb_exchange_answer *out)
+{
+    struct rb_gcp_batch batch;
+    const char *why = "a batch is posted";
+    if (strcmp(call->request->method, "POST") != 0 || !rb_gcp_batch_read(call->request, call->arena, &batch, &why)) {
+        rb_gcp_refuse(call, 400, "badRequest", "%s", why);
+        out->status = 400;
+        out->content_type = "application/json; charset=UTF-8";
+        write_error(&call->refusal, &out->body);
+        return;
+    }
+    out->status = 200;
+    out->content_type = rb_gcp_batch_content_type;
+    for (int k = 0; k < batch.n; k++) {
+        struct rb_exchange_answer one = {0};
+        rb_mock_gcp_answer(call->gcp, &batch.parts[k].request, call->now_us, unix_us, &one);
+        if (one.delivery != RB_EXCHANGE_WHOLE) {
+            out->delivery = one.delivery;
+            out->cut_at = one.cut_at;
+            out->bytes_per_s = one.bytes_per_s;
+        }
+        out->skew_us = one.skew_us;
+        if (one.status > 0)
+            rb_gcp_batch_put(&batch.parts[k], &one, &out->body);
+        rb_buf_finish(&one.body);
+    }
+    rb_gcp_batch_end(&out->body);
+}
+
 void rb_mock_gcp_answer(struct rb_mock_gcp *gcp, const struct rb_exchange_request *request, int64_t now_us,
                         int64_t unix_us, struct rb_exchange_answer *out)
 {
@@ -332,6 +379,8 @@ void rb_mock_gcp_answer(struct rb_mock_gcp *gcp, const struct rb_exchange_reques
     rb_cloud_advance(gcp->cloud, now_us);
     if (strcmp(request->path, "/token") == 0)
         answer_token(&call, unix_us, out);
+    else if (strcmp(request->path, RB_GCP_BATCH_PATH) == 0)
+        answer_batch(&call, unix_us, out);
     else
         answer_call(&call, unix_us, out);
     rb_arena_finish(&arena);

@@ -1,5 +1,5 @@
-// The service account whose key opens a mock Compute Engine. With one, access tokens are had only for an assertion that
-// its private key signed; without one, the bearer token `test` and the refresh token `test` do, of project `test`.
+// The service account whose key opens a mock Compute Engine: access tokens are had for an assertion that its private key
+// signed.
 #ifndef RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 #define RB_PROVIDERS_MOCK_MOCK_GCP_ACCOUNT_H
 

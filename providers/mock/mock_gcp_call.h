@@ -38,7 +38,8 @@ struct rb_mock_gcp_call {
 typedef bool rb_mock_gcp_method_fn(struct rb_mock_gcp_call *call);
 
 rb_mock_gcp_method_fn rb_gcp_project_get, rb_gcp_regions_list, rb_gcp_region_get, rb_gcp_zones_list, rb_gcp_zone_get,
-    rb_gcp_image_get, rb_gcp_machine_types_list, rb_gcp_machine_type_get, rb_gcp_machine_types_aggregated,
+    rb_gcp_image_get, rb_gcp_images_list, rb_gcp_disks_list, rb_gcp_disks_aggregated, rb_gcp_disk_get, rb_gcp_instance_stop,
+    rb_gcp_instance_set_metadata, rb_gcp_instance_serial_port, rb_gcp_machine_types_list, rb_gcp_machine_type_get, rb_gcp_machine_types_aggregated,
     rb_gcp_accelerator_types_list, rb_gcp_accelerator_type_get, rb_gcp_accelerator_types_aggregated,
     rb_gcp_instances_insert, rb_gcp_instances_bulk_insert, rb_gcp_instances_list, rb_gcp_instances_aggregated, rb_gcp_instance_get,
     rb_gcp_instance_delete, rb_gcp_instance_set_labels, rb_gcp_operations_list, rb_gcp_operations_aggregated, rb_gcp_operation_get,
@@ -98,6 +99,8 @@ bool rb_gcp_aggregated(struct rb_mock_gcp_call *call, const char *kind, const ch
 
 void rb_gcp_klink(struct rb_mock_gcp_call *call, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4))); // RB_GCP_LINK projects/P/...
+// Begins a resource that the cloud has from its beginning: kind, id, creationTimestamp, name.
+void rb_gcp_begin_resource(struct rb_mock_gcp_call *call, const char *kind, const char *name);
 void rb_gcp_kid(struct rb_json *j, const char *key, uint64_t id);            // int64 is text in Google's JSON
 void rb_gcp_kinstant(struct rb_json *j, const char *key, int64_t unix_us);  // 2026-08-01T12:00:00.250-00:00
 const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud, const char *zone); // NULL: none
@@ -106,6 +109,8 @@ const struct rb_cloud_region *rb_gcp_region_of_zone(const struct rb_cloud *cloud
 const char *rb_gcp_accelerator_type(const struct rb_offer *o);
 // The machine type of an offer: what stands before a '+' in its instance_type ("n1-standard-8+nvidia-tesla-t4").
 const char *rb_gcp_machine_type(const struct rb_offer *o, struct rb_arena *arena);
+// What an image is called, however a body names it: "projects/P/global/images/[family/]I".
+const char *rb_gcp_image_of(struct rb_mock_gcp_call *call, const char *link);
 // image: "projects/P/global/images/[family/]I". Those of Google's public projects all exist.
 bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image);
 bool rb_gcp_takes_guest_accelerators(const char *machine_type); // n1-*
@@ -126,6 +131,8 @@ bool rb_gcp_bulk_allows(const struct rb_gcp_bulk *bulk, const char *zone);
 // Its metadata; what the node is told goes to *launch.
 bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *node, struct rb_mock_gcp_instance *out,
                           struct rb_cloud_launch *launch);
+// A list of metadata items, into *out.
+bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *out);
 // A map of label to value, as it may stand in a body.
 bool rb_gcp_read_labels(struct rb_mock_gcp_call *call, const struct rb_node *node, const struct rb_cloud_tag **out,
                         int *out_n);
@@ -137,6 +144,8 @@ const char *rb_gcp_status(const struct rb_mock_gcp *gcp, const struct rb_mock_gc
 const struct rb_cloud_instance *rb_gcp_machine(const struct rb_mock_gcp *gcp, const struct rb_mock_gcp_instance *i);
 const char *rb_gcp_label(const struct rb_mock_gcp *gcp, const struct rb_mock_gcp_instance *i, const char *key);
 void rb_gcp_label_fingerprint(const struct rb_mock_gcp_instance *i, char out[static 16]);
+void rb_gcp_metadata_fingerprint(const struct rb_mock_gcp_instance *i, char out[static 16]);
+int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i); // as asked for, else the image's
 void rb_gcp_write_instance(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i);
 
 // An earlier operation of this requestId: answers with it and returns true, or refuses (*out_refused) if it was asked

@@ -72,6 +72,75 @@ static const char *read_text(struct reader *r, const char *stop)
     return text;
 }
 
+// --- `eq` and `ne`, the older language of filters, which gcloud still speaks: the value is a regular expression that the whole
+// text must match. Of those, what gcloud makes of names: letters, '.', '*', '\\b' and escaped punctuation.
+
+#define MAX_STARS 3 // backtracking over a name of 63 characters stays cheap
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_expression(const char *p)
+{
+    int stars = 0;
+    for (bool repeatable = false; *p; p++) {
+        if (*p == '*') {
+            if (!repeatable || ++stars > MAX_STARS)
+                return false;
+            repeatable = false;
+        } else if (*p == '\\') {
+            p++;
+            if (!*p || (is_word(*p) && *p != 'b'))
+                return false;
+            repeatable = *p != 'b';
+        } else if (strchr("[](){}|+?^$", *p)) {
+            return false;
+        } else {
+            repeatable = true;
+        }
+    }
+    return true;
+}
+
+static bool matches_expression(const char *p, const char *text, const char *at)
+{
+    if (!*p)
+        return !*at;
+    if (p[0] == '\\' && p[1] == 'b') {
+        const bool before = at > text && is_word(at[-1]), here = is_word(*at);
+        return before != here && matches_expression(p + 2, text, at);
+    }
+    const size_t n = p[0] == '\\' ? 2 : 1;
+    const bool any = p[0] == '.', repeated = p[n] == '*';
+    const char wanted = p[n - 1];
+    if (!repeated)
+        return *at && (any || *at == wanted) && matches_expression(p + n, text, at + 1);
+    for (;; at++) {
+        if (matches_expression(p + n + 1, text, at))
+            return true;
+        if (!*at || !(any || *at == wanted))
+            return false;
+    }
+}
+
+// Backslashes stay: they are the expression's.
+static const char *read_expression(struct reader *r)
+{
+    skip_space(r);
+    const bool quoted = *r->at == '"' || *r->at == '\'';
+    const char end[2] = {quoted ? *r->at : '\0', '\0'};
+    r->at += quoted;
+    const size_t n = strcspn(r->at, quoted ? end : " \t\n()");
+    const char *text = rb_arena_strndup(r->filter->arena, r->at, n);
+    r->at += n;
+    if (n == 0 || (quoted && !*r->at) || !is_expression(text))
+        return NULL;
+    r->at += quoted;
+    return text;
+}
+
 static const char *read_operator(struct reader *r)
 {
     static const char *const operators[] = {"!=", "<=", ">=", "=", ":", "<", ">"};
@@ -107,13 +176,18 @@ static bool compare(const char *got, const char *op, const char *value)
 static bool read_comparison(struct reader *r)
 {
     const char *start = r->at, *field = read_text(r, " \t\n()=!:<>\"");
-    const char *op = field && is_known(r->filter, field) ? read_operator(r) : NULL;
-    const char *value = op ? read_text(r, " \t\n()") : NULL;
+    const bool known = field && is_known(r->filter, field), eq = known && take_word(r, "eq"),
+               ne = known && !eq && take_word(r, "ne");
+    const char *op = known && !eq && !ne ? read_operator(r) : NULL;
+    const char *value = eq || ne ? read_expression(r) : op ? read_text(r, " \t\n()") : NULL;
     if (!value) {
         r->at = start;
         return broken(r);
     }
-    return r->item && compare(r->filter->field(r->item, field, r->filter->context), op, value);
+    if (!r->item)
+        return false;
+    const char *got = r->filter->field(r->item, field, r->filter->context);
+    return op ? compare(got, op, value) : (got && matches_expression(value, got, got)) == eq;
 }
 
 static bool read_term(struct reader *r)

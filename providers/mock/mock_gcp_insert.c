@@ -56,9 +56,7 @@ static bool read_image(struct rb_mock_gcp_call *call, struct rb_map *m, struct r
     const char *image;
     if (!rb_gcp_need_text(call, m, "sourceImage", &image))
         return false;
-    image = rb_gcp_without_host(call, image);
-    if (strncmp(image, "global/", 7) == 0)
-        image = rb_arena_printf(call->arena, "projects/%s/%s", call->project, image);
+    image = rb_gcp_image_of(call, image);
     if (!rb_gcp_image_exists(call, image))
         return rb_gcp_refuse(call, 404, "notFound", "The resource '%.200s' was not found", image);
     i->source_image = image;

@@ -14,7 +14,7 @@ static const char *metadata_of(const struct rb_mock_gcp_instance *i, const char 
     return NULL;
 }
 
-static bool read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
+bool rb_gcp_read_items(struct rb_mock_gcp_call *call, const struct rb_node *list, struct rb_mock_gcp_instance *i)
 {
     size_t total = 0;
     if (!list)
@@ -65,7 +65,7 @@ bool rb_gcp_read_metadata(struct rb_mock_gcp_call *call, const struct rb_node *n
 {
     struct rb_map m;
     struct rb_err err;
-    if (node && (!rb_gcp_map_begin(call, &m, node) || !read_items(call, rb_map_get(&m, "items"), i) ||
+    if (node && (!rb_gcp_map_begin(call, &m, node) || !rb_gcp_read_items(call, rb_map_get(&m, "items"), i) ||
                  !rb_gcp_map_end(call, &m)))
         return false;
     const char *user_data = metadata_of(i, "user-data"), *script = metadata_of(i, "startup-script"),

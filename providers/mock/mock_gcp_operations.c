@@ -14,6 +14,8 @@ static const char *type_of(enum rb_mock_gcp_deed deed)
     static const char *const types[] = {[RB_GCP_INSERT] = "insert",
                                         [RB_GCP_DELETE] = "delete",
                                         [RB_GCP_SET_LABELS] = "setLabels",
+                                        [RB_GCP_SET_METADATA] = "setMetadata",
+                                        [RB_GCP_STOP] = "stop",
                                         [RB_GCP_PREEMPT] = "compute.instances.preempted",
                                         [RB_GCP_EXPIRE] = "compute.instances.deleteByMaxRunDuration",
                                         [RB_GCP_GUEST_END] = "compute.instances.guestTerminate",
@@ -194,11 +196,13 @@ static struct progress progress_of(const struct rb_mock_gcp_call *call, const st
     case RB_GCP_BULK_INSERT:
         return progress_of_bulk(call, o);
     case RB_GCP_SET_LABELS:
+    case RB_GCP_SET_METADATA:
         return (struct progress){.done = call->now_us >= o->inserted_us + SET_LABELS_US,
                                  .ended_us = o->inserted_us + SET_LABELS_US};
     case RB_GCP_DELETE:
         return (struct progress){.done = !rb_gcp_instance_exists(call->gcp, i, call->now_us),
                                  .ended_us = later(m ? m->terminated_us : 0, o->inserted_us)};
+    case RB_GCP_STOP:
     case RB_GCP_PREEMPT:
     case RB_GCP_EXPIRE:
     case RB_GCP_GUEST_END:

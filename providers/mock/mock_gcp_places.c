@@ -1,4 +1,4 @@
-// What there is: the project, regions, zones, machine and accelerator types, images. All read off the catalogue.
+// What there is: the project, regions, zones, machine and accelerator types. All read off the catalogue.
 #include "providers/mock/mock_gcp_call.h"
 #include "profiles/infra.h"
 
@@ -22,7 +22,7 @@ static uint64_t id_of(const char *name)
     return h >> 1;
 }
 
-static void begin_resource(struct rb_mock_gcp_call *call, const char *kind, const char *name)
+void rb_gcp_begin_resource(struct rb_mock_gcp_call *call, const char *kind, const char *name)
 {
     rb_json_begin_object(&call->json);
     rb_json_kstring(&call->json, "kind", kind);
@@ -57,7 +57,7 @@ bool rb_gcp_project_get(struct rb_mock_gcp_call *call)
 {
     if (!rb_gcp_checked(call))
         return false;
-    begin_resource(call, "compute#project", call->project);
+    rb_gcp_begin_resource(call, "compute#project", call->project);
     write_quotas(call, NULL);
     rb_json_kstring(&call->json, "defaultServiceAccount", rb_mock_gcp_account_email(call->gcp->tokens.account));
     rb_gcp_klink(call, "selfLink", "%s", "");
@@ -67,7 +67,7 @@ bool rb_gcp_project_get(struct rb_mock_gcp_call *call)
 
 static void write_region(struct rb_mock_gcp_call *call, const struct rb_cloud_region *r)
 {
-    begin_resource(call, "compute#region", r->name);
+    rb_gcp_begin_resource(call, "compute#region", r->name);
     rb_json_kstring(&call->json, "status", "UP");
     rb_json_key(&call->json, "zones");
     rb_json_begin_array(&call->json);
@@ -82,7 +82,7 @@ static void write_region(struct rb_mock_gcp_call *call, const struct rb_cloud_re
 
 static void write_zone(struct rb_mock_gcp_call *call, const struct rb_cloud_region *r, const char *zone)
 {
-    begin_resource(call, "compute#zone", zone);
+    rb_gcp_begin_resource(call, "compute#zone", zone);
     rb_json_kstring(&call->json, "status", "UP");
     rb_gcp_klink(call, "region", "/regions/%s", r->name);
     rb_gcp_klink(call, "selfLink", "/zones/%s", zone);
@@ -149,43 +149,6 @@ bool rb_gcp_zone_get(struct rb_mock_gcp_call *call)
     return true;
 }
 
-// --- images ---
-
-// Images of Google's public projects exist, whatever their names: here all are one.
-bool rb_gcp_image_exists(const struct rb_mock_gcp_call *call, const char *image)
-{
-    static const char *const projects[] = {
-        "projects/deeplearning-platform-release/global/images/", "projects/ml-images/global/images/",
-        "projects/ubuntu-os-accelerator-images/global/images/", "projects/ubuntu-os-cloud/global/images/",
-        "projects/debian-cloud/global/images/"};
-    const struct rb_cloud_config *c = rb_cloud_config_of(call->cloud);
-    for (int k = 0; k < c->n_gcp_images; k++)
-        if (strcmp(c->gcp_images[k], image) == 0)
-            return true;
-    for (size_t k = 0; k < sizeof projects / sizeof *projects; k++)
-        if (strncmp(projects[k], image, strlen(projects[k])) == 0 && image[strlen(projects[k])])
-            return true;
-    return false;
-}
-
-bool rb_gcp_image_get(struct rb_mock_gcp_call *call)
-{
-    if (!rb_gcp_checked(call))
-        return false;
-    const char *family = strstr(call->request->path, "/images/family/") ? "family/" : "";
-    const char *wanted =
-        rb_arena_printf(call->arena, "projects/%s/global/images/%s%s", call->project, family, call->name);
-    if (!rb_gcp_image_exists(call, wanted))
-        return rb_gcp_not_found(call, "global/images", call->name);
-    begin_resource(call, "compute#image", call->name);
-    rb_json_kstring(&call->json, "status", "READY");
-    rb_json_kstring(&call->json, "architecture", "X86_64");
-    rb_json_kstring(&call->json, "diskSizeGb", "10");
-    rb_gcp_klink(call, "selfLink", "/global/images/%s", call->name);
-    rb_json_end_object(&call->json);
-    return true;
-}
-
 // --- machine types ---
 
 // A price list may name the type itself, behind the machine type: n1-standard-8+nvidia-tesla-t4:2.
@@ -244,7 +207,7 @@ static void write_machine_type(struct rb_mock_gcp_call *call, const char *zone, 
 {
     struct rb_json *j = &call->json;
     const char *name = rb_gcp_machine_type(o, call->arena), *accelerator = rb_gcp_accelerator_type(o);
-    begin_resource(call, "compute#machineType", name);
+    rb_gcp_begin_resource(call, "compute#machineType", name);
     rb_json_kint(j, "guestCpus", (int64_t)llround(o->vcpus));
     rb_json_kint(j, "memoryMb", (int64_t)llround(o->memory_gb * MIB_PER_GB));
     rb_json_kbool(j, "isSharedCpu", false);
@@ -266,7 +229,7 @@ static void write_accelerator_type(struct rb_mock_gcp_call *call, const char *zo
 {
     struct rb_json *j = &call->json;
     const char *name = rb_gcp_accelerator_type(o);
-    begin_resource(call, "compute#acceleratorType", name);
+    rb_gcp_begin_resource(call, "compute#acceleratorType", name);
     rb_json_kstring(j, "description", rb_arena_printf(call->arena, "NVIDIA %s", o->accelerator));
     rb_json_kint(j, "maximumCardsPerInstance", 8);
     rb_gcp_klink(call, "zone", "/zones/%s", zone);

@@ -33,6 +33,7 @@ struct rb_mock_gcp_instance {
     const struct rb_cloud_tag *labels; // as inserted; of an instance with an ordinal the cloud's tags count
     int n_metadata, n_labels;
     uint32_t label_version;         // rises with every setLabels; the fingerprint
+    uint32_t metadata_version;      // likewise with setMetadata
     const char *service_account;    // NULL: none
     const char *const *network_tags;
     int n_network_tags;
@@ -42,6 +43,8 @@ enum rb_mock_gcp_deed {
     RB_GCP_INSERT,
     RB_GCP_DELETE,
     RB_GCP_SET_LABELS,
+    RB_GCP_SET_METADATA,
+    RB_GCP_STOP,
     RB_GCP_PREEMPT,
     RB_GCP_EXPIRE,
     RB_GCP_GUEST_END,
@@ -64,6 +67,8 @@ struct rb_mock_gcp_operation {
 struct rb_mock_gcp {
     struct rb_cloud *cloud;
     struct rb_mock_gcp_tokens tokens;
+    rb_mock_gcp_console_fn *console; // NULL: machines have none
+    void *console_arg;
     struct rb_arena arena;          // strings of instances and operations
     struct rb_mock_gcp_instance *instances; // [n_instances], by insertion
     int n_instances, cap_instances;

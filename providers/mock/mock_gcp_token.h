@@ -11,7 +11,8 @@
 
 struct rb_mock_gcp_tokens {
     struct rb_cloud *cloud;
-    const struct rb_mock_gcp_account *account; // NULL: `test` opens everything
+    const struct rb_mock_gcp_account *account; // NULL: no assertion holds
+    const char *fixed;      // a bearer and a refresh token that always holds; NULL: none
     struct rb_mock_gcp_token {
         char text[48];
         int64_t expires_us; // on the host's clock: clients count by theirs, whatever --speed is

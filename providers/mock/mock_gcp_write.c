@@ -19,6 +19,17 @@ void rb_gcp_label_fingerprint(const struct rb_mock_gcp_instance *i, char out[sta
     encode_fingerprint(i->id ^ ((uint64_t)i->label_version << 32), out);
 }
 
+void rb_gcp_metadata_fingerprint(const struct rb_mock_gcp_instance *i, char out[static 16])
+{
+    encode_fingerprint((i->id + 1) ^ ((uint64_t)i->metadata_version << 32), out);
+}
+
+// Where nothing else was said; no image of the cloud's says more.
+int64_t rb_gcp_disk_gb(const struct rb_mock_gcp_instance *i)
+{
+    return i->disk_gb > 0 ? i->disk_gb : 10;
+}
+
 static void write_fingerprint(struct rb_json *j, const char *key, uint64_t of)
 {
     char text[16];
@@ -85,7 +96,7 @@ static void write_disks(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_
     rb_json_kint(j, "index", 0);
     rb_json_kbool(j, "boot", true);
     rb_json_kbool(j, "autoDelete", true);
-    rb_gcp_kid(j, "diskSizeGb", (uint64_t)(i->disk_gb > 0 ? i->disk_gb : 10));
+    rb_gcp_kid(j, "diskSizeGb", (uint64_t)rb_gcp_disk_gb(i));
     rb_json_end_object(j);
     rb_json_end_array(j);
 }
@@ -93,10 +104,12 @@ static void write_disks(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_
 static void write_metadata(struct rb_mock_gcp_call *call, const struct rb_mock_gcp_instance *i)
 {
     struct rb_json *j = &call->json;
+    char fingerprint[16];
+    rb_gcp_metadata_fingerprint(i, fingerprint);
     rb_json_key(j, "metadata");
     rb_json_begin_object(j);
     rb_json_kstring(j, "kind", "compute#metadata");
-    write_fingerprint(j, "fingerprint", i->id + 1);
+    rb_json_kstring(j, "fingerprint", fingerprint);
     if (i->n_metadata > 0) {
         rb_json_key(j, "items");
         rb_json_begin_array(j);

@@ -1,6 +1,7 @@
 // Secrets stay in the arena and are never printed.
 #include "providers/mock/mock_keys.h"
 #include "base/doc.h"
+#include "providers/digest.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #define MAX_FILE_BYTES (1 << 20) // a credentials file has a few lines
 #define MAX_KEYS       256
 
-static const struct rb_mock_key test_key = {"test", "test"};
-const struct rb_mock_keys rb_mock_default_keys = {&test_key, 1};
+#define KEY_BYTES    8
+#define SECRET_BYTES 20
 
 static const char console_header[] = "Access key ID,Secret access key";
 
@@ -97,6 +98,35 @@ static bool read_lines(struct reader *r, char *text, struct rb_err *err)
             return false;
     }
     return end_profile(r, err);
+}
+
+static void give_one(struct rb_arena *arena, const char *access_key, const char *secret_key, struct rb_mock_keys *out)
+{
+    struct rb_mock_key *key = rb_arena_alloc(arena, sizeof *key);
+    *key = (struct rb_mock_key){access_key, secret_key};
+    *out = (struct rb_mock_keys){key, 1};
+}
+
+void rb_mock_keys_make(struct rb_arena *arena, struct rb_mock_keys *out)
+{
+    unsigned char bytes[KEY_BYTES + SECRET_BYTES];
+    char id[2 * KEY_BYTES + 1], secret[2 * SECRET_BYTES + 1];
+    rb_random_bytes(bytes, sizeof bytes);
+    rb_digest_hex(bytes, KEY_BYTES, id);
+    rb_digest_hex(bytes + KEY_BYTES, SECRET_BYTES, secret);
+    give_one(arena, rb_arena_printf(arena, "rbmock%s", id), rb_arena_strdup(arena, secret), out);
+}
+
+bool rb_mock_keys_parse(const char *text, struct rb_arena *arena, struct rb_mock_keys *out)
+{
+    const char *colon = strchr(text, ':');
+    if (!colon || colon == text || !colon[1])
+        return false;
+    for (const char *c = text; *c; c++)
+        if (!isgraph((unsigned char)*c) || *c == '/' || *c == '\'')
+            return false;
+    give_one(arena, rb_arena_strndup(arena, text, (size_t)(colon - text)), rb_arena_strdup(arena, colon + 1), out);
+    return true;
 }
 
 bool rb_mock_keys_read(const char *path, struct rb_arena *arena, struct rb_mock_keys *out, struct rb_err *err)

@@ -14,8 +14,10 @@ struct rb_mock_keys {
     int n;
 };
 
-// The key `test` with the secret `test`.
-extern const struct rb_mock_keys rb_mock_default_keys;
+// One new key, from the system's random numbers.
+void rb_mock_keys_make(struct rb_arena *arena, struct rb_mock_keys *out);
+// "ACCESS_KEY:SECRET". False: not of that form.
+bool rb_mock_keys_parse(const char *text, struct rb_arena *arena, struct rb_mock_keys *out);
 
 // A CSV as AWS's console gives it ("Access key ID,Secret access key") or an ini file like ~/.aws/credentials; every
 // profile of it counts. Errors: INVALID with file and line, a file without any key included.

@@ -3,17 +3,21 @@
 #include "base/clock.h"
 #include "base/doc.h"
 #include "base/log.h"
+#include "providers/mock/connections.h"
 #include "providers/mock/control.h"
 #include "providers/mock/delivery.h"
+#include "providers/mock/gate.h"
 #include "providers/mock/ledger.h"
 #include "providers/mock/mock_ec2.h"
 #include "providers/mock/mock_gcp.h"
 #include "providers/mock/nodes.h"
+#include "providers/mock/passport.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +26,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BODY_BYTES    (1 << 20) // 1000 ids are 40 kB, user data 22 kB, tags 20 kB
-#define MAX_CONNECTIONS   1000
-#define IDLE_CONNECTION_S 120
-#define LEDGER_PAUSE_US   (100 * INT64_C(1000)) // the ledger is written at most ten times a second
-#define MAX_HEADERS       100
+#define MAX_BODY_BYTES  (1 << 20) // 1000 ids are 40 kB, user data 22 kB, tags 20 kB
+#define MAX_CONNECTIONS 1000
+#define LEDGER_PAUSE_US (100 * INT64_C(1000)) // the ledger is written at most ten times a second
+#define MAX_HEADERS     100
 
 enum front { FRONT_EC2, FRONT_GCP, N_FRONTS };
 
@@ -49,9 +52,11 @@ struct server {
     struct rb_mock_control control;
     struct door doors[N_FRONTS];
     struct rb_deliveries *deliveries;
+    struct rb_mock_connections connections;
     int signal_fd;
     sigset_t old_signals;
     const char *nodes_dir, *ledger_path; // ledger_path NULL: none
+    const char *keys_dir;                // where the customer's keys are; NULL: nowhere yet
     bool owns_dir;                       // nodes_dir is ours to remove
     int64_t start_unix_us, start_monotonic_us;
     uint64_t ledger_version;
@@ -75,7 +80,8 @@ struct request {
 
 static void *begin_request(void *arg, const char *uri, struct MHD_Connection *connection)
 {
-    (void)arg, (void)connection;
+    (void)arg;
+    rb_mock_connection_is(connection, RB_MOCK_ASKING);
     struct request *r = rb_xcalloc(1, sizeof *r);
     r->uri = rb_xstrdup(uri);
     return r;
@@ -83,7 +89,8 @@ static void *begin_request(void *arg, const char *uri, struct MHD_Connection *co
 
 static void end_request(void *arg, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
 {
-    (void)arg, (void)connection, (void)how;
+    (void)arg, (void)how;
+    rb_mock_connection_is(connection, RB_MOCK_IDLE);
     struct request *r = *state;
     if (!r)
         return;
@@ -111,6 +118,8 @@ static void answer_request(struct server *s, enum front front, const struct rb_e
                            struct rb_exchange_answer *out)
 {
     int64_t now_us = cloud_now_us(s);
+    if (!rb_mock_gate_passes(x, out))
+        return;
     rb_cloud_advance(s->cloud, now_us);
     if (strncmp(x->path, RB_MOCK_CONTROL_PREFIX, strlen(RB_MOCK_CONTROL_PREFIX)) == 0)
         rb_mock_control_answer(&s->control, x, now_us, out);
@@ -138,6 +147,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
         return MHD_YES;
     }
     struct rb_exchange_answer answer = {.status = 413};
+    rb_mock_connection_is(connection, RB_MOCK_ANSWERED);
     if (!r->too_long) {
         struct headers headers = {0};
         char *query = strchr(r->uri, '?');
@@ -163,11 +173,11 @@ static bool open_door(struct server *s, enum front front, int port, struct rb_er
     struct door *d = &s->doors[front];
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    d->http = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL, NULL, handle, d,
-                               MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL,
-                               MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_CONNECTION_LIMIT,
-                               (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S,
-                               MHD_OPTION_END);
+    d->http = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL, NULL, handle, d, MHD_OPTION_SOCK_ADDR, &at,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, rb_mock_connections_notify, &s->connections, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)RB_MOCK_IDLE_S, MHD_OPTION_END);
     if (!d->http)
         return rb_err_set(err, RB_E_MOCK_SOCKET, "cannot listen on 127.0.0.1:%d: %s; 0 picks a free port", port,
                           strerror(errno));
@@ -271,11 +281,13 @@ static int64_t sooner(int64_t a, int64_t b)
 static int timeout_ms(const struct server *s)
 {
     int64_t wait_us = INT64_MAX, next_us = rb_cloud_next_us(s->cloud), drip_us = rb_deliveries_next_us(s->deliveries);
+    const int64_t cut_us = rb_mock_connections_next_us(&s->connections);
     MHD_UNSIGNED_LONG_LONG http_ms;
     if (next_us != INT64_MAX) {
         int64_t left_us = next_us - cloud_now_us(s);
         wait_us = left_us > 0 ? (int64_t)((double)left_us / s->config->speed) + 1000 : 0;
     }
+    drip_us = sooner(drip_us, cut_us);
     if (drip_us != INT64_MAX)
         wait_us = sooner(wait_us, drip_us > rb_clock_monotonic_us() ? drip_us - rb_clock_monotonic_us() : 0);
     for (int k = 0; k < N_FRONTS; k++)
@@ -303,6 +315,7 @@ static bool serve(struct server *s, struct rb_err *err)
                    rb_err_set(err, RB_E_MOCK_SYSTEM, "signalfd: %s", strerror(errno));
         }
         rb_deliveries_resume(s->deliveries, rb_clock_monotonic_us());
+        rb_mock_connections_cut(&s->connections, rb_clock_monotonic_us());
         for (int k = 0; k < N_FRONTS; k++)
             MHD_run(s->doors[k].http);
         take_reports(s);
@@ -322,6 +335,7 @@ static bool make_dirs(struct server *s, struct rb_err *err)
         char *dir = rb_arena_printf(&s->arena, "%s/rbmock-XXXXXX", tmp && *tmp ? tmp : "/tmp");
         s->nodes_dir = mkdtemp(dir);
         s->owns_dir = s->nodes_dir != NULL;
+        s->keys_dir = s->nodes_dir;
         return s->nodes_dir || rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s; set TMPDIR, or give --state", dir,
                                           strerror(errno));
     }
@@ -332,6 +346,7 @@ static bool make_dirs(struct server *s, struct rb_err *err)
         return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot enter --state %s: %s", state, strerror(errno));
     s->nodes_dir = rb_arena_printf(&s->arena, "%s/nodes", whole);
     s->ledger_path = rb_arena_printf(&s->arena, "%s/ledger.json", whole);
+    s->keys_dir = rb_arena_strdup(&s->arena, whole);
     free(whole);
     if (mkdir(s->nodes_dir, 0700) != 0 && errno != EEXIST)
         return rb_err_set(err, RB_E_MOCK_SYSTEM, "cannot make %s: %s; give another --state", s->nodes_dir,
@@ -355,6 +370,20 @@ static bool start_nodes(struct server *s, struct rb_err *err)
     return true;
 }
 
+// What a node's boot printed, for a serial console. It goes with the node, unless --state keeps it.
+static void read_console(void *arg, const char *id, struct rb_buf *out)
+{
+    const struct server *s = arg;
+    char path[4096], bytes[4096];
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s/boot.log", s->nodes_dir, id);
+    FILE *f = fopen(path, "re");
+    while (f && (n = fread(bytes, 1, sizeof bytes, f)) > 0)
+        rb_buf_append(out, bytes, n);
+    if (f)
+        fclose(f);
+}
+
 static void start_cloud(struct server *s)
 {
     s->start_unix_us = rb_clock_unix_us();
@@ -362,7 +391,8 @@ static void start_cloud(struct server *s)
     s->cloud_config.epoch_us = s->start_unix_us;
     s->cloud = rb_cloud_create(&s->cloud_config);
     s->ec2 = (struct rb_mock_ec2){.cloud = s->cloud, .keys = s->config->keys};
-    s->gcp = rb_mock_gcp_create(s->cloud, s->config->account);
+    s->gcp = rb_mock_gcp_create(s->cloud, s->config->account, s->config->gcp_token);
+    rb_mock_gcp_set_console(s->gcp, read_console, s);
     s->control = (struct rb_mock_control){.cloud = s->cloud, .nodes = s->nodes, .nodes_dir = s->nodes_dir};
     s->ledger_version = UINT64_MAX; // an empty ledger is worth a file too
 }
@@ -387,17 +417,37 @@ static bool start(struct server *s, struct rb_err *err)
     return start_http(s, err);
 }
 
+// The first region that sells machines of EC2, NULL: none does.
+static const char *first_region(const struct rb_cloud *cloud)
+{
+    const struct rb_cloud_regions *all = rb_cloud_regions(cloud);
+    for (int k = 0; k < all->n; k++)
+        if (!all->regions[k].is_gcp)
+            return all->regions[k].name;
+    return NULL;
+}
+
 static bool announce(struct server *s, struct rb_err *err)
 {
-    int ec2 = s->doors[FRONT_EC2].port, gcp = s->doors[FRONT_GCP].port;
-    char url[128];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d" RB_MOCK_CONTROL_PREFIX "metadata", ec2);
-    rb_nodes_serve_metadata(s->nodes, url);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/token", gcp);
-    if (s->config->credentials_out &&
-        !rb_mock_gcp_account_write(s->config->account, s->config->credentials_out, url, err))
+    RB_AUTO(rb_buf_finish) struct rb_buf lines = RB_BUF_INIT;
+    char ec2_url[64], gcp_url[64], metadata_url[128];
+    const struct passwd *me = getpwuid(getuid());
+    snprintf(ec2_url, sizeof ec2_url, "http://127.0.0.1:%d", s->doors[FRONT_EC2].port);
+    snprintf(gcp_url, sizeof gcp_url, "http://127.0.0.1:%d", s->doors[FRONT_GCP].port);
+    snprintf(metadata_url, sizeof metadata_url, "%s" RB_MOCK_CONTROL_PREFIX "metadata", ec2_url);
+    rb_nodes_serve_metadata(s->nodes, metadata_url);
+    const struct rb_mock_passport passport = {.dir = s->keys_dir,
+                                              .key = &s->config->keys.keys[0],
+                                              .account = s->config->account,
+                                              .account_path = s->config->credentials_out,
+                                              .ec2_url = ec2_url,
+                                              .gcp_url = gcp_url,
+                                              .region = first_region(s->cloud),
+                                              .user = me ? me->pw_name : "root"};
+    rb_buf_printf(&lines, "ready ec2=%s gcp=%s\n", ec2_url, gcp_url);
+    if (!rb_mock_passport_write(&passport, &lines, err))
         return false;
-    printf("ready ec2=http://127.0.0.1:%d gcp=http://127.0.0.1:%d\n", ec2, gcp);
+    fputs(rb_buf_str(&lines), stdout);
     fflush(stdout);
     return true;
 }
@@ -410,6 +460,8 @@ static void finish(struct server *s)
         keep_ledger(s, true);
     rb_mock_gcp_destroy(s->gcp);
     rb_cloud_destroy(s->cloud);
+    if (s->keys_dir)
+        rb_mock_passport_remove(s->keys_dir);
     if (s->owns_dir)
         rmdir(s->nodes_dir);
     if (s->signal_fd >= 0)

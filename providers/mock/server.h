@@ -16,7 +16,8 @@
 struct rb_mock_server_config {
     struct rb_cloud_config cloud; // its epoch and addresses are filled in here
     struct rb_mock_keys keys;
-    struct rb_mock_gcp_account *account; // NULL: the bearer token `test`, see mock_gcp_account.h
+    struct rb_mock_gcp_account *account; // NULL: none
+    const char *gcp_token;        // opens Compute Engine without an account, and never expires; NULL: none does
     const char *credentials_out;  // where the account's key is written once the port is known; NULL: nowhere
     int ec2_port, gcp_port;       // 0: any free one
     double speed;                 // seconds of the cloud's clock per second
@@ -24,7 +25,8 @@ struct rb_mock_server_config {
     bool netns;
 };
 
-// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, serves until SIGTERM or SIGINT, ends all nodes.
+// Prints `ready ec2=http://127.0.0.1:PORT gcp=http://127.0.0.1:PORT` on stdout when it listens, and below it the lines of
+// passport.h; serves until SIGTERM or SIGINT, ends all nodes, removes the keys. Who may speak to it at all: gate.h.
 bool rb_mock_server_run(const struct rb_mock_server_config *config, struct rb_err *err);
 
 #endif

@@ -1,6 +1,8 @@
 """A mock cloud of its own for a test: rbmock on a free port, its nodes' sshd on another, and what it says happened."""
+import configparser
 import json
 import os
+import shlex
 import socket
 import subprocess
 import urllib.request
@@ -21,6 +23,27 @@ provisioning:
 """
 
 
+def read_exports(stream):
+    """What rbmock prints below its `ready` line for a shell to take over, as a map: names that it unsets have no value."""
+    exports = {}
+    for line in stream:
+        if line.startswith("#"):
+            return exports
+        command, *words = shlex.split(line)
+        for word in words:
+            name, _, value = word.partition("=")
+            exports[name] = value if command == "export" else None
+    raise RuntimeError("rbmock ended before it had said what its keys are")
+
+
+def customer(exports):
+    """What a customer's environment holds: the endpoint, and the key itself, which a test may then spoil."""
+    ini = configparser.ConfigParser(interpolation=None)
+    ini.read(exports["AWS_SHARED_CREDENTIALS_FILE"], encoding="utf-8")
+    return {"AWS_ENDPOINT_URL": exports["AWS_ENDPOINT_URL"], "AWS_ACCESS_KEY_ID": ini["default"]["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": ini["default"]["aws_secret_access_key"]}
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -28,8 +51,8 @@ def free_port():
 
 
 class MockCloud:
-    """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options), .prices the price
-    list, .ssh_port what every node's sshd listens on."""
+    """Use with `with`; .url is the endpoint (.gcp_url Compute Engine's, if `--gcp` is among the options), .customer its
+    customers' environment, .prices the price list, .ssh_port what every node's sshd listens on."""
 
     def __init__(self, bin_dir, folder, *options, more="", prices="", infra="mock"):
         """options: further words for rbmock; more: further lines of its cloud file; prices: further rows of its price list; infra: whose
@@ -55,6 +78,7 @@ class MockCloud:
             raise RuntimeError("rbmock did not start: %r %s" % (ready, self.log.read()))
         self.url = ready.split("ec2=")[1].split()[0]
         self.gcp_url = ready.split("gcp=")[1].split()[0] if "gcp=" in ready else None
+        self.customer = customer(read_exports(self.process.stdout))
         return self
 
     def __exit__(self, *_):

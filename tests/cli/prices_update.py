@@ -11,6 +11,8 @@ import os
 import subprocess
 import tempfile
 
+from mock_cloud import customer, read_exports
+
 HEADER = "infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour\n"
 PRICES = HEADER + """aws/us-east-1,g5.xlarge,A10G,1,24,4,16,on_demand,1.006
 aws/us-east-1,g5.xlarge,A10G,1,24,4,16,spot,0.4125
@@ -77,10 +79,10 @@ class Test:
                                        "--chaos", "chaos.yaml", "--credentials-out", "key.json"],
                                       stdout=subprocess.PIPE, text=True, cwd=folder)
         words = dict(word.split("=") for word in self.cloud.stdout.readline().split()[1:])
+        keys = customer(read_exports(self.cloud.stdout))
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("AWS_", "GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_", "RB_"))}
-        self.env.update(HOME=folder, RB_DB=os.path.join(folder, "store.db"), AWS_ENDPOINT_URL=words["ec2"],
-                        AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", RB_GCP_COMPUTE_ENDPOINT=words["gcp"],
+        self.env.update(HOME=folder, RB_DB=os.path.join(folder, "store.db"), **keys, RB_GCP_COMPUTE_ENDPOINT=words["gcp"],
                         GOOGLE_APPLICATION_CREDENTIALS=os.path.join(folder, "key.json"))
 
     def run(self, words, expect=0):

@@ -43,8 +43,7 @@ class RealRun:
 
     def on(self, cloud, key=None):
         """The environment of a MockCloud's customer; key: the file with its credentials on Compute Engine, if it is one."""
-        self.env.update(AWS_ENDPOINT_URL=cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
-                        RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=user())
+        self.env.update(cloud.customer, RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=user())
         if key:
             self.env.update(RB_GCP_COMPUTE_ENDPOINT=cloud.gcp_url, RB_GCP_TOKEN_ENDPOINT=cloud.gcp_url + "/token",
                             GOOGLE_APPLICATION_CREDENTIALS=key, NO_GCE_CHECK="true")

@@ -29,12 +29,13 @@ quotas:
 parameters: {/aws/service/x: ami-00000000000000000}
 YAML
 mkfifo "$dir/ready"
-"$1" --cloud "$dir/cloud.yaml" >"$dir/ready" &
+"$1" --cloud "$dir/cloud.yaml" --state "$dir/state" >"$dir/ready" &
 rbmock=$!
 read -r line <"$dir/ready"
 endpoint=${line#ready ec2=}
 endpoint=${endpoint%% *}
-export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_PAGER= HOME=$dir
+. "$dir/state/env"
+export AWS_PAGER= HOME=$dir
 ec2() { "$aws" --endpoint-url "$endpoint" --output text ec2 "$@"; }
 
 other() { "$aws" --endpoint-url "$endpoint" --output text "$@"; }
@@ -85,6 +86,7 @@ price=$(ec2 describe-spot-price-history --instance-types g5.xlarge --product-des
 [ "$price" = 0.412500 ] || fail "spot price: $price"
 [ "$(ec2 describe-images --owners amazon --query 'Images[0].ImageId')" = ami-00000000000000000 ] || fail "image"
 [ "$(ec2 describe-availability-zones --query 'length(AvailabilityZones)')" = 3 ] || fail "zones"
-AWS_SECRET_ACCESS_KEY=wrong ec2 describe-regions 2>"$dir/error" && fail "a wrong secret was accepted"
+AWS_ACCESS_KEY_ID=$(sed -n 's/aws_access_key_id = //p' "$dir/state/credentials") AWS_SECRET_ACCESS_KEY=wrong \
+  ec2 describe-regions 2>"$dir/error" && fail "a wrong secret was accepted"
 grep -q SignatureDoesNotMatch "$dir/error" || fail "$(cat "$dir/error")"
 echo "awscli $("$aws" --version 2>&1 | cut -d' ' -f1) drives rbmock"

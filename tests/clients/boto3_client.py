@@ -136,16 +136,14 @@ def check_ends(ec2, seven, spot):
 
 
 with RbMock(sys.argv[1]) as cloud:
-    client = boto3.client("ec2", endpoint_url=cloud.ec2, region_name="us-east-1", aws_access_key_id="test",
-                          aws_secret_access_key="test")
+    client = boto3.client("ec2", endpoint_url=cloud.ec2, region_name="us-east-1", **cloud.keys)
     checker = Checker(client)
     ids, spot_id = check_launches(client)
     check_listings(client, ids, spot_id)
     check_tags(client, ids)
     check_catalogue(client)
     check_groups(client)
-    check_prices(boto3.client("pricing", endpoint_url=cloud.ec2, region_name="us-east-1", aws_access_key_id="test",
-                              aws_secret_access_key="test"))
+    check_prices(boto3.client("pricing", endpoint_url=cloud.ec2, region_name="us-east-1", **cloud.keys))
     check_ends(client, ids, spot_id)
     require(not checker.problems, "\n".join(sorted(set(checker.problems))))
     require(checker.elements > 1000, "only %d elements were seen" % checker.elements)

@@ -14,7 +14,7 @@ except ImportError:
 
 with RbMock(sys.argv[1]) as cloud:
     at = urllib.parse.urlsplit(cloud.ec2)
-    driver = get_driver(Provider.EC2)("test", "test", region="us-east-1", secure=False, host=at.hostname, port=at.port,
+    driver = get_driver(Provider.EC2)(*cloud.keys.values(), region="us-east-1", secure=False, host=at.hostname, port=at.port,
                                       signature_version="4")
     image = driver.list_images(ex_owner="amazon")[0]
     require(image.id == "ami-00000000000000000", "the image: %s" % image.id)
@@ -33,4 +33,9 @@ with RbMock(sys.argv[1]) as cloud:
     require(running[0][0].state == NodeState.RUNNING, "it runs")
     require(driver.destroy_node(made), "it ends")
     require([l.name for l in driver.list_locations()], "locations")
+    slow = [s for s in driver.list_sizes() if s.id == "c5.xlarge"] or [type("Size", (), {"id": "c5.xlarge"})()]
+    late = node(name="late", image=image, size=slow[0])  # it is pending for a quarter of an hour
+    require(late.state == NodeState.PENDING and driver.destroy_node(late), "it ends before it ever ran")
+    nodes = {n.id: n for n in driver.list_nodes()}  # libcloud reads the launchTime of every one
+    require(nodes[late.id].extra["launch_time"].endswith(".000Z"), "its launchTime, as EC2 gives it: %s" % nodes[late.id].extra)
     print("libcloud %s drives the EC2 front" % libcloud.__version__)

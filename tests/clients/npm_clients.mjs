@@ -1,10 +1,10 @@
 // npm's @aws-sdk/client-ec2 and @google-cloud/compute, unmodified but for the endpoint, drive rbmock.
-// Usage: npm_clients.mjs EC2_URL GCP_URL ACCOUNT.json MODULES, where MODULES is a node_modules folder that holds both.
+// Usage: npm_clients.mjs EC2_URL GCP_URL ACCOUNT.json MODULES ACCESS_KEY SECRET, where MODULES is a node_modules folder that holds both.
 import {createRequire} from 'node:module';
 import {randomUUID} from 'node:crypto';
 import assert from 'node:assert/strict';
 
-const [ec2Url, gcpUrl, account, modules] = process.argv.slice(2);
+const [ec2Url, gcpUrl, account, modules, accessKeyId, secretAccessKey] = process.argv.slice(2);
 const require = createRequire(modules + '/');
 
 async function refusal(promise) {
@@ -20,7 +20,7 @@ async function driveEc2() {
     const {EC2Client, RunInstancesCommand, CreateTagsCommand, TerminateInstancesCommand, DescribeSpotPriceHistoryCommand,
            paginateDescribeInstances} = require('@aws-sdk/client-ec2');
     const ec2 = new EC2Client({endpoint: ec2Url, region: 'us-east-1', maxAttempts: 1,
-                               credentials: {accessKeyId: 'test', secretAccessKey: 'test'}});
+                               credentials: {accessKeyId, secretAccessKey}});
     const launch = {ImageId: 'ami-00000000000000000', InstanceType: 'g5.xlarge', MinCount: 6, MaxCount: 6, ClientToken: 'js',
                     TagSpecifications: [{ResourceType: 'instance', Tags: [{Key: 'rb:run-id', Value: 'j s+é'}]}]};
     const ids = (await ec2.send(new RunInstancesCommand(launch))).Instances.map(i => i.InstanceId);

@@ -19,7 +19,8 @@ if missing:
         " and ".join(missing), modules))
 with RbMock(sys.argv[1]) as cloud:
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "npm_clients.mjs")
-    done = subprocess.run(["node", "--no-warnings", script, cloud.ec2, cloud.gcp, cloud.account, modules], timeout=100, check=False)
+    done = subprocess.run(["node", "--no-warnings", script, cloud.ec2, cloud.gcp, cloud.account, modules,
+                           *cloud.keys.values()], timeout=100, check=False)
     if done.returncode != 0:
         sys.exit("FAILED: npm_clients.mjs")
 print("@aws-sdk/client-ec2 and @google-cloud/compute drive rbmock")

@@ -6,10 +6,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from mock_cloud import customer, read_exports  # noqa: E402
+
 PRICES = """infra,instance_type,accelerator,gpus,gpu_memory_gb,vcpus,memory_gb,market,usd_per_hour
 aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,on_demand,1.006
 aws/us-east-1,g5.xlarge,A10G,1,22.35,4,16,spot,0.4125
 aws/us-east-1,p4d.24xlarge,A100,8,40,96,1152,on_demand,21.957642
+aws/us-east-1,c5.xlarge,CPU,1,0,4,8,on_demand,0.17
 aws/us-east-1,disk,,,,,,,0.0001
 gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.707
 gcp/us-central1,g2-standard-4,L4,1,24,4,16,spot,0.397
@@ -22,6 +26,7 @@ prices: prices.csv
 ssh_port: %d
 shutdown_s: 0.2
 provisioning:
+  - {infra: aws, instance_type: c5.xlarge, market: "*", queue_s: 1000.0, init_s: 1.0, capacity_failure: 0.0}
   - {infra: "*", instance_type: "*", market: "*", queue_s: 0.2, init_s: 1000.0, capacity_failure: 0.0}
 pools:
   - {instance_type: a2-highgpu-8g, steps: [{after_s: 0, max: 0}]}
@@ -42,10 +47,11 @@ def free_port():
 
 
 class RbMock:
-    """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account"""
+    """with RbMock(path of the program) as cloud: cloud.ec2, cloud.gcp, cloud.account, cloud.keys (of EC2, as boto3 calls them)"""
 
-    def __init__(self, program):
-        self.program = program
+    def __init__(self, program, *options):
+        """options: further words for rbmock. Among them --key: nothing is written for cloud.account."""
+        self.program, self.options = program, options
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="rbmock-clients-")
@@ -56,10 +62,13 @@ class RbMock:
             f.write(CLOUD % free_port())
         self.account = path("account.json")
         self.process = subprocess.Popen(
-            [self.program, "--cloud", path("cloud.yaml"), "--credentials-out", self.account],
+            [self.program, "--cloud", path("cloud.yaml"), *(() if "--key" in self.options else ("--credentials-out", self.account)),
+             *self.options],
             stdout=subprocess.PIPE, text=True)
         words = dict(word.split("=", 1) for word in self.process.stdout.readline().split()[1:])
         self.ec2, self.gcp = words["ec2"], words["gcp"]
+        self.exports = read_exports(self.process.stdout)
+        self.keys = {name.lower(): value for name, value in customer(self.exports).items() if "KEY" in name}
         return self
 
     def __exit__(self, *_):

@@ -88,7 +88,7 @@ class Run(unittest.TestCase):
         self.cloud = MockCloud(BIN, self.folder, prices=rows).__enter__()
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RB_"))}
-        self.env.update(AWS_ENDPOINT_URL=self.cloud.url, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", RB_SSH_USER=user,
+        self.env.update(self.cloud.customer, RB_SSH_USER=user,
                         RB_SSH_PORT=str(self.cloud.ssh_port), RB_DB=os.path.join(self.folder, "none.db"), NO_COLOR="1")
 
     def tearDown(self):

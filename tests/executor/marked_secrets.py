@@ -87,7 +87,7 @@ class MarkedSecrets(unittest.TestCase):
         self.state = os.path.join(self.folder, "state")
         self.keys = tempfile.NamedTemporaryFile("w", suffix=".csv", prefix="rb-keys-")
         self.addCleanup(self.keys.close)
-        self.keys.write("Access key ID,Secret access key\nmarked,%s\ntest,test\n" % CLOUD_SECRETS["AWS_SECRET_ACCESS_KEY"])
+        self.keys.write("Access key ID,Secret access key\ntest,test\nmarked,%s\n" % CLOUD_SECRETS["AWS_SECRET_ACCESS_KEY"])
         self.keys.flush()
         cloud = MockCloud(BIN, self.folder, "--state", os.path.join(self.folder, "cloud"), "--credentials",
                           self.keys.name)

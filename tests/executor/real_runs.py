@@ -442,6 +442,10 @@ class RealRuns(CloudCase):
         report = lines[-1]
         with open(os.path.join(self.state, report["run"], "report.json"), encoding="utf-8") as f:
             self.assertEqual(json.load(f), report)
+        for node in report["nodes"]:  # EC2 names whole seconds: the one in which the run began is not "never"
+            self.assertTrue(node["running_us"] is not None and node["running_us"] >= node["requested_us"], node)
+        self.assertEqual(sum(s["cost_uusd"] for s in report["stages"]), report["cost_uusd"]["actual"])
+        self.assertGreater(report["stages"][0]["cost_uusd"], 0)
         best = report["best"]["trial"]
         self.assertIn("complete", self.rbrun("status").stdout)
         broken = os.path.join(self.state, "aaa-20260101-000000-aaaaaa")

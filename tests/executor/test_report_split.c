@@ -111,6 +111,23 @@ static void stages_share_a_bill_by_time(void **state)
     assert_int_equal(stages[2].cost_uusd, 0);
 }
 
+// EC2 names whole seconds: a node that runs within the first second of a run was launched before the run began, as it says.
+static void whole_seconds_do_not_hide_when_a_node_ran(void **state)
+{
+    (void)state;
+    const int64_t run_began = 1800000000 * S + 400000;
+    assert_int_equal(rb_report_run_time_us(1800000000 * S, run_began, 20000), 20000);
+    assert_int_equal(rb_report_run_time_us(1800000007 * S, run_began, 20000), 6600000);
+    assert_int_equal(rb_report_run_time_us(-1, run_began, 20000), -1);
+    struct rb_report_stage stages[] = {{.start_us = 0, .end_us = 30 * S}, {.start_us = 30 * S, .end_us = 100 * S}};
+    struct rb_report_node billed = node;
+    billed.cost_uusd = 1000;
+    billed.running_us = rb_report_run_time_us(1800000000 * S, run_began, 0);
+    rb_report_split_stages(&billed, 0, stages, 2);
+    assert_int_equal(stages[0].cost_uusd, 300);
+    assert_int_equal(stages[1].cost_uusd, 700);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +135,7 @@ int main(void)
         cmocka_unit_test(a_shared_gpu_is_paid_once),
         cmocka_unit_test(the_minimum_is_named),
         cmocka_unit_test(stages_share_a_bill_by_time),
+        cmocka_unit_test(whole_seconds_do_not_hide_when_a_node_ran),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

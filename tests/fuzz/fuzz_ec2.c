@@ -43,7 +43,7 @@ static void check_lists(const char *body, size_t n, struct rb_arena *arena)
     if (rb_ec2_decode_list(body, n, "r", arena, &page, &err))
         for (int i = 0; i < page.n; i++)
             check_instance(&page.instances[i]);
-    rb_ec2_decode_terminate(body, n, "i-1", &err);
+    rb_ec2_decode_terminate(body, n, "i-1", &(bool){false}, &err);
 }
 
 static void check_offers(const char *body, size_t n, struct rb_arena *arena)

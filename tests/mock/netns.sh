@@ -34,7 +34,8 @@ endpoint=${line#ready ec2=}
 endpoint=${endpoint%% *}
 ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
 printf '#cloud-config\nssh_authorized_keys: ["%s"]\n' "$(cat "$dir/key.pub")" >"$dir/user-data"
-export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 AWS_PAGER=
+. "$dir/state/env"
+export AWS_PAGER=
 id=$("$aws" --endpoint-url "$endpoint" --output text ec2 run-instances --image-id ami-00000000000000000 --instance-type g5.xlarge \
   --count 1 --user-data "file://$dir/user-data" --query 'Instances[0].InstanceId')
 await() { for _ in $(seq 150); do "$@" && return; sleep 0.1; done; fail "timed out: $*"; }

@@ -88,6 +88,10 @@ static _Noreturn void become_rbmock(const struct running *r, const char *const *
 {
     const char *argv[32] = {getenv("RBMOCK"), "--cloud", "cloud.yaml", "--state", "state"};
     int n = 5;
+    if (!extra || strcmp(extra[0], "--credentials") != 0) {
+        argv[n++] = "--key"; // what running_ec2 signs with
+        argv[n++] = "test:test";
+    }
     for (int k = 0; extra && extra[k]; k++)
         argv[n++] = extra[k];
     prctl(PR_SET_PDEATHSIG, SIGTERM); // a test that fails leaves nothing behind

@@ -23,6 +23,7 @@ static const char more[] = "quotas:\n"
                            "denied: [compute.instances.delete]\n";
 
 static struct small_cloud w;
+static const struct rb_mock_key test_key = {"test", "test"};
 static struct rb_mock_ec2 ec2;
 static struct rb_mock_gcp *gcp;
 static struct rb_exchange_answer answer;
@@ -31,8 +32,8 @@ static int setup(void **state)
 {
     (void)state;
     small_cloud_setup(&w, more, 0);
-    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = rb_mock_default_keys};
-    gcp = rb_mock_gcp_create(w.cloud, NULL);
+    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = {&test_key, 1}};
+    gcp = rb_mock_gcp_create(w.cloud, NULL, "test");
     answer = (struct rb_exchange_answer){0};
     return 0;
 }

@@ -143,15 +143,15 @@ static void an_instance_lives_and_ends(void **state)
 {
     (void)state;
     struct rb_cloud_launch l = plain_launch();
-    struct rb_cloud_instance *i = launch_one(&l, T0 + 250);
+    struct rb_cloud_instance *i = launch_one(&l, T0 + 250000);
     assert_int_equal(i->state, RB_CLOUD_PENDING);
-    assert_int_equal(rb_cloud_next_us(w.cloud), T0 + 250 + 5 * S);
+    assert_int_equal(rb_cloud_next_us(w.cloud), T0 + 250000 + 5 * S);
 
-    rb_cloud_advance(w.cloud, T0 + 5 * S); // 250 us too early
+    rb_cloud_advance(w.cloud, T0 + 5 * S); // 250 ms too early
     assert_int_equal(i->state, RB_CLOUD_PENDING);
     rb_cloud_advance(w.cloud, T0 + 6 * S);
     assert_int_equal(i->state, RB_CLOUD_RUNNING);
-    assert_int_equal(i->running_us, T0 + 5 * S); // whole milliseconds
+    assert_int_equal(i->running_us, T0 + 5 * S); // whole seconds, as launchTime
     expect_no_order();
 
     rb_cloud_advance(w.cloud, T0 + 9 * S);
@@ -191,9 +191,9 @@ static void a_moment_of_running_costs_a_minute(void **state)
     (void)state;
     struct rb_cloud_launch l = plain_launch();
     struct rb_cloud_instance *i = launch_one(&l, T0 + 300000); // runs from .3 s
-    terminate(i, T0 + 5 * S + 800000); // in the same second, truncated it would end before it ran
-    assert_int_equal(i->running_us, T0 + 5 * S + 300000);
-    assert_int_equal(i->ended_us, T0 + 6 * S);
+    terminate(i, T0 + 5 * S + 800000); // in the same second
+    assert_int_equal(i->running_us, T0 + 5 * S);
+    assert_int_equal(i->ended_us, T0 + 5 * S);
     assert_int_equal(rb_cloud_bill(i, T0 + 6 * S).billed_s, 60);
     assert_int_equal(rb_cloud_bill(i, T0 + 6 * S).total_uusd, 16767);
 }

@@ -52,7 +52,7 @@ static void begin(const char *extra, const char *chaos)
     config.first_address = 0x7f010002;
     config.n_addresses = 1000;
     cloud = rb_cloud_create(&config);
-    gcp = rb_mock_gcp_create(cloud, NULL);
+    gcp = rb_mock_gcp_create(cloud, NULL, "test");
     now_us = T0;
     answer_doc = (struct rb_doc){0};
     answer = (struct rb_exchange_answer){0};
@@ -492,7 +492,12 @@ static void lists_are_filtered_and_paged(void **state)
                 {"filter=-name=rb-0+name!=rb-1", 3},
                 {"filter=name=rb-*", 5},
                 {"filter=scheduling.provisioningModel=SPOT", 0},
-                {"filter=zone:us-central1-a", 5}};
+                {"filter=zone:us-central1-a", 5},
+                {"filter=name+eq+rb-.*", 5}, // the older language: a whole match of an expression
+                {"filter=name+eq+rb-", 0},
+                {"filter=name+ne+rb-0", 4},
+                {"filter=name+eq+%22.*%5Cbrb%5C-0%5Cb.*%22", 1},
+                {"filter=name+eq+%22.*%5Cbr%5Cb.*%22", 0}};
     begin("", "");
     for (int k = 0; k < 5; k++)
         insert_ok(rb_arena_printf(&arena, "rb-%d", k),
@@ -503,7 +508,9 @@ static void lists_are_filtered_and_paged(void **state)
         if (!items || items->n_children != rows[k].n)
             fail_msg("%s: expected %d, got %s", rows[k].filter, rows[k].n, rb_buf_str(&answer.body));
     }
-    expect_refusal(get(INSTANCES, "filter=name+eq+rb-.*"), 400, "invalid", "filter expression at 'name eq");
+    expect_refusal(get(INSTANCES, "filter=name+eq+%22(a%7Cb)%22"), 400, "invalid", "filter expression at 'name eq");
+    expect_refusal(get(INSTANCES, "filter=name+eq+a**"), 400, "invalid", "filter expression at 'name eq");
+    expect_refusal(get(INSTANCES, "filter=name+eq+%22.*.*.*.*%22"), 400, "invalid", "filter expression at 'name eq");
     expect_refusal(get(INSTANCES, "filter=colour=red"), 400, "invalid", "filter");
     expect_refusal(get(INSTANCES, "filter=(name=a"), 400, "invalid", "filter");
 

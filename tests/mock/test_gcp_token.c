@@ -155,19 +155,22 @@ static void a_signed_assertion_gets_a_token_that_expires(void **state)
     assert_true(holds(token, NOW_S * S));
     assert_true(holds(token, (NOW_S + 600) * S - 1));
     assert_false(holds(token, (NOW_S + 600) * S));
-    assert_false(holds("test", NOW_S * S)); // only without an account
+    assert_false(holds("test", NOW_S * S)); // only where it was asked for
     struct assertion here = good;
     here.aud = "http://127.0.0.1:8901/token";
     assert_int_equal(trade(&here, &out), 200);
+    struct assertion plain = good;
+    plain.header = "{\"alg\":\"RS256\"}"; // google-auth-library for Node.js sends no typ
+    assert_int_equal(trade(&plain, &out), 200);
 }
 
 static void other_assertions_are_refused(void **state)
 {
     (void)state;
-    struct assertion bad[8];
-    static const char *const words[] = {"issuer",      "audience", "short-lived", "short-lived",
-                                        "short-lived", "scope",    "Signature",   "Signature"};
-    for (int k = 0; k < 8; k++)
+    struct assertion bad[9];
+    static const char *const words[] = {"issuer", "audience",  "short-lived", "short-lived", "short-lived",
+                                        "scope",  "Signature", "Signature",   "Signature"};
+    for (int k = 0; k < 9; k++)
         bad[k] = good;
     bad[0].iss = "somebody@else.iam.gserviceaccount.com";
     bad[1].aud = "https://example.com/token";
@@ -177,7 +180,8 @@ static void other_assertions_are_refused(void **state)
     bad[5].scope = "https://www.googleapis.com/auth/drive";
     bad[6].header = "{\"alg\":\"none\",\"typ\":\"JWT\"}";
     bad[7].header = "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"another\"}";
-    for (int k = 0; k < 8; k++) {
+    bad[8].header = "{\"alg\":\"RS256\",\"typ\":\"JWE\"}";
+    for (int k = 0; k < 9; k++) {
         RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
         if (trade(&bad[k], &out) != 400 || !strstr(rb_buf_str(&out), "invalid_grant") ||
             !strstr(rb_buf_str(&out), words[k]))
@@ -213,6 +217,9 @@ static void other_grants_are_refused(void **state)
     assert_int_equal(present("a.b", &out), 400);
     assert_int_equal(present("..", &out), 400);
     tokens.account = NULL;
+    assert_int_equal(post(refresh, &out), 400); // nobody said that `test` opens anything
+    assert_false(holds("test", NOW_S * S));
+    tokens.fixed = "test";
     assert_int_equal(post(refresh, &out), 200);
     assert_int_equal(post("grant_type=refresh_token&client_id=test&client_secret=test&refresh_token=x", &out), 400);
     assert_true(holds("test", NOW_S * S));

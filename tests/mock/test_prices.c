@@ -19,6 +19,7 @@ static struct small_cloud w;
 static struct rb_arena arena; // of the built-in cloud, which sells at Compute Engine's prices
 static struct rb_cloud_config built_in;
 static struct rb_cloud *cloud;
+static const struct rb_mock_key test_key = {"test", "test"};
 static struct rb_mock_ec2 ec2;
 static struct rb_mock_gcp *gcp;
 static struct signing signing;
@@ -28,11 +29,11 @@ static int setup(void **state)
 {
     (void)state;
     small_cloud_setup(&w, "", 0);
-    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = rb_mock_default_keys};
+    ec2 = (struct rb_mock_ec2){.cloud = w.cloud, .keys = {&test_key, 1}};
     assert_true(rb_cloud_config_default(&arena, &built_in, NULL));
     built_in.epoch_us = T0;
     cloud = rb_cloud_create(&built_in);
-    gcp = rb_mock_gcp_create(cloud, NULL);
+    gcp = rb_mock_gcp_create(cloud, NULL, "test");
     signing = (struct signing){"test", "test", "us-east-1", T0, "127.0.0.1:8900"};
     answer = (struct rb_exchange_answer){0};
     return 0;

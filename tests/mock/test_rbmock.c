@@ -35,6 +35,8 @@ static void bad_usage_is_exit_2(void **state)
     expect_exit("--cloud /nonexistent/cloud.yaml", 1, "/nonexistent/cloud.yaml");
     expect_exit("--credentials /dev/null", 2, "no key");
     expect_exit("extra", 2, "extra");
+    expect_exit("--key test", 2, "expected ACCESS_KEY:SECRET");
+    expect_exit("--key a:b --credentials x.csv", 2, "give one");
     if (getuid() != 0)
         expect_exit("--nodes netns", 2, "needs root");
 }
@@ -77,6 +79,50 @@ static void strange_requests_get_answers(void **state)
     assert_int_equal(running_stop(&r), 0);
 }
 
+// A page in the user's browser, and a name that was made to point here.
+static void web_pages_are_refused(void **state)
+{
+    (void)state;
+    struct running r;
+    char command[512];
+    running_start(&r, NULL);
+    static const struct {
+        const char *header;
+        int status;
+    } cases[] = {{"Host: evil.example", 421},
+                 {"Origin: https://evil.example", 403},
+                 {"Sec-Fetch-Site: cross-site", 403},
+                 {"Host: localhost", 200}};
+    for (int port = 0; port < 2; port++)
+        for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+            RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+            snprintf(command, sizeof command,
+                     "curl -s -o /dev/null -w '%%{http_code}' -H '%s' http://127.0.0.1:%d/_rbmock/ledger",
+                     cases[c].header, port ? r.port : r.gcp_port);
+            assert_int_equal(run_shell(command, &out), 0);
+            assert_int_equal(atoi(rb_buf_str(&out)), cases[c].status);
+        }
+    assert_int_equal(running_stop(&r), 0);
+}
+
+// The key that everybody knows opens nothing unless it was asked for; the one that does is in a file of mode 0600.
+static void keys_are_made_at_each_start(void **state)
+{
+    (void)state;
+    RB_AUTO(rb_buf_finish) struct rb_buf out = RB_BUF_INIT;
+    char command[1024];
+    snprintf(command, sizeof command,
+             "set -eu; d=$(mktemp -d); for n in 1 2; do '%s' --state $d/$n >$d/said.$n & p=$!\n"
+             "until grep -q '^#' $d/said.$n; do sleep 0.05; done; head -n 1 $d/said.$n | grep -q '^ready ec2=http'\n"
+             "! grep -q secret_access_key $d/said.$n; [ \"$(stat -c %%a $d/$n/credentials $d/$n/account.json $d/$n/env "
+             "| tr '\\n' ' ')\" = "
+             "'600 600 600 ' ]; cp $d/$n/credentials $d/$n.ini; kill $p; wait $p; ! test -e $d/$n/credentials; done\n"
+             "! cmp -s $d/1.ini $d/2.ini; rm -r $d",
+             getenv("RBMOCK"));
+    if (run_shell(command, &out) != 0)
+        fail_msg("%s", rb_buf_str(&out));
+}
+
 static void credentials_come_from_a_file(void **state)
 {
     (void)state;
@@ -113,7 +159,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_usage_is_exit_2),          cmocka_unit_test(it_serves_and_keeps_its_ledger),
         cmocka_unit_test(strange_requests_get_answers), cmocka_unit_test(credentials_come_from_a_file),
-        cmocka_unit_test(speed_makes_time_pass_faster),
+        cmocka_unit_test(speed_makes_time_pass_faster), cmocka_unit_test(web_pages_are_refused),
+        cmocka_unit_test(keys_are_made_at_each_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,9 @@ static const char prices[] = "infra,instance_type,accelerator,gpus,gpu_memory_gb
                              "aws/us-east-1,g4dn.12xlarge,T4,4,16,48,192,on_demand,3.912\n"
                              "aws/us-east-1,g5.xlarge,A10G,1,22,4,16,on_demand,1.006\n"
                              "aws/eu-west-1,g4dn.xlarge,T4,1,16,4,16,on_demand,0.587\n"
-                             "mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.4\n";
+                             "mock/us-west-2,g4dn.xlarge,T4,1,16,4,16,on_demand,0.4\n"
+                             "gcp/us-central1,g2-standard-4,L4,1,24,4,16,on_demand,0.7\n"
+                             "gcp/us-central1/us-central1-a,g2-standard-4,L4,1,24,4,16,spot,0.3\n";
 
 struct row {
     const char *resources, *trial; // YAML
@@ -39,6 +41,18 @@ static const struct row rows[] = {
      "aws/eu-west-1 g4dn.xlarge on_demand;aws/us-east-1 g4dn.xlarge on_demand;", 0, NULL, NULL},
     {"infra: [mock/us-east-1], accelerators: [A10G]", "", "mock/us-east-1 g5.xlarge on_demand;", 0, NULL, NULL},
     {"infra: [mock/us-west-2]", "", "mock/us-west-2 g4dn.xlarge on_demand;", 0, NULL, NULL},
+    // A zone has its region's prices, and its own rows before them.
+    {"infra: [aws/eu-west-1/eu-west-1b]", "", "aws/eu-west-1/eu-west-1b g4dn.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [mock/us-west-2/us-west-2a]", "", "mock/us-west-2/us-west-2a g4dn.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [mock/eu-west-1/eu-west-1a]", "", "mock/eu-west-1/eu-west-1a g4dn.xlarge on_demand;", 0, NULL, NULL},
+    {"infra: [gcp/us-central1/us-central1-a], spot: allow", "",
+     "gcp/us-central1/us-central1-a g2-standard-4 on_demand;gcp/us-central1/us-central1-a "
+     "g2-standard-4 spot;",
+     0, NULL, NULL},
+    {"infra: [gcp/us-central1], spot: allow", "",
+     "gcp/us-central1 g2-standard-4 on_demand;gcp/us-central1/us-central1-a g2-standard-4 spot;", 0, NULL, NULL},
+    {"infra: [aws/us-west-1/us-west-1a]", "", NULL, RB_ERR_PRICE, "resources.infra[0]",
+     "no price is known for aws/us-west-1/us-west-1a"},
     {"infra: [aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[0]", "no price is known for aws/us-west-1"},
     {"infra: [aws/us-east-1, aws/us-west-1]", "", NULL, RB_ERR_PRICE, "resources.infra[1]", "aws/us-west-1"},
     {"infra: [aws/us-east-1], instance_types: [g4dn.xlarg]", "", NULL, RB_ERR_PRICE, "resources.instance_types[0]",

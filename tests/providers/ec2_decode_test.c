@@ -67,6 +67,8 @@ static void listed_instances(void **state)
                 "<reason>Server.SpotInstanceTermination: Spot instance termination</reason>"
                 "<stateReason><code>Server.SpotInstanceTermination</code></stateReason></item>"
                 "<item><instanceId>i-4</instanceId><instanceState><code>48</code></instanceState>"
+                "<launchTime>2026-01-01T12:00:00.000Z</launchTime>"
+                "<reason>Server.InsufficientInstanceCapacity (2026-01-01 12:00:03 GMT)</reason>"
                 "<stateReason><code>Server.InsufficientInstanceCapacity</code></stateReason></item>",
                 "<nextToken>abc=</nextToken>");
     assert_true(rb_ec2_decode_list(body, strlen(body), "us-east-1", &arena, &page, NULL));
@@ -87,6 +89,8 @@ static void listed_instances(void **state)
     assert_int_equal(i[2].running_at_us, -1);
     assert_false(i[2].sold_out);
     assert_true(i[3].sold_out);
+    assert_int_equal(i[3].running_at_us, -1); // launchTime is the request's: it never ran
+    assert_int_equal(i[3].terminated_at_us, NOON_US + 3000000);
     rb_arena_finish(&arena);
 }
 
@@ -239,14 +243,23 @@ static void terminations(void **state)
     (void)state;
     static const struct {
         const char *item;
-        bool ok;
+        bool ok, never_ran;
     } cases[] = {
-        {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState></item>", true},
-        {"<item><instanceId>i-1</instanceId><currentState><code>48</code></currentState></item>", true},
-        {"<item><instanceId>i-1</instanceId><currentState><code>16</code></currentState></item>", false},
-        {"<item><instanceId>i-2</instanceId><currentState><code>32</code></currentState></item>", false},
-        {"<item><instanceId>i-1</instanceId></item>", false},
-        {"", false},
+        {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState></item>", true, false},
+        {"<item><instanceId>i-1</instanceId><currentState><code>48</code></currentState></item>", true, false},
+        {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState><previousState><code>0</code>"
+         "</previousState></item>",
+         true, true},
+        {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState><previousState><code>16</code>"
+         "</previousState></item>",
+         true, false},
+        {"<item><instanceId>i-1</instanceId><currentState><code>32</code></currentState><previousState><code>x</code>"
+         "</previousState></item>",
+         false, false},
+        {"<item><instanceId>i-1</instanceId><currentState><code>16</code></currentState></item>", false, false},
+        {"<item><instanceId>i-2</instanceId><currentState><code>32</code></currentState></item>", false, false},
+        {"<item><instanceId>i-1</instanceId></item>", false, false},
+        {"", false, false},
     };
     for (size_t c = 0; c < N_OF(cases); c++) {
         char body[512];
@@ -254,7 +267,9 @@ static void terminations(void **state)
                                "<TerminateInstancesResponse><instancesSet>%s</instancesSet>"
                                "</TerminateInstancesResponse>",
                                cases[c].item);
-        assert_int_equal(rb_ec2_decode_terminate(body, (size_t)n, "i-1", NULL), cases[c].ok);
+        bool never_ran = false;
+        assert_int_equal(rb_ec2_decode_terminate(body, (size_t)n, "i-1", &never_ran, NULL), cases[c].ok);
+        assert_int_equal(never_ran, cases[c].never_ran);
     }
 }
 

@@ -30,7 +30,7 @@ struct told {
 
 static void start_mock(struct world *w)
 {
-    static const char *const args[] = {"--ec2", "0", NULL};
+    static const char *const args[] = {"--ec2", "0", "--key", "test:test", NULL};
     char ready[256], url[128];
     w->mock = mock_process_start(args, ready);
     assert_int_equal(sscanf(ready, "ready ec2=%127s", url), 1);

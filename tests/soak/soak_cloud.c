@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct rb_mock_key test_key = {"test", "test"};
+
 #define DEAD_MAN_US INT64_C(1800000000) // after its last heartbeat a node ends itself
 #define DEATH_US    300000              // from the order to end a machine to the end of its last process
 
@@ -186,8 +188,8 @@ void soak_cloud_init(struct soak_cloud *c, uint64_t seed, const char *yaml, cons
     c->config.first_address = 0x0a000001; // 10.0.0.1
     c->config.n_addresses = 60000;
     c->cloud = rb_cloud_create(&c->config);
-    c->ec2 = (struct rb_mock_ec2){.cloud = c->cloud, .keys = rb_mock_default_keys};
-    c->gcp = rb_mock_gcp_create(c->cloud, account);
+    c->ec2 = (struct rb_mock_ec2){.cloud = c->cloud, .keys = {&test_key, 1}};
+    c->gcp = rb_mock_gcp_create(c->cloud, account, NULL);
     soak_cloud_settle(c);
 }
 

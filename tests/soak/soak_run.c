@@ -346,10 +346,19 @@ static bool is_forgotten(const struct run *r, const struct rb_cloud_instance *i)
     return false; // the cloud could have told
 }
 
+// EC2 gives what never ran a launchTime, too. That it was pending says only the answer to TerminateInstances, which may be lost;
+// then it counts as having run, for the least that is billed.
+static bool may_have_run(const struct rb_cloud_instance *i, const struct rb_launch_row *row)
+{
+    const bool ended_pending = i->running_us < 0 && i->cause == RB_CLOUD_CAUSE_USER;
+    const struct rb_billing billing = {.rate = i->offer->rate, .disk_rate = i->disk_rate, .disk_gb = i->disk_gb};
+    return ended_pending && row->cost_uusd <= rb_bill_node(&billing, 0, RB_BILLING_MINIMUM_US).total_uusd;
+}
+
 static void compare_bills(struct run *r, const struct rb_cloud_instance *i, const struct rb_launch_row *row)
 {
     const int64_t cloud_uusd = bill_uusd(r, i);
-    const bool forgotten = is_forgotten(r, i);
+    const bool forgotten = is_forgotten(r, i) || may_have_run(i, row);
     char text[384];
     if (row->cost_uusd == cloud_uusd)
         return;
