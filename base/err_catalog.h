@@ -229,6 +229,9 @@ enum rb_err_number {
     RB_E_INSTANCES_LEFT = 4021,
     RB_E_STOP_FAILED = 4022,
     RB_E_LISTING_DENIED = 4023,
+    RB_E_GC_UNSURE = 4024,
+    RB_E_NOT_IN_USE = 4025,
+    RB_E_STOP_SUSPENDED = 4026,
 
     // RB41xx nodes
     RB_E_NODE_NOT_READY = 4101,

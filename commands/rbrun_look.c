@@ -22,7 +22,7 @@ static const struct rb_option look_options[] = {RB_RUN_COMMON_OPTIONS, {0}};
 struct look {
     struct rb_run_files f;
     struct rb_journal *journal;
-    int pid; // of its controller, 0: none is at work
+    int pid; // of its controller; 0: none is at work, -1: one that has no number here
 };
 
 static void look_finish(struct look *l)
@@ -34,7 +34,7 @@ static void look_finish(struct look *l)
 static bool look_open(struct look *l, const struct rb_args *args, const char *run, struct rb_err *err)
 {
     return rb_run_files_open(&l->f, args, run, err) && rb_journal_open_reader(l->f.journal, &l->journal, err) &&
-           rb_journal_lock_holder(l->f.journal, &l->pid, err);
+           rb_run_holder(l->f.journal, &l->pid, err);
 }
 
 static const char *first_arg(const struct rb_args *args)
@@ -119,7 +119,7 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
         list_unreadable(to, run_id, &err);
         return;
     }
-    const char *outcome = rb_report_outcome(r.outcome, r.reason, l.pid > 0, text);
+    const char *outcome = rb_report_outcome(r.outcome, r.reason, l.pid != 0, text);
     if (to->as_json)
         list_member(to, r.run_id, &r, outcome);
     else
@@ -303,7 +303,7 @@ static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err
     const bool json = rb_args_flag(args, "json");
     if (!look_open(&l, args, first_arg(args), err) || !rb_engine_create(&l.f.plan, &r.engine, err))
         return false;
-    r.at_work = l.pid > 0;
+    r.at_work = l.pid != 0;
     const bool ok = replay_all(&l, &r, json, err);
     *out_code = r.n_missing > 0; // where it is no error: there is one document
     rb_engine_destroy(r.engine);

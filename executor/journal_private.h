@@ -1,4 +1,4 @@
-// Inside the journal only. journal.c: opening and writing; journal_read.c: reading.
+// Inside the journal only. journal.c: opening and writing; journal_read.c: reading; journal_sent.c: is it whole?
 #ifndef RB_EXECUTOR_JOURNAL_PRIVATE_H
 #define RB_EXECUTOR_JOURNAL_PRIVATE_H
 
@@ -21,5 +21,7 @@ extern const char *const rb_journal_launch_states[], *const rb_journal_task_stat
 
 // What sqlite says; nothing is written after it. Returns false.
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);
+// What is wrong with it, where (detail; "": nothing more to say), and what to do. Returns false.
+bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err);
 
 #endif
