@@ -19,6 +19,7 @@
 // error, else what run left in *out_code.
 typedef bool rb_run_fn(const struct rb_args *args, int *out_code, struct rb_err *err);
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv);
+void rb_run_say_what_helps(struct rb_err *err); // of a journal that is damaged; rb_run_carry_out does
 
 extern const struct rb_subcommand rb_run_subcommands[];
 int rb_run_main(int argc, char **argv); // rbrun plan.json, --dry-run included

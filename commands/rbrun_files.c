@@ -27,6 +27,16 @@ static bool asks_for_json(int argc, char **argv)
     return false;
 }
 
+void rb_run_say_what_helps(struct rb_err *err)
+{
+    const struct rb_err why = *err;
+    if (rb_err_number(err) == RB_E_JOURNAL_DAMAGED)
+        rb_err_set(err, RB_E_JOURNAL_DAMAGED,
+                   "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
+                   "ends it",
+                   why.message);
+}
+
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -37,8 +47,10 @@ int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc,
         rb_args_help(&args);
     else
         ok = ok && run(&args, &code, &err);
-    if (!ok)
+    if (!ok) {
+        rb_run_say_what_helps(&err);
         rb_err_print(&err, command->name, asks_for_json(argc, argv));
+    }
     rb_args_finish(&args);
     return ok ? code : rb_err_exit_code(&err);
 }

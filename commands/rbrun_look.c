@@ -88,9 +88,10 @@ static void list_unreadable(struct listing *to, const char *run_id, const struct
         return;
     }
     rb_text_table_cell(&to->table, "%s", run_id);
-    rb_text_table_cell(&to->table, "unreadable: %.60s", why->message);
+    rb_text_table_cell(&to->table, "%s", rb_err_number(why) == RB_E_JOURNAL_DAMAGED ? "journal damaged" : "unreadable");
     for (int i = 0; i < 3; i++)
         rb_text_table_cell(&to->table, "-");
+    rb_warn("%s", why->message);
 }
 
 static void list_row(struct listing *to, const struct rb_report *r, const char *outcome)
@@ -116,6 +117,7 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
     char text[64];
     (void)dir;
     if (!look_open(&l, to->args, run_id, &err) || !rb_report_make(l.journal, &l.f.plan, &l.f.arena, &r, &err)) {
+        rb_run_say_what_helps(&err);
         list_unreadable(to, run_id, &err);
         return;
     }

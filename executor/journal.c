@@ -50,10 +50,8 @@ static const char schema[] =
 
 bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err)
 {
-    return rb_err_set(err, RB_E_JOURNAL_DAMAGED,
-                      "the journal %s is damaged: %s%s%.120s%s; what its run launched may be there and billed: find and "
-                      "end it with `rbrun gc --older-than 0s`",
-                      path, what, detail[0] ? " \"" : "", detail, detail[0] ? "\"" : "");
+    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal %s is damaged: %s%s%.120s%s", path, what,
+                      detail[0] ? " \"" : "", detail, detail[0] ? "\"" : "");
 }
 
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err)

@@ -21,7 +21,7 @@ extern const char *const rb_journal_launch_states[], *const rb_journal_task_stat
 
 // What sqlite says; nothing is written after it. Returns false.
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err);
-// What is wrong with it, where (detail; "": nothing more to say), and what to do. Returns false.
+// What is wrong with it, and where (detail; "": nothing more to say). Returns false.
 bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err);
 
 #endif

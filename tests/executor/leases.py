@@ -1,0 +1,194 @@
+"""`rbrun gc` ends what no one uses, and only that. Another state directory (another container of the same host name) does not
+make a live run's nodes left over: their leases say that somebody carries the run out. A run whose journal is damaged, cut or
+gone is unknown, never "0 left over", and its nodes are found all the same. A suspended rbrun is named as what it is."""
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+from cloud_case import CloudCase
+
+LEASE_S = 9  # renewed every 3 s
+END = ["--yes", "--older-than", "0s"]
+
+
+class Leases(CloudCase):
+    def alive(self):
+        return [i["id"] for i in self.cloud.ledger()["instances"]
+                if i["id"] not in self.older and i["state"] not in ("terminated", "shutting-down")]
+
+    def tags(self, instance):
+        return next(i["tags"] for i in self.cloud.ledger()["instances"] if i["id"] == instance)
+
+    def wait_for(self, what, condition, seconds=60):
+        deadline = time.time() + seconds
+        while time.time() < deadline:
+            found = condition()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError("no %s within %d s" % (what, seconds))
+
+    def begin(self, epoch_s="0.05"):
+        """A run in this test's state directory; returns once a node of it trains."""
+        log = open(os.path.join(self.folder, self.id() + ".log"), "w+", encoding="utf-8")
+        run = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), self.crash.plan, "--state-dir", self.state],
+                               env=dict(self.crash.env, EPOCH_S=epoch_s, RB_TEST_LEASE_S=str(LEASE_S)),
+                               cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log)
+        run.log = log
+        self.addCleanup(log.close)
+        self.addCleanup(lambda: run.poll() is None and (run.kill(), run.wait()))
+        self.wait_for("report", lambda: "val_acc" in self.said(run))
+        return run
+
+    @staticmethod
+    def said(run):
+        run.log.seek(0)
+        return run.log.read()
+
+    def kill(self, run):
+        run.kill()
+        run.wait()
+        name, = (n for n in os.listdir(self.state) if n.startswith("crash-"))
+        return os.path.join(self.state, name)
+
+    def gc(self, *args, state=None, expect=0):
+        return self.crash.run(["rbrun", "gc", *args, "--state-dir", state or self.state], expect=expect)
+
+    def elsewhere(self, *args, expect=0):
+        return self.gc("--infra", "mock/us-east-1", *args, state=self.state + "-other", expect=expect)
+
+    def test_live_run_is_in_use_elsewhere(self):
+        run = self.begin(epoch_s="0.8")
+        mine = self.alive()
+        first = {i: self.tags(i)["rb:expires-at"] for i in mine}
+        done = self.elsewhere(*END)
+        self.assertIn("0 instances left over, 0 ended; %d in use elsewhere" % len(mine), done.stdout)
+        found = json.loads(self.elsewhere(*END, "--json").stdout)
+        self.assertEqual((found["left_over"], found["ended"], found["certain"]), ([], 0, True))
+        self.assertEqual({i["id"] for i in found["in_use_elsewhere"]}, set(mine))
+        # Renewed: the lease of a live run never lapses.
+        self.wait_for("renewal", lambda: any(self.tags(i)["rb:expires-at"] > first[i] for i in mine), 3 * LEASE_S)
+        self.assertIn("in use elsewhere", self.elsewhere(*END).stdout)
+        self.assertEqual(run.wait(120), 0, self.said(run))
+        self.assertNotIn("cannot be renewed", self.said(run))
+        report = json.loads(self.rbrun("report", "--json").stdout)
+        self.assertEqual((report["outcome"], report["leak_check"]["instances_left"]), ("complete", 0))
+        lost = [n for n in self.cloud.ledger()["instances"] if n["id"] in mine and n.get("cause") not in ("user", "api", None)]
+        self.assertEqual(lost, [])
+
+    def test_lease_of_a_killed_run_lapses(self):
+        self.kill(self.begin(epoch_s="30"))
+        mine = self.alive()
+        self.assertIn("%d in use elsewhere" % len(mine), self.elsewhere(*END).stdout)
+        # By name it may be ended at once, and only what is named.
+        self.elsewhere(*END, "--end-in-use", "i-0123456789abcdef0", expect=1)
+        self.assertEqual(self.alive(), mine)
+        self.elsewhere(*END, "--end-in-use", mine[0])
+        self.wait_for("end of the one named", lambda: mine[0] not in self.alive(), 10)
+        rest = mine[1:]
+        self.assertEqual(self.alive(), rest)
+        self.wait_for("lapse", lambda: "in use elsewhere" not in self.elsewhere("--dry-run").stdout, 3 * LEASE_S)
+        self.assertIn("%d ended" % len(rest), self.elsewhere(*END).stdout)
+        self.wait_for("end of all", lambda: not self.alive(), 10)
+
+    def test_killed_run_of_this_state_directory_needs_no_lapse(self):
+        self.kill(self.begin(epoch_s="30"))
+        n = len(self.alive())
+        self.assertIn("%d instance%s left over, %d ended" % (n, "" if n == 1 else "s", n), self.gc(*END).stdout)
+        self.wait_for("end of all", lambda: not self.alive(), 10)
+
+    def damaged(self, damage):
+        """A killed run's nodes are found although its journal is damaged, and nothing says that none are left over."""
+        run_dir = self.kill(self.begin(epoch_s="30"))
+        n = len(self.alive())
+        journal = os.path.join(run_dir, "journal.db")
+        damage(journal)
+        found = json.loads(self.gc("--dry-run", "--older-than", "0s", "--json", expect=1).stdout)
+        self.assertEqual((len(found["left_over"]), found["certain"]), (n, False))
+        self.assertEqual([u["run"] for u in found["unknown"]], [os.path.basename(run_dir)])
+        self.assertIn(journal, found["unknown"][0]["error"])
+        for command in ("status", "report", "replay", "resume", "stop", "list"):
+            done = self.rbrun(command, *([os.path.basename(run_dir)] if command != "list" else []),
+                              expect=0 if command == "list" else 2)
+            self.assertIn("is damaged", done.stderr, command)
+            self.assertIn("rbrun gc --older-than 0s", done.stderr, command)
+        self.gc(*END, expect=1)
+        self.wait_for("end of all", lambda: not self.alive(), 10)
+        done = self.gc(expect=1)
+        self.assertNotIn(" 0 instances left over,", done.stdout)
+        self.assertIn("not certain that nothing is left over", done.stderr)
+        self.assertIn("mv %s" % run_dir, done.stderr)
+        os.rename(run_dir, run_dir + ".damaged")
+        self.gc()
+
+    def test_journal_zeroed(self):
+        def damage(journal):
+            with open(journal, "r+b") as f:
+                f.write(bytes(os.path.getsize(journal)))
+        self.damaged(damage)
+
+    def test_journal_without_its_log(self):
+        def damage(journal):
+            self.assertGreater(os.path.getsize(journal + "-wal"), 0)
+            os.remove(journal + "-wal")
+            os.remove(journal + "-shm")
+        self.damaged(damage)
+
+    def test_journal_cut(self):
+        def damage(journal):
+            os.truncate(journal, 0)
+            os.remove(journal + "-wal")
+        self.damaged(damage)
+
+    def test_journal_gone(self):
+        def damage(journal):
+            for name in (journal, journal + "-wal", journal + "-shm"):
+                os.remove(name)
+        self.damaged(damage)
+
+    def test_plan_damaged_as_well(self):
+        run_dir = self.kill(self.begin(epoch_s="30"))
+        for name in ("journal.db", "plan.json"):
+            os.truncate(os.path.join(run_dir, name), 0)
+        self.gc(*END, expect=1) # the launch log still says where
+        self.wait_for("end of all", lambda: not self.alive(), 10)
+        os.remove(os.path.join(run_dir, "launches"))
+        self.assertIn("add --infra", self.gc(*END, expect=1).stderr)
+
+    def test_log_that_others_wrote_back_is_no_damage(self):
+        run_dir = self.kill(self.begin(epoch_s="30"))
+        sqlite3.connect(os.path.join(run_dir, "journal.db")).execute("SELECT * FROM launch").connection.close()
+        self.rbrun("status")
+        self.gc(*END)
+        self.wait_for("end of all", lambda: not self.alive(), 10)
+
+    def test_stop_says_that_the_process_is_stopped(self):
+        run = self.begin(epoch_s="30")
+        run.send_signal(signal.SIGSTOP)
+        stop = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), "stop", "crash", "--state-dir", self.state],
+                                env=self.crash.env, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        told = ""
+        while "kill -CONT" not in told:
+            line = stop.stderr.readline()
+            self.assertTrue(line, told)
+            told += line
+        self.assertIn("process %d is stopped" % run.pid, told)
+        run.send_signal(signal.SIGCONT)
+        self.assertEqual(stop.wait(60), 0)
+        stop.communicate()
+        self.assertEqual(run.wait(60), 130)
+        self.assertEqual(self.alive(), [])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    options, rest = parser.parse_known_args()
+    CloudCase.bin_dir = os.path.abspath(options.bin)
+    unittest.main(argv=[sys.argv[0], *rest])
