@@ -4,6 +4,7 @@ gone is unknown, never "0 left over", and its nodes are found all the same. A su
 import argparse
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,9 +12,9 @@ import sys
 import time
 import unittest
 
-from cloud_case import CloudCase
+from cloud_case import CloudCase, kill9
 
-LEASE_S = 9  # renewed every 3 s
+LEASE_S = 6  # renewed every 2 s
 END = ["--yes", "--older-than", "0s"]
 
 
@@ -34,16 +35,17 @@ class Leases(CloudCase):
             time.sleep(0.05)
         raise AssertionError("no %s within %d s" % (what, seconds))
 
-    def begin(self, epoch_s="0.05"):
+    def begin(self, epoch_s):
         """A run in this test's state directory; returns once a node of it trains."""
+        self.crash.write("work/train.sh", kill9.TRAIN.replace("${EPOCH_S:-0.05}", epoch_s))
         log = open(os.path.join(self.folder, self.id() + ".log"), "w+", encoding="utf-8")
         run = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), self.crash.plan, "--state-dir", self.state],
-                               env=dict(self.crash.env, EPOCH_S=epoch_s, RB_TEST_LEASE_S=str(LEASE_S)),
+                               env=dict(self.crash.env, RB_TEST_LEASE_S=str(LEASE_S)),
                                cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log)
         run.log = log
         self.addCleanup(log.close)
         self.addCleanup(lambda: run.poll() is None and (run.kill(), run.wait()))
-        self.wait_for("report", lambda: "val_acc" in self.said(run))
+        self.wait_for("node that trains", lambda: "is ready" in self.said(run))
         return run
 
     @staticmethod
@@ -64,7 +66,7 @@ class Leases(CloudCase):
         return self.gc("--infra", "mock/us-east-1", *args, state=self.state + "-other", expect=expect)
 
     def test_live_run_is_in_use_elsewhere(self):
-        run = self.begin(epoch_s="0.8")
+        run = self.begin(epoch_s="0.6")
         mine = self.alive()
         first = {i: self.tags(i)["rb:expires-at"] for i in mine}
         done = self.elsewhere(*END)
@@ -83,7 +85,7 @@ class Leases(CloudCase):
         self.assertEqual(lost, [])
 
     def test_lease_of_a_killed_run_lapses(self):
-        self.kill(self.begin(epoch_s="30"))
+        self.kill(self.begin(epoch_s="10"))
         mine = self.alive()
         self.assertIn("%d in use elsewhere" % len(mine), self.elsewhere(*END).stdout)
         # By name it may be ended at once, and only what is named.
@@ -97,27 +99,44 @@ class Leases(CloudCase):
         self.assertIn("%d ended" % len(rest), self.elsewhere(*END).stdout)
         self.wait_for("end of all", lambda: not self.alive(), 10)
 
-    def test_killed_run_of_this_state_directory_needs_no_lapse(self):
-        self.kill(self.begin(epoch_s="30"))
-        n = len(self.alive())
-        self.assertIn("%d instance%s left over, %d ended" % (n, "" if n == 1 else "s", n), self.gc(*END).stdout)
-        self.wait_for("end of all", lambda: not self.alive(), 10)
+    def zero(self, journal):
+        with open(journal, "r+b") as f:
+            f.write(bytes(os.path.getsize(journal)))
 
-    def damaged(self, damage):
-        """A killed run's nodes are found although its journal is damaged, and nothing says that none are left over."""
-        run_dir = self.kill(self.begin(epoch_s="30"))
-        n = len(self.alive())
-        journal = os.path.join(run_dir, "journal.db")
-        damage(journal)
+    def lose_log(self, journal):
+        self.assertGreater(os.path.getsize(journal + "-wal"), 0)
+        os.remove(journal + "-wal")
+        os.remove(journal + "-shm")
+
+    def cut(self, journal):
+        os.truncate(journal, 0)
+        os.remove(journal + "-wal")
+
+    def lose(self, journal):
+        for name in (journal, journal + "-wal", journal + "-shm"):
+            os.remove(name)
+
+    def check_damaged(self, run_dir, n):
+        journal, name = os.path.join(run_dir, "journal.db"), os.path.basename(run_dir)
         found = json.loads(self.gc("--dry-run", "--older-than", "0s", "--json", expect=1).stdout)
         self.assertEqual((len(found["left_over"]), found["certain"]), (n, False))
-        self.assertEqual([u["run"] for u in found["unknown"]], [os.path.basename(run_dir)])
+        self.assertEqual([u["run"] for u in found["unknown"]], [name])
         self.assertIn(journal, found["unknown"][0]["error"])
         for command in ("status", "report", "replay", "resume", "stop", "list"):
-            done = self.rbrun(command, *([os.path.basename(run_dir)] if command != "list" else []),
-                              expect=0 if command == "list" else 2)
+            done = self.rbrun(command, *([name] if command != "list" else []), expect=0 if command == "list" else 2)
             self.assertIn("is damaged", done.stderr, command)
             self.assertIn("rbrun gc --older-than 0s", done.stderr, command)
+
+    def test_nodes_of_damaged_journals(self):
+        run_dir = self.kill(self.begin(epoch_s="10"))
+        n, whole = len(self.alive()), os.path.join(self.folder, "whole")
+        shutil.copytree(run_dir, whole)
+        for damage in (self.zero, self.lose_log, self.cut, self.lose):
+            with self.subTest(damage.__name__):
+                shutil.rmtree(run_dir)
+                shutil.copytree(whole, run_dir)
+                damage(os.path.join(run_dir, "journal.db"))
+                self.check_damaged(run_dir, n)
         self.gc(*END, expect=1)
         self.wait_for("end of all", lambda: not self.alive(), 10)
         done = self.gc(expect=1)
@@ -127,49 +146,25 @@ class Leases(CloudCase):
         os.rename(run_dir, run_dir + ".damaged")
         self.gc()
 
-    def test_journal_zeroed(self):
-        def damage(journal):
-            with open(journal, "r+b") as f:
-                f.write(bytes(os.path.getsize(journal)))
-        self.damaged(damage)
-
-    def test_journal_without_its_log(self):
-        def damage(journal):
-            self.assertGreater(os.path.getsize(journal + "-wal"), 0)
-            os.remove(journal + "-wal")
-            os.remove(journal + "-shm")
-        self.damaged(damage)
-
-    def test_journal_cut(self):
-        def damage(journal):
-            os.truncate(journal, 0)
-            os.remove(journal + "-wal")
-        self.damaged(damage)
-
-    def test_journal_gone(self):
-        def damage(journal):
-            for name in (journal, journal + "-wal", journal + "-shm"):
-                os.remove(name)
-        self.damaged(damage)
-
     def test_plan_damaged_as_well(self):
-        run_dir = self.kill(self.begin(epoch_s="30"))
+        run_dir = self.kill(self.begin(epoch_s="10"))
         for name in ("journal.db", "plan.json"):
             os.truncate(os.path.join(run_dir, name), 0)
-        self.gc(*END, expect=1) # the launch log still says where
+        self.gc(*END, expect=1)  # the launch log still says where
         self.wait_for("end of all", lambda: not self.alive(), 10)
         os.remove(os.path.join(run_dir, "launches"))
         self.assertIn("add --infra", self.gc(*END, expect=1).stderr)
 
-    def test_log_that_others_wrote_back_is_no_damage(self):
-        run_dir = self.kill(self.begin(epoch_s="30"))
+    def test_killed_run_of_this_state_directory_needs_no_lapse(self):
+        run_dir, n = self.kill(self.begin(epoch_s="10")), len(self.alive())
+        # Others may write its log back: that is no damage.
         sqlite3.connect(os.path.join(run_dir, "journal.db")).execute("SELECT * FROM launch").connection.close()
         self.rbrun("status")
-        self.gc(*END)
+        self.assertIn("%d instance%s left over, %d ended" % (n, "" if n == 1 else "s", n), self.gc(*END).stdout)
         self.wait_for("end of all", lambda: not self.alive(), 10)
 
     def test_stop_says_that_the_process_is_stopped(self):
-        run = self.begin(epoch_s="30")
+        run = self.begin(epoch_s="10")
         run.send_signal(signal.SIGSTOP)
         stop = subprocess.Popen([os.path.join(self.bin_dir, "rbrun"), "stop", "crash", "--state-dir", self.state],
                                 env=self.crash.env, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

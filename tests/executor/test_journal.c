@@ -276,8 +276,8 @@ static void a_journal_that_lacks_a_launch_is_damaged(void **state)
     assert_true(rb_journal_open_reader(p->path, &reader, &err));
     rb_journal_close(reader);
     assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", &err));
-    check_damaged(p, "1 of the 2 launches");
     rb_journal_close(j);
+    check_damaged(p, "1 of the 2 launches");
 }
 
 static void zeroed_cut_or_gone_is_damaged(void **state)
