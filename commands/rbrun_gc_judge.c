@@ -25,8 +25,11 @@ static int64_t cloud_clock_us(const struct rb_gc *gc, int infra)
     return p->ops->clock_us ? p->ops->clock_us(p) : -1;
 }
 
+// Where instances carry no leases nobody can say so of a run that is not known here: they end by themselves, or by name.
 static bool is_in_use(struct rb_gc *gc, int infra, const struct rb_instance *i)
 {
+    if (!gc->providers[infra].ops->renew)
+        return true;
     switch (rb_lease_state(i->expires_at, cloud_clock_us(gc, infra))) {
     case RB_LEASE_FRESH:
         return true;
@@ -58,7 +61,7 @@ static void add_found(struct rb_gc *gc, int infra, const struct rb_instance *i, 
     snprintf(f->id, sizeof f->id, "%s", i->id);
     snprintf(f->run_id, sizeof f->run_id, "%s", i->run_id);
     snprintf(f->instance_type, sizeof f->instance_type, "%s", i->instance_type ? i->instance_type : "");
-    snprintf(f->expires_at, sizeof f->expires_at, "%.39s", in_use ? i->expires_at : "");
+    snprintf(f->expires_at, sizeof f->expires_at, "%.39s", in_use && i->expires_at ? i->expires_at : "");
 }
 
 // Of a run of this machine whatever its owner is called: hosts change their names.

@@ -64,7 +64,11 @@ static void explain_in_use(const struct rb_gc *gc)
 {
     for (int i = 0; i < gc->n_found; i++) {
         const struct rb_gc_instance *f = &gc->found[i];
-        if (f->in_use && !f->ended)
+        if (f->in_use && !f->ended && !f->expires_at[0])
+            rb_info("%s in %s: run %s is not one of this machine, and nothing there says whether it is carried out elsewhere: "
+                    "left alone; to end it all the same, add --end-in-use %s",
+                    f->id, gc->infras[f->infra], f->run_id, f->id);
+        else if (f->in_use && !f->ended)
             rb_info("%s in %s: a process elsewhere carries run %s out: it holds the instance until %s, and renews that: left "
                     "alone; to end it all the same, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->expires_at, f->id);
@@ -94,7 +98,7 @@ static void write_instances(const struct rb_gc *gc, bool in_use, struct rb_json 
         rb_json_kstring(j, "infra", gc->infras[f->infra]);
         rb_json_kstring(j, "run", f->run_id);
         if (in_use)
-            rb_json_kstring(j, "lease_expires_at", f->expires_at);
+            rb_json_kstring(j, "lease_expires_at", f->expires_at[0] ? f->expires_at : NULL);
         rb_json_kbool(j, "ended", f->ended);
         rb_json_end_object(j);
     }

@@ -89,7 +89,7 @@ class Leases(CloudCase):
         mine = self.alive()
         self.assertIn("%d in use elsewhere" % len(mine), self.elsewhere(*END).stdout)
         # By name it may be ended at once, and only what is named.
-        self.elsewhere(*END, "--end-in-use", "i-0123456789abcdef0", expect=1)
+        self.assertIn("RB4025", self.elsewhere(*END, "--end-in-use", "i-0123456789abcdef0", expect=1).stderr)
         self.assertEqual(self.alive(), mine)
         self.elsewhere(*END, "--end-in-use", mine[0])
         self.wait_for("end of the one named", lambda: mine[0] not in self.alive(), 10)
@@ -141,7 +141,7 @@ class Leases(CloudCase):
         self.wait_for("end of all", lambda: not self.alive(), 10)
         done = self.gc(expect=1)
         self.assertNotIn(" 0 instances left over,", done.stdout)
-        self.assertIn("not certain that nothing is left over", done.stderr)
+        self.assertRegex(done.stderr, r"it is not certain that nothing is left over \[RB4024\]")
         self.assertIn("mv %s" % run_dir, done.stderr)
         os.rename(run_dir, run_dir + ".damaged")
         self.gc()
