@@ -26,10 +26,10 @@ static const struct rb_command stop_command = {
 
 enum {
     STOP_POLL_US = 100000,
-    STOP_TELL_POLLS = 200,      // between two lines about what is waited for
-    SUSPENDED_TELL_POLLS = 20,  // a process that does not run is said to be suspended
-    SUSPENDED_POLLS = 320,      // and waited for no longer
-    START_POLLS = 20,           // one that has just taken the lock has written its number
+    STOP_TELL_POLLS = 200,     // between two lines about what is waited for
+    SUSPENDED_TELL_POLLS = 20, // a process that does not run is said to be suspended
+    SUSPENDED_POLLS = 320,     // and waited for no longer
+    START_POLLS = 20,          // one that has just taken the lock has written its number
 };
 
 // What the controller says it says to its own terminal, which may be another.
@@ -57,19 +57,21 @@ static bool mind_suspension(const struct rb_run_files *f, int pid, int64_t switc
     }
     const bool stopped = reaction == RB_REACTION_STOPPED;
     if (++*n_polls == SUSPENDED_TELL_POLLS && stopped)
-        rb_info("process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it goes on: continue it "
-                "with `kill -CONT %d`",
-                pid, pid);
+        rb_info(
+            "process %d is stopped (Ctrl-Z, kill -STOP or a debugger), and ends nothing before it goes on: continue it "
+            "with `kill -CONT %d`",
+            pid, pid);
     else if (*n_polls == SUSPENDED_TELL_POLLS)
-        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it goes on", pid);
+        rb_info("process %d has not reacted yet: is it frozen (docker pause)? It ends its run as soon as it goes on",
+                pid);
     if (*n_polls < SUSPENDED_POLLS)
         return true;
-    return rb_err_set(err, RB_E_STOP_SUSPENDED,
-                      "process %d %s after %d s, so run %s is not ended: continue it (%s%s%d%s), and it ends its run as it "
-                      "was asked; or end it with `kill -9 %d`, then its run with `rbrun stop %s`",
-                      pid, stopped ? "is still stopped" : "has still not reacted",
-                      SUSPENDED_POLLS / (1000000 / STOP_POLL_US), f->run_id, stopped ? "`kill -CONT " : "",
-                      stopped ? "" : "process ", pid, stopped ? "`" : "", pid, f->run_id);
+    return rb_err_set(
+        err, RB_E_STOP_SUSPENDED,
+        "process %d %s after %d s, so run %s is not ended: continue it (%s%s%d%s), and it ends its run as it "
+        "was asked; or end it with `kill -9 %d`, then its run with `rbrun stop %s`",
+        pid, stopped ? "is still stopped" : "has still not reacted", SUSPENDED_POLLS / (1000000 / STOP_POLL_US),
+        f->run_id, stopped ? "`kill -CONT " : "", stopped ? "" : "process ", pid, stopped ? "`" : "", pid, f->run_id);
 }
 
 // The controller ends everything itself; we wait until it lets go of the journal.
@@ -104,8 +106,9 @@ static bool find_holder(const struct rb_run_files *f, int *out_pid, struct rb_er
             break;
         usleep(STOP_POLL_US);
     }
-    return rb_err_set(err, RB_E_STOP_FAILED, "run %s is carried out by %s, which cannot be asked from here: stop it there",
-                      f->run_id, rb_run_lock_words(&lock, who));
+    return rb_err_set(err, RB_E_STOP_FAILED,
+                      "run %s is carried out by %s, which cannot be asked from here: stop it there", f->run_id,
+                      rb_run_lock_words(&lock, who));
 }
 
 static bool end_by_process(const struct rb_run_files *f, int pid, bool json, struct rb_err *err)

@@ -31,10 +31,11 @@ void rb_run_say_what_helps(struct rb_err *err)
 {
     const struct rb_err why = *err;
     if (rb_err_number(err) == RB_E_JOURNAL_DAMAGED)
-        rb_err_set(err, RB_E_JOURNAL_DAMAGED,
-                   "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
-                   "ends it",
-                   why.message);
+        rb_err_set(
+            err, RB_E_JOURNAL_DAMAGED,
+            "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
+            "ends it",
+            why.message);
 }
 
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)

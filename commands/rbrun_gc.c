@@ -23,7 +23,8 @@ static const struct rb_option gc_options[] = {
     {"infra", 0, RB_OPT_STRING, true, "aws/us-east-1", "look there too (default: wherever a run on this machine was)",
      0, 0},
     {"all-regions", 0, RB_OPT_FLAG, false, NULL, "in every region of these clouds that the account may use", 0, 0},
-    {"owner", 0, RB_OPT_STRING, false, "USER@HOST", "this owner's instead of yours: left by a machine that is gone", 0, 0},
+    {"owner", 0, RB_OPT_STRING, false, "USER@HOST", "this owner's instead of yours: left by a machine that is gone", 0,
+     0},
     {"end-in-use", 0, RB_OPT_STRING, true, "INSTANCE",
      "end this one although a run elsewhere holds it: its lease has not lapsed", 0, 0},
     {"older-than", 0, RB_OPT_DURATION, false, "D", "spare instances younger than this (default 5m)", 0, 0},
@@ -34,7 +35,8 @@ static const struct rb_option gc_options[] = {
 static const struct rb_command gc_command = {
     .name = "rbrun gc",
     .usage = "[options]",
-    .summary = "Finds instances that carry your owner tag but whose run nobody carries out any more, and ends them. What a run "
+    .summary = "Finds instances that carry your owner tag but whose run nobody carries out any more, and ends them. "
+               "What a run "
                "of another machine or container uses is known by its lease, and left alone.",
     .examples = "  rbrun gc --dry-run\n"
                 "  rbrun gc --infra aws/eu-west-1\n"
@@ -184,15 +186,16 @@ static bool check_named(const struct rb_gc *gc, struct rb_err *err)
     const char *named;
     if (gc->at_work[0])
         return rb_err_set(err, RB_E_NOT_IN_USE,
-                          "--end-in-use %s: its run is carried out on this machine: end it with `rbrun stop`", gc->at_work);
+                          "--end-in-use %s: its run is carried out on this machine: end it with `rbrun stop`",
+                          gc->at_work);
     for (int i = 0; (named = rb_args_nth(gc->args, "end-in-use", i)); i++) {
         int at = 0;
         while (at < gc->n_found && strcmp(gc->found[at].id, named) != 0)
             at++;
         if (at == gc->n_found)
             return rb_err_set(err, RB_E_NOT_IN_USE,
-                              "--end-in-use %.80s: no such instance of %s in the places looked at; nothing was ended", named,
-                              gc->owner);
+                              "--end-in-use %.80s: no such instance of %s in the places looked at; nothing was ended",
+                              named, gc->owner);
     }
     return true;
 }
@@ -203,12 +206,12 @@ static bool confirm(const struct rb_gc *gc, int n, int n_in_use, struct rb_err *
     bool harmless = true;
     for (int i = 0; i < gc->n_found; i++)
         harmless = harmless && (!rb_gc_ends(&gc->found[i]) || rb_session_is_harmless(gc->infras[gc->found[i].infra]));
-    int len = snprintf(what, sizeof what, "ends %d instance%s%s%s%s", n, n == 1 ? "" : "s", gc->is_elsewhere ? " of " : "",
-                       gc->is_elsewhere ? gc->owner : "",
+    int len = snprintf(what, sizeof what, "ends %d instance%s%s%s%s", n, n == 1 ? "" : "s",
+                       gc->is_elsewhere ? " of " : "", gc->is_elsewhere ? gc->owner : "",
                        gc->is_elsewhere ? ", whose runs may be at work where you cannot see them" : "");
     if (n_in_use > 0)
-        snprintf(what + len, sizeof what - (size_t)len, "; %d of them %s in use by a run elsewhere, which loses %s", n_in_use,
-                 n_in_use == 1 ? "is" : "are", n_in_use == 1 ? "it" : "them");
+        snprintf(what + len, sizeof what - (size_t)len, "; %d of them %s in use by a run elsewhere, which loses %s",
+                 n_in_use, n_in_use == 1 ? "is" : "are", n_in_use == 1 ? "it" : "them");
     return harmless || rb_run_confirm(rb_args_flag(gc->args, "yes"), what, err);
 }
 

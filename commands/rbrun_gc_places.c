@@ -44,8 +44,10 @@ void rb_gc_add_infra(struct rb_gc *gc, const char *infra)
         strcpy(gc->infras[gc->n_infras++], name);
         return;
     }
-    rb_err_set(&err, RB_E_GC_UNSURE, "%s is not looked at: more than %d places at once; look there with --infra %s and "
-               "another --state-dir", name, RB_GC_MAX_INFRAS, name);
+    rb_err_set(&err, RB_E_GC_UNSURE,
+               "%s is not looked at: more than %d places at once; look there with --infra %s and "
+               "another --state-dir",
+               name, RB_GC_MAX_INFRAS, name);
     rb_gc_fail(gc, &err);
 }
 
@@ -115,9 +117,12 @@ static void add_what_may_be(struct rb_gc *gc, const char *run_id, const char *di
     if (add_offers(gc, dir, &no_plan))
         rb_buf_puts(&text, "What it launched is looked for by its tag, wherever its plan.json rents");
     else
-        rb_buf_printf(&text, "Its plan cannot be read either (%s), so where it launched is not known: add --infra for every "
-                      "place where it may have", no_plan.message);
-    rb_buf_printf(&text, ". Put the directory back from a backup, or, once nothing of it is left over: mv %s %s.damaged", dir,
+        rb_buf_printf(&text,
+                      "Its plan cannot be read either (%s), so where it launched is not known: add --infra for every "
+                      "place where it may have",
+                      no_plan.message);
+    rb_buf_printf(&text,
+                  ". Put the directory back from a backup, or, once nothing of it is left over: mv %s %s.damaged", dir,
                   dir);
     add_unknown(gc, run_id, &text);
 }
@@ -150,8 +155,11 @@ static void add_campaign(void *ctx, const char *run_id, const char *dir)
         rb_gc_add_infra(gc, infra);
         return;
     }
-    rb_buf_printf(&text, "measuring campaign %s: %s does not say any more where it launched: add --infra for every place where "
-                  "it may have; once nothing of it is left over: mv %s %s.damaged", run_id, rb_buf_str(&path), dir, dir);
+    rb_buf_printf(
+        &text,
+        "measuring campaign %s: %s does not say any more where it launched: add --infra for every place where "
+        "it may have; once nothing of it is left over: mv %s %s.damaged",
+        run_id, rb_buf_str(&path), dir, dir);
     add_unknown(gc, run_id, &text);
 }
 

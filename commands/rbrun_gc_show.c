@@ -65,11 +65,13 @@ static void explain_in_use(const struct rb_gc *gc)
     for (int i = 0; i < gc->n_found; i++) {
         const struct rb_gc_instance *f = &gc->found[i];
         if (f->in_use && !f->ended && !f->expires_at[0])
-            rb_info("%s in %s: run %s is not one of this machine, and nothing there says whether it is carried out elsewhere: "
+            rb_info("%s in %s: run %s is not one of this machine, and nothing there says whether it is carried out "
+                    "elsewhere: "
                     "left alone; to end it all the same, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->id);
         else if (f->in_use && !f->ended)
-            rb_info("%s in %s: a process elsewhere carries run %s out: it holds the instance until %s, and renews that: left "
+            rb_info("%s in %s: a process elsewhere carries run %s out: it holds the instance until %s, and renews "
+                    "that: left "
                     "alone; to end it all the same, add --end-in-use %s",
                     f->id, gc->infras[f->infra], f->run_id, f->expires_at, f->id);
     }
@@ -137,8 +139,9 @@ static bool say_unknown(const struct rb_gc *gc, struct rb_err *err)
     for (int i = 0; i < gc->n_unknown; i++)
         rb_warn("%s", gc->unknown[i].why);
     return gc->n_unknown == 0 ||
-           rb_err_set(err, RB_E_GC_UNSURE, "%d run%s cannot be read (%s%s), so it is not certain that nothing is left over",
-                      gc->n_unknown, gc->n_unknown == 1 ? "" : "s", gc->unknown[0].run_id, gc->n_unknown > 1 ? ", ..." : "");
+           rb_err_set(err, RB_E_GC_UNSURE,
+                      "%d run%s cannot be read (%s%s), so it is not certain that nothing is left over", gc->n_unknown,
+                      gc->n_unknown == 1 ? "" : "s", gc->unknown[0].run_id, gc->n_unknown > 1 ? ", ..." : "");
 }
 
 bool rb_gc_show(const struct rb_gc *gc, bool json, int *out_code, struct rb_err *err)

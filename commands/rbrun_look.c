@@ -281,9 +281,9 @@ static bool replay_print(const struct replay *r, const char *run_id, bool json, 
     if (json)
         replay_json(r, run_id, text, &out);
     else
-        rb_buf_printf(&out,
-                      "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
-                      run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
+        rb_buf_printf(
+            &out, "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
+            run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
     return rb_run_print(&out, err);
 }
 

@@ -200,7 +200,8 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
     return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n);
 }
 
-static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *arena, struct rb_task_row *r, struct rb_err *err)
+static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *arena, struct rb_task_row *r,
+                       struct rb_err *err)
 {
     int n = text[0] ? 1 : 0;
     for (const char *s = text; *s; s++)
@@ -225,7 +226,8 @@ static bool read_task(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     struct rb_task_row *r = next_row(c, sizeof *r);
     int state = 0;
     if (!state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err) ||
-        !read_slots(st, text_of(st, 11), c->arena, r, err) || !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))
+        !read_slots(st, text_of(st, 11), c->arena, r, err) ||
+        !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))
         return false;
     r->trial = sqlite3_column_int(st, 0);
     r->start = sqlite3_column_int(st, 1);

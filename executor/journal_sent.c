@@ -67,7 +67,7 @@ bool rb_sent_launches_check(struct rb_sent_launches *sent, struct rb_journal *j,
         return false;
     for (int i = 0; i < sent->n; i++)
         missing += !found[i];
-    snprintf(what, sizeof what, "%d of the %d launches that were sent are missing in it (is its file -wal lost?)", missing,
-             sent->n);
+    snprintf(what, sizeof what, "%d of the %d launches that were sent are missing in it (is its file -wal lost?)",
+             missing, sent->n);
     return missing == 0 || rb_journal_damaged(path, what, "", err);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS = 20 };              // at the clock, between two renewals
+enum { LOOKS = 20 };            // at the clock, between two renewals
 #define GATHER_US (RB_US_PER_S) // several nodes that come at once are seen to at once
 
 struct rb_lease_keeper {
@@ -81,11 +81,12 @@ static void warn(struct rb_lease_keeper *k, const struct rb_err *err)
     if (k->warned)
         return;
     k->warned = true;
-    snprintf(text, sizeof text,
-             "the leases of the nodes in %s cannot be renewed (%.500s); the run goes on, and tries again. Until that works, "
-             "`rbrun gc` called elsewhere may take them for left over %s after their %s",
-             k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
-             k->renewed ? "last renewal" : "launch");
+    snprintf(
+        text, sizeof text,
+        "the leases of the nodes in %s cannot be renewed (%.500s); the run goes on, and tries again. Until that works, "
+        "`rbrun gc` called elsewhere may take them for left over %s after their %s",
+        k->config.infra, err->message, rb_format_duration(k->config.length_us, length),
+        k->renewed ? "last renewal" : "launch");
     k->config.warn(k->config.ctx, text);
 }
 
@@ -110,8 +111,8 @@ static void renew(struct rb_lease_keeper *k)
     if (k->n > 0) {
         rb_lease_format(cloud_us(k) + k->config.length_us, until);
         k->under_way = true;
-        k->config.provider->ops->renew(k->config.provider, k->ids, k->n,
-                                       &(struct rb_tag){RB_LEASE_TAG, until}, answered, k);
+        k->config.provider->ops->renew(k->config.provider, k->ids, k->n, &(struct rb_tag){RB_LEASE_TAG, until},
+                                       answered, k);
     }
     drop_ids(k);
 }

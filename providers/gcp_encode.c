@@ -88,8 +88,8 @@ static bool check_lifetime(const struct rb_launch *l, struct rb_err *err)
     if (l->max_lifetime_s == 0 || (l->max_lifetime_s >= min_lifetime_s && l->max_lifetime_s <= max_lifetime_s))
         return true;
     return rb_err_set(err, RB_E_GCP_LIFETIME,
-                      "this launch limits the life of a node to %" PRId64 " s; Compute Engine takes %" PRId64 "..%" PRId64
-                      " s: choose another deadline",
+                      "this launch limits the life of a node to %" PRId64 " s; Compute Engine takes %" PRId64
+                      "..%" PRId64 " s: choose another deadline",
                       l->max_lifetime_s, min_lifetime_s, max_lifetime_s);
 }
 

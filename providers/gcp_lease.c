@@ -16,7 +16,7 @@ struct renewal {
     struct rb_google_client *client;
     struct rb_arena arena;
     const char **ids;
-    int n, next;       // next: not begun yet
+    int n, next; // next: not begun yet
     struct rb_tag lease;
     int n_lanes;       // under way
     struct rb_err err; // of the instance that failed first; code NONE: none did
@@ -134,8 +134,7 @@ static void labels_known(void *arg, const struct rb_err *err)
 
 static void ask_labels(struct lane *l)
 {
-    struct rb_api_call call = {
-        .name = "instances.get", .method = "GET", .decode = decode_labels, .done = labels_known};
+    struct rb_api_call call = {.name = "instances.get", .method = "GET", .decode = decode_labels, .done = labels_known};
     rb_gcp_target_labelled(rb_google_client_project(l->of->client), l->zone, l->name, &call.target);
     send(l, &call);
 }

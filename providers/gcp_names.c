@@ -16,10 +16,8 @@ static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a,
 
 static const struct {
     const char *tag, *label;
-} keys[] = {{"rb:run-id", "rb-run"},
-            {"rb:launch-id", "rb-launch"},
-            {"rb:owner", "rb-owner"},
-            {RB_LEASE_TAG, "rb-expires-at"}};
+} keys[] = {
+    {"rb:run-id", "rb-run"}, {"rb:launch-id", "rb-launch"}, {"rb:owner", "rb-owner"}, {RB_LEASE_TAG, "rb-expires-at"}};
 
 void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES])
 {

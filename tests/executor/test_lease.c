@@ -60,7 +60,8 @@ static int64_t clock_us(const struct rb_provider *p)
     return c->v.loop.unix_us(c->v.loop.ctx) + c->ahead_us;
 }
 
-static const struct rb_provider_ops with_leases = {.name = "fake", .renew = renew, .clock_us = clock_us}, without = {.name = "fake"};
+static const struct rb_provider_ops with_leases = {.name = "fake", .renew = renew, .clock_us = clock_us},
+                                    without = {.name = "fake"};
 
 static void each(void *ctx, void (*add)(void *to, const char *instance_id), void *to)
 {
@@ -84,12 +85,8 @@ static struct rb_lease_keeper *begin(struct cloud *c, const struct rb_provider_o
     *c = (struct cloud){.n_instances = n_instances};
     virtual_loop_init(&c->v);
     c->provider = (struct rb_provider){.ops = ops, .state = c};
-    return rb_lease_keeper_create(&(struct rb_lease_keeper_config){.loop = &c->v.loop,
-                                                                   .provider = &c->provider,
-                                                                   .infra = "fake/here",
-                                                                   .each = each,
-                                                                   .warn = warn,
-                                                                   .ctx = c});
+    return rb_lease_keeper_create(&(struct rb_lease_keeper_config){
+        .loop = &c->v.loop, .provider = &c->provider, .infra = "fake/here", .each = each, .warn = warn, .ctx = c});
 }
 
 static int64_t unix_us(const struct cloud *c)

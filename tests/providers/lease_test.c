@@ -16,22 +16,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATE   "Date: Thu, 01 Jan 2026 05:00:00 GMT\r\n"
-#define TAGGED {.status = 200, .headers = DATE, .body = "<CreateTagsResponse><return>true</return></CreateTagsResponse>"}
-#define EC2_ERROR(status_, code)                                                                          \
-    {                                                                                                     \
-        .status = status_,                                                                                \
+#define DATE "Date: Thu, 01 Jan 2026 05:00:00 GMT\r\n"
+#define TAGGED                                                                                                   \
+    {                                                                                                            \
+        .status = 200, .headers = DATE, .body = "<CreateTagsResponse><return>true</return></CreateTagsResponse>" \
+    }
+#define EC2_ERROR(status_, code)                                                                                 \
+    {                                                                                                            \
+        .status = status_,                                                                                       \
         .body = "<Response><Errors><Error><Code>" code "</Code><Message>m</Message></Error></Errors></Response>" \
     }
-#define TOKEN {.status = 200, .body = "{\"access_token\": \"t0k3n\", \"expires_in\": 3600, \"token_type\": \"Bearer\"}"}
-#define LABELS(fingerprint)                                                                              \
-    {                                                                                                    \
-        .status = 200, .headers = DATE,                                                                  \
-        .body = "{\"kind\": \"compute#instance\", \"labelFingerprint\": \"" fingerprint                  \
-                "\", \"labels\": {\"team\": \"vision\", \"rb-run\": \"r1\", \"rb-expires-at\": \"old\", " \
-                "\"rb-expires-at_2\": \"er\"}}"                                                          \
+#define TOKEN                                                                                                    \
+    {                                                                                                            \
+        .status = 200, .body = "{\"access_token\": \"t0k3n\", \"expires_in\": 3600, \"token_type\": \"Bearer\"}" \
     }
-#define SET {.status = 200, .body = "{\"kind\": \"compute#operation\", \"name\": \"operation-1\", \"status\": \"RUNNING\"}"}
+#define LABELS(fingerprint)                                                                               \
+    {                                                                                                     \
+        .status = 200, .headers = DATE,                                                                   \
+        .body = "{\"kind\": \"compute#instance\", \"labelFingerprint\": \"" fingerprint                   \
+                "\", \"labels\": {\"team\": \"vision\", \"rb-run\": \"r1\", \"rb-expires-at\": \"old\", " \
+                "\"rb-expires-at_2\": \"er\"}}"                                                           \
+    }
+#define SET                                                                                                            \
+    {                                                                                                                  \
+        .status = 200, .body = "{\"kind\": \"compute#operation\", \"name\": \"operation-1\", \"status\": \"RUNNING\"}" \
+    }
 #define GCP_ERROR(status_, reason)                                                                           \
     {                                                                                                        \
         .status = status_,                                                                                   \
