@@ -465,7 +465,8 @@ static bool log_launch(struct rb_controller_gang *g)
     struct rb_err err;
     if (g->logged || rb_controller_provider_of(n)->ops->is_in_process)
         return true;
-    g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra, &err);
+    g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra,
+                                  !rb_journal_is_relaxed(g->c->journal), &err);
     if (!g->logged)
         rb_controller_journal_failed(g->c, &err);
     return g->logged;

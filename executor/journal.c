@@ -222,8 +222,14 @@ void rb_journal_close(struct rb_journal *j)
     free(j);
 }
 
+bool rb_journal_is_relaxed(const struct rb_journal *j)
+{
+    return j->relaxed;
+}
+
 bool rb_journal_relax(struct rb_journal *j, struct rb_err *err)
 {
+    j->relaxed = true;
     return exec(j, "PRAGMA synchronous=OFF", err);
 }
 

@@ -136,5 +136,6 @@ int64_t rb_journal_n_writes(const struct rb_journal *j); // committed by this ha
 // Does not wait for the disk: a power cut may lose the last writes, a killed process loses nothing. For
 // tests.
 bool rb_journal_relax(struct rb_journal *j, struct rb_err *err);
+bool rb_journal_is_relaxed(const struct rb_journal *j);
 
 #endif

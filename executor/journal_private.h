@@ -10,6 +10,7 @@ struct rb_journal {
     sqlite3 *db;
     int lock_fd; // -1: a reader
     bool in_transaction;
+    bool relaxed; // does not wait for the disk
     bool dead; // a write failed: what is on disk is all there will ever be
     int64_t n_writes;
     int64_t last_write; // rb_journal_die; 0: never

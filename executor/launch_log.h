@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-// Appends a line and waits for the disk.
-bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *infra, struct rb_err *err);
+// Appends a line. durable: and waits for the disk.
+bool rb_launch_log_add(const char *run_dir, const char *launch_id, const char *infra, bool durable, struct rb_err *err);
 
 typedef bool rb_launch_log_fn(void *ctx, const char *launch_id, const char *infra, struct rb_err *err);
 // Calls fn for every line, until it returns false. No file: none, as of runs of older versions. A last line that was not

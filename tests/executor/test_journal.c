@@ -271,11 +271,11 @@ static void a_journal_that_lacks_a_launch_is_damaged(void **state)
     struct rb_err err;
     struct rb_launch_row row = {.state = RB_LAUNCH_SENT, .launch_id = "00ff00ff", .infra = "aws/us-east-1"};
     assert_true(rb_journal_launch(j, &row, &err));
-    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, &err));
-    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, &err)); // sent by one before a restart, too
+    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, true, &err));
+    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, true, &err)); // sent by one before a restart, too
     assert_true(rb_journal_open_reader(p->path, &reader, &err));
     rb_journal_close(reader);
-    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", &err));
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
     rb_journal_close(j);
     check_damaged(p, "1 of the 2 launches");
 }
@@ -293,7 +293,7 @@ static void zeroed_cut_or_gone_is_damaged(void **state)
     assert_int_equal(unlink(p->path), 0);
     assert_false(rb_journal_open_reader(p->path, &j, &err));
     assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_MISSING);
-    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", &err));
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
     assert_false(rb_journal_open_reader(p->path, &j, &err));
     assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
 }
@@ -312,7 +312,7 @@ static void half_a_line_of_the_launch_log_does_not_count(void **state)
     struct rb_err err;
     int n = 0;
     assert_true(rb_launch_log_each(p->dir, count_line, &n, &err));
-    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", &err));
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
     snprintf(name, sizeof name, "%s/launches", p->dir);
     FILE *f = fopen(name, "a");
     fputs("4567 aws/us-", f);
