@@ -641,8 +641,13 @@ static const struct rb_err_entry entries[] = {
     {RB_E_JOURNAL_VERSION, RB_ERR_INVALID, "journal-version",
      "The journal was written by another version of this program.", "Use the rbrun that wrote it.",
      "run.db: expected a journal of version 3, got version 4; use the newer rbrun that wrote it"},
-    {RB_E_JOURNAL_DAMAGED, RB_ERR_INVALID, "journal-damaged", "The journal contradicts itself or its plan.",
-     "The run cannot be resumed: `rbrun stop RUN` ends its instances; `rbrun gc` finds the rest.",
+    {RB_E_JOURNAL_DAMAGED, RB_ERR_INVALID, "journal-damaged",
+     "The journal cannot be read, contradicts itself or its plan, or lacks launches that were sent (its file -wal was "
+     "lost, or "
+     "an older copy was put in its place).",
+     "The run cannot be resumed. What it launched may be there and billed: `rbrun gc --older-than 0s` finds it by its "
+     "tag and "
+     "ends it. Put the whole directory back from a backup, or move it away once nothing is left.",
      "the journal names node 7 on aws/us-east-1, which its events and plan do not"},
     {RB_E_REPLAY_DIFFERS, RB_ERR_IO, "replay-differs",
      "Replaying the run's events gives other actions than were recorded.",
@@ -662,6 +667,26 @@ static const struct rb_err_entry entries[] = {
      "Every trial that could train has ended, and none was trained to the end with a result.",
      "Read why they failed with `rbrun logs RUN`. Correct the script or narrow the search space, then plan again.",
      "incomplete: no trial reached epoch 9: 4 of 9 trials failed; see `rbrun logs digits-2026`"},
+    {RB_E_GC_UNSURE, RB_ERR_IO, "gc-unsure",
+     "`rbrun gc` cannot say that nothing is left over: a run's journal cannot be read, so what it launched, and where, "
+     "is not "
+     "known for certain.",
+     "The message names the run and its file. What it launched is looked for by its tag; once nothing of it is left, "
+     "move the "
+     "directory of the run away.",
+     "run cifar-1: the journal runs/cifar-1/journal.db is damaged: file is not a database"},
+    {RB_E_NOT_IN_USE, RB_ERR_NOT_FOUND, "not-in-use",
+     "An instance that --end-in-use names is not among those that carry the owner's tag where `rbrun gc` looked, or "
+     "its run is "
+     "carried out on this machine.",
+     "Compare the id with the list of `rbrun gc --dry-run`; add --infra for another region; end a run of this machine "
+     "with "
+     "`rbrun stop RUN`.",
+     "--end-in-use i-1: no such instance in the places looked at"},
+    {RB_E_STOP_SUSPENDED, RB_ERR_IO, "stop-suspended",
+     "The process that carries the run out is suspended (Ctrl-Z, kill -STOP, docker pause), so it cannot end the run.",
+     "Continue it, for example with `kill -CONT PID`: it has been asked to stop, and then does.",
+     "process 412 is still stopped after 32 s, so run cifar-1 is not ended"},
     // RB41xx Nodes
     {RB_E_NODE_NOT_READY, RB_ERR_IO, "node-not-ready",
      "A node was launched and was not ready in time, or ended by itself.",

@@ -242,6 +242,9 @@ enum rb_err_number {
     RB_E_INSTANCES_LEFT = 4021,
     RB_E_STOP_FAILED = 4022,
     RB_E_LISTING_DENIED = 4023,
+    RB_E_GC_UNSURE = 4024,
+    RB_E_NOT_IN_USE = 4025,
+    RB_E_STOP_SUSPENDED = 4026,
     RB_E_NO_TRIAL_FINISHED = 4030,
 
     // RB41xx nodes

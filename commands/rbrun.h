@@ -19,6 +19,7 @@
 // error, else what run left in *out_code.
 typedef bool rb_run_fn(const struct rb_args *args, int *out_code, struct rb_err *err);
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv);
+void rb_run_say_what_helps(struct rb_err *err); // of a journal that is damaged; rb_run_carry_out does
 
 extern const struct rb_subcommand rb_run_subcommands[];
 int rb_run_main(int argc, char **argv); // rbrun plan.json, --dry-run included
@@ -50,8 +51,17 @@ void rb_run_files_finish(struct rb_run_files *f);
 // plan.json into the arena: parsed, checked, with the digest of its bytes.
 bool rb_run_read_plan(struct rb_run_files *f, const char *path, struct rb_err *err);
 
-// Is a process of this machine at work on it, a run or a measuring campaign? root: where runs are.
-bool rb_run_is_carried_out(const char *root, const char *run_id);
+// What this machine can see of who is at work on a run or a measuring campaign. root: where runs are.
+enum rb_run_hold {
+    RB_RUN_NOT_HERE, // it has no directory here
+    RB_RUN_AT_WORK,  // a process holds its lock
+    RB_RUN_IDLE,     // none does
+    RB_RUN_UNSURE,   // none is seen, but one might: see executor/run_lock.h
+};
+enum rb_run_hold rb_run_hold(const char *root, const char *run_id);
+bool rb_run_is_carried_out(const char *root, const char *run_id); // AT_WORK
+// Pid of who holds the lock of the journal at that path; 0: no process does, -1: one that has no number here.
+bool rb_run_holder(const char *journal, int *out_pid, struct rb_err *err);
 
 struct rb_text_style rb_run_style(int fd);
 bool rb_run_print(struct rb_buf *out, struct rb_err *err); // to stdout; empties

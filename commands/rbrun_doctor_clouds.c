@@ -3,6 +3,7 @@
 #include "commands/rbrun_preflight.h"
 
 #include "base/clock.h"
+#include "executor/lease.h"
 #include "executor/loop_uv.h"
 #include "profiles/infra.h"
 #include "providers/aws_endpoint.h"
@@ -91,11 +92,21 @@ static void check_clock(struct visit *v)
 
 // --- credentials and what is there
 
+// As `rbrun gc` sees it: a run that is not one of this machine, and whose lease has not lapsed.
+static bool is_in_use_elsewhere(const struct visit *v, const struct rb_instance *i, enum rb_run_hold hold)
+{
+    const struct rb_provider *p = &v->provider;
+    const enum rb_lease_state lease = rb_lease_state(i->expires_at, p->ops->clock_us ? p->ops->clock_us(p) : -1);
+    return (hold == RB_RUN_NOT_HERE || hold == RB_RUN_UNSURE) &&
+           (!p->ops->renew || lease == RB_LEASE_FRESH || lease == RB_LEASE_UNKNOWN);
+}
+
 static void listed(void *arg, const struct rb_err *err, const struct rb_instance *instances, int n, bool complete)
 {
     struct visit *v = arg;
     char owner[160];
-    int n_ours = 0, n_at_work = 0;
+    char elsewhere[64] = "";
+    int n_ours = 0, n_at_work = 0, n_elsewhere = 0;
     rb_loop_uv_stop(v->uv);
     if (err) {
         failed(v->doctor, err->code == RB_ERR_DENIED ? "credentials" : "instances", v->infra, err);
@@ -108,16 +119,21 @@ static void listed(void *arg, const struct rb_err *err, const struct rb_instance
             !instances[i].owner || strcmp(instances[i].owner, owner) != 0)
             continue;
         n_ours++;
-        n_at_work += instances[i].run_id && rb_run_is_carried_out(v->doctor->root, instances[i].run_id);
+        if (!instances[i].run_id)
+            continue;
+        const enum rb_run_hold hold = rb_run_hold(v->doctor->root, instances[i].run_id);
+        n_at_work += hold == RB_RUN_AT_WORK;
+        n_elsewhere += is_in_use_elsewhere(v, &instances[i], hold);
     }
-    const bool orphans = n_ours > n_at_work;
+    const bool orphans = n_ours > n_at_work + n_elsewhere;
+    if (n_elsewhere > 0)
+        snprintf(elsewhere, sizeof elsewhere, ", %d in use elsewhere", n_elsewhere);
     struct rb_finding *f =
         rb_doctor_find(v->doctor, "instances", v->infra, orphans || !complete ? RB_VERDICT_WARN : RB_VERDICT_OK,
-                       "%s%d of %s, %d of them of runs at work on this machine",
-                       complete ? "" : "the list is not complete: at least ", n_ours, owner, n_at_work);
+                       "%s%d of %s, %d of them of runs at work on this machine%s",
+                       complete ? "" : "the list is not complete: at least ", n_ours, owner, n_at_work, elsewhere);
     if (orphans)
-        snprintf(f->remedy, sizeof f->remedy, "unless another machine runs them: rbrun gc --dry-run --infra %s",
-                 v->infra);
+        snprintf(f->remedy, sizeof f->remedy, "nobody carries their runs out: rbrun gc --dry-run --infra %s", v->infra);
     else if (!complete)
         snprintf(f->remedy, sizeof f->remedy, "look again");
     v->welcome = true;

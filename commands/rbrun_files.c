@@ -8,6 +8,7 @@
 #include "executor/campaign_dir.h"
 #include "executor/report.h"
 #include "executor/run_dir.h"
+#include "executor/run_lock.h"
 #include "providers/digest.h"
 #include "views/report_table.h"
 
@@ -26,6 +27,17 @@ static bool asks_for_json(int argc, char **argv)
     return false;
 }
 
+void rb_run_say_what_helps(struct rb_err *err)
+{
+    const struct rb_err why = *err;
+    if (rb_err_number(err) == RB_E_JOURNAL_DAMAGED)
+        rb_err_set(
+            err, RB_E_JOURNAL_DAMAGED,
+            "%s; what the run launched may be there and billed: `rbrun gc --older-than 0s` finds it by its tag and "
+            "ends it",
+            why.message);
+}
+
 int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc, char **argv)
 {
     struct rb_args args = {0};
@@ -36,8 +48,10 @@ int rb_run_carry_out(const struct rb_command *command, rb_run_fn *run, int argc,
         rb_args_help(&args);
     else
         ok = ok && run(&args, &code, &err);
-    if (!ok)
+    if (!ok) {
+        rb_run_say_what_helps(&err);
         rb_err_print(&err, command->name, asks_for_json(argc, argv));
+    }
     rb_args_finish(&args);
     return ok ? code : rb_err_exit_code(&err);
 }
@@ -79,6 +93,22 @@ static bool read_workdir(struct rb_run_files *f, struct rb_err *err)
     return true;
 }
 
+// Before the plan: of a run whose journal is not whole that is what matters.
+static bool check_journal(const struct rb_run_files *f, struct rb_err *err)
+{
+    struct rb_journal *journal;
+    struct rb_err why = {0};
+    if (rb_journal_open_reader(f->journal, &journal, &why)) {
+        rb_journal_close(journal);
+        return true;
+    }
+    if (rb_err_number(&why) == RB_E_JOURNAL_MISSING)
+        return rb_err_set(err, RB_E_JOURNAL_MISSING, "run %s has no journal: it ended before anything was launched",
+                          f->run_id);
+    *err = why;
+    return rb_err_prefix(err, "run %s", f->run_id);
+}
+
 static bool open_files(struct rb_run_files *f, const struct rb_args *args, const char *run, int *out_n_others,
                        struct rb_err *err)
 {
@@ -90,10 +120,37 @@ static bool open_files(struct rb_run_files *f, const struct rb_args *args, const
         return false;
     snprintf(f->journal, sizeof f->journal, "%s/journal.db", f->dir);
     snprintf(plan, sizeof plan, "%s/plan.json", f->dir);
-    if (access(f->journal, F_OK) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "run %s has no journal: it ended before anything was launched",
-                          f->run_id);
-    return rb_run_read_plan(f, plan, err) && read_workdir(f, err);
+    if (!check_journal(f, err))
+        return false;
+    return (rb_run_read_plan(f, plan, err) && read_workdir(f, err)) ||
+           rb_err_prefix(err, "run %s cannot be read; `rbrun gc --older-than 0s` finds and ends what it launched",
+                         f->run_id);
+}
+
+// The id is what a cloud's tag says: no path is made of one that is none.
+static bool is_here(const char *folder, const char *run_id)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf dir = RB_BUF_INIT;
+    rb_buf_printf(&dir, "%s/%s", folder, run_id);
+    return run_id[0] && run_id[0] != '.' && !strchr(run_id, '/') && access(rb_buf_str(&dir), F_OK) == 0;
+}
+
+enum rb_run_hold rb_run_hold(const char *root, const char *run_id)
+{
+    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
+    char campaigns[4112];
+    struct rb_run_lock lock;
+    rb_campaign_dir_root(root, campaigns, sizeof campaigns);
+    if (is_here(campaigns, run_id))
+        return rb_campaign_dir_at_work(root, run_id) ? RB_RUN_AT_WORK : RB_RUN_IDLE;
+    if (!is_here(root, run_id))
+        return RB_RUN_NOT_HERE;
+    rb_buf_printf(&path, "%s/%s/journal.db", root, run_id);
+    if (!rb_run_lock_look(rb_buf_str(&path), &lock, NULL))
+        return RB_RUN_UNSURE;
+    return lock.state == RB_RUN_LOCK_HELD   ? RB_RUN_AT_WORK
+           : lock.state == RB_RUN_LOCK_FREE ? RB_RUN_IDLE
+                                            : RB_RUN_UNSURE;
 }
 
 bool rb_run_files_open(struct rb_run_files *f, const struct rb_args *args, const char *run, struct rb_err *err)
@@ -113,13 +170,16 @@ bool rb_run_files_open_newest(struct rb_run_files *f, const struct rb_args *args
 
 bool rb_run_is_carried_out(const char *root, const char *run_id)
 {
-    char id[128], dir[4352];
-    RB_AUTO(rb_buf_finish) struct rb_buf path = RB_BUF_INIT;
-    int pid;
-    if (!rb_run_dir_find(root, run_id, id, sizeof id, dir, sizeof dir, NULL, NULL) || strcmp(id, run_id) != 0)
-        return rb_campaign_dir_at_work(root, run_id);
-    rb_buf_printf(&path, "%s/journal.db", dir);
-    return rb_journal_lock_holder(rb_buf_str(&path), &pid, NULL) && pid > 0;
+    return rb_run_hold(root, run_id) == RB_RUN_AT_WORK;
+}
+
+bool rb_run_holder(const char *journal, int *out_pid, struct rb_err *err)
+{
+    struct rb_run_lock lock;
+    if (!rb_run_lock_look(journal, &lock, err))
+        return false;
+    *out_pid = lock.state != RB_RUN_LOCK_HELD ? 0 : lock.pid > 0 ? lock.pid : -1;
+    return true;
 }
 
 void rb_run_files_finish(struct rb_run_files *f)

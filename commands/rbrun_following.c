@@ -139,7 +139,7 @@ static struct rb_spend_now now_of(const struct rb_following *f, const struct rb_
 static void say_state(struct rb_following *f, enum rb_job_outcome outcome, enum rb_stop_reason reason)
 {
     struct rb_run_screen *r = &f->screen;
-    r->state = rb_report_outcome(outcome, reason, r->pid > 0, f->state);
+    r->state = rb_report_outcome(outcome, reason, r->pid != 0, f->state);
     r->hint = NULL;
     if (r->pid || rb_job_is_final(outcome))
         return;
@@ -173,7 +173,7 @@ bool rb_following_look(struct rb_following *f, bool settle, struct rb_err *err)
     enum rb_stop_reason reason = RB_STOP_USER;
     rb_arena_finish(&f->rows);
     rb_arena_init(&f->rows);
-    if (!rb_journal_lock_holder(f->files.journal, &r->pid, err) || !rb_journal_meta(f->journal, &f->rows, &meta, err) ||
+    if (!rb_run_holder(f->files.journal, &r->pid, err) || !rb_journal_meta(f->journal, &f->rows, &meta, err) ||
         !rb_journal_each_event_after(f->journal, &f->last_event, take_event, f, err) || !take_notes(f, err))
         return false;
     const struct rb_spend_now now = now_of(f, &meta);

@@ -22,7 +22,7 @@ static const struct rb_option look_options[] = {RB_RUN_COMMON_OPTIONS, {0}};
 struct look {
     struct rb_run_files f;
     struct rb_journal *journal;
-    int pid; // of its controller, 0: none is at work
+    int pid; // of its controller; 0: none is at work, -1: one that has no number here
 };
 
 static void look_finish(struct look *l)
@@ -34,7 +34,7 @@ static void look_finish(struct look *l)
 static bool look_open(struct look *l, const struct rb_args *args, const char *run, struct rb_err *err)
 {
     return rb_run_files_open(&l->f, args, run, err) && rb_journal_open_reader(l->f.journal, &l->journal, err) &&
-           rb_journal_lock_holder(l->f.journal, &l->pid, err);
+           rb_run_holder(l->f.journal, &l->pid, err);
 }
 
 static const char *first_arg(const struct rb_args *args)
@@ -88,9 +88,10 @@ static void list_unreadable(struct listing *to, const char *run_id, const struct
         return;
     }
     rb_text_table_cell(&to->table, "%s", run_id);
-    rb_text_table_cell(&to->table, "unreadable: %.60s", why->message);
+    rb_text_table_cell(&to->table, "%s", rb_err_number(why) == RB_E_JOURNAL_DAMAGED ? "journal damaged" : "unreadable");
     for (int i = 0; i < 3; i++)
         rb_text_table_cell(&to->table, "-");
+    rb_warn("%s", why->message);
 }
 
 static void list_row(struct listing *to, const struct rb_report *r, const char *outcome)
@@ -116,10 +117,11 @@ static void list_one(void *ctx, const char *run_id, const char *dir)
     char text[64];
     (void)dir;
     if (!look_open(&l, to->args, run_id, &err) || !rb_report_make(l.journal, &l.f.plan, &l.f.arena, &r, &err)) {
+        rb_run_say_what_helps(&err);
         list_unreadable(to, run_id, &err);
         return;
     }
-    const char *outcome = rb_report_outcome(r.outcome, r.reason, l.pid > 0, text);
+    const char *outcome = rb_report_outcome(r.outcome, r.reason, l.pid != 0, text);
     if (to->as_json)
         list_member(to, r.run_id, &r, outcome);
     else
@@ -279,9 +281,9 @@ static bool replay_print(const struct replay *r, const char *run_id, bool json, 
     if (json)
         replay_json(r, run_id, text, &out);
     else
-        rb_buf_printf(&out,
-                      "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
-                      run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
+        rb_buf_printf(
+            &out, "%s: %d events led to %d orders; %d orders differ from the journal; %s; %d launches without an end\n",
+            run_id, r->n_events, r->n_orders, r->n_missing, text, count_open(r));
     return rb_run_print(&out, err);
 }
 
@@ -303,7 +305,7 @@ static bool replay(const struct rb_args *args, int *out_code, struct rb_err *err
     const bool json = rb_args_flag(args, "json");
     if (!look_open(&l, args, first_arg(args), err) || !rb_engine_create(&l.f.plan, &r.engine, err))
         return false;
-    r.at_work = l.pid > 0;
+    r.at_work = l.pid != 0;
     const bool ok = replay_all(&l, &r, json, err);
     *out_code = r.n_missing > 0; // where it is no error: there is one document
     rb_engine_destroy(r.engine);

@@ -504,6 +504,7 @@ void rb_controller_start(struct rb_controller *c)
     if (rb_controller_running(c))
         rb_controller_arm_deadline(c);
     rb_controller_beat(c);
+    rb_controller_begin_leases(c);
     for (int i = 0; i < c->config.n_providers; i++)
         c->heard_us[i] = rb_attended_us(c->config.loop);
     c->recovering = c->last_event_us >= 0;
@@ -529,6 +530,7 @@ void rb_controller_destroy(struct rb_controller *c)
     rb_silence_end(&c->end);
     for (int i = 0; i < (int)(sizeof timers / sizeof *timers); i++)
         rb_controller_disarm(c, timers[i]);
+    rb_controller_end_leases(c);
     if (c->launcher)
         c->launcher->ops->destroy(c->launcher);
     rb_controller_rescue_free(c);

@@ -33,6 +33,7 @@ struct rb_controller_config {
     int ssh_port;
     int64_t poll_us;         // listing period: one paged listing per infra per tick
     int64_t boot_timeout_us; // not ready for this long after the request: lost
+    int64_t lease_us;        // length of the nodes' leases (executor/lease.h); 0: the usual
     int capacity_retries;    // times a node may find every offer sold out before the run stops with CAPACITY
     bool go_on;              // a run that was stopped goes on (`rbrun resume`) instead of just being cleaned up
     // Asked for a forecast when a policy wants one; may be NULL: the policy then goes without.

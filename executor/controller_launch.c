@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "executor/launch_log.h"
 #include "executor/placement_group.h"
 #include "providers/digest.h"
 
@@ -408,14 +409,12 @@ static void request_launch(struct rb_controller_gang *g, const char *user_data, 
     strtok_r(infra, "/", &save);
     const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
     write_name(g, &name);
-    const int64_t lifetime_s = max_lifetime_s(n);
-    rb_format_instant(
-        (c->meta.started_unix_us + n->row.intent_us) / RB_US_PER_S * RB_US_PER_S + lifetime_s * RB_US_PER_S, expires);
+    rb_lease_format(rb_controller_launch_lease_us(n), expires);
     const struct rb_tag tags[] = {{"Name", rb_buf_str(&name)},
                                   {"rb:owner", c->meta.owner},
                                   {"rb:run-id", c->config.run_id},
                                   {"rb:launch-id", n->row.launch_id},
-                                  {"rb:expires-at", expires}}; // for people: nobody wants it after that
+                                  {RB_LEASE_TAG, expires}};
     const struct rb_launch launch = {
         .token = n->row.token,
         .again = again,
@@ -427,7 +426,7 @@ static void request_launch(struct rb_controller_gang *g, const char *user_data, 
         .image_id = image_of(n),
         .user_data = user_data,
         .disk_gb = n->billing.disk_gb,
-        .max_lifetime_s = lifetime_s,
+        .max_lifetime_s = max_lifetime_s(n),
         .tags = tags,
         .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = resources->security_groups.items,
@@ -459,6 +458,20 @@ static void forget_sending(struct rb_controller_gang *g)
             g->members[i]->row.state = RB_LAUNCH_INTENT;
 }
 
+// Beside the journal, so that a journal that is not whole is known by it. What exists in this process alone needs none.
+static bool log_launch(struct rb_controller_gang *g)
+{
+    const struct rb_controller_node *n = rb_controller_open_member(g);
+    struct rb_err err;
+    if (g->logged || rb_controller_provider_of(n)->ops->is_in_process)
+        return true;
+    g->logged = rb_launch_log_add(g->c->config.run_dir, n->row.launch_id, n->row.infra,
+                                  !rb_journal_is_relaxed(g->c->journal), &err);
+    if (!g->logged)
+        rb_controller_journal_failed(g->c, &err);
+    return g->logged;
+}
+
 void rb_controller_send_launch(struct rb_controller_gang *g)
 {
     struct rb_controller *c = g->c;
@@ -483,7 +496,7 @@ void rb_controller_send_launch(struct rb_controller_gang *g)
             not_launched(g, &err);
         return;
     }
-    if (sent || rb_controller_set_open(g, RB_LAUNCH_SENT))
+    if (sent || (log_launch(g) && rb_controller_set_open(g, RB_LAUNCH_SENT)))
         request_launch(g, user_data, sent);
     else
         forget_sending(g);
@@ -514,6 +527,7 @@ static void taken(struct rb_controller_node *n, const struct rb_instance *instan
 {
     struct rb_controller *c = n->c;
     n->acked_us = rb_controller_now_us(c);
+    rb_controller_lease_node(n);
     n->tries = n->absent = 0;
     if (n->gang && !rb_controller_open_member(n->gang)) { // that was the last of it
         rb_controller_disarm(c, &n->gang->timer);

@@ -7,6 +7,7 @@
 //   controller_nodes.c    boot and end of a node
 //   controller_listing.c  what the clouds say exists
 //   controller_switch.c   whether nodes end themselves when they hear nothing
+//   controller_lease.c    who looks from elsewhere sees that the run is carried out
 //   controller_tasks.c    processes that may exist
 //   controller_starts.c   handing trials to the launcher
 //   controller_trials.c   lines, exits, checkpoints
@@ -19,6 +20,7 @@
 #include "base/silence.h"
 #include "executor/controller.h"
 #include "executor/last_lines.h"
+#include "executor/lease.h"
 #include "executor/metric_line.h"
 #include "executor/spend.h"
 
@@ -57,6 +59,7 @@ struct rb_controller_gang {
     struct rb_controller_node **members; // [n], by node; superseded ones too
     int n;
     bool launching;        // the request has not been answered yet
+    bool logged;           // in the run's launch log
     int tries, denials;    // repeats of it, and how often we were not allowed to
     int64_t unanswered_us; // one was on its way then, and never answered; -1: none
     int64_t unsent_us;     // since then it could not be sent; meaningless before the first try failed
@@ -188,6 +191,7 @@ struct rb_controller {
     bool *listed;           // [n_providers] answered completely since the start, or since closing began
     int *left;              // [n_providers] instances the last complete listing showed alive
     int *list_failures;     // [n_providers] in a row
+    struct rb_controller_lease *leases; // [n_providers]
     int64_t *heard_us;      // [n_providers] when it answered a listing last, be it in part; at first: when we began; attended time
     int64_t back_us;        // end of the last gap that was noted, attended time; INT64_MIN: none
     int64_t held_up_since_us, held_up_us; // by this machine, which is full: since when, and when last; attended time, -1: never
@@ -283,6 +287,12 @@ void rb_controller_refused(struct rb_controller_gang *g); // REFUSED: the next o
 void rb_controller_set_aside(struct rb_controller_gang *g, const struct rb_err *err);
 // Pauses it has had, as far as the journal shows: refusals before its launch, by the offer that refused most often.
 int rb_controller_rounds_before(const struct rb_controller_node *n);
+
+// controller_lease.c
+void rb_controller_begin_leases(struct rb_controller *c);
+void rb_controller_end_leases(struct rb_controller *c);
+int64_t rb_controller_launch_lease_us(const struct rb_controller_node *n); // until when its launch says; unix
+void rb_controller_lease_node(const struct rb_controller_node *n);         // its instance is known from now on
 
 // controller_nodes.c
 struct rb_controller_node *rb_controller_node_at(struct rb_controller *c, int node); // made if new

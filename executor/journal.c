@@ -2,8 +2,8 @@
 #include "executor/journal_private.h"
 
 #include "base/buf.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "executor/journal_sent.h"
+#include "executor/run_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,78 +48,26 @@ static const char schema[] =
     "ROWID;"
     "CREATE TABLE note (seq INTEGER PRIMARY KEY, time_us INTEGER, kind TEXT NOT NULL, text TEXT NOT NULL);";
 
+bool rb_journal_damaged(const char *path, const char *what, const char *detail, struct rb_err *err)
+{
+    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal %s is damaged: %s%s%.120s%s", path, what,
+                      detail[0] ? " \"" : "", detail, detail[0] ? "\"" : "");
+}
+
 bool rb_journal_sql_error(struct rb_journal *j, struct rb_err *err)
 {
+    const char *path = sqlite3_db_filename(j->db, "main");
+    const int code = sqlite3_errcode(j->db);
     j->dead = true;
-    return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", sqlite3_db_filename(j->db, "main"),
-                      sqlite3_errmsg(j->db));
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB ||
+        (code == SQLITE_ERROR && strncmp(sqlite3_errmsg(j->db), "no such ", 8) == 0)) // a table or a column
+        return rb_journal_damaged(path, sqlite3_errmsg(j->db), "", err);
+    return rb_err_set(err, RB_E_JOURNAL_WRITE, "journal %s: %s", path, sqlite3_errmsg(j->db));
 }
 
 static bool exec(struct rb_journal *j, const char *sql, struct rb_err *err)
 {
     return sqlite3_exec(j->db, sql, NULL, NULL, NULL) == SQLITE_OK || rb_journal_sql_error(j, err);
-}
-
-// The lock file: held by flock, tells who holds it.
-
-static void lock_path(const char *path, struct rb_buf *out)
-{
-    rb_buf_printf(out, "%s.lock", path);
-}
-
-static int read_pid(int fd)
-{
-    char text[32] = "";
-    const ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    int64_t pid = 0;
-    if (n > 0)
-        text[strcspn(text, "\n")] = '\0';
-    return n > 0 && rb_parse_int(text, &pid) && pid > 0 && pid < INT32_MAX ? (int)pid : 0;
-}
-
-static bool take_lock(const char *path, int *out_fd, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    lock_path(path, &name);
-    const int fd = open(rb_buf_str(&name), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot make the lock %s: %s; make room, or allow writing there",
-                          rb_buf_str(&name), strerror(errno));
-    if (!rb_file_lock(fd)) {
-        const int pid = read_pid(fd);
-        close(fd);
-        return rb_err_set(err, RB_E_RUN_BUSY,
-                          "another rbrun (process %d) is carrying this run out; stop it first, "
-                          "or watch it with `rbrun status`",
-                          pid);
-    }
-    char text[32];
-    const int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {
-        rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot write the lock %s: %s; make room", rb_buf_str(&name),
-                   strerror(errno));
-        close(fd);
-        return false;
-    }
-    *out_fd = fd;
-    return true;
-}
-
-bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err)
-{
-    RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
-    lock_path(path, &name);
-    const int fd = open(rb_buf_str(&name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT) {
-        *out_pid = 0;
-        return true;
-    }
-    if (fd < 0)
-        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot read the lock %s: %s; allow reading it", rb_buf_str(&name),
-                          strerror(errno));
-    *out_pid = rb_file_is_locked(fd) ? read_pid(fd) : 0;
-    close(fd);
-    return true;
 }
 
 // Opening.
@@ -135,12 +83,12 @@ static bool check_schema(struct rb_journal *j, const char *path, struct rb_err *
     }
     const int version = sqlite3_column_int(st, 0);
     sqlite3_finalize(st);
-    if (version != RB_JOURNAL_SCHEMA)
-        return rb_err_set(err, RB_E_JOURNAL_VERSION, "%s: expected a journal of version %d, got version %d; %s", path,
-                          RB_JOURNAL_SCHEMA, version,
-                          version > RB_JOURNAL_SCHEMA ? "use the newer rbrun that wrote it"
-                                                      : "is it a journal at all?");
-    return true;
+    if (version < RB_JOURNAL_SCHEMA) // there never was an older one
+        return rb_journal_damaged(path, "it is empty, or none of ours", "", err);
+    return version == RB_JOURNAL_SCHEMA ||
+           rb_err_set(err, RB_E_JOURNAL_VERSION,
+                      "%s: expected a journal of version %d, got version %d; use the newer rbrun that wrote it", path,
+                      RB_JOURNAL_SCHEMA, version);
 }
 
 static bool open_db(const char *path, int flags, struct rb_journal *j, struct rb_err *err)
@@ -205,7 +153,7 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
     rb_buf_printf(&fresh, "%s.new", path);
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
-    const bool ok = take_lock(path, &j->lock_fd, err) && make_file(rb_buf_str(&fresh), meta, err) &&
+    const bool ok = rb_run_lock_take(path, &j->lock_fd, err) && make_file(rb_buf_str(&fresh), meta, err) &&
                     put_in_place(rb_buf_str(&fresh), path, err) && open_to_write(path, j, err);
     if (!ok) {
         rb_journal_close(j);
@@ -214,13 +162,39 @@ bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, str
     *out = j;
     return true;
 }
-bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
+
+// Missing, or it cannot be said. A run of which something was sent had one.
+static bool check_there(const char *path, const struct rb_sent_launches *sent, struct rb_err *err)
 {
-    if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(errno));
+    if (access(path, F_OK) == 0)
+        return true;
+    if (errno != ENOENT)
+        return rb_err_set(err, RB_E_JOURNAL_WRITE, "cannot read the journal %s: %s; allow reading it", path,
+                          strerror(errno));
+    return sent->n > 0 ? rb_journal_damaged(path, "it is gone", "", err)
+                       : rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(ENOENT));
+}
+
+// to_write: with the lock, and for writing. What was sent is read first: it is written after the journal.
+static bool open_whole(const char *path, bool to_write, struct rb_journal *j, struct rb_err *err)
+{
+    RB_AUTO(rb_sent_launches_finish) struct rb_sent_launches sent = {0};
+    RB_AUTO(rb_auto_free) char *dir = rb_xstrdup(path);
+    if (to_write && access(path, F_OK) == 0 && !rb_run_lock_take(path, &j->lock_fd, err))
+        return false;
+    if (!rb_sent_launches_read(dirname(dir), &sent, err) || !check_there(path, &sent, err))
+        return false;
+    // Read-write all the same: what a killed writer left in the log must be taken up before it can be read.
+    const bool opened = to_write ? open_to_write(path, j, err)
+                                 : open_db(path, SQLITE_OPEN_READWRITE, j, err) && exec(j, "PRAGMA query_only=ON", err);
+    return opened && check_schema(j, path, err) && rb_sent_launches_check(&sent, j, path, err);
+}
+
+static bool open_journal(const char *path, bool to_write, struct rb_journal **out, struct rb_err *err)
+{
     struct rb_journal *j = rb_xcalloc(1, sizeof *j);
     j->lock_fd = -1;
-    if (!take_lock(path, &j->lock_fd, err) || !open_to_write(path, j, err) || !check_schema(j, path, err)) {
+    if (!open_whole(path, to_write, j, err)) {
         rb_journal_close(j);
         return false;
     }
@@ -228,20 +202,14 @@ bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *e
     return true;
 }
 
+bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err)
+{
+    return open_journal(path, true, out, err);
+}
+
 bool rb_journal_open_reader(const char *path, struct rb_journal **out, struct rb_err *err)
 {
-    if (access(path, F_OK) != 0)
-        return rb_err_set(err, RB_E_JOURNAL_MISSING, "no journal at %s: %s", path, strerror(errno));
-    struct rb_journal *j = rb_xcalloc(1, sizeof *j);
-    j->lock_fd = -1;
-    // Read-write all the same: what a killed writer left in the log must be taken up before it can be read.
-    if (!open_db(path, SQLITE_OPEN_READWRITE, j, err) || !exec(j, "PRAGMA query_only=ON", err) ||
-        !check_schema(j, path, err)) {
-        rb_journal_close(j);
-        return false;
-    }
-    *out = j;
-    return true;
+    return open_journal(path, false, out, err);
 }
 
 void rb_journal_close(struct rb_journal *j)
@@ -254,8 +222,14 @@ void rb_journal_close(struct rb_journal *j)
     free(j);
 }
 
+bool rb_journal_is_relaxed(const struct rb_journal *j)
+{
+    return j->relaxed;
+}
+
 bool rb_journal_relax(struct rb_journal *j, struct rb_err *err)
 {
+    j->relaxed = true;
     return exec(j, "PRAGMA synchronous=OFF", err);
 }
 

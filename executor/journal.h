@@ -86,15 +86,14 @@ struct rb_note {
     const char *kind, *text; // kind: "fault", "replan", "warning", "paced"
 };
 
-// create fails if the file exists. open: locked by another controller: INVALID naming its pid.
+// create fails if the file exists. open: locked by another controller: INVALID naming its pid. Opening DAMAGED: it is no
+// journal, or lacks a launch that may have been sent (executor/launch_log.h): a log that was lost leaves no other trace.
 bool rb_journal_create(const char *path, const struct rb_journal_meta *meta, struct rb_journal **out,
                        struct rb_err *err);
 bool rb_journal_open(const char *path, struct rb_journal **out, struct rb_err *err);
 bool rb_journal_open_reader(const char *path, struct rb_journal **out,
                             struct rb_err *err); // no lock; writes fail
 void rb_journal_close(struct rb_journal *j);     // NULL is fine
-// Pid of the controller that holds the journal's lock, 0: nobody does.
-bool rb_journal_lock_holder(const char *path, int *out_pid, struct rb_err *err);
 
 bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_journal_meta *out, struct rb_err *err);
 
@@ -140,5 +139,6 @@ int64_t rb_journal_n_writes(const struct rb_journal *j); // committed by this ha
 // Does not wait for the disk: a power cut may lose the last writes, a killed process loses nothing. For
 // tests.
 bool rb_journal_relax(struct rb_journal *j, struct rb_err *err);
+bool rb_journal_is_relaxed(const struct rb_journal *j);
 
 #endif

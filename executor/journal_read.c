@@ -36,9 +36,9 @@ static const char *text_of(sqlite3_stmt *st, int column)
     return s ? (const char *)s : "";
 }
 
-static bool damaged(const char *what, const char *text, struct rb_err *err)
+static bool damaged(sqlite3_stmt *st, const char *what, const char *text, struct rb_err *err)
 {
-    return rb_err_set(err, RB_E_JOURNAL_DAMAGED, "the journal is damaged: %s \"%.60s\"", what, text);
+    return rb_journal_damaged(sqlite3_db_filename(sqlite3_db_handle(st), "main"), what, text, err);
 }
 
 static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, struct rb_err *err)
@@ -46,19 +46,20 @@ static bool copy_text(sqlite3_stmt *st, int column, char *out, size_t size, stru
     const char *s = text_of(st, column);
     const size_t n = strlen(s);
     if (n >= size)
-        return damaged("a text is too long", s, err);
+        return damaged(st, "a text is too long:", s, err);
     memcpy(out, s, n + 1);
     return true;
 }
 
-static bool state_of(const char *text, const char *const *names, int n, int *out, struct rb_err *err)
+static bool state_of(sqlite3_stmt *st, int column, const char *const *names, int n, int *out, struct rb_err *err)
 {
+    const char *text = text_of(st, column);
     for (int i = 0; i < n; i++)
         if (strcmp(text, names[i]) == 0) {
             *out = i;
             return true;
         }
-    return damaged("unknown state", text, err);
+    return damaged(st, "unknown state", text, err);
 }
 
 struct one_meta {
@@ -91,7 +92,7 @@ bool rb_journal_meta(struct rb_journal *j, struct rb_arena *arena, struct rb_jou
     if (!each_row(j, "SELECT * FROM meta", read_meta, &m, err))
         return false;
     if (m.n != 1)
-        return damaged("expected one row of meta, run", "", err);
+        return rb_journal_damaged(sqlite3_db_filename(j->db, "main"), "expected one row about the run", "", err);
     *out = m.meta;
     return true;
 }
@@ -109,7 +110,9 @@ static bool read_event(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     RB_AUTO(rb_doc_finish) struct rb_doc doc = {0};
     struct rb_event e;
     if (!rb_doc_parse_json(&doc, "journal event", text, strlen(text), err) ||
-        !rb_event_read(doc.root, &doc.arena, &e, err) || !r->fn(r->ctx, &e, err))
+        !rb_event_read(doc.root, &doc.arena, &e, err))
+        return damaged(st, "an event cannot be read:", text, err);
+    if (!r->fn(r->ctx, &e, err))
         return false;
     r->seq = sqlite3_column_int64(st, 1);
     return true;
@@ -170,7 +173,7 @@ static bool read_launch(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     r->node = sqlite3_column_int(st, 0);
     r->attempt = sqlite3_column_int(st, 1);
     r->offer = sqlite3_column_int(st, 2);
-    if (!state_of(text_of(st, 3), rb_journal_launch_states, RB_LAUNCH_GONE + 1, &state, err) ||
+    if (!state_of(st, 3, rb_journal_launch_states, RB_LAUNCH_GONE + 1, &state, err) ||
         !copy_text(st, 4, r->launch_id, sizeof r->launch_id, err) ||
         !copy_text(st, 5, r->token, sizeof r->token, err) || !copy_text(st, 6, r->infra, sizeof r->infra, err) ||
         !copy_text(st, 7, r->instance_type, sizeof r->instance_type, err) ||
@@ -197,7 +200,8 @@ bool rb_journal_launches(struct rb_journal *j, struct rb_arena *arena, struct rb
     return deliver(&c, sizeof(struct rb_launch_row), ok, (void **)out, out_n);
 }
 
-static bool read_slots(const char *text, struct rb_arena *arena, struct rb_task_row *r, struct rb_err *err)
+static bool read_slots(sqlite3_stmt *st, const char *text, struct rb_arena *arena, struct rb_task_row *r,
+                       struct rb_err *err)
 {
     int n = text[0] ? 1 : 0;
     for (const char *s = text; *s; s++)
@@ -208,7 +212,7 @@ static bool read_slots(const char *text, struct rb_arena *arena, struct rb_task_
         int used = 0;
         if (sscanf(at, "%d:%" SCNu64 "%n", &slots[i].node, &slots[i].gpus, &used) != 2 ||
             (at[used] != ',' && at[used] != '\0'))
-            return damaged("slots", text, err);
+            return damaged(st, "slots", text, err);
         at += used + (at[used] == ',');
     }
     r->slots = slots;
@@ -221,8 +225,9 @@ static bool read_task(void *ctx, sqlite3_stmt *st, struct rb_err *err)
     struct collected *c = ctx;
     struct rb_task_row *r = next_row(c, sizeof *r);
     int state = 0;
-    if (!state_of(text_of(st, 4), rb_journal_task_states, RB_TASK_KILLED + 1, &state, err) ||
-        !read_slots(text_of(st, 11), c->arena, r, err) || !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))
+    if (!state_of(st, 4, rb_journal_task_states, RB_TASK_KILLED + 1, &state, err) ||
+        !read_slots(st, text_of(st, 11), c->arena, r, err) ||
+        !copy_text(st, 12, r->checkpoint, sizeof r->checkpoint, err))
         return false;
     r->trial = sqlite3_column_int(st, 0);
     r->start = sqlite3_column_int(st, 1);

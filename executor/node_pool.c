@@ -5,6 +5,7 @@
 #include "base/silence.h"
 #include "base/units.h"
 #include "profiles/infra.h"
+#include "executor/lease.h"
 #include "providers/digest.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct pool_node {
     int64_t awaited_us; // attended time (base/silence.h) of its request
     struct rb_host_key host;
     char token[65], launch_id[33];
+    int64_t lease_until_us; // as its launch says; unix
     int tries;
     bool preparing, told, launch_pending, terminated;
     char waits_for[400]; // why it is not ready; "": nobody has said
@@ -36,6 +38,7 @@ struct rb_pool {
     int n_listings_at_end;
     bool ending, told_gone, listing;
     uint64_t poll_timer;
+    struct rb_lease_keeper *leases;
 };
 
 static void launch(struct pool_node *n);
@@ -57,6 +60,38 @@ static void tell(struct pool_node *n, enum rb_pool_outcome outcome, const struct
 
 static void end_node(struct pool_node *n);
 
+// --- leases -----------------------------------------------------------------------------------------------------------
+
+static void each_instance(void *ctx, void (*add)(void *to, const char *instance_id), void *to)
+{
+    const struct rb_pool *p = ctx;
+    for (int k = 0; k < p->config.n_nodes && !p->told_gone; k++)
+        if (p->nodes[k].seen.instance_id[0] && !p->nodes[k].terminated)
+            add(to, p->nodes[k].seen.instance_id);
+}
+
+static void warn_of_leases(void *ctx, const char *text)
+{
+    (void)ctx;
+    rb_warn("%s", text);
+}
+
+static void begin_leases(struct rb_pool *p)
+{
+    p->leases = rb_lease_keeper_create(&(struct rb_lease_keeper_config){.loop = p->config.loop,
+                                                                        .provider = p->config.provider,
+                                                                        .infra = p->config.infra,
+                                                                        .each = each_instance,
+                                                                        .warn = warn_of_leases,
+                                                                        .ctx = p});
+}
+
+static void see_instance(struct pool_node *n, const char *id)
+{
+    snprintf(n->seen.instance_id, sizeof n->seen.instance_id, "%s", id);
+    rb_lease_keeper_add(n->pool->leases, n->lease_until_us);
+}
+
 // --- launch -----------------------------------------------------------------------------------------------------------
 
 static void on_launched(void *arg, const struct rb_err *err, const struct rb_instance *instance)
@@ -64,7 +99,7 @@ static void on_launched(void *arg, const struct rb_err *err, const struct rb_ins
     struct pool_node *n = arg;
     n->launch_pending = false;
     if (!err) {
-        snprintf(n->seen.instance_id, sizeof n->seen.instance_id, "%s", instance->id);
+        see_instance(n, instance->id);
         if (n->pool->ending)
             end_node(n);
     } else if ((err->code == RB_ERR_UNKNOWN_OUTCOME || err->code == RB_ERR_THROTTLED) && n->tries++ < LAUNCH_TRIES) {
@@ -98,10 +133,13 @@ static void launch(struct pool_node *n)
     snprintf(place, sizeof place, "%s", p->config.infra);
     strtok_r(place, "/", &save);
     const char *region = strtok_r(NULL, "/", &save), *zone = region ? strtok_r(NULL, "/", &save) : NULL;
+    char until[32];
+    rb_lease_format(n->lease_until_us, until);
     struct rb_tag tags[] = {
         {"rb:run-id", p->config.run_id},
         {"rb:launch-id", n->launch_id},
         {"rb:owner", p->config.owner},
+        {RB_LEASE_TAG, until},
     };
     struct rb_launch l = {
         .token = n->token,
@@ -113,7 +151,7 @@ static void launch(struct pool_node *n)
         .disk_gb = (r->disk_bytes + 999999999) / 1000000000,
         .max_lifetime_s = p->config.hard_limit_min * 60,
         .tags = tags,
-        .n_tags = 3,
+        .n_tags = (int)(sizeof tags / sizeof *tags),
         .security_groups = r->security_groups.items,
         .n_security_groups = r->security_groups.n,
         .subnet = r->subnets.n > 0 ? r->subnets.items[0] : NULL,
@@ -188,7 +226,7 @@ static void see_running(struct pool_node *n, const struct rb_instance *i)
 static void see(struct pool_node *n, const struct rb_instance *i)
 {
     if (n->seen.instance_id[0] == '\0') // the answer to the launch was lost, the machine was not
-        snprintf(n->seen.instance_id, sizeof n->seen.instance_id, "%s", i->id);
+        see_instance(n, i->id);
     switch (i->state) {
     case RB_INSTANCE_PENDING:
         break;
@@ -324,6 +362,7 @@ void rb_pool_destroy(struct rb_pool *p)
     if (!p)
         return;
     p->config.loop->timer_cancel(p->config.loop->ctx, p->poll_timer);
+    rb_lease_keeper_destroy(p->leases);
     for (int k = 0; k < p->config.n_nodes; k++)
         explicit_bzero(&p->nodes[k].host, sizeof p->nodes[k].host);
     free(p->nodes);
@@ -336,8 +375,11 @@ bool rb_pool_start(struct rb_pool *p, struct rb_launcher *launcher, struct rb_er
     for (int k = 0; k < p->config.n_nodes && !p->config.script; k++)
         if (!rb_bootstrap_host_key(&p->nodes[k].host, err))
             return false;
+    const struct rb_loop *loop = p->config.loop;
+    begin_leases(p);
     for (int k = 0; k < p->config.n_nodes; k++) {
         make_token(&p->nodes[k]);
+        p->nodes[k].lease_until_us = loop->unix_us(loop->ctx) + RB_LEASE_S * RB_US_PER_S;
         p->nodes[k].seen.requested_us = now_us(p);
         p->nodes[k].awaited_us = rb_attended_us(p->config.loop);
         launch(&p->nodes[k]);

@@ -36,6 +36,8 @@ struct rb_api {
     struct rb_api_config config;
     int quota;
     struct rb_api_try *tries;
+    bool peer_clock_known;
+    int64_t peer_ahead_us; // the peer's clock minus the loop's monotonic one
 };
 
 static void try_now(void *arg);
@@ -194,11 +196,29 @@ static bool decode(struct rb_api_try *t, const struct rb_http_response *r)
     return t->call.decode(t->call.arg, r->body, r->body_len, &t->err);
 }
 
+// Only with an answer that is the service's own: a proxy has a clock of its own.
+static void note_clock(struct rb_api *api, const struct rb_http_response *r)
+{
+    const struct rb_loop *loop = api->config.loop;
+    const int64_t peer_us = r->status >= 200 && r->status < 300 ? rb_http_date_us(r) : -1;
+    if (peer_us < 0)
+        return;
+    api->peer_clock_known = true;
+    api->peer_ahead_us = peer_us - loop->now_us(loop->ctx);
+}
+
+int64_t rb_api_clock_us(const struct rb_api *api)
+{
+    const struct rb_loop *loop = api->config.loop;
+    return api->peer_clock_known ? loop->now_us(loop->ctx) + api->peer_ahead_us : -1;
+}
+
 static void on_response(void *arg, const struct rb_http_response *r)
 {
     struct rb_api_try *t = arg;
     const struct rb_api_config *config = &t->api->config;
     t->err = (struct rb_err){0};
+    note_clock(t->api, r);
     if (r->status >= 200 && r->status < 300 && decode(t, r)) {
         succeed(t);
         return;

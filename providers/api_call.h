@@ -73,6 +73,8 @@ struct rb_api *rb_api_create(const struct rb_api_config *config);
 void rb_api_destroy(struct rb_api *api); // pending calls are dropped, see above
 
 void rb_api_send(struct rb_api *api, struct rb_api_call *call);
+// The peer's clock now, by the last of its answers that said what it showed; unix, -1: none did.
+int64_t rb_api_clock_us(const struct rb_api *api);
 // Never sends it: done is called with this error on the next turn. For input that is refused before it costs a request.
 void rb_api_refuse(struct rb_api *api, struct rb_api_call *call, const struct rb_err *err);
 

@@ -72,6 +72,11 @@ bool rb_aws_client_is_loopback(const struct rb_aws_client *c)
     return rb_http_is_loopback(c->endpoint);
 }
 
+int64_t rb_aws_client_clock_us(const struct rb_aws_client *c)
+{
+    return rb_api_clock_us(c->api);
+}
+
 static struct rb_api *create_api(struct rb_aws_client *c, const struct rb_aws_client_config *config)
 {
     const struct rb_api_config api = {

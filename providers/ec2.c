@@ -8,6 +8,7 @@
 #include "providers/ec2_decode.h"
 #include "providers/ec2_encode.h"
 #include "providers/ec2_errors.h"
+#include "providers/ec2_lease.h"
 #include "providers/ec2_offers.h"
 #include "providers/ec2_placement.h"
 #include "providers/ec2_preflight.h"
@@ -411,6 +412,19 @@ static void ec2_end_group(struct rb_provider *p, const char *name, rb_terminate_
     rb_ec2_end_group(ec2->client, name, fn, arg);
 }
 
+static void ec2_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
+                      rb_terminate_fn *fn, void *arg)
+{
+    const struct ec2 *ec2 = p->state;
+    rb_ec2_renew(ec2->client, ids, n, lease, fn, arg);
+}
+
+static int64_t ec2_clock_us(const struct rb_provider *p)
+{
+    const struct ec2 *ec2 = p->state;
+    return rb_aws_client_clock_us(ec2->client);
+}
+
 static void ec2_regions(struct rb_provider *p, rb_regions_fn *fn, void *arg)
 {
     const struct ec2 *ec2 = p->state;
@@ -507,6 +521,8 @@ const struct rb_provider_ops rb_provider_aws = {
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,
+    .renew = ec2_renew,
+    .clock_us = ec2_clock_us,
     .groups = ec2_groups,
     .end_group = ec2_end_group,
     .is_harmless = aws_is_harmless,
@@ -526,6 +542,8 @@ const struct rb_provider_ops rb_provider_mock = {
     .list = ec2_list,
     .look = ec2_look,
     .terminate = ec2_terminate,
+    .renew = ec2_renew,
+    .clock_us = ec2_clock_us,
     .groups = ec2_groups,
     .end_group = ec2_end_group,
     .is_harmless = mock_is_harmless,

@@ -151,6 +151,7 @@ static bool decode_instance(const struct rb_xml *item, const char *region, struc
         .run_id = tag(item, "rb:run-id"),
         .launch_id = tag(item, "rb:launch-id"),
         .owner = tag(item, "rb:owner"),
+        .expires_at = tag(item, RB_LEASE_TAG),
         .state_reason = text_or_null(rb_xml_child(item, "stateReason"), "code"),
     };
     i.sold_out = i.state_reason && strcmp(i.state_reason, "Server.InsufficientInstanceCapacity") == 0;
@@ -240,6 +241,14 @@ bool rb_ec2_decode_terminate(const char *body, size_t n, const char *id, bool *o
         return true;
     }
     return missing("instancesSet", id, err);
+}
+
+bool rb_ec2_decode_tagged(const char *body, size_t n, struct rb_err *err)
+{
+    RB_AUTO(rb_arena_finish) struct rb_arena arena = {0};
+    const struct rb_xml *root = open_answer(body, n, "CreateTagsResponse", &arena, err);
+    const char *done = root ? text_or_null(root, "return") : NULL;
+    return done && strcmp(done, "true") == 0 ? true : root ? missing("return", "true", err) : false;
 }
 
 bool rb_ec2_decode_groups(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_groups *out,

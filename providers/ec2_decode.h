@@ -24,6 +24,7 @@ struct rb_ec2_groups {
     struct rb_placement_group *groups; // [n]; those that are being deleted are left out
     int n;
 };
+bool rb_ec2_decode_tagged(const char *body, size_t n, struct rb_err *err); // CreateTags
 bool rb_ec2_decode_groups(const char *body, size_t n, struct rb_arena *arena, struct rb_ec2_groups *out,
                           struct rb_err *err);
 // NOT_FOUND if the answer does not hold the image.

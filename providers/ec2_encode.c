@@ -177,6 +177,15 @@ void rb_ec2_encode_terminate(const char *id, struct rb_buf *out)
     put(out, id, "InstanceId.1");
 }
 
+void rb_ec2_encode_tag(const char *const *ids, int n, const struct rb_tag *tag, struct rb_buf *out)
+{
+    begin(out, "CreateTags");
+    for (int i = 0; i < n; i++)
+        put(out, ids[i], "ResourceId.%d", i + 1);
+    put(out, tag->key, "Tag.1.Key");
+    put(out, tag->value, "Tag.1.Value");
+}
+
 void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out)
 {
     static const char *const of_the_run[] = {"rb:run-id", "rb:owner"};

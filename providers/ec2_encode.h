@@ -7,6 +7,7 @@
 
 #define RB_EC2_CONTENT_TYPE "application/x-www-form-urlencoded; charset=utf-8"
 #define RB_EC2_MAX_TYPES    100 // instance types in one request, as EC2 has it
+#define RB_EC2_MAX_TAGGED   1000 // resources in one CreateTags, likewise
 
 // Is it something EC2 can be asked at all? INVALID: token, user-data, missing image, ...
 bool rb_ec2_check_launch(const struct rb_launch *l, struct rb_err *err);
@@ -16,6 +17,8 @@ void rb_ec2_encode_run(const struct rb_launch *l, const char *image_id, const ch
 void rb_ec2_encode_list(const char *run_id, const char *page, struct rb_buf *out);
 void rb_ec2_encode_look(const char *id, struct rb_buf *out);
 void rb_ec2_encode_terminate(const char *id, struct rb_buf *out);
+// CreateTags replaces the value of a tag that is there.
+void rb_ec2_encode_tag(const char *const *ids, int n, const struct rb_tag *tag, struct rb_buf *out);
 void rb_ec2_encode_image(const char *image_id, struct rb_buf *out);
 // A cluster group of the launch's name, with its tags of the run (not those of the single launch).
 void rb_ec2_encode_create_group(const struct rb_launch *l, struct rb_buf *out);

@@ -93,6 +93,7 @@ static const struct row {
 
     // Instances. Not found does not mean not there: a listing decides.
     {"InvalidInstanceID.NotFound", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL},
+    {"InvalidID", NULL, RB_E_CLOUD_NOT_FOUND, RB_API_FAIL}, // CreateTags, of what it does not know
     {"IncorrectInstanceState", NULL, RB_E_CLOUD_STATE, RB_API_RETRY},
     {"IncorrectState", NULL, RB_E_CLOUD_STATE, RB_API_RETRY},
 

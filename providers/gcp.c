@@ -5,6 +5,7 @@
 #include "providers/gcp_encode.h"
 #include "providers/gcp_errors.h"
 #include "providers/gcp_launch.h"
+#include "providers/gcp_lease.h"
 #include "providers/gcp_look.h"
 #include "providers/gcp_names.h"
 #include "providers/gcp_offers.h"
@@ -174,6 +175,19 @@ static void gcp_terminate(struct rb_provider *p, const char *id, rb_terminate_fn
     rb_google_send(gcp->client, RB_GOOGLE_COMPUTE, &call);
 }
 
+static void gcp_renew(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease,
+                      rb_terminate_fn *fn, void *arg)
+{
+    const struct gcp *gcp = p->state;
+    rb_gcp_renew(gcp->client, ids, n, lease, fn, arg);
+}
+
+static int64_t gcp_clock_us(const struct rb_provider *p)
+{
+    const struct gcp *gcp = p->state;
+    return rb_google_client_clock_us(gcp->client);
+}
+
 // User data and names differ from launch to launch and decide nothing here.
 static void gcp_preflight(struct rb_provider *p, const struct rb_launch *what, rb_preflight_fn *fn, void *arg)
 {
@@ -253,6 +267,8 @@ const struct rb_provider_ops rb_provider_gcp = {
     .preflight = gcp_preflight,
     .quotas = gcp_quotas,
     .terminate = gcp_terminate,
+    .renew = gcp_renew,
+    .clock_us = gcp_clock_us,
     .is_harmless = gcp_is_harmless,
     .offers = gcp_offers,
 };

@@ -185,6 +185,7 @@ static bool read_instance(const struct rb_node *item, const char *region, struct
         .launch_id = rb_gcp_tag(labels, "rb:launch-id", arena),
         .member = rb_gcp_member_of(name),
         .owner = rb_gcp_tag(labels, "rb:owner", arena),
+        .expires_at = rb_gcp_tag(labels, RB_LEASE_TAG, arena),
         .state_reason = copy(arena, text(item, "statusMessage")),
     };
     if (!rb_gcp_instance_id_split(i.id, arena, &parts[0], &parts[1]))
@@ -207,6 +208,27 @@ bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, stru
     const bool ok = read_instance(doc.root, region, arena, out, err);
     rb_doc_finish(&doc);
     return ok;
+}
+
+bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_labelled *out,
+                          struct rb_err *err)
+{
+    struct rb_doc doc;
+    if (!open_answer(body, n, "compute#instance", &doc, err))
+        return false;
+    const struct rb_node *labels = rb_node_member(doc.root, "labels");
+    const char *fingerprint = text(doc.root, "labelFingerprint");
+    const bool is_map = labels && labels->kind == RB_NODE_MAP;
+    struct rb_gcp_labelled all = {.fingerprint = copy(arena, fingerprint)};
+    all.labels = rb_arena_array(arena, is_map ? (size_t)labels->n_children + 1 : 1, sizeof *all.labels);
+    for (const struct rb_node *label = is_map ? labels->first : NULL; label; label = label->next)
+        if (label->kind == RB_NODE_STRING)
+            all.labels[all.n++] = (struct rb_tag){copy(arena, label->key), copy(arena, label->text)};
+    rb_doc_finish(&doc);
+    if (!all.fingerprint)
+        return missing("labelFingerprint", "a text", err);
+    *out = all;
+    return true;
 }
 
 // --- what was done to one ---

@@ -32,6 +32,15 @@ bool rb_gcp_decode_history(const char *body, size_t n, struct rb_arena *arena, s
 bool rb_gcp_decode_instance(const char *body, size_t n, const char *region, struct rb_arena *arena,
                             struct rb_instance *out, struct rb_err *err);
 
+// All labels of an instance, whoever gave it them, and what names this state of theirs.
+struct rb_gcp_labelled {
+    struct rb_tag *labels; // [n], as they are written there
+    int n;
+    const char *fingerprint;
+};
+bool rb_gcp_decode_labels(const char *body, size_t n, struct rb_arena *arena, struct rb_gcp_labelled *out,
+                          struct rb_err *err);
+
 struct rb_gcp_instances {
     struct rb_instance *instances; // [n], those in zones of the region
     int n;

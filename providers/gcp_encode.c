@@ -88,8 +88,8 @@ static bool check_lifetime(const struct rb_launch *l, struct rb_err *err)
     if (l->max_lifetime_s == 0 || (l->max_lifetime_s >= min_lifetime_s && l->max_lifetime_s <= max_lifetime_s))
         return true;
     return rb_err_set(err, RB_E_GCP_LIFETIME,
-                      "this launch limits the life of a node to %" PRId64 " s; Compute Engine takes %" PRId64 "..%" PRId64
-                      " s: choose another deadline",
+                      "this launch limits the life of a node to %" PRId64 " s; Compute Engine takes %" PRId64
+                      "..%" PRId64 " s: choose another deadline",
                       l->max_lifetime_s, min_lifetime_s, max_lifetime_s);
 }
 
@@ -188,6 +188,18 @@ void rb_gcp_target_look(const char *project, const char *zone, const char *name,
 {
     rb_gcp_target_instance(project, zone, name, out);
     put_query(out, '?', "fields", "kind," INSTANCE_FIELDS);
+}
+
+void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out)
+{
+    rb_gcp_target_instance(project, zone, name, out);
+    put_query(out, '?', "fields", "kind,labels,labelFingerprint");
+}
+
+void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out)
+{
+    rb_gcp_target_instance(project, zone, name, out);
+    rb_buf_puts(out, "/setLabels");
 }
 
 // Operations name what they are about by the full URL, whatever endpoint was asked.
@@ -521,6 +533,29 @@ bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, cons
     rb_json_begin_object(&j);
     put_properties(&j, l, zone, &properties);
     rb_json_end_object(&j);
+    rb_json_end_object(&j);
+    return true;
+}
+
+bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,
+                          struct rb_err *err)
+{
+    struct rb_gcp_label labels[RB_GCP_MAX_LABELS];
+    struct rb_json j;
+    int n;
+    if (!rb_gcp_labels(tag, 1, labels, &n, err))
+        return false;
+    rb_json_init(&j, out, false);
+    rb_json_begin_object(&j);
+    rb_json_key(&j, "labels");
+    rb_json_begin_object(&j);
+    for (int i = 0; i < now->n; i++)
+        if (!rb_gcp_is_label_of(now->labels[i].key, tag->key))
+            rb_json_kstring(&j, now->labels[i].key, now->labels[i].value);
+    for (int i = 0; i < n; i++)
+        rb_json_kstring(&j, labels[i].key, labels[i].value);
+    rb_json_end_object(&j);
+    rb_json_kstring(&j, "labelFingerprint", now->fingerprint);
     rb_json_end_object(&j);
     return true;
 }

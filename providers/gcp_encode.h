@@ -3,6 +3,7 @@
 #define RB_PROVIDERS_GCP_ENCODE_H
 
 #include "base/buf.h"
+#include "providers/gcp_decode.h"
 #include "providers/provider.h"
 
 // A machine type as our price lists name it: "g2-standard-4", or for N1 with GPUs attached
@@ -48,5 +49,11 @@ bool rb_gcp_encode_insert(const struct rb_launch *l, const char *zone, const cha
 // The same for a gang, of which every member is called after it: all of them or none.
 bool rb_gcp_encode_bulk_insert(const struct rb_launch *l, const char *zone, const char *gang, struct rb_buf *out,
                                struct rb_err *err);
+
+// The labels of an instance, and their replacement: those it has, with the tag's in the place of older ones of that tag.
+void rb_gcp_target_labelled(const char *project, const char *zone, const char *name, struct rb_buf *out);
+void rb_gcp_target_labels(const char *project, const char *zone, const char *name, struct rb_buf *out);
+bool rb_gcp_encode_labels(const struct rb_gcp_labelled *now, const struct rb_tag *tag, struct rb_buf *out,
+                          struct rb_err *err);
 
 #endif

@@ -16,10 +16,8 @@ static const uint8_t name_space[16] = {0x5d, 0x0e, 0x91, 0xb2, 0x7c, 0x3f, 0x4a,
 
 static const struct {
     const char *tag, *label;
-} keys[] = {{"rb:run-id", "rb-run"},
-            {"rb:launch-id", "rb-launch"},
-            {"rb:owner", "rb-owner"},
-            {"rb:expires-at", "rb-expires-at"}};
+} keys[] = {
+    {"rb:run-id", "rb-run"}, {"rb:launch-id", "rb-launch"}, {"rb:owner", "rb-owner"}, {RB_LEASE_TAG, "rb-expires-at"}};
 
 void rb_gcp_instance_name(const char *token, const char *zone, char out[static RB_GCP_NAME_BYTES])
 {
@@ -168,6 +166,17 @@ const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct
     if (encoded.len == 0 || !decode(rb_buf_str(&encoded), &value))
         return NULL;
     return rb_arena_strdup(arena, rb_buf_str(&value));
+}
+
+bool rb_gcp_is_label_of(const char *label_key, const char *tag_key)
+{
+    char key[64];
+    for (int i = 0; i < MAX_PARTS; i++) {
+        part_key(label_of(tag_key), i, key);
+        if (strcmp(key, label_key) == 0)
+            return true;
+    }
+    return false;
 }
 
 void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out)

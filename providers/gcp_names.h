@@ -23,7 +23,7 @@ void rb_gcp_request_id(const char *name, char out[static RB_GCP_UUID_BYTES]);
 char *rb_gcp_instance_id(struct rb_arena *arena, const char *name, const char *zone);
 bool rb_gcp_instance_id_split(const char *id, struct rb_arena *arena, const char **out_name, const char **out_zone);
 
-// Labels. Keys: rb:run-id, rb:launch-id, rb:owner become rb-run, rb-launch, rb-owner. Values: lower case letters, digits
+// Labels. Keys: rb:run-id, rb:launch-id, rb:owner, rb:expires-at become rb-run, rb-launch, rb-owner, rb-expires-at. Values: lower case letters, digits
 // and '-' stand for themselves, every other byte is '_' and two hexadecimal digits. A label holds 63 characters; what is
 // longer goes on in rb-run_2 and so on.
 struct rb_gcp_label {
@@ -35,6 +35,8 @@ bool rb_gcp_labels(const struct rb_tag *tags, int n_tags, struct rb_gcp_label ou
                    int *out_n, struct rb_err *err);
 // The tag's value out of an answer's map of labels; NULL if there is none, or it is none of our making.
 const char *rb_gcp_tag(const struct rb_node *labels, const char *tag_key, struct rb_arena *arena);
+// Does the label hold that tag, or a part of it?
+bool rb_gcp_is_label_of(const char *label_key, const char *tag_key);
 // What a listing filters by: the first label of a tag ("labels.rb-run=..."), so that values which differ only behind its
 // 63 characters pass as well. tag_key NULL: whatever has an owner ("labels.rb-owner:*").
 void rb_gcp_filter(const char *tag_key, const char *value, struct rb_buf *out);

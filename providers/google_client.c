@@ -162,6 +162,11 @@ void rb_google_refuse(struct rb_google_client *c, struct rb_api_call *call, cons
     rb_api_refuse(c->apis[0], call, err);
 }
 
+int64_t rb_google_client_clock_us(const struct rb_google_client *c)
+{
+    return rb_api_clock_us(c->apis[RB_GOOGLE_COMPUTE]);
+}
+
 const char *rb_google_client_project(const struct rb_google_client *c)
 {
     return c->project;

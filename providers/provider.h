@@ -18,6 +18,10 @@ struct rb_slurm_spec;
 
 struct rb_tag { const char *key, *value; };
 
+// The lease of an instance: an instant that whoever carries its run out moves on from time to time (executor/lease.h). A
+// lease that has not lapsed says that somebody does, wherever that is.
+#define RB_LEASE_TAG "rb:expires-at"
+
 struct rb_launch {
     const char *token;         // <= 64 ASCII characters: the idempotency key
     bool again;                // it was sent before, perhaps by a process that died: what that made may have come and gone
@@ -61,6 +65,7 @@ struct rb_instance {
     const char *token;            // NULL if the cloud does not say
     int member;                   // which one of its launch, from 0
     const char *run_id, *launch_id, *owner; // from tags rb:run-id, rb:launch-id, rb:owner; NULL if faded
+    const char *expires_at;       // from the tag RB_LEASE_TAG: until when its run holds it, an instant; NULL: not said
     int64_t running_at_us;        // unix; billing start as the cloud says; -1 unknown
     int64_t terminated_at_us;     // unix; -1 unknown or not
     const char *state_reason;     // e.g. "Server.SpotInstanceTermination", NULL
@@ -114,6 +119,13 @@ struct rb_provider_ops {
     // Ask for the end of one instance. Success: accepted (billing ends). NOT_FOUND is not success: list again. A cloud that
     // finds instances by name where they are kept, not in a copy that lags, answers success for one that is not there.
     void (*terminate)(struct rb_provider *p, const char *id, rb_terminate_fn *fn, void *arg);
+    // Writes that lease on all of these instances of ours; done twice it does no more than done once. Those that are not
+    // there any more do not matter. DENIED names the right that is missing. NULL: instances carry no lease.
+    void (*renew)(struct rb_provider *p, const char *const *ids, int n, const struct rb_tag *lease, rb_terminate_fn *fn,
+                  void *arg);
+    // What the cloud's own clock shows now, by what its last answer said (its Date header, whole seconds); unix, -1: it has
+    // not said. NULL: it never does.
+    int64_t (*clock_us)(const struct rb_provider *p);
     // Placement groups of a run (run_id NULL: of any run that carries our owner tag), and the end of one; one that is gone
     // already is success, one with instances in it is IO. NULL, both: launches make none.
     void (*groups)(struct rb_provider *p, const char *run_id, rb_groups_fn *fn, void *arg);

@@ -21,8 +21,10 @@ static void heading(const struct rb_run_screen *r, struct rb_buf *out)
                   rb_progress_duration(r->progress.elapsed_us, elapsed));
     if (r->progress.deadline_us >= 0)
         rb_buf_printf(out, " of %s", rb_progress_duration(r->progress.deadline_us, deadline));
-    if (r->pid)
+    if (r->pid > 0)
         rb_buf_printf(out, " (process %d is at work)", r->pid);
+    else if (r->pid < 0)
+        rb_buf_puts(out, " (a process in another container is at work)");
     rb_buf_putc(out, '\n');
 }
 
@@ -518,7 +520,7 @@ void rb_run_screen_json(const struct rb_run_screen *r, struct rb_json *j)
     rb_json_kstring(j, "format", "rb-status/1");
     rb_json_kstring(j, "run", r->run_id);
     rb_json_kstring(j, "state", r->state);
-    rb_json_kint_or_null(j, "process", r->pid ? r->pid : -1);
+    rb_json_kint_or_null(j, "process", r->pid > 0 ? r->pid : -1);
     rb_progress_members(&r->progress, j);
     json_stages(r, j);
     json_trials(r, j);

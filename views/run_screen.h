@@ -30,7 +30,7 @@ struct rb_run_screen_job {
 
 struct rb_run_screen {
     const char *run_id, *state;   // "running", "complete", "stopped: user", "interrupted"
-    int pid;                      // of the process that carries it out, 0: none does
+    int pid;                      // of the process that carries it out; 0: none does, -1: one that has no number here
     const char *hint;             // what to do next; NULL: nothing
     const struct rb_plan *plan;
     const struct rb_engine *engine;

@@ -45,6 +45,7 @@ UNTESTED = {
     "RB_E_SLURM_URL": "needs a run on Slurm whose address is not named",
     "RB_E_SLURM_VERSION": "needs a slurmrestd of another age",
     "RB_E_STOP_FAILED": "needs a process of another user",
+    "RB_E_STOP_SUSPENDED": "needs a process that stays stopped for half a minute; tests/executor/leases.py has one that goes on",
     "RB_E_STORE_FULL": "needs ten million samples",
     "RB_E_SYSTEM": "needs an operating system without random numbers or threads",
     "RB_E_TERMINAL": "needs a terminal that cannot be set",

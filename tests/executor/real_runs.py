@@ -315,11 +315,16 @@ class RealRuns(CloudCase):
             self.skipTest("a host name of its own cannot be had here; that needs root")
         there = subprocess.run([*away, os.path.join(self.bin_dir, "rbrun"), self.slow_plan(), "--state-dir", self.state],
                                capture_output=True, text=True, timeout=60, cwd=self.folder,
-                               env=dict(self.crash.env, RB_TEST_DIE_AFTER="9"))
+                               env=dict(self.crash.env, RB_TEST_DIE_AFTER="9", RB_TEST_LEASE_S="1"))
         self.assertEqual(there.returncode, -signal.SIGKILL, there.stderr)
         left = self.alive()
         self.assertTrue(left)
         gc = ["gc", "--infra", "mock/us-east-1", "--older-than", "0s"]
+        # In its own state directory the run is ours, whatever this host is called by now.
+        found = json.loads(self.rbrun("gc", "--dry-run", "--older-than", "0s", "--json").stdout)
+        self.assertEqual({i["id"] for i in found["left_over"]} & set(left), set(left))
+        self.state += "-here"
+        time.sleep(2)  # the lease lapses
         mine = self.rbrun(*gc)
         self.assertIn("belongs to %s@gone.lab: left alone" % user(), mine.stderr)
         nobody = self.rbrun(*gc, "--owner", user() + "@gone")

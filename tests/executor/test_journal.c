@@ -1,5 +1,7 @@
 // The journal: what is written is what is read, one writer at a time, and the deaths the crash tests rely on.
 #include "executor/journal.h"
+#include "executor/launch_log.h"
+#include "executor/run_lock.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -45,6 +47,9 @@ static int teardown(void **state)
         snprintf(name, sizeof name, "%s%s", p->path, suffixes[i]);
         unlink(name);
     }
+    char name[128];
+    snprintf(name, sizeof name, "%s/launches", p->dir);
+    unlink(name);
     rmdir(p->dir);
     free(p);
     return 0;
@@ -179,19 +184,147 @@ static void one_writer_many_readers(void **state)
     const struct place *p = *state;
     struct rb_journal *j = create(p), *second, *reader;
     struct rb_err err;
-    int pid;
+    struct rb_run_lock lock;
     assert_false(rb_journal_open(p->path, &second, &err));
     assert_int_equal(rb_err_number(&err), RB_E_RUN_BUSY);
-    assert_true(rb_journal_lock_holder(p->path, &pid, &err));
-    assert_int_equal(pid, getpid());
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_HELD);
+    assert_int_equal(lock.pid, getpid());
     assert_true(rb_journal_open_reader(p->path, &reader, &err));
     assert_false(rb_journal_note(reader, 0, "fault", "a reader does not write", &err));
     assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_WRITE);
     assert_true(rb_journal_note(j, 0, "fault", "the writer does", &err));
     rb_journal_close(reader);
     rb_journal_close(j);
-    assert_true(rb_journal_lock_holder(p->path, &pid, &err));
-    assert_int_equal(pid, 0);
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_FREE);
+    assert_int_equal(lock.pid, 0);
+}
+
+static void write_lock_file(const struct place *p, const char *text)
+{
+    char name[4200];
+    snprintf(name, sizeof name, "%s.lock", p->path);
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+// A lock file that is missing, or was written under another kernel, proves nothing.
+static void a_lock_is_believed_only_where_it_would_be_seen(void **state)
+{
+    const struct place *p = *state;
+    struct rb_run_lock lock;
+    struct rb_err err;
+    char words[160];
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_UNSURE);
+    write_lock_file(p, "412\n00000000-0000-0000-0000-000000000000 pid:[1] box\n");
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_UNSURE);
+    write_lock_file(p, "412\n"); // an older version
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_FREE);
+    struct rb_journal *j = create(p), *second;
+    write_lock_file(p, ""); // just taken, and not written yet
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_HELD);
+    assert_int_equal(lock.pid, 0);
+    assert_non_null(strstr(rb_run_lock_words(&lock, words), "just starting"));
+    write_lock_file(p, "412\n- pid:[1] box\n"); // in another container of this kernel
+    assert_true(rb_run_lock_look(p->path, &lock, &err));
+    assert_int_equal(lock.state, RB_RUN_LOCK_HELD);
+    assert_int_equal(lock.pid, 0);
+    assert_false(rb_journal_open(p->path, &second, &err));
+    assert_non_null(strstr(err.message, "another rbrun (a process in another container or on another machine, box)"));
+    rb_journal_close(j);
+}
+
+static void damage(const struct place *p, long at, size_t n)
+{
+    FILE *f = fopen(p->path, "r+");
+    assert_non_null(f);
+    fseek(f, at, SEEK_SET);
+    for (size_t i = 0; i < n; i++)
+        fputc(0, f);
+    fclose(f);
+}
+
+static void check_damaged(const struct place *p, const char *words)
+{
+    struct rb_journal *j;
+    struct rb_err err;
+    assert_false(rb_journal_open_reader(p->path, &j, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+    assert_non_null(strstr(err.message, p->path));
+    assert_non_null(strstr(err.message, words));
+    assert_false(rb_journal_open(p->path, &j, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+}
+
+// A launch that may have been sent has a row, or the journal is not the one that was written.
+static void a_journal_that_lacks_a_launch_is_damaged(void **state)
+{
+    const struct place *p = *state;
+    struct rb_journal *j = create(p), *reader;
+    struct rb_err err;
+    struct rb_launch_row row = {.state = RB_LAUNCH_SENT, .launch_id = "00ff00ff", .infra = "aws/us-east-1"};
+    assert_true(rb_journal_launch(j, &row, &err));
+    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, true, &err));
+    assert_true(rb_launch_log_add(p->dir, row.launch_id, row.infra, true, &err)); // sent by one before a restart, too
+    assert_true(rb_journal_open_reader(p->path, &reader, &err));
+    rb_journal_close(reader);
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
+    rb_journal_close(j);
+    check_damaged(p, "1 of the 2 launches");
+}
+
+static void zeroed_cut_or_gone_is_damaged(void **state)
+{
+    const struct place *p = *state;
+    struct rb_err err;
+    struct rb_journal *j;
+    rb_journal_close(create(p));
+    damage(p, 0, 4096);
+    check_damaged(p, "not a database");
+    assert_int_equal(truncate(p->path, 0), 0);
+    check_damaged(p, "empty");
+    assert_int_equal(unlink(p->path), 0);
+    assert_false(rb_journal_open_reader(p->path, &j, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_MISSING);
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
+    assert_false(rb_journal_open_reader(p->path, &j, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+}
+
+static bool count_line(void *ctx, const char *launch_id, const char *infra, struct rb_err *err)
+{
+    (void)launch_id, (void)infra, (void)err;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void half_a_line_of_the_launch_log_does_not_count(void **state)
+{
+    const struct place *p = *state;
+    char name[4300];
+    struct rb_err err;
+    int n = 0;
+    assert_true(rb_launch_log_each(p->dir, count_line, &n, &err));
+    assert_true(rb_launch_log_add(p->dir, "0123", "aws/us-east-1", true, &err));
+    snprintf(name, sizeof name, "%s/launches", p->dir);
+    FILE *f = fopen(name, "a");
+    fputs("4567 aws/us-", f);
+    fclose(f);
+    assert_true(rb_launch_log_each(p->dir, count_line, &n, &err));
+    assert_int_equal(n, 1);
+    f = fopen(name, "a");
+    fputs("\n\001\001\n", f);
+    fclose(f);
+    assert_false(rb_launch_log_each(p->dir, count_line, &n, &err));
+    assert_int_equal(rb_err_number(&err), RB_E_JOURNAL_DAMAGED);
+    assert_non_null(strstr(err.message, "launches"));
 }
 
 static void create_never_replaces(void **state)
@@ -291,6 +424,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(an_uncommitted_transaction_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(one_writer_many_readers, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_lock_is_believed_only_where_it_would_be_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_journal_that_lacks_a_launch_is_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(zeroed_cut_or_gone_is_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(half_a_line_of_the_launch_log_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(create_never_replaces, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
         cmocka_unit_test_setup_teardown(dies_as_it_is_told, setup, teardown),

@@ -10,7 +10,7 @@ import sys
 root = sys.argv[1]
 OF_TOKEN_SERVICE = {"AssumeRole", "AssumeRoleWithWebIdentity"}  # the role itself says who may assume it
 # What no call of ours is called by: tags in a launch, spot requests of an account that never made one, a node's own role.
-IMPLIED = {"ec2:CreateTags", "iam:CreateServiceLinkedRole", "iam:PassRole"}
+IMPLIED = {"iam:CreateServiceLinkedRole", "iam:PassRole"}
 JSON_SERVICES = {"AmazonSSM.": "ssm", "AWSPriceListService.": "pricing", "ServiceQuotasV20190624.": "servicequotas"}
 
 
