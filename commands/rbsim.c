@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/policy.h"
-#include "simulator/forecast.h"
 #include "views/waiting_line.h"
 
 #include <errno.h>
@@ -92,7 +91,6 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
     const struct rb_plan *plan = &v->plan;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct rb_scenario scenario;
-    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     const struct rb_world_runs runs = {
         .samples = sim->n,
         .threads = cores > 0 ? (int)cores : 1,
@@ -101,8 +99,6 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
         .budget_uusd = plan->budget_uusd,
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
-        .advise = rb_forecast,
-        .advise_ctx = &forecaster,
     };
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))
