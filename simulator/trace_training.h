@@ -22,6 +22,7 @@ struct rb_trace_training {
     int rate_epoch;                   // it holds for
     int64_t restart_left_us;          // until it makes progress again
 
+    const char *skipped;              // why it cannot run here (rb_trace_skip); NULL: it can
     int epoch;
     double progress;                  // in iterations at the initial batch size
     int64_t submitted_us;             // as the trace says, or when there was room
