@@ -58,7 +58,7 @@ static const struct rb_option options[] = {
     {"at-once", 0, RB_OPT_INT, false, "N", "with --trace: at most N jobs at a time, the next one when one ends", 1,
      1000000},
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
-     "with --trace: marginal or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
+     "with --trace: marginal, throughput or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
      "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},

@@ -153,8 +153,10 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
     for (int j = 0; j < trace->n; j++)
         rb_trace_training_init(&r.jobs[j], &trace->jobs[j], !options->policy->as_submitted, options->gpus_per_node,
                                r.batches[trace->jobs[j].app - trace->apps->apps]);
-    for (int j = 0; j < trace->n; j++)
+    for (int j = 0; j < trace->n; j++) {
         r.jobs[j].submitted_us = trace->jobs[j].submitted_us;
+        r.jobs[j].by_throughput = options->autoscale && options->autoscale->by_throughput;
+    }
     if (options->rules == RB_TRACE_OSDI21)
         rb_trace_pin_osdi21(&r);
     rb_arena_init(&r.arena);

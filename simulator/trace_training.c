@@ -158,9 +158,10 @@ static bool same_noise(struct rb_grad_noise a, struct rb_grad_noise b)
 bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
 {
     const bool seen = was_seen(t);
-    if (seen && same_noise(t->model.noise, t->noise))
+    const struct rb_grad_noise all_noise = {.sqr = 0, .var = 1}, noise = t->by_throughput ? all_noise : t->noise;
+    if (seen && same_noise(t->model.noise, noise))
         return true;
-    t->model.noise = t->noise;
+    t->model.noise = noise;
     forget_answers(t);
     if (seen)
         return true;

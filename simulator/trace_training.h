@@ -10,6 +10,7 @@ struct rb_trace_training {
     const struct rb_trace_job *job;
     bool tunes;                       // chooses its batch size
     int batch;                        // else this
+    bool by_throughput;               // its model takes every sample for worth the same (rb_autoscale.by_throughput)
     int node_gpus;                    // of the nodes it is placed on
     int max_gpus;                     // it may ever hold
 
