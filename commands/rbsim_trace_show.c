@@ -199,8 +199,8 @@ static void fill_table(const struct rb_trace_summary *s, struct rb_text_table *t
 static void list_skipped(const struct rb_sim_trace *t, struct rb_buf *out)
 {
     if (t->run.n_skipped > 0)
-        rb_buf_printf(out, "\n%d of %d jobs cannot run here and were skipped; the figures are of the others:\n", t->run.n_skipped,
-                      t->trace.n);
+        rb_buf_printf(out, "\n%d of %d jobs cannot run here and were skipped; the figures are of the others:\n",
+                      t->run.n_skipped, t->trace.n);
     for (int i = 0; i < t->trace.n; i++) {
         if (t->run.jobs[i].skipped)
             rb_buf_printf(out, "  %s: %s\n", t->run.jobs[i].job->name, t->run.jobs[i].skipped);
@@ -215,9 +215,9 @@ void rb_sim_trace_write_table(const struct rb_sim_trace *t, struct rb_buf *out)
     rb_trace_fairness(&t->run, fairness);
     const struct rb_trace_summary s = rb_trace_summarise(&t->run, fairness);
     RB_AUTO(rb_text_table_finish) struct rb_text_table table;
-    rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n", t->trace.n - t->run.n_skipped,
-                  t->options.n_nodes * t->options.gpus_per_node, t->options.gpus_per_node, t->options.policy->name,
-                  rules_name(t), (long long)t->run.n_rounds);
+    rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n",
+                  t->trace.n - t->run.n_skipped, t->options.n_nodes * t->options.gpus_per_node,
+                  t->options.gpus_per_node, t->options.policy->name, rules_name(t), (long long)t->run.n_rounds);
     rb_text_table_init(&table, columns, 2);
     fill_table(&s, &table);
     rb_text_table_write(&table, &style, out);

@@ -13,8 +13,8 @@ struct rb_plan rb_engine_plan(const struct rb_search *search, const struct rb_ca
 // The runs that a plan is estimated by begin here: none of them has decided anything before.
 #define RB_ENGINE_FIRST_UNSEEN (UINT32_C(1) << 22)
 
-// An estimate from n of these runs, fewer where each is expensive (rb_world_affordable_runs). unadvised: as if nobody
-// answered a policy that asks for forecasts, which is cheap: what its plan is before it changes anything.
+// An estimate from n of these runs, fewer where each is expensive (rb_world_affordable_runs). unadvised: a policy that
+// asks for forecasts gets none, which is cheap: the plan as it is before the policy changes anything.
 // out_stages NULL or [candidate->n_stages], with what rb_candidate_stages fills in: quantiles are written.
 bool rb_engine_estimate(struct rb_search *search, const struct rb_candidate *candidate, int n, bool unadvised,
                         struct rb_estimate *out, struct rb_plan_stage *out_stages, struct rb_err *err);

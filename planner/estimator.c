@@ -252,8 +252,8 @@ bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, s
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
     if (out_stages && !search->asynchronous && decides_while_it_runs(search, &result->best))
-        return rb_engine_estimate(search, &result->best, search->req->samples, false, &result->best.estimate, out_stages,
-                                  err);
+        return rb_engine_estimate(search, &result->best, search->req->samples, false, &result->best.estimate,
+                                  out_stages, err);
     if (!result->early.any)
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);

@@ -111,14 +111,16 @@ static void skip_hopeless(struct rb_trace_run *r)
         if (policy->needs_oracle) {
             rb_trace_training_consult_oracle(&r->jobs[j]);
             if (!oracle_knows(&r->jobs[j], all))
-                rb_trace_skip(r, j,
-                              rb_arena_printf(&r->arena,
-                                              "%s was measured with a batch of %d on no number of GPUs that nodes of %d "
-                                              "make up, up to the cluster's %d",
-                                              job->app->name, r->jobs[j].batch, r->options.gpus_per_node, all));
+                rb_trace_skip(
+                    r, j,
+                    rb_arena_printf(&r->arena,
+                                    "%s was measured with a batch of %d on no number of GPUs that nodes of %d "
+                                    "make up, up to the cluster's %d",
+                                    job->app->name, r->jobs[j].batch, r->options.gpus_per_node, all));
         } else if (policy->as_submitted && job->gpus > all) {
             rb_trace_skip(r, j,
-                          rb_arena_printf(&r->arena, "it was submitted with %d GPUs, which %s keeps to, and the cluster has %d",
+                          rb_arena_printf(&r->arena,
+                                          "it was submitted with %d GPUs, which %s keeps to, and the cluster has %d",
                                           job->gpus, policy->name, all));
         }
     }

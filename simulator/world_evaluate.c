@@ -166,7 +166,8 @@ bool rb_world_kept(const struct rb_world_result *r, int64_t deadline_us, int64_t
     return (deadline_us < 0 || r->time_us <= deadline_us) && rb_world_kept_budget(r, budget_uusd);
 }
 
-struct rb_estimate rb_world_estimate(const struct rb_world_result *runs, int n, int64_t deadline_us, int64_t budget_uusd)
+struct rb_estimate rb_world_estimate(const struct rb_world_result *runs, int n, int64_t deadline_us,
+                                     int64_t budget_uusd)
 {
     RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(2 * (size_t)n, sizeof *time_us);
     int64_t *cost_uusd = time_us + n;

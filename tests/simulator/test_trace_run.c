@@ -425,7 +425,8 @@ static void a_job_that_is_too_large_is_skipped(void **state)
         run_rows(&with, &s, rules[i], "tiresias", 1, "a,0,toy,2,20\nlarge,5,toy,3,30\nb,7,toy,2,20\n");
         run_rows(&without, &t, rules[i], "tiresias", 1, "a,0,toy,2,20\nb,7,toy,2,20\n");
         assert_int_equal(with.n_skipped, 1);
-        assert_non_null(strstr(with.jobs[1].skipped, "submitted with 3 GPUs, which tiresias keeps to, and the cluster has 2"));
+        assert_non_null(
+            strstr(with.jobs[1].skipped, "submitted with 3 GPUs, which tiresias keeps to, and the cluster has 2"));
         ends_at(&with, 0, without.jobs[0].ended_us);
         ends_at(&with, 2, without.jobs[1].ended_us);
         double fairness[3], own[2];
@@ -451,7 +452,8 @@ static void an_application_with_wide_layouts_alone_is_skipped(void **state)
         struct rb_trace_run r = {0};
         struct rb_err err = {0};
         small_apps_write(&s);
-        small_apps_put(&s, "traces/toy/placements.csv", "placement,local_bsz,step_time,sync_time\n22,1,0.5,0.1\n22,10,0.5,0.1\n");
+        small_apps_put(&s, "traces/toy/placements.csv",
+                       "placement,local_bsz,step_time,sync_time\n22,1,0.5,0.1\n22,10,0.5,0.1\n");
         small_apps_put(&s, "derived-throughput-grid/toy-grid.csv",
                        "num_nodes,num_replicas,local_bsz,step_time,sync_time\n2,4,1,0.5,0.1\n2,4,10,0.5,0.1\n");
         small_apps_load(&s, "a,0,toy,1,10\n");
