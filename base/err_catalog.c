@@ -763,9 +763,10 @@ static const struct rb_err_entry entries[] = {
      "Rename or remove the job that the message names.",
      "trace.csv: name: two jobs are called \"cifar\": results are told by name, rename one"},
     {RB_E_TRACE_CLUSTER, RB_ERR_INVALID, "trace-cluster",
-     "The simulated cluster is too small for a job of the trace, or the policy never lets it run.",
+     "No job of the trace can run on the simulated cluster, or it does not end within ten years.",
      "Give it more --nodes, larger ones, or another --policy.",
-     "job j3 was submitted with 64 GPUs, which tiresias keeps to, and the cluster has 32"},
+     "none of the 3 jobs can run on this cluster under tiresias; the first is job j1: it was submitted with 64 GPUs, "
+     "which tiresias keeps to, and the cluster has 32"},
     {RB_E_TRACE_RULES, RB_ERR_INVALID, "trace-rules", "The rules asked for do not know such a simulation.",
      "Take --rules events.", "the published rules know no autoscaling: take the rules events"},
     {RB_E_WITHOUT_QHULL, RB_ERR_INVALID, "without-qhull",

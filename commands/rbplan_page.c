@@ -37,7 +37,7 @@ struct extras {
 // The first runs of those that the estimate is from, where it is from any.
 static uint32_t first_run(const struct rb_plan *plan)
 {
-    return rb_job_is_asynchronous(plan->job) ? RB_ASYNC_FIRST_UNSEEN : 0;
+    return rb_plan_is_by_engine(plan) ? RB_ENGINE_FIRST_UNSEEN : 0;
 }
 
 static bool simulate(const struct rb_plan *plan, int threads, bool curves, struct extras *out, struct rb_err *err)

@@ -3,6 +3,7 @@
 #include "commands/rbplan.h"
 
 #include "planner/verification.h"
+#include "simulator/world_evaluate.h"
 #include "simulator/world.h"
 
 #include <math.h>
@@ -106,8 +107,9 @@ static bool verify(const struct rb_scenario *s, const struct rb_plan *plan, int 
     const int threads = cores > 0 ? (int)cores : 1;
     struct rb_verification verification;
     struct worlds worlds;
-    if (rb_job_is_asynchronous(plan->job)) { // these are runs of the engine
-        if (!rb_verify_asynchronous(s, plan, n, threads, &verification, err))
+    if (rb_plan_is_by_engine(plan)) {
+        n = rb_world_affordable_runs(plan, n);
+        if (!rb_verify_by_engine(s, plan, n, threads, &verification, err))
             return false;
         write_verification(&verification, plan, out);
         return true;

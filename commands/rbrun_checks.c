@@ -150,13 +150,17 @@ static bool estimate_anew(const struct rb_scenario *s, const struct rb_plan *pla
     struct rb_evaluate_options options = rb_evaluate_defaults();
     options.deadline_us = deadline_us;
     options.budget_uusd = budget_uusd;
-    if (!rb_job_is_asynchronous(plan->job))
+    if (!rb_plan_is_by_engine(plan))
         return rb_evaluate(s, plan->stages, plan->n_stages, &options, out, NULL, err);
     struct rb_plan limited = *plan; // policies read the deadline they work towards
     limited.deadline_us = deadline_us;
     limited.budget_uusd = budget_uusd;
     const struct rb_world_runs runs = {
-        .samples = ASYNC_RUNS, .threads = 1, .deadline_us = deadline_us, .budget_uusd = budget_uusd};
+        .samples = rb_world_affordable_runs(&limited, ASYNC_RUNS),
+        .threads = 1,
+        .deadline_us = deadline_us,
+        .budget_uusd = budget_uusd,
+    };
     return rb_world_evaluate(s, &limited, &runs, out, NULL, err);
 }
 

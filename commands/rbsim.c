@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/policy.h"
-#include "simulator/forecast.h"
 #include "views/waiting_line.h"
 
 #include <errno.h>
@@ -60,7 +59,7 @@ static const struct rb_option options[] = {
     {"at-once", 0, RB_OPT_INT, false, "N", "with --trace: at most N jobs at a time, the next one when one ends", 1,
      1000000},
     {"autoscale", 0, RB_OPT_STRING, false, "RULE",
-     "with --trace: marginal or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
+     "with --trace: marginal, throughput or utility decides how many of --nodes are owned (default: all, throughout)", 0, 0},
     {"min-nodes", 0, RB_OPT_INT, false, "N", "with --autoscale: at least so many (default 1)", 1, RB_LIMIT_NODES},
     {"least-worth", 0, RB_OPT_DOUBLE, false, "X",
      "with --autoscale: what a GPU must be worth, the first being worth 1 (default: the rule's)", 0.01, 1},
@@ -93,7 +92,6 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
     const struct rb_plan *plan = &v->plan;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct rb_scenario scenario;
-    struct rb_forecaster forecaster = {.scenario = &scenario, .plan = plan};
     const struct rb_world_runs runs = {
         .samples = sim->n,
         .threads = cores > 0 ? (int)cores : 1,
@@ -102,8 +100,6 @@ static bool run_variant(struct rb_simulation *sim, struct rb_sim_variant *v, str
         .budget_uusd = plan->budget_uusd,
         .curve = rb_curves_metric,
         .curve_ctx = &sim->curves,
-        .advise = rb_forecast,
-        .advise_ctx = &forecaster,
     };
     if (!rb_scenario_init(&scenario, plan->job, plan->profile, plan->offers, plan->n_offers, plan->catalog, sim->seed,
                           err))

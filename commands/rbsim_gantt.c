@@ -200,7 +200,7 @@ static bool watch(struct rb_simulation *sim, const struct rb_sim_variant *v, str
         .observe = observe,
         .observe_ctx = d,
         .deadline_us = stops ? plan->deadline_us : -1,
-        .budget_uusd = -1,
+        .budget_uusd = plan->budget_uusd,
         .advise = rb_forecast,
         .advise_ctx = &forecaster,
     };

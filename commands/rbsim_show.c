@@ -75,6 +75,7 @@ static bool paired(const struct rb_simulation *sim, int a, int b, enum rb_sim_me
 struct distributions {
     struct rb_quantiles time_us, cost_uusd;
     int n_kept; // runs within deadline and budget
+    int n_cut;  // runs that their budget stopped
 };
 
 static struct distributions distributions_of(const struct rb_simulation *sim, const struct rb_sim_variant *v)
@@ -85,8 +86,8 @@ static struct distributions distributions_of(const struct rb_simulation *sim, co
     for (int i = 0; i < sim->n; i++) {
         const struct rb_world_result *r = &v->results[i];
         values[i] = r->time_us;
-        d.n_kept += (plan->deadline_us < 0 || r->time_us <= plan->deadline_us) &&
-                    (plan->budget_uusd < 0 || r->cost_uusd <= plan->budget_uusd);
+        d.n_kept += rb_world_kept(r, plan->deadline_us, plan->budget_uusd);
+        d.n_cut += !rb_world_kept_budget(r, plan->budget_uusd);
     }
     d.time_us = rb_quantiles_of(values, sim->n);
     for (int i = 0; i < sim->n; i++)
@@ -150,6 +151,12 @@ static void write_one(const struct rb_simulation *sim, const struct distribution
     rb_quantiles_write(&d->time_us, &j);
     rb_json_key(&j, "cost_uusd");
     rb_quantiles_write(&d->cost_uusd, &j);
+    rb_json_key(&j, "kept");
+    if (v->plan.deadline_us < 0 && v->plan.budget_uusd < 0)
+        rb_json_null(&j);
+    else
+        rb_json_int(&j, d->n_kept);
+    rb_json_kint(&j, "cut", d->n_cut);
     write_best_metric(sim, v, &j);
     write_means(sim, v, &j);
     rb_json_kstring(&j, "curves", sim->curves.says);
@@ -211,6 +218,8 @@ static void write_table(const struct rb_simulation *sim, const struct distributi
         rb_buf_puts(out, "every run was stopped at the deadline\n");
     else if (plan->deadline_us >= 0 || plan->budget_uusd >= 0)
         rb_buf_printf(out, "within deadline and budget: %d of %d\n", d->n_kept, sim->n);
+    if (d->n_cut > 0)
+        rb_buf_printf(out, "stopped by the budget, as rbrun would stop them: %d\n", d->n_cut);
     if (metric.n > 0)
         rb_buf_printf(out, "best %s: %.4f (sd %.4f), mean within [%.4f, %.4f] at 95 %%\n", plan->job->metric_name,
                       metric.mean, metric.sd, metric.low, metric.high);

@@ -92,6 +92,8 @@ static void write_jobs(const struct rb_sim_trace *t, const double *fairness, str
     rb_json_begin_array(j);
     for (int i = 0; i < t->trace.n; i++) {
         const struct rb_trace_training *job = &t->run.jobs[i];
+        if (job->skipped)
+            continue;
         rb_json_begin_object(j);
         rb_json_kstring(j, "name", job->job->name);
         rb_json_kdouble(j, "jct_s", rb_trace_jct_s(job));
@@ -100,6 +102,21 @@ static void write_jobs(const struct rb_sim_trace *t, const double *fairness, str
         rb_json_kint(j, "restarts", job->restarts - 1);
         write_double_or_null(j, "fairness", fairness[i]);
         rb_json_kint_or_null(j, "cost_uusd", rb_trace_job_uusd(&t->run, i));
+        rb_json_end_object(j);
+    }
+    rb_json_end_array(j);
+}
+
+static void write_skipped(const struct rb_sim_trace *t, struct rb_json *j)
+{
+    rb_json_key(j, "skipped");
+    rb_json_begin_array(j);
+    for (int i = 0; i < t->trace.n; i++) {
+        if (!t->run.jobs[i].skipped)
+            continue;
+        rb_json_begin_object(j);
+        rb_json_kstring(j, "name", t->run.jobs[i].job->name);
+        rb_json_kstring(j, "why", t->run.jobs[i].skipped);
         rb_json_end_object(j);
     }
     rb_json_end_array(j);
@@ -131,6 +148,7 @@ void rb_sim_trace_write_json(const struct rb_sim_trace *t, struct rb_buf *out)
     write_cluster(t, &s, &j);
     rb_json_kint(&j, "rounds", t->run.n_rounds);
     write_jobs(t, fairness, &j);
+    write_skipped(t, &j);
     rb_json_kdouble(&j, "wall_s", (double)t->wall_us / (double)RB_US_PER_S);
     rb_json_end_object(&j);
     rb_buf_putc(out, '\n');
@@ -178,6 +196,17 @@ static void fill_table(const struct rb_trace_summary *s, struct rb_text_table *t
     }
 }
 
+static void list_skipped(const struct rb_sim_trace *t, struct rb_buf *out)
+{
+    if (t->run.n_skipped > 0)
+        rb_buf_printf(out, "\n%d of %d jobs cannot run here and were skipped; the figures are of the others:\n",
+                      t->run.n_skipped, t->trace.n);
+    for (int i = 0; i < t->trace.n; i++) {
+        if (t->run.jobs[i].skipped)
+            rb_buf_printf(out, "  %s: %s\n", t->run.jobs[i].job->name, t->run.jobs[i].skipped);
+    }
+}
+
 void rb_sim_trace_write_table(const struct rb_sim_trace *t, struct rb_buf *out)
 {
     static const struct rb_text_column columns[] = {{"of the trace", false, 0}, {"", true, 0}};
@@ -186,10 +215,11 @@ void rb_sim_trace_write_table(const struct rb_sim_trace *t, struct rb_buf *out)
     rb_trace_fairness(&t->run, fairness);
     const struct rb_trace_summary s = rb_trace_summarise(&t->run, fairness);
     RB_AUTO(rb_text_table_finish) struct rb_text_table table;
-    rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n", t->trace.n,
-                  t->options.n_nodes * t->options.gpus_per_node, t->options.gpus_per_node, t->options.policy->name,
-                  rules_name(t), (long long)t->run.n_rounds);
+    rb_buf_printf(out, "%d jobs on %d GPUs, %d a node, under %s; rules %s, %lld rounds\n\n",
+                  t->trace.n - t->run.n_skipped, t->options.n_nodes * t->options.gpus_per_node,
+                  t->options.gpus_per_node, t->options.policy->name, rules_name(t), (long long)t->run.n_rounds);
     rb_text_table_init(&table, columns, 2);
     fill_table(&s, &table);
     rb_text_table_write(&table, &style, out);
+    list_skipped(t, out);
 }

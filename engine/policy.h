@@ -47,6 +47,7 @@ struct rb_policy {
     bool on_lent_gpus;                  // its nodes are shared with other jobs: of each it may use what RB_EVENT_LENT says
     bool keeps_cluster;                 // owns the first stage's nodes throughout: only static plans are what it carries out
     bool needs_on_demand;               // makes sense under asynchronous tuners alone
+    int estimate_runs;                  // estimates rest on so many simulated runs at most, as each takes long; 0: on any number
     // A clause: what whoever foresees the end of a run has to take to stay as it is, as it is decided while the run goes on.
     // NULL: nothing.
     const char *foreseen_if;

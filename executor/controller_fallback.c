@@ -46,7 +46,7 @@ static bool can_be_paid(struct rb_controller *c, int offer, int count)
         set_aside(c, offer, err.message);
         return false;
     }
-    const bool paid = rb_controller_within_budget(c, count * rb_spend_reserve_uusd(&billing));
+    const bool paid = rb_controller_within_budget(c, count * rb_bill_least_uusd(&billing));
     if (!paid && !c->offers[offer].too_dear) {
         RB_AUTO(rb_buf_finish) struct rb_buf name = RB_BUF_INIT;
         describe(c->config.plan, offer, &name);

@@ -111,7 +111,7 @@ static void fill_row(struct rb_controller_node *n, const struct rb_action *a, in
         .gone_us = -1,
         .running_unix_us = -1,
         .terminated_unix_us = -1,
-        .reserved_uusd = rb_spend_reserve_uusd(&n->billing),
+        .reserved_uusd = rb_bill_least_uusd(&n->billing),
     };
     snprintf(n->row.infra, sizeof n->row.infra, "%s", offer->infra);
     snprintf(n->row.instance_type, sizeof n->row.instance_type, "%s", offer->instance_type);
@@ -185,7 +185,7 @@ bool rb_controller_record_launch(struct rb_controller *c, const struct rb_action
         rb_controller_fail(c, &err);
         return false;
     }
-    if (!rb_controller_within_budget(c, n * rb_spend_reserve_uusd(&billing))) {
+    if (!rb_controller_within_budget(c, n * rb_bill_least_uusd(&billing))) {
         c->stop_wanted = true;
         c->stop_reason = RB_STOP_BUDGET;
         return false;

@@ -24,11 +24,6 @@ bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *
     return true;
 }
 
-int64_t rb_spend_reserve_uusd(const struct rb_billing *billing)
-{
-    return rb_bill_node(billing, 0, RB_BILLING_MINIMUM_US).total_uusd;
-}
-
 int64_t rb_spend_end_unix_us(const struct rb_launch_row *row, const struct rb_spend_now *now)
 {
     const int64_t least_us = row->running_us >= 0 ? now->run_us - row->running_us : 0;
@@ -53,7 +48,6 @@ int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb
                                int64_t started_unix_us, const struct rb_spend_now *now)
 {
     struct rb_launch_row later = *row;
-    const struct rb_spend_now after_grace = {now->unix_us + RB_SPEND_GRACE_US, now->run_us + RB_SPEND_GRACE_US};
     switch (row->state) {
     case RB_LAUNCH_REFUSED:
     case RB_LAUNCH_GONE:
@@ -75,5 +69,6 @@ int64_t rb_spend_reserved_uusd(const struct rb_billing *billing, const struct rb
     }
     if (later.running_unix_us < 0 || later.terminated_unix_us >= 0)
         return 0;
-    return rb_spend_bill(billing, &later, &after_grace).total_uusd - rb_spend_bill(billing, row, now).total_uusd;
+    return rb_bill_bound_uusd(billing, later.running_unix_us, rb_spend_end_unix_us(&later, now)) -
+           rb_spend_bill(billing, row, now).total_uusd;
 }

@@ -6,16 +6,9 @@
 #include "executor/journal.h"
 #include "profiles/billing.h"
 
-// A node cannot be stopped at once: seconds between the decision and the provider's acceptance that the
-// budget keeps free.
-#define RB_SPEND_GRACE_US (10 * RB_US_PER_S)
-
 // How the nodes of an offer are billed under the plan's job. PRICE: the job asks for a disk whose price is
 // unknown.
 bool rb_spend_billing(const struct rb_plan *plan, int offer, struct rb_billing *out, struct rb_err *err);
-
-// The least a node of this billing costs once it runs: booked with the intent to launch it.
-int64_t rb_spend_reserve_uusd(const struct rb_billing *billing);
 
 // Now, twice: by the host's wall clock, which may be wrong or jump, and by the run's own, which only goes on.
 struct rb_spend_now {

@@ -5,12 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool rb_async_is_anytime(const struct rb_search *search)
-{
-    const struct rb_policy *policy = rb_policy_find(search->req->job->policy);
-    return search->asynchronous && policy && policy->anytime;
-}
-
 // The bundle that the policy hands out; 0: none of the offer's sizes is one.
 static int bundle(const struct rb_search *search, int offer)
 {
@@ -36,15 +30,16 @@ static int least_nodes(const struct rb_search *search, int offer)
     return rb_nodes_per_trial(rb_search_gpus_per_node(search, offer), bundle(search, offer));
 }
 
-static bool keeps(struct rb_search *search, struct rb_candidate *c, bool told, bool *out, struct rb_err *err)
+static bool keeps(struct rb_search *search, struct rb_candidate *c, int n, bool *out, struct rb_err *err)
 {
-    if (told ? !rb_async_estimate(search, c, NULL, err) : !rb_async_score(search, c, rb_async_n_screened(search), err))
+    search->n_evaluated++;
+    if (!rb_engine_estimate(search, c, n, true, &c->estimate, NULL, err))
         return false;
     *out = c->estimate.p_both >= search->req->confidence;
     return true;
 }
 
-// The most nodes of an offer that the budget pays for, told. *out_found false: none.
+// The most nodes of an offer that the budget pays for until the deadline, if the pool stays as it is. *out_found false: none.
 static bool largest_pool(struct rb_search *search, int offer, struct rb_candidate *out, bool *out_found,
                          struct rb_err *err)
 {
@@ -55,7 +50,7 @@ static bool largest_pool(struct rb_search *search, int offer, struct rb_candidat
         const int nodes = low + (high - low + 1) / 2;
         struct rb_candidate c = pool(search, offer, nodes);
         bool kept;
-        if (!keeps(search, &c, false, &kept, err))
+        if (!keeps(search, &c, rb_async_n_screened(search), &kept, err))
             return false;
         if (kept)
             low = nodes;
@@ -64,9 +59,25 @@ static bool largest_pool(struct rb_search *search, int offer, struct rb_candidat
     }
     for (int nodes = high; nodes >= least && !*out_found; nodes--) {
         *out = pool(search, offer, nodes);
-        if (!keeps(search, out, true, out_found, err))
+        if (!keeps(search, out, search->req->samples, out_found, err))
             return false;
     }
+    return true;
+}
+
+// Under the policy as it will be carried out: where its forecasts cost more than they may, with fewer nodes. *io_found false: with
+// none.
+static bool carry_out(struct rb_search *search, struct rb_candidate *io, bool *io_found, struct rb_err *err)
+{
+    const int offer = io->stages[0].offer;
+    for (int nodes = io->stages[0].nodes; nodes >= least_nodes(search, offer); nodes--) {
+        *io = pool(search, offer, nodes);
+        if (!rb_async_estimate(search, io, NULL, err))
+            return false;
+        if (io->estimate.p_both >= search->req->confidence)
+            return true;
+    }
+    *io_found = false;
     return true;
 }
 
@@ -116,7 +127,10 @@ bool rb_async_pool_plan(struct rb_search *search, struct rb_plan_result *out, st
             best_speed = its_speed;
         }
     }
-    if (best.n_stages == 0)
+    bool found = best.n_stages > 0;
+    if (found && !carry_out(search, &best, &found, err))
+        return false;
+    if (!found)
         return not_found(search, out, err);
     *out = rb_search_found(search, &best);
     out->bound = (struct rb_plan_bound){.why_not = RB_ASYNC_WHY};

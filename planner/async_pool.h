@@ -5,10 +5,9 @@
 
 #include "planner/async_runs.h"
 
-bool rb_async_is_anytime(const struct rb_search *search);
-
 // The pool that trains fastest with one bundle of GPUs for each trial: of every offer the most nodes (resources.max_nodes)
-// that keep the budget with the confidence asked. Has been told. Infeasible: not even one node of any.
+// that keep the budget with the confidence asked, and where the policy asks for forecasts, with these, too. Has been estimated so.
+// Infeasible: not even one node of any.
 bool rb_async_pool_plan(struct rb_search *search, struct rb_plan_result *out, struct rb_err *err);
 
 #endif

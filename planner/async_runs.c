@@ -1,5 +1,6 @@
 #include "planner/async_runs.h"
 
+#include "engine/policy.h"
 #include "simulator/kept_trials.h"
 
 #include <math.h>
@@ -52,31 +53,15 @@ void rb_async_keep_draws(struct rb_scenario *s, int n_unseen, size_t most_bytes)
     rb_scenario_keep_trials(s, ranges, 2, most_bytes);
 }
 
-// ---- a candidate as a plan
+// ---- runs
 
-static struct rb_plan plan_of(const struct rb_search *search, const struct rb_candidate *candidate,
-                              const struct rb_plan_stage *stages)
+bool rb_async_is_anytime(const struct rb_search *search)
 {
-    const struct rb_plan_request *req = search->req;
-    const struct rb_scenario *s = search->scenario;
-    return (struct rb_plan){
-        .seed = req->seed,
-        .job = req->job,
-        .profile = req->profile,
-        .policy = req->job->policy,
-        .deadline_us = req->deadline_us,
-        .deadline_at_us = -1,
-        .budget_uusd = req->budget_uusd,
-        .admit_until_us = candidate->admit_until_us,
-        .confidence = req->confidence,
-        .stages = stages,
-        .n_stages = candidate->n_stages,
-        .offers = s->offers,
-        .n_offers = s->n_offers,
-        .catalog = req->catalog,
-    };
+    const struct rb_policy *policy = rb_policy_find(search->req->job->policy);
+    return search->asynchronous && policy && policy->anytime;
 }
 
+// Kept and counted again under other deadlines and budgets: so they go on beyond the budget.
 static struct rb_world_runs runs_asked(const struct rb_search *search, uint32_t first, int n)
 {
     return (struct rb_world_runs){
@@ -85,6 +70,8 @@ static struct rb_world_runs runs_asked(const struct rb_search *search, uint32_t 
         .threads = search->req->threads,
         .deadline_us = search->req->deadline_us,
         .budget_uusd = search->req->budget_uusd,
+        .past_budget = true,
+        .unadvised = true,
     };
 }
 
@@ -94,7 +81,7 @@ bool rb_async_play(const struct rb_search *search, const struct rb_candidate *ca
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    const struct rb_plan plan = plan_of(search, candidate, stages);
+    const struct rb_plan plan = rb_engine_plan(search, candidate, stages);
     const struct rb_world_runs runs = runs_asked(search, first, n);
     return rb_world_replicates(search->scenario, &plan, &runs, out, out_phases, err);
 }
@@ -160,13 +147,9 @@ bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate,
                        struct rb_err *err)
 {
     const struct rb_plan_request *req = search->req;
-    if (!out_stages)
+    if (!out_stages && !rb_async_is_anytime(search))
         return rb_async_guess(search, candidate, req->samples, err);
-    struct rb_plan_stage stages[RB_LIMIT_STAGES];
-    struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
-    rb_candidate_stages(search->scenario, candidate, stages, nodes);
-    const struct rb_plan plan = plan_of(search, candidate, stages);
-    const struct rb_world_runs asked = runs_asked(search, RB_ASYNC_FIRST_UNSEEN, req->samples);
-    rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
-    return rb_world_evaluate(search->scenario, &plan, &asked, &candidate->estimate, out_stages, err);
+    if (out_stages)
+        rb_search_note(search, "stages 0..%d: time by runs of the engine: %s", candidate->n_stages - 1, RB_ASYNC_WHY);
+    return rb_engine_estimate(search, candidate, req->samples, false, &candidate->estimate, out_stages, err);
 }

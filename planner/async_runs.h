@@ -4,13 +4,16 @@
 #ifndef RB_PLANNER_ASYNC_RUNS_H
 #define RB_PLANNER_ASYNC_RUNS_H
 
-#include "planner/search.h"
-#include "simulator/world_evaluate.h"
+#include "planner/engine_runs.h"
 
 #define RB_ASYNC_COMPARED      256 // at most: P within 0.028 at 0.95, two standard errors; the told runs settle it
 #define RB_ASYNC_COMPARED_PART 2   // of the runs that a plan is told by, at most
-#define RB_ASYNC_FIRST_UNSEEN (UINT32_C(1) << 22)
+#define RB_ASYNC_FIRST_UNSEEN RB_ENGINE_FIRST_UNSEEN
 #define RB_ASYNC_WHY "asynchronous: promotions depend on results"
+
+// Does its policy work until the deadline (rb_policy.anytime)? Then its runs depend on the deadline and the budget, and none
+// is kept for others.
+bool rb_async_is_anytime(const struct rb_search *search);
 
 // About how many events one run has.
 double rb_async_events(const struct rb_scenario *s);
@@ -40,8 +43,9 @@ bool rb_async_unseen(struct rb_search *search, const struct rb_candidate *candid
 bool rb_async_score(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
 // As it may be told, from the first n of the runs that it would be told by.
 bool rb_async_guess(struct rb_search *search, struct rb_candidate *candidate, int n, struct rb_err *err);
-// As it is told: from the request's number of unseen runs; quantiles of the phases into out_stages if it is not NULL
-// ([n_stages]).
+// As the plan states it: by the request's number of unseen runs, or as many as can be afforded, under the policy that will
+// carry it out (rb_engine_estimate); quantiles of the phases into out_stages if it is not NULL ([n_stages]). Without out_stages,
+// and where the policy does not work until the deadline, from runs that go on beyond the budget.
 bool rb_async_estimate(struct rb_search *search, struct rb_candidate *candidate, struct rb_plan_stage *out_stages,
                        struct rb_err *err);
 

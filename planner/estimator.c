@@ -4,6 +4,7 @@
 #include "planner/billed.h"
 #include "planner/draws.h"
 #include "planner/early_runs.h"
+#include "planner/engine_runs.h"
 #include "simulator/summary.h"
 
 #include <math.h>
@@ -237,12 +238,22 @@ bool rb_estimate_candidate(struct rb_search *search, struct rb_candidate *candid
     return ok;
 }
 
+// Laws and replicates know trials of one width a stage: a policy that chooses widths while it runs takes other times.
+static bool decides_while_it_runs(const struct rb_search *search, const struct rb_candidate *candidate)
+{
+    const struct rb_plan plan = rb_engine_plan(search, candidate, NULL);
+    return rb_plan_is_by_engine(&plan);
+}
+
 bool rb_estimate_plan(struct rb_search *search, struct rb_plan_result *result, struct rb_plan_stage *out_stages,
                       struct rb_err *err)
 {
     struct rb_plan_stage stages[RB_LIMIT_STAGES];
     struct rb_plan_nodes nodes[RB_LIMIT_STAGES];
     struct rb_plan_early early[RB_LIMIT_STAGES];
+    if (out_stages && !search->asynchronous && decides_while_it_runs(search, &result->best))
+        return rb_engine_estimate(search, &result->best, search->req->samples, false, &result->best.estimate,
+                                  out_stages, err);
     if (!result->early.any)
         return rb_estimate_candidate(search, &result->best, out_stages, err);
     rb_candidate_stages(search->scenario, &result->best, stages, nodes);

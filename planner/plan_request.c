@@ -182,6 +182,12 @@ static void warn_unusable_offers(struct assembly *a)
     }
 }
 
+// Fewer than asked for, because runs under its policy are expensive: more cannot be asked for.
+static bool rests_on_few(const struct assembly *a, const struct rb_plan *plan)
+{
+    return rb_plan_is_by_engine(plan) && plan->estimate.samples < a->search->req->samples;
+}
+
 static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
 {
     const struct rb_estimate *e = &plan->estimate;
@@ -191,8 +197,9 @@ static void warn_close_call(struct assembly *a, const struct rb_plan *plan)
     if (e->stderr_.p_both > 0 && above < 2 * e->stderr_.p_both)
         warn(a, rb_arena_printf(a->arena,
                                 "the estimated probability %.3f is within two standard errors (%.4f) of the "
-                                "confidence asked; more --samples would settle it",
-                                e->p_both, e->stderr_.p_both));
+                                "confidence asked%s",
+                                e->p_both, e->stderr_.p_both,
+                                rests_on_few(a, plan) ? "" : "; more --samples would settle it"));
     else if (e->stderr_.p_both <= 0 && above < e->error.p_both)
         warn(a, rb_arena_printf(a->arena,
                                 "the computed probability %.4f is within its own error (%.1e) of the confidence asked",
@@ -221,6 +228,11 @@ static void warn_few_samples(struct assembly *a, const struct rb_plan *plan)
                     a->arena, "estimates rest on %lld simulated runs, not on %d: %d trials are too many for more%s",
                     (long long)plan->estimate.samples, req->samples_asked, a->search->scenario->stages.rungs[0].trials,
                     req->time_limit_us > 0 ? " within the time limit" : ""));
+    else if (rests_on_few(a, plan))
+        warn(a, rb_arena_printf(a->arena,
+                                "estimates rest on %lld simulated runs, not on %d: each decides everything that policy "
+                                "%s decides while it runs, and that takes long",
+                                (long long)plan->estimate.samples, req->samples, plan->policy));
 }
 
 static void warn_left_out(struct assembly *a)
@@ -245,15 +257,17 @@ static bool policy_can_follow(const struct rb_plan *plan, struct rb_err *err)
     return true;
 }
 
-// They end sooner than with one size for all trials of a rung, but by how much only the engine's own runs say.
-static void warn_packed(struct assembly *a)
+// It was chosen as if every trial of a rung had one width, and is estimated as it will be carried out.
+static void warn_chosen_otherwise(struct assembly *a, const struct rb_plan *plan)
 {
-    const char *policy = a->search->req->job->policy;
-    if (!a->search->asynchronous && (strcmp(policy, "fluid") == 0 || strcmp(policy, "packing") == 0))
-        warn(a, rb_arena_printf(a->arena,
-                                "the estimate is of policy static on these nodes: %s gives every trial its own width; "
-                                "`rbsim --plan` simulates it",
-                                policy));
+    const struct rb_estimate *e = &plan->estimate;
+    const bool limited = plan->deadline_us >= 0 || plan->budget_uusd >= 0;
+    if (a->search->asynchronous || !rb_plan_is_by_engine(plan) || !limited || e->p_both >= plan->confidence)
+        return;
+    warn(a, rb_arena_printf(a->arena,
+                            "under policy %s the plan keeps its limits with probability %.3f, less than the confidence "
+                            "asked; under policy static it keeps them",
+                            plan->policy, e->p_both));
 }
 
 // What an asynchronous job does depends on its results, which nobody knows yet.
@@ -273,11 +287,6 @@ static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *r
     warn(a,
          "who is promoted was simulated on made-up learning curves (the synthetic family): the job's own may promote "
          "others, sooner or later");
-    // The adviser would take a thousand times the run it advises.
-    if (strcmp(a->search->req->job->policy, "lookahead") == 0)
-        warn(a, "lookahead was simulated without its forecasts: as hypersched on a pool that stays as it begins; it "
-                "may buy "
-                "more nodes, within the budget");
     if (result->best.admit_until_us == 0)
         return true;
     if (!rb_async_tried(a->search, &result->best, &tried, err))
@@ -416,7 +425,7 @@ static bool assemble(struct rb_search *search, const struct rb_planner *planner,
     if (planner->on_average)
         promise_average(&a, &plan);
     fill_warnings(&a, result, &plan, planner->on_average);
-    warn_packed(&a);
+    warn_chosen_otherwise(&a, &plan);
     if (!warn_asynchronous(&a, result, err))
         return false;
     plan.offers = a.offers;

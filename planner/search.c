@@ -194,6 +194,7 @@ void rb_search_finish(struct rb_search *search)
     free(search->static_best);
     rb_floors_destroy(search->floors);
     rb_plan_space_destroy(search->space);
+    free(search->engine_estimated);
     if (search->owns_runs)
         rb_run_store_destroy(search->runs);
     if (search->owns_times)

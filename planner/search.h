@@ -46,6 +46,7 @@ struct rb_search {
         struct rb_candidate candidate;
     } *static_best;
     int64_t n_evaluated;              // exact scores made
+    struct rb_engine_estimated *engine_estimated; // the last one (planner/engine_runs.c); NULL: none
     struct rb_explained *explained;   // what req->explain was told (planner/explain.c)
 };
 

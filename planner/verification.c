@@ -100,15 +100,16 @@ static void fill(const struct rb_estimate *e, const struct figure *time, const s
     v->p_both_z = share_z(e->p_both, seen->p_both, n, e->error.p_both);
 }
 
-static void verify_by(const int64_t *time_us, const int64_t *cost_uusd, int n, const struct rb_plan_stage *stages,
-                      int n_stages, const struct rb_estimate *estimate, int64_t deadline_us, int64_t budget_uusd,
+// Beside runs that were counted as `seen`.
+static void verify_by(const int64_t *time_us, const int64_t *cost_uusd, const struct rb_estimate *seen,
+                      const struct rb_plan_stage *stages, int n_stages, const struct rb_estimate *estimate,
                       struct rb_verification *out)
 {
     const bool by_laws = estimate->time_method == RB_ESTIMATE_LAWS;
+    const int n = (int)seen->samples;
     const struct figure time = {time_us, n, 1, by_laws ? fmax(estimate->error.p_deadline, 1e-9) : 0, estimate->samples};
     const struct figure cost = {cost_uusd, n, bills(stages, n_stages), 0, estimate->samples};
-    struct rb_verification v = {.samples = n};
-    v.simulated = rb_estimate_of_runs(time_us, cost_uusd, n, deadline_us, budget_uusd);
+    struct rb_verification v = {.samples = n, .simulated = *seen};
     fill(estimate, &time, &cost, &v);
     *out = v;
 }
@@ -123,12 +124,13 @@ bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, 
     int64_t *cost_uusd = time_us + n;
     if (!rb_evaluate_runs(s, stages, n_stages, &opt, time_us, cost_uusd, err))
         return false;
-    verify_by(time_us, cost_uusd, samples, stages, n_stages, estimate, deadline_us, budget_uusd, out);
+    const struct rb_estimate seen = rb_estimate_of_runs(time_us, cost_uusd, samples, deadline_us, budget_uusd);
+    verify_by(time_us, cost_uusd, &seen, stages, n_stages, estimate, out);
     return true;
 }
 
-bool rb_verify_asynchronous(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
-                            struct rb_verification *out, struct rb_err *err)
+bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
+                         struct rb_verification *out, struct rb_err *err)
 {
     const size_t n = (size_t)samples;
     const struct rb_world_runs runs = {.samples = samples,
@@ -145,7 +147,7 @@ bool rb_verify_asynchronous(const struct rb_scenario *s, const struct rb_plan *p
         time_us[i] = results[i].time_us;
         cost_uusd[i] = results[i].cost_uusd;
     }
-    verify_by(time_us, cost_uusd, samples, plan->stages, plan->n_stages, &plan->estimate, plan->deadline_us,
-              plan->budget_uusd, out);
+    const struct rb_estimate seen = rb_world_estimate(results, samples, plan->deadline_us, plan->budget_uusd);
+    verify_by(time_us, cost_uusd, &seen, plan->stages, plan->n_stages, &plan->estimate, out);
     return true;
 }

@@ -23,8 +23,8 @@ bool rb_verify(const struct rb_scenario *s, const struct rb_plan_stage *stages, 
                struct rb_verification *out, struct rb_err *err);
 
 // Of a plan whose job is asynchronous: runs of the engine in the virtual world.
-bool rb_verify_asynchronous(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
-                            struct rb_verification *out, struct rb_err *err);
+bool rb_verify_by_engine(const struct rb_scenario *s, const struct rb_plan *plan, int samples, int threads,
+                         struct rb_verification *out, struct rb_err *err);
 
 // (stated - seen) in standard errors, of a mean or a probability whose variances are known. tolerance: of rounding.
 double rb_z_score(double stated, double seen, double variance, double tolerance);

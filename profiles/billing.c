@@ -47,6 +47,17 @@ struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int6
     return bill;
 }
 
+int64_t rb_bill_least_uusd(const struct rb_billing *b)
+{
+    return rb_bill_node(b, 0, RB_BILLING_MINIMUM_US).total_uusd;
+}
+
+int64_t rb_bill_bound_uusd(const struct rb_billing *b, int64_t running_us, int64_t now_us)
+{
+    return running_us < 0 ? rb_bill_least_uusd(b)
+                          : rb_bill_node(b, running_us, now_us + RB_BILLING_GRACE_US).total_uusd;
+}
+
 int64_t rb_bill_data_uusd(int64_t data_bytes, int64_t uusd_per_gb)
 {
     return product_ceil(data_bytes, uusd_per_gb, 1, BYTES_PER_GB);

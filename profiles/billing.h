@@ -27,6 +27,15 @@ struct rb_bill {
 // all zero. Overflow: assert.
 struct rb_bill rb_bill_node(const struct rb_billing *b, int64_t running_us, int64_t terminated_us);
 
+// A node cannot be stopped at once: between the decision to end it and the provider's acceptance it is billed on, and a hard
+// budget keeps that free.
+#define RB_BILLING_GRACE_US (10 * RB_US_PER_S)
+// The least a node of this billing costs once it runs.
+int64_t rb_bill_least_uusd(const struct rb_billing *b);
+// What a node is bound to cost in the end although the decision to end it is taken now: what a hard budget is compared with,
+// by rbrun, by the simulator and by forecasts. running_us < 0: requested, and not running yet.
+int64_t rb_bill_bound_uusd(const struct rb_billing *b, int64_t running_us, int64_t now_us);
+
 // data_bytes x price per GB (10^9 bytes), rounded up.
 int64_t rb_bill_data_uusd(int64_t data_bytes, int64_t uusd_per_gb);
 

@@ -62,8 +62,8 @@ static void take_shares(int64_t *values, int n, int64_t *out)
 bool rb_distribution_make(const struct rb_scenario *s, const struct rb_plan *plan, uint32_t first, int runs,
                           int threads, struct rb_distribution *out, struct rb_err *err)
 {
-    const bool by_engine = rb_job_is_asynchronous(plan->job);
-    const int n = affordable_runs(s, by_engine, runs > 0 ? runs : 1);
+    const bool by_engine = rb_plan_is_by_engine(plan);
+    const int n = rb_world_affordable_runs(plan, affordable_runs(s, by_engine, runs > 0 ? runs : 1));
     struct rb_evaluate_options opt = rb_evaluate_defaults();
     RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(2 * (size_t)n, sizeof *values);
     opt.samples = n;

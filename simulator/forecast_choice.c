@@ -4,7 +4,7 @@
 #include <string.h>
 
 // Points at which distribution functions are kept; the expectation above `reached` is a sum over them.
-enum { POINTS = 64 };
+enum { POINTS = 64, LANES = 4 };
 
 struct table {
     const struct rb_choice *c;
@@ -79,16 +79,30 @@ static double tried(const struct rb_choice *c, const int *size)
     return c->n_newcomers > 0 && left > 0 ? c->newcomers_per_gpu * left : 0;
 }
 
-// Product of the distribution functions of all trials but i and j (-1: none).
-static void rest_of(const struct table *t, const int *size, int i, int j, double out[POINTS])
+static void multiply(double io[POINTS], const double by[POINTS])
 {
     for (int p = 0; p < POINTS; p++)
-        out[p] = 1;
-    for (int k = 0; k < t->c->n_trials; k++) {
-        if (k == i || k == j)
-            continue;
-        for (int p = 0; p < POINTS; p++)
-            out[p] *= t->below[k][size[k]][p];
+        io[p] *= by[p];
+}
+
+// For every trial j the product of the distribution functions of all others but i (-1: of all others): what comes after j, then
+// times what comes before it.
+static void rests_beside(const struct table *t, const int *size, int i, double out[RB_CHOICE_TRIALS][POINTS])
+{
+    double product[POINTS];
+    for (int p = 0; p < POINTS; p++)
+        product[p] = 1;
+    for (int j = t->c->n_trials - 1; j >= 0; j--) {
+        memcpy(out[j], product, sizeof product);
+        if (j != i)
+            multiply(product, t->below[j][size[j]]);
+    }
+    for (int p = 0; p < POINTS; p++)
+        product[p] = 1;
+    for (int j = 0; j < t->c->n_trials; j++) {
+        multiply(out[j], product);
+        if (j != i)
+            multiply(product, t->below[j][size[j]]);
     }
 }
 
@@ -96,18 +110,23 @@ static void rest_of(const struct table *t, const int *size, int i, int j, double
 static double value_over(const struct table *t, const double rest[POINTS], const double *a, const double *b,
                          double n_new)
 {
-    double sum = 0;
-    for (int p = 0; p < POINTS; p++)
-        sum += 1 - rest[p] * a[p] * b[p] * (n_new > 0 ? exp(n_new * t->newcomer[p]) : 1);
-    return t->low + sum * t->step;
+    double sum[LANES] = {0}; // so many additions do not wait for each other
+    for (int p = 0; p < POINTS; p += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            const double below_all = rest[p + lane] * a[p + lane] * b[p + lane];
+            sum[lane] += 1 - (n_new > 0 ? below_all * exp(n_new * t->newcomer[p + lane]) : below_all);
+        }
+    }
+    return t->low + (sum[0] + sum[1] + sum[2] + sum[3]) * t->step;
 }
 
 static double value_of(const struct table *t, const int *size, double n_new)
 {
     double rest[POINTS], ones[POINTS];
     for (int p = 0; p < POINTS; p++)
-        ones[p] = 1;
-    rest_of(t, size, -1, -1, rest);
+        rest[p] = ones[p] = 1;
+    for (int k = 0; k < t->c->n_trials; k++)
+        multiply(rest, t->below[k][size[k]]);
     return value_over(t, rest, ones, ones, n_new);
 }
 
@@ -134,10 +153,9 @@ static void consider(const struct table *t, int *size, const double rest[POINTS]
     size[m.i] = i_from;
 }
 
-static void consider_growth(const struct table *t, int *size, int i, int j, struct move *best)
+static void consider_growth(const struct table *t, int *size, const double rest[POINTS], int i, int j,
+                            struct move *best)
 {
-    double rest[POINTS];
-    rest_of(t, size, i, j, rest);
     for (int s = size[i] + 1; s < t->c->n_sizes; s++) {
         for (int o = 0; o < size[j]; o++)
             consider(t, size, rest, (struct move){.i = i, .to = s, .j = j, .j_to = o}, best);
@@ -148,16 +166,19 @@ static void consider_growth(const struct table *t, int *size, int i, int j, stru
 static struct move best_move(const struct table *t, int *size, double value)
 {
     struct move best = {.i = -1, .value = value + 1e-12};
-    double rest[POINTS];
+    double rest[RB_CHOICE_TRIALS][POINTS], beside[RB_CHOICE_TRIALS][POINTS];
+    rests_beside(t, size, -1, rest);
     for (int i = 0; i < t->c->n_trials; i++) {
-        rest_of(t, size, i, i, rest);
         for (int s = 0; s < t->c->n_sizes; s++) {
             if (s != size[i])
-                consider(t, size, rest, (struct move){.i = i, .to = s, .j = i, .j_to = s}, &best);
+                consider(t, size, rest[i], (struct move){.i = i, .to = s, .j = i, .j_to = s}, &best);
         }
+        if (size[i] == t->c->n_sizes - 1)
+            continue;
+        rests_beside(t, size, i, beside);
         for (int j = 0; j < t->c->n_trials; j++) {
             if (j != i && size[j] > 0)
-                consider_growth(t, size, i, j, &best);
+                consider_growth(t, size, beside[j], i, j, &best);
         }
     }
     return best;

@@ -1,4 +1,4 @@
-// What a run has spent at an instant, with what its open requests will cost at least: the number a budget is compared with.
+// What a run has spent at an instant, and whether its budget pays for more.
 #ifndef RB_SIMULATOR_SPENDING_H
 #define RB_SIMULATOR_SPENDING_H
 
@@ -8,6 +8,10 @@
 // If everything owned were terminated at now_us; a node that is only requested counts with the least it can cost once it
 // runs. -1: beyond every number.
 int64_t rb_spending_at(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us);
+
+// What everything is bound to cost although the decision to end it is taken at now_us (rb_bill_bound_uusd): what a budget is
+// compared with, as rbrun does. -1: beyond every number.
+int64_t rb_spending_bound(const struct rb_scenario *s, const struct rb_engine *e, int64_t now_us);
 
 // Does the budget pay for everything until at_us, nothing else happening before?
 bool rb_spending_is_paid(const struct rb_scenario *s, const struct rb_engine *e, int64_t budget_uusd, int64_t at_us);

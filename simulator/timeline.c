@@ -381,7 +381,7 @@ bool rb_timeline_make(const struct rb_scenario *s, const struct rb_plan *plan, u
     struct rb_world_result results[RB_TIMELINE_RUNS];
     struct run *runs = rb_xcalloc(RB_TIMELINE_RUNS, sizeof *runs);
     bool ok = play(s, plan, first, 1, 1, runs, results, err);
-    const int n = ok ? affordable_runs(results[0].n_events) : 1;
+    const int n = ok ? rb_world_affordable_runs(plan, affordable_runs(results[0].n_events)) : 1;
     ok = ok && play(s, plan, first + 1, n - 1, threads, runs + 1, results + 1, err);
     if (ok) {
         RB_AUTO(rb_auto_free) int64_t *scratch = rb_xcalloc((size_t)n * RB_TIMELINE_INSTANTS, sizeof *scratch);

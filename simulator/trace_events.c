@@ -38,24 +38,26 @@ static void expect_epoch_end(struct events *e, int job)
 }
 
 // Up to now, which is not after the end of its epoch.
-static bool catch_up(struct events *e, int job, struct rb_err *err)
+static void catch_up(struct events *e, int job)
 {
+    struct rb_err why;
     struct rb_trace_training *t = &e->run->jobs[job];
     const int64_t span_us = e->run->now_us - e->known_us[job];
     const int64_t delay_us = t->restart_left_us < span_us ? t->restart_left_us : span_us;
     e->known_us[job] = e->run->now_us;
     if (t->gpus == 0 || span_us == 0)
-        return true;
+        return;
     rb_trace_training_hold(t, span_us);
     rb_trace_charge(e->run, job, span_us);
     t->restart_left_us -= delay_us;
     if (span_us == delay_us)
-        return true;
+        return;
     t->progress += t->rate * e->undisturbed[job] * ((double)(span_us - delay_us) / (double)RB_US_PER_S);
-    return !t->tunes || rb_trace_training_learn(t, err);
+    if (t->tunes && !rb_trace_training_learn(t, &why))
+        rb_trace_skip(e->run, job, why.message);
 }
 
-static bool end_epochs(struct events *e, bool *out_job_ended, struct rb_err *err)
+static void end_epochs(struct events *e, bool *out_job_ended)
 {
     struct rb_trace_run *run = e->run;
     for (int i = 0; i < run->n_active; i++) {
@@ -63,38 +65,36 @@ static bool end_epochs(struct events *e, bool *out_job_ended, struct rb_err *err
         struct rb_trace_training *t = &run->jobs[job];
         if (e->epoch_end_us[job] != run->now_us)
             continue;
-        if (!catch_up(e, job, err))
-            return false;
-        rb_trace_training_end_epoch(t, run->now_us);
-        if (t->ended_us >= 0)
+        catch_up(e, job);
+        if (!t->skipped)
+            rb_trace_training_end_epoch(t, run->now_us);
+        if (t->ended_us >= 0 || !rb_trace_tune(run, job))
             *out_job_ended = true;
-        else if (!rb_trace_training_tune(t, err))
-            return false;
         else
             expect_epoch_end(e, job);
     }
-    return true;
 }
 
 // ---- a round
 
-static bool hold_round(struct events *e, struct rb_err *err)
+static void hold_round(struct events *e)
 {
     struct rb_trace_run *run = e->run;
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i];
-        if (!catch_up(e, job, err) || (run->jobs[job].gpus > 0 && !rb_trace_training_tune(&run->jobs[job], err)))
-            return false;
+        catch_up(e, job);
+        if (!run->jobs[job].skipped)
+            rb_trace_tune(run, job);
     }
-    if (!rb_trace_scale(run, err) || !rb_trace_divide(run, err))
-        return false;
+    rb_trace_remove_ended(run);
+    rb_trace_scale(run);
+    rb_trace_divide(run);
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i];
         e->undisturbed[job] = rb_trace_undisturbed(run, job);
         expect_epoch_end(e, job);
     }
     e->next_round_us = run->now_us + run->options.sharing.round_us;
-    return true;
 }
 
 // ---- time
@@ -116,20 +116,20 @@ static int64_t next_instant(const struct events *e)
     return next_us;
 }
 
-static bool step(struct events *e, struct rb_err *err)
+static void step(struct events *e)
 {
     struct rb_trace_run *run = e->run;
     run->now_us = next_instant(e);
     bool due = run->n_active > 0 && run->now_us >= e->next_round_us;
-    if (!end_epochs(e, &due, err))
-        return false;
+    end_epochs(e, &due);
     rb_trace_remove_ended(run);
     due |= rb_trace_nodes_arrive(&run->nodes, run->now_us);
     const int n_arrived = run->n_arrived;
     rb_trace_arrivals(run);
     for (int job = n_arrived; job < run->n_arrived; job++)
         e->known_us[job] = run->now_us;
-    return !(due || n_arrived < run->n_arrived) || hold_round(e, err);
+    if (due || n_arrived < run->n_arrived)
+        hold_round(e);
 }
 
 bool rb_trace_run_events(struct rb_trace_run *run, struct rb_err *err)
@@ -143,7 +143,8 @@ bool rb_trace_run_events(struct rb_trace_run *run, struct rb_err *err)
         .undisturbed = rb_xcalloc(n, sizeof *e.undisturbed),
     };
     while (run->n_ended < run->trace->n) {
-        if (!step(&e, err) || !rb_trace_check_end(run, err))
+        step(&e);
+        if (!rb_trace_check_end(run, err))
             return false;
     }
     return true;

@@ -169,6 +169,9 @@ void rb_trace_fairness(const struct rb_trace_run *run, double *out)
     find_presence(run, present);
     for (int j = 0; j < run->trace->n; j++) {
         const struct rb_trace_training *t = &run->jobs[j];
+        out[j] = NAN;
+        if (t->skipped)
+            continue;
         const int batch = t->tunes ? 0 : t->batch;
         const int share = share_of(run, t->job->app, present[j], batch);
         const double alone = alone_s(&known, t->job->app, share, run->options.gpus_per_node, batch);

@@ -65,30 +65,32 @@ static bool train(struct rb_trace_training *t, int64_t now_us, int64_t span_us, 
     return true;
 }
 
-static bool train_all(struct rb_trace_run *run, int64_t span_us, struct rb_err *err)
+static void train_all(struct rb_trace_run *run, int64_t span_us)
 {
     const bool learns = !run->options.policy->as_submitted;
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i];
         struct rb_trace_training *t = &run->jobs[job];
         const int64_t executed_us = t->executed_us;
-        if (t->gpus > 0 && !train(t, run->now_us, span_us, rb_trace_undisturbed(run, job), learns, err))
-            return false;
+        struct rb_err why;
+        const bool trained =
+            t->gpus == 0 || train(t, run->now_us, span_us, rb_trace_undisturbed(run, job), learns, &why);
         rb_trace_charge(run, job, t->executed_us - executed_us);
+        if (!trained)
+            rb_trace_skip(run, job, why.message);
     }
-    return true;
 }
 
 bool rb_trace_run_osdi21(struct rb_trace_run *run, struct rb_err *err)
 {
     const int64_t span_us = run->options.sharing.round_us;
     while (run->n_ended < run->trace->n) {
-        if (!train_all(run, span_us, err))
-            return false;
+        train_all(run, span_us);
         run->now_us += span_us;
         rb_trace_remove_ended(run);
         rb_trace_arrivals(run);
-        if (!rb_trace_divide(run, err) || !rb_trace_check_end(run, err))
+        rb_trace_divide(run);
+        if (!rb_trace_check_end(run, err))
             return false;
     }
     return true;

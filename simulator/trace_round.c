@@ -67,16 +67,25 @@ static int order_nodes(const struct rb_trace_run *run, const int *row, int *out)
     return n;
 }
 
-static bool place(struct rb_trace_run *run, int job, const int *row, struct rb_err *err)
+static void place(struct rb_trace_run *run, int job, const int *row)
 {
+    struct rb_err why;
     int gpus[RB_APP_MAX_GPUS];
     const int n = order_nodes(run, row, gpus);
     memcpy(row_of(run, job), row, (size_t)run->cluster.n_nodes * sizeof *row);
-    if (!rb_trace_training_place(&run->jobs[job], gpus, n, run->now_us, run->options.sharing.restart_us, err))
-        return false;
-    if (run->options.watcher)
+    if (!rb_trace_training_place(&run->jobs[job], gpus, n, run->now_us, run->options.sharing.restart_us, &why))
+        rb_trace_skip(run, job, why.message);
+    else if (run->options.watcher)
         run->options.watcher->placed(run->options.watcher->ctx, job, row, run->now_us);
-    return true;
+}
+
+bool rb_trace_tune(struct rb_trace_run *run, int job)
+{
+    struct rb_err why;
+    if (run->jobs[job].gpus == 0 || rb_trace_training_tune(&run->jobs[job], &why))
+        return true;
+    rb_trace_skip(run, job, why.message);
+    return false;
 }
 
 static void check_division(const struct rb_trace_run *run)
@@ -103,11 +112,9 @@ static bool is_division_empty(const struct rb_trace_run *run)
     return true;
 }
 
-bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
+static void divide(struct rb_trace_run *run)
 {
     const size_t row_bytes = (size_t)run->cluster.n_nodes * sizeof *run->division;
-    if (run->n_active == 0)
-        return true;
     show_all(run);
     memset(run->division, 0, (size_t)run->n_active * row_bytes);
     run->options.policy->divide(run->policy_state, run->now_us, &run->cluster, run->seen, run->n_active, run->division);
@@ -116,23 +123,31 @@ bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err)
     run->n_idle_rounds = is_division_empty(run) ? run->n_idle_rounds + 1 : 0;
     for (int i = 0; i < run->n_active; i++) {
         const int job = run->active[i], *row = run->division + (size_t)i * (size_t)run->cluster.n_nodes;
-        if (memcmp(row, row_of(run, job), row_bytes) != 0 && !place(run, job, row, err))
-            return false;
+        if (memcmp(row, row_of(run, job), row_bytes) != 0)
+            place(run, job, row);
     }
-    return true;
+}
+
+// Without those that turn out not to be able to run: what they were given goes to the others at once.
+void rb_trace_divide(struct rb_trace_run *run)
+{
+    for (int n_skipped = -1; n_skipped != run->n_skipped && run->n_active > 0;) {
+        n_skipped = run->n_skipped;
+        divide(run);
+        rb_trace_remove_ended(run);
+    }
 }
 
 // ---- an elastic cluster
 
-static bool give_up(struct rb_trace_run *run, int node, struct rb_err *err)
+static void give_up(struct rb_trace_run *run, int node)
 {
     RB_AUTO(rb_auto_free) int *nothing = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof *nothing);
     for (int i = 0; i < run->n_active; i++) {
-        if (row_of(run, run->active[i])[node] > 0 && !place(run, run->active[i], nothing, err))
-            return false;
+        if (row_of(run, run->active[i])[node] > 0)
+            place(run, run->active[i], nothing);
     }
     rb_trace_nodes_release(&run->nodes, node, run->now_us);
-    return true;
 }
 
 static struct rb_autoscale_view look(const struct rb_trace_run *run, bool *owned)
@@ -146,10 +161,10 @@ static struct rb_autoscale_view look(const struct rb_trace_run *run, bool *owned
                                       .n_jobs = run->n_active};
 }
 
-bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err)
+void rb_trace_scale(struct rb_trace_run *run)
 {
     if (!run->options.autoscale)
-        return true;
+        return;
     show_all(run);
     RB_AUTO(rb_auto_free) bool *owned = rb_xcalloc((size_t)run->nodes.n, sizeof *owned);
     const struct rb_autoscale_view view = look(run, owned);
@@ -160,10 +175,8 @@ bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err)
     rb_trace_nodes_arrive(&run->nodes, run->now_us); // where nothing delays them
     while (run->nodes.n_owned > wanted) {
         const struct rb_autoscale_view now = look(run, owned);
-        if (!give_up(run, rb_give_up(&now, run->options.sharing.restart_us, run->options.sharing.round_us), err))
-            return false;
+        give_up(run, rb_give_up(&now, run->options.sharing.restart_us, run->options.sharing.round_us));
     }
-    return true;
 }
 
 // ---- neighbours

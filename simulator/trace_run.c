@@ -35,23 +35,14 @@ static struct rb_goodput_batches **list_batches(const struct rb_apps *apps)
     return batches;
 }
 
-// What can never be must not be waited for.
 static bool check(const struct rb_trace *trace, const struct rb_trace_options *o, struct rb_err *err)
 {
-    const int all = o->n_nodes * o->gpus_per_node;
     if (o->autoscale && o->rules == RB_TRACE_OSDI21)
         return rb_err_set(err, RB_E_TRACE_RULES, "the published rules know no autoscaling: take the rules events");
     if (o->autoscale && trace->jobs[0].has_value && !o->rates)
         return rb_err_set(err, RB_E_PRICE_UNKNOWN,
                           "the trace says what an hour is worth to its jobs, and the nodes have no price to weigh it "
                           "against: say --usd-per-gpu-hour, or leave the column out");
-    for (int j = 0; j < trace->n; j++) {
-        if (o->policy->as_submitted && !o->policy->needs_oracle && trace->jobs[j].gpus > all)
-            return rb_err_set(err, RB_E_TRACE_CLUSTER,
-                              "job %s was submitted with %d GPUs, which %s keeps to, and the cluster has %d: give it "
-                              "more nodes",
-                              trace->jobs[j].name, trace->jobs[j].gpus, o->policy->name, all);
-    }
     return true;
 }
 
@@ -88,6 +79,53 @@ static bool create_policies(struct rb_trace_run *r, struct rb_err *err)
     return false;
 }
 
+// ---- jobs that cannot run here
+
+void rb_trace_skip(struct rb_trace_run *run, int job, const char *why)
+{
+    struct rb_trace_training *t = &run->jobs[job];
+    t->skipped = rb_arena_strdup(&run->arena, why);
+    t->ended_us = run->now_us > t->submitted_us ? run->now_us : t->submitted_us;
+    t->nodes = t->gpus = 0;
+    if (run->rows[job])
+        memset(run->rows[job], 0, (size_t)run->cluster.n_nodes * sizeof *run->rows[job]);
+    run->n_skipped++;
+}
+
+static bool oracle_knows(const struct rb_trace_training *t, int most_gpus)
+{
+    for (int gpus = 1; gpus <= most_gpus && gpus <= RB_APP_MAX_GPUS; gpus++) {
+        if (isfinite(t->oracle_step_s[gpus]))
+            return true;
+    }
+    return false;
+}
+
+// What can be known before anything runs. All others are skipped when the policy puts them where they cannot be.
+static void skip_hopeless(struct rb_trace_run *r)
+{
+    const struct rb_sharing *policy = r->options.policy;
+    const int all = r->options.n_nodes * r->options.gpus_per_node;
+    for (int j = 0; j < r->trace->n; j++) {
+        const struct rb_trace_job *job = &r->trace->jobs[j];
+        if (policy->needs_oracle) {
+            rb_trace_training_consult_oracle(&r->jobs[j]);
+            if (!oracle_knows(&r->jobs[j], all))
+                rb_trace_skip(
+                    r, j,
+                    rb_arena_printf(&r->arena,
+                                    "%s was measured with a batch of %d on no number of GPUs that nodes of %d "
+                                    "make up, up to the cluster's %d",
+                                    job->app->name, r->jobs[j].batch, r->options.gpus_per_node, all));
+        } else if (policy->as_submitted && job->gpus > all) {
+            rb_trace_skip(r, j,
+                          rb_arena_printf(&r->arena,
+                                          "it was submitted with %d GPUs, which %s keeps to, and the cluster has %d",
+                                          job->gpus, policy->name, all));
+        }
+    }
+}
+
 static void list_prices(struct rb_trace_run *r)
 {
     const struct rb_rate *rates = r->options.rates;
@@ -117,8 +155,14 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
     for (int j = 0; j < trace->n; j++)
         rb_trace_training_init(&r.jobs[j], &trace->jobs[j], !options->policy->as_submitted, options->gpus_per_node,
                                r.batches[trace->jobs[j].app - trace->apps->apps]);
+    for (int j = 0; j < trace->n; j++) {
+        r.jobs[j].submitted_us = trace->jobs[j].submitted_us;
+        r.jobs[j].by_throughput = options->autoscale && options->autoscale->by_throughput;
+    }
     if (options->rules == RB_TRACE_OSDI21)
         rb_trace_pin_osdi21(&r);
+    rb_arena_init(&r.arena);
+    skip_hopeless(&r);
     *run = r;
     return true;
 }
@@ -137,6 +181,7 @@ void rb_trace_run_finish(struct rb_trace_run *run)
     for (int i = 0; i < run->trace->apps->n; i++)
         rb_goodput_batches_destroy(run->batches[i]);
     rb_trace_nodes_finish(&run->nodes);
+    rb_arena_finish(&run->arena);
     free(run->price);
     free(run->gpu_us);
     free(run->batches);
@@ -148,28 +193,52 @@ void rb_trace_run_finish(struct rb_trace_run *run)
     *run = (struct rb_trace_run){0};
 }
 
-bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err)
+static int64_t last_end_us(const struct rb_trace_run *run)
 {
-    const bool ok =
-        run->options.rules == RB_TRACE_OSDI21 ? rb_trace_run_osdi21(run, err) : rb_trace_run_events(run, err);
     int64_t end_us = 0;
-    for (int j = 0; j < run->trace->n; j++)
-        end_us = run->jobs[j].ended_us > end_us ? run->jobs[j].ended_us : end_us;
-    if (ok)
-        rb_trace_nodes_release_all(&run->nodes, end_us);
-    return ok;
+    for (int j = 0; j < run->trace->n; j++) {
+        if (!run->jobs[j].skipped && run->jobs[j].ended_us > end_us)
+            end_us = run->jobs[j].ended_us;
+    }
+    return end_us;
 }
 
-bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err)
+static bool all_skipped(const struct rb_trace_run *run, struct rb_err *err)
 {
-    const bool in_time = run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S;
-    if (run->n_active == 0 || (in_time && run->n_idle_rounds <= MOST_IDLE_ROUNDS))
+    return rb_err_set(err, RB_E_TRACE_CLUSTER,
+                      "none of the %d jobs can run on this cluster under %s; the first is job %s: %s", run->trace->n,
+                      run->options.policy->name, run->trace->jobs[0].name, run->jobs[0].skipped);
+}
+
+bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err)
+{
+    if (!(run->options.rules == RB_TRACE_OSDI21 ? rb_trace_run_osdi21(run, err) : rb_trace_run_events(run, err)))
+        return false;
+    if (run->n_skipped == run->trace->n)
+        return all_skipped(run, err);
+    rb_trace_nodes_release_all(&run->nodes, last_end_us(run));
+    return true;
+}
+
+static void skip_waiting(struct rb_trace_run *run)
+{
+    for (int i = 0; i < run->n_active; i++)
+        rb_trace_skip(run, run->active[i],
+                      rb_arena_printf(&run->arena, "%s gave it no GPU in %d rounds in which all GPUs were free",
+                                      run->options.policy->name, MOST_IDLE_ROUNDS));
+    rb_trace_remove_ended(run);
+    run->n_idle_rounds = 0;
+}
+
+bool rb_trace_check_end(struct rb_trace_run *run, struct rb_err *err)
+{
+    if (run->n_active > 0 && run->n_idle_rounds > MOST_IDLE_ROUNDS)
+        skip_waiting(run);
+    if (run->n_active == 0 || run->now_us <= (int64_t)RB_TRACE_LONGEST_S * RB_US_PER_S)
         return true;
     return rb_err_set(err, RB_E_TRACE_CLUSTER,
-                      "%d of %d jobs would never end, %s among them: the cluster is too small for it, or %s never lets "
-                      "it run",
-                      run->trace->n - run->n_ended, run->trace->n, run->trace->jobs[run->active[0]].name,
-                      run->options.policy->name);
+                      "%d of %d jobs would not end within ten years, %s among them: give the cluster more nodes",
+                      run->trace->n - run->n_ended, run->trace->n, run->trace->jobs[run->active[0]].name);
 }
 
 // ---- who is there
@@ -193,10 +262,13 @@ int64_t rb_trace_next_arrival_us(const struct rb_trace_run *run)
 void rb_trace_arrivals(struct rb_trace_run *run)
 {
     while (rb_trace_next_arrival_us(run) <= run->now_us) {
+        if (run->jobs[run->n_arrived].skipped) {
+            run->n_arrived++;
+            run->n_ended++;
+            continue;
+        }
         run->jobs[run->n_arrived].submitted_us =
             run->options.at_once > 0 ? run->now_us : run->trace->jobs[run->n_arrived].submitted_us;
-        if (run->options.policy->needs_oracle)
-            rb_trace_training_consult_oracle(&run->jobs[run->n_arrived]);
         run->rows[run->n_arrived] = rb_xcalloc((size_t)run->cluster.n_nodes, sizeof(int));
         run->active[run->n_active++] = run->n_arrived++;
     }
@@ -215,7 +287,7 @@ void rb_trace_remove_ended(struct rb_trace_run *run)
         free(run->rows[job]);
         run->rows[job] = NULL;
         run->n_ended++;
-        if (run->options.watcher)
+        if (run->options.watcher && run->jobs[job].started_us >= 0)
             run->options.watcher->ended(run->options.watcher->ctx, job, run->jobs[job].ended_us);
     }
     run->n_active = n;

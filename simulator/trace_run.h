@@ -52,6 +52,8 @@ struct rb_trace_run {
     int **rows;                       // what each active job holds, [n_nodes]; NULL: not there, or not any more
     int *active;                      // jobs submitted and not ended, ascending; [n_active]
     int n_active, n_arrived, n_ended;
+    int n_skipped;                    // of those that ended: they cannot run here, and `skipped` of the job says why
+    struct rb_arena arena;            // of these reasons
     struct rb_shared_job *seen;       // what the policy is shown of the active, [n_active]
     int *division;                    // what it answers, [n_active][n_nodes]
     int active_cap;
@@ -63,20 +65,26 @@ bool rb_trace_run_init(struct rb_trace_run *run, const struct rb_trace *trace, c
                        struct rb_err *err);
 void rb_trace_run_finish(struct rb_trace_run *run);
 
-// Until all jobs have ended.
+// Until all jobs have ended. A job that cannot run here is skipped, and the others go on: one that needs more GPUs than the
+// cluster has, one whose application was not measured where the policy puts it, one that the policy never lets run. Errors: no
+// job can run, or the trace does not end.
 bool rb_trace_run_all(struct rb_trace_run *run, struct rb_err *err);
 
 // ---- for the rules
 
+// From now on the job has ended without having been trained to its end; `why` is copied. It holds nothing any more.
+void rb_trace_skip(struct rb_trace_run *run, int job, const char *why);
+
 int64_t rb_trace_next_arrival_us(const struct rb_trace_run *run); // INT64_MAX: none, or not before one ends
 void rb_trace_arrivals(struct rb_trace_run *run);       // those submitted by now become active
 void rb_trace_remove_ended(struct rb_trace_run *run);   // active ones that have ended give their GPUs back
-bool rb_trace_scale(struct rb_trace_run *run, struct rb_err *err);  // the cluster, where somebody decides on it
-bool rb_trace_divide(struct rb_trace_run *run, struct rb_err *err); // one round
+void rb_trace_scale(struct rb_trace_run *run);   // the cluster, where a rule decides on it
+void rb_trace_divide(struct rb_trace_run *run);  // one round; jobs that cannot run where they are put are skipped
+bool rb_trace_tune(struct rb_trace_run *run, int job); // false: skipped, its batch size was not measured where it trains
 void rb_trace_charge(struct rb_trace_run *run, int job, int64_t span_us); // it held what it has, for so long
-// Fails on a trace that would never end: ten years are more than anybody waits.
+// Fails on a trace that would not end within ten years. Jobs that the policy never lets run are skipped.
 #define RB_TRACE_LONGEST_S (10.0 * 366 * 86400)
-bool rb_trace_check_end(const struct rb_trace_run *run, struct rb_err *err);
+bool rb_trace_check_end(struct rb_trace_run *run, struct rb_err *err);
 // Progress that an active job keeps beside its neighbours, 0..1.
 double rb_trace_undisturbed(const struct rb_trace_run *run, int job);
 

@@ -38,11 +38,15 @@ static double quantile(const double *sorted, int n, double q)
 
 static void summarise_jct(const struct rb_trace_run *run, struct rb_trace_summary *s)
 {
-    const int n = run->trace->n;
-    RB_AUTO(rb_auto_free) double *jct = rb_xcalloc((size_t)n, sizeof *jct);
+    RB_AUTO(rb_auto_free) double *jct = rb_xcalloc((size_t)run->trace->n, sizeof *jct);
     double sum = 0;
-    for (int j = 0; j < n; j++)
-        sum += jct[j] = rb_trace_jct_s(&run->jobs[j]);
+    int n = 0;
+    for (int j = 0; j < run->trace->n; j++) {
+        if (run->jobs[j].skipped)
+            continue;
+        sum += jct[n] = rb_trace_jct_s(&run->jobs[j]);
+        n++;
+    }
     qsort(jct, (size_t)n, sizeof *jct, ascending);
     s->jct_mean_s = sum / n;
     s->jct_p50_s = quantile(jct, n, 0.5);
@@ -51,12 +55,15 @@ static void summarise_jct(const struct rb_trace_run *run, struct rb_trace_summar
 
 static void summarise_jobs(const struct rb_trace_run *run, struct rb_trace_summary *s)
 {
+    const int n = run->trace->n - run->n_skipped;
     for (int j = 0; j < run->trace->n; j++) {
         const struct rb_trace_training *t = &run->jobs[j];
+        if (t->skipped)
+            continue;
         s->makespan_s = fmax(s->makespan_s, seconds(t->ended_us));
-        s->wait_mean_s += rb_trace_wait_s(t) / run->trace->n;
+        s->wait_mean_s += rb_trace_wait_s(t) / n;
         s->gpu_hours += seconds(t->gpu_us) / 3600;
-        s->restarts_mean += (double)(t->restarts - 1) / run->trace->n;
+        s->restarts_mean += (double)(t->restarts - 1) / n;
         if (t->job->deadline_us != INT64_MAX) {
             s->deadlines++;
             s->deadlines_met += t->ended_us - t->submitted_us <= t->job->deadline_us;

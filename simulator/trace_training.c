@@ -55,9 +55,9 @@ static bool find_rate(struct rb_trace_training *t, struct rb_err *err)
     const struct rb_app *app = t->job->app;
     if (!rb_app_step(app, &t->layout, t->cut.per_gpu, &t->step))
         return rb_err_set(err, RB_E_APPS,
-                          "job %s: %s was not measured with %d samples a GPU on %d GPUs of %d nodes: take "
+                          "%s was not measured with %d samples a GPU on %d GPUs of %d nodes: take "
                           "nodes as large as the measured ones, or give its tables such rows",
-                          t->job->name, app->name, t->cut.per_gpu, t->gpus, t->nodes);
+                          app->name, t->cut.per_gpu, t->gpus, t->nodes);
     const int batch = (int)rb_batch_total(&t->cut, t->gpus);
     t->noise = rb_app_noise(app, batch, t->epoch);
     t->rate = rb_grad_noise_gain(&t->noise, (double)batch / app->init_batch) /
@@ -158,9 +158,10 @@ static bool same_noise(struct rb_grad_noise a, struct rb_grad_noise b)
 bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
 {
     const bool seen = was_seen(t);
-    if (seen && same_noise(t->model.noise, t->noise))
+    const struct rb_grad_noise all_noise = {.sqr = 0, .var = 1}, noise = t->by_throughput ? all_noise : t->noise;
+    if (seen && same_noise(t->model.noise, noise))
         return true;
-    t->model.noise = t->noise;
+    t->model.noise = noise;
     forget_answers(t);
     if (seen)
         return true;
@@ -170,8 +171,7 @@ bool rb_trace_training_learn(struct rb_trace_training *t, struct rb_err *err)
         return true;
     }
     double error;
-    return rb_throughput_fit(t->seen, t->n_seen, &t->model.throughput, &error, err) ||
-           rb_err_prefix(err, "job %s", t->job->name);
+    return rb_throughput_fit(t->seen, t->n_seen, &t->model.throughput, &error, err);
 }
 
 int rb_trace_training_reach(const struct rb_trace_training *t)

@@ -10,6 +10,7 @@ struct rb_trace_training {
     const struct rb_trace_job *job;
     bool tunes;                       // chooses its batch size
     int batch;                        // else this
+    bool by_throughput;               // its model takes every sample for worth the same (rb_autoscale.by_throughput)
     int node_gpus;                    // of the nodes it is placed on
     int max_gpus;                     // it may ever hold
 
@@ -22,6 +23,7 @@ struct rb_trace_training {
     int rate_epoch;                   // it holds for
     int64_t restart_left_us;          // until it makes progress again
 
+    const char *skipped;              // why it cannot run here (rb_trace_skip); NULL: it can
     int epoch;
     double progress;                  // in iterations at the initial batch size
     int64_t submitted_us;             // as the trace says, or when there was room

@@ -1,6 +1,8 @@
 #include "simulator/world_evaluate.h"
 
 #include "engine/policy.h"
+#include "engine/rungs.h"
+#include "simulator/forecast.h"
 #include "simulator/pieces.h"
 #include "simulator/spending.h"
 
@@ -44,6 +46,7 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
                     uint32_t replicate, struct rb_world_result *out, struct rb_world_phase *phases, struct rb_err *err)
 {
     const struct rb_policy *policy = rb_policy_find(plan->policy);
+    struct rb_forecaster forecaster = {.scenario = s, .plan = plan};
     struct watch w = {.scenario = s, .runs = runs, .replicate = replicate, .phases = phases, .phase = -1};
     const struct rb_world_options opt = {
         .replicate = replicate,
@@ -51,10 +54,10 @@ static bool run_one(const struct rb_scenario *s, const struct rb_plan *plan, con
         .curve_ctx = runs->curve_ctx,
         .observe = phases || runs->observe ? observe : NULL,
         .observe_ctx = &w,
-        .advise = runs->advise,
-        .advise_ctx = runs->advise_ctx,
+        .advise = policy && policy->on_advice && !runs->unadvised ? rb_forecast : NULL,
+        .advise_ctx = &forecaster,
         .deadline_us = runs->stop_at_deadline || (policy && policy->anytime) ? runs->deadline_us : -1,
-        .budget_uusd = -1,
+        .budget_uusd = runs->past_budget ? -1 : runs->budget_uusd,
     };
     if (phases)
         memset(phases, 0, (size_t)plan->n_stages * sizeof *phases);
@@ -117,6 +120,69 @@ bool rb_world_replicates(const struct rb_scenario *s, const struct rb_plan *plan
 
 // ---- estimates
 
+#define ADVISED_GPUS        1024 // of all runs of an estimate: the more a forecast shares out, the longer it takes
+#define FEWEST_ADVISED_RUNS 16
+
+// What the plan's first stage owns, or what its budget may let it own.
+static int64_t most_gpus(const struct rb_plan *plan)
+{
+    int64_t gpus = 0, nodes = 0, largest = 0;
+    for (int i = 0; i < plan->stages[0].n_nodes; i++) {
+        const struct rb_plan_nodes *n = &plan->stages[0].nodes[i];
+        const int of_one = plan->offers[n->offer].gpus;
+        gpus += (int64_t)n->count * of_one;
+        nodes += n->count;
+        largest = of_one > largest ? of_one : largest;
+    }
+    const int64_t more = plan->job->resources.max_nodes - nodes;
+    return plan->budget_uusd >= 0 && more > 0 ? gpus + more * largest : gpus;
+}
+
+bool rb_plan_is_by_engine(const struct rb_plan *plan)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    return rb_job_is_asynchronous(plan->job) || (policy && policy->create && !policy->on_lent_gpus);
+}
+
+int rb_world_affordable_runs(const struct rb_plan *plan, int asked)
+{
+    const struct rb_policy *policy = rb_policy_find(plan->policy);
+    int most = policy && policy->estimate_runs > 0 ? policy->estimate_runs : asked;
+    if (policy && policy->on_advice) {
+        const int64_t gpus = most_gpus(plan), enough = gpus > 0 ? ADVISED_GPUS / gpus : most;
+        most = enough > most ? most : enough < FEWEST_ADVISED_RUNS ? FEWEST_ADVISED_RUNS : (int)enough;
+    }
+    return most < asked ? most : asked;
+}
+
+bool rb_world_kept_budget(const struct rb_world_result *r, int64_t budget_uusd)
+{
+    const bool cut = r->outcome == RB_JOB_STOPPED && r->stop_reason == RB_STOP_BUDGET;
+    return budget_uusd < 0 || (!cut && r->cost_uusd <= budget_uusd);
+}
+
+bool rb_world_kept(const struct rb_world_result *r, int64_t deadline_us, int64_t budget_uusd)
+{
+    return (deadline_us < 0 || r->time_us <= deadline_us) && rb_world_kept_budget(r, budget_uusd);
+}
+
+struct rb_estimate rb_world_estimate(const struct rb_world_result *runs, int n, int64_t deadline_us,
+                                     int64_t budget_uusd)
+{
+    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(2 * (size_t)n, sizeof *time_us);
+    int64_t *cost_uusd = time_us + n;
+    for (int i = 0; i < n; i++) {
+        time_us[i] = runs[i].time_us;
+        cost_uusd[i] = runs[i].cost_uusd;
+    }
+    struct rb_estimate e = rb_estimate_of_runs(time_us, cost_uusd, n, deadline_us, budget_uusd);
+    for (int i = 0; i < n; i++) // one that was cut would have cost more than any budget
+        cost_uusd[i] = rb_world_kept_budget(&runs[i], budget_uusd) ? cost_uusd[i] : INT64_MAX;
+    rb_estimate_count(time_us, cost_uusd, n, deadline_us, budget_uusd, &e);
+    e.time_method = e.cost_method = RB_ESTIMATE_REPLICATES;
+    return e;
+}
+
 // values [n]: scratch.
 static void sum_up_phases(const struct rb_world_phase *phases, int n, int n_stages, int64_t *values,
                           struct rb_plan_stage *out)
@@ -136,19 +202,13 @@ bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, 
 {
     const size_t n = runs->samples > 0 ? (size_t)runs->samples : 1;
     RB_AUTO(rb_auto_free) struct rb_world_result *results = rb_xcalloc(n, sizeof *results);
-    RB_AUTO(rb_auto_free) int64_t *time_us = rb_xcalloc(n, sizeof *time_us);
-    RB_AUTO(rb_auto_free) int64_t *cost_uusd = rb_xcalloc(n, sizeof *cost_uusd);
+    RB_AUTO(rb_auto_free) int64_t *values = rb_xcalloc(n, sizeof *values);
     RB_AUTO(rb_auto_free)
     struct rb_world_phase *phases = out_stages ? rb_xcalloc(n * (size_t)plan->n_stages, sizeof *phases) : NULL;
     if (!rb_world_replicates(s, plan, runs, results, phases, err))
         return false;
     if (out_stages)
-        sum_up_phases(phases, runs->samples, plan->n_stages, time_us, out_stages);
-    for (size_t i = 0; i < n; i++) {
-        time_us[i] = results[i].time_us;
-        cost_uusd[i] = results[i].cost_uusd;
-    }
-    *out = rb_estimate_of_runs(time_us, cost_uusd, runs->samples, runs->deadline_us, runs->budget_uusd);
-    out->time_method = out->cost_method = RB_ESTIMATE_REPLICATES;
+        sum_up_phases(phases, runs->samples, plan->n_stages, values, out_stages);
+    *out = rb_world_estimate(results, runs->samples, runs->deadline_us, runs->budget_uusd);
     return true;
 }

@@ -31,6 +31,8 @@ struct rb_autoscale {
     const char *name;
     const char *summary;        // one line for --help
     double least_worth;         // unless another is asked for
+    bool by_throughput;         // jobs are judged, and choose their batch sizes, by samples a second: what a sample is worth in
+                                // a large batch is left out
     bool (*create)(const struct rb_autoscale_options *options, void **out_state, struct rb_err *err);
     void (*destroy)(void *state);
     // Nodes to own from now on, min_nodes..max_nodes. More than are owned: the missing ones are requested, lowest number

@@ -70,3 +70,15 @@ const struct rb_autoscale rb_autoscale_utility = {
     .destroy = destroy,
     .decide = decide,
 };
+
+// The baseline of section 5.4.1: the same rule for jobs that know their throughput alone, as Or et al. ("Resource elasticity in
+// distributed deep learning", MLSys'20) scale them. Throughput does not change while a job trains, so it grows at once.
+const struct rb_autoscale rb_autoscale_throughput = {
+    .name = "throughput",
+    .summary = "the published rule's baseline: the same by samples a second, whatever a sample is worth",
+    .least_worth = 0.5,
+    .by_throughput = true,
+    .create = create,
+    .destroy = destroy,
+    .decide = decide,
+};

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const struct rb_autoscale *const rb_autoscales[] = {&rb_autoscale_marginal, &rb_autoscale_utility, NULL};
+const struct rb_autoscale *const rb_autoscales[] = {&rb_autoscale_marginal, &rb_autoscale_throughput,
+                                                    &rb_autoscale_utility, NULL};
 
 const struct rb_autoscale *rb_autoscale_find(const char *name)
 {

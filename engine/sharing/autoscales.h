@@ -4,7 +4,7 @@
 
 #include "engine/sharing/autoscale.h"
 
-extern const struct rb_autoscale rb_autoscale_marginal, rb_autoscale_utility;
+extern const struct rb_autoscale rb_autoscale_marginal, rb_autoscale_throughput, rb_autoscale_utility;
 
 const struct rb_autoscale *rb_autoscale_find(const char *name); // NULL: unknown
 extern const struct rb_autoscale *const rb_autoscales[];         // sorted by name, NULL-terminated

@@ -146,7 +146,7 @@ static void the_budget_pays_for_all_of_a_gang_or_none(void **state)
     (void)state;
     struct fake_run r;
     open_gangs(&r, 1);
-    r.budget_uusd = 3 * rb_spend_reserve_uusd(&r.billing); // one gang and a half
+    r.budget_uusd = 3 * rb_bill_least_uusd(&r.billing); // one gang and a half
     fake_run_open(&r);
     finish_run(&r);
     assert_int_equal(r.outcome, RB_JOB_STOPPED);

@@ -71,8 +71,7 @@ static double share_kept(const struct rb_plan *plan, const struct rb_world_resul
 {
     int kept = 0;
     for (int i = 0; i < n; i++)
-        kept += (plan->deadline_us < 0 || runs[i].time_us <= plan->deadline_us) &&
-                (plan->budget_uusd < 0 || runs[i].cost_uusd <= plan->budget_uusd);
+        kept += rb_world_kept(&runs[i], plan->deadline_us, plan->budget_uusd);
     return (double)kept / n;
 }
 

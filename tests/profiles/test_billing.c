@@ -93,9 +93,21 @@ static void test_data_is_rounded_up(void **state)
     assert_int_equal(rb_bill_data_uusd(INT64_C(1) << 60, 1000), INT64_C(1152921504607));
 }
 
+// What a hard budget counts: ten seconds more, and of a requested node the least it can cost.
+static void what_a_node_is_bound_to_cost(void **state)
+{
+    (void)state;
+    const struct rb_billing b = {.rate = {3600000}, .data_uusd = 7}; // 1000 micro-dollars a second
+    assert_int_equal(rb_bill_least_uusd(&b), 60007);
+    assert_int_equal(rb_bill_bound_uusd(&b, -1, 500 * RB_US_PER_S), 60007);
+    assert_int_equal(rb_bill_bound_uusd(&b, 100 * RB_US_PER_S, 120 * RB_US_PER_S), 60007);
+    assert_int_equal(rb_bill_bound_uusd(&b, 100 * RB_US_PER_S, 200 * RB_US_PER_S), 110007);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_node_is_bound_to_cost),
         cmocka_unit_test(test_bills_by_hand),
         cmocka_unit_test(test_no_intermediate_overflow),
         cmocka_unit_test(test_rounding_against_counting),

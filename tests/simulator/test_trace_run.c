@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define S RB_US_PER_S
 
@@ -388,20 +389,82 @@ static void every_policy_ends_every_job_and_twice_the_same(void **state)
     }
 }
 
-static void a_job_that_can_never_run_is_an_error(void **state)
+// ---- jobs that cannot run here
+
+static void nobody_can_run(const char *policy, const char *rows, const char *expected)
 {
-    (void)state;
     struct small_apps s;
     struct rb_trace_options o;
     struct rb_trace_run r = {0};
     struct rb_err err = {0};
     small_apps_write(&s);
-    small_apps_load(&s, "a,0,toy,3,30\n");
-    options_for(&o, RB_TRACE_EVENTS, "tiresias", 1);
-    assert_false(rb_trace_run_init(&r, &s.trace, &o, &err));
-    assert_says(&err, "RB5005 job a was submitted with 3 GPUs");
-    rb_trace_run_finish(&r);
-    small_apps_finish(&s);
+    small_apps_load(&s, rows);
+    options_for(&o, RB_TRACE_EVENTS, policy, 1);
+    assert_true(rb_trace_run_init(&r, &s.trace, &o, &err));
+    assert_false(rb_trace_run_all(&r, &err));
+    assert_says(&err, expected);
+    finish(&r, &s);
+}
+
+static void a_trace_of_none_but_such_jobs_is_an_error(void **state)
+{
+    (void)state;
+    nobody_can_run("tiresias", "a,0,toy,3,30\n",
+                   "RB5005 none of the 1 jobs can run on this cluster under tiresias; the first is job a: it was "
+                   "submitted with 3 GPUs");
+}
+
+// The others run as if it were not in the trace.
+static void a_job_that_is_too_large_is_skipped(void **state)
+{
+    (void)state;
+    static const enum rb_trace_rules rules[] = {RB_TRACE_EVENTS, RB_TRACE_OSDI21};
+    for (size_t i = 0; i < 2; i++) {
+        struct small_apps s, t;
+        struct rb_trace_run with, without;
+        run_rows(&with, &s, rules[i], "tiresias", 1, "a,0,toy,2,20\nlarge,5,toy,3,30\nb,7,toy,2,20\n");
+        run_rows(&without, &t, rules[i], "tiresias", 1, "a,0,toy,2,20\nb,7,toy,2,20\n");
+        assert_int_equal(with.n_skipped, 1);
+        assert_non_null(
+            strstr(with.jobs[1].skipped, "submitted with 3 GPUs, which tiresias keeps to, and the cluster has 2"));
+        ends_at(&with, 0, without.jobs[0].ended_us);
+        ends_at(&with, 2, without.jobs[1].ended_us);
+        double fairness[3], own[2];
+        rb_trace_fairness(&with, fairness);
+        rb_trace_fairness(&without, own);
+        assert_true(isnan(fairness[1]));
+        const struct rb_trace_summary a = rb_trace_summarise(&with, fairness), b = rb_trace_summarise(&without, own);
+        assert_true(a.jct_mean_s >= b.jct_mean_s && a.jct_mean_s <= b.jct_mean_s);
+        assert_true(a.makespan_s >= b.makespan_s && a.makespan_s <= b.makespan_s);
+        finish(&with, &s);
+        finish(&without, &t);
+    }
+}
+
+// Measured on two nodes alone: every policy that begins with one GPU puts it where nothing is known.
+static void an_application_with_wide_layouts_alone_is_skipped(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"goodput", "pollux", "optimus"};
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        struct small_apps s;
+        struct rb_trace_options o;
+        struct rb_trace_run r = {0};
+        struct rb_err err = {0};
+        small_apps_write(&s);
+        small_apps_put(&s, "traces/toy/placements.csv",
+                       "placement,local_bsz,step_time,sync_time\n22,1,0.5,0.1\n22,10,0.5,0.1\n");
+        small_apps_put(&s, "derived-throughput-grid/toy-grid.csv",
+                       "num_nodes,num_replicas,local_bsz,step_time,sync_time\n2,4,1,0.5,0.1\n2,4,10,0.5,0.1\n");
+        small_apps_load(&s, "a,0,toy,1,10\n");
+        options_for(&o, RB_TRACE_EVENTS, policies[i], 1);
+        assert_true(rb_trace_run_init(&r, &s.trace, &o, &err));
+        assert_false(rb_trace_run_all(&r, &err));
+        assert_says(&err, "RB5005 none of the 1 jobs can run");
+        assert_non_null(r.jobs[0].skipped);
+        assert_non_null(strstr(r.jobs[0].skipped, "toy was"));
+        finish(&r, &s);
+    }
 }
 
 int main(void)
@@ -420,7 +483,9 @@ int main(void)
         cmocka_unit_test(a_job_loses_its_node_and_keeps_its_progress),
         cmocka_unit_test(the_dear_node_goes_first_and_every_dollar_is_somebodys),
         cmocka_unit_test(every_policy_ends_every_job_and_twice_the_same),
-        cmocka_unit_test(a_job_that_can_never_run_is_an_error),
+        cmocka_unit_test(a_trace_of_none_but_such_jobs_is_an_error),
+        cmocka_unit_test(a_job_that_is_too_large_is_skipped),
+        cmocka_unit_test(an_application_with_wide_layouts_alone_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
