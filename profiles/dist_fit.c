@@ -2,6 +2,8 @@
 // Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/dist_fit.h"
 
+#include "profiles/mean_error.h"
+
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_psi.h>
@@ -22,12 +24,22 @@ struct sample {
     const double *x; // sorted, [n]
     int n;
     double mean, mean_log, sd_log;
+    double mean_error; // of the mean, over it
 };
 
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+static double mean_error(const double *x, int n, double mean)
+{
+    double sum_sq = 0;
+    for (int i = 0; i < n; i++) {
+        sum_sq += (x[i] - mean) * (x[i] - mean);
+    }
+    return n > 1 ? rb_mean_error(sum_sq / (n - 1) / n / (mean * mean), n - 1) : 0;
 }
 
 static struct sample summarise(const double *sorted, int n)
@@ -42,6 +54,7 @@ static struct sample summarise(const double *sorted, int n)
         sum_sq += (log(sorted[i]) - s.mean_log) * (log(sorted[i]) - s.mean_log);
     }
     s.sd_log = sqrt(sum_sq / n);
+    s.mean_error = mean_error(sorted, n, s.mean);
     return s;
 }
 
@@ -239,6 +252,7 @@ bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_
     if (!rb_dist_prepare(&fit.dist, err)) {
         return false;
     }
+    fit.dist.relative_error = fit.dist.kind == RB_DIST_CONSTANT ? 0 : s.mean_error;
     *out = fit;
     return true;
 }

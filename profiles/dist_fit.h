@@ -16,7 +16,8 @@ struct rb_dist_fit {
 };
 
 // Candidates: lognormal, gamma, Weibull, exponential; all-equal samples become constant; fewer than 3: constant of the
-// mean is refused, an empirical distribution is made. Values must be finite and > 0.
+// mean is refused, an empirical distribution is made. dist.relative_error says how far the mean may be off; 0 of a single
+// value, of which nothing is known. Values must be finite and > 0.
 bool rb_dist_fit(const double *values, int n, struct rb_arena *arena, struct rb_dist_fit *out, struct rb_err *err);
 // The same for latencies in seconds, of which some may be 0: shorter than the clock's microsecond, and counted as one.
 // All 0: the constant 0.

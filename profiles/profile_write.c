@@ -151,6 +151,8 @@ static void put_dist(struct rb_buf *out, const char *key, const struct rb_dist *
         if (d->kind != RB_DIST_CONSTANT && d->kind != RB_DIST_EXPONENTIAL)
             put_number(out, ", cv: ", d->cv);
     }
+    if (d->relative_error > 0)
+        put_number(out, ", relative_error: ", d->relative_error);
     rb_buf_puts(out, "}\n");
 }
 

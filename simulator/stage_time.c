@@ -99,8 +99,8 @@ bool rb_stage_times_apply(const struct rb_scenario *s, int offer, const char **o
         *out_why = o->why_not;
     else if (o->provisioning->preemption_per_hour > 0)
         *out_why = "nodes may be taken back";
-    else if (rb_dist_variance(&o->measurement) > 0)
-        *out_why = "the measured speed is uncertain: all stages share its error";
+    else
+        *out_why = rb_scenario_shared_error(s, offer);
     return !*out_why;
 }
 
