@@ -4,6 +4,7 @@
 #define RB_ENGINE_PLAN_H
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/doc.h"
 #include "base/json.h"
 #include "profiles/catalog.h"
@@ -108,9 +109,6 @@ struct rb_plan {
     const char *const *warnings;
     int n_warnings;
 };
-
-// Digest of bytes as 64 hex digits; passed in because cryptography is fenced to providers/.
-typedef void rb_digest_fn(const void *bytes, size_t n, char out_hex[65]);
 
 // The digests of what a plan was made from: of its job's and its profile's canonical JSON.
 void rb_plan_digest_job(const struct rb_job *job, rb_digest_fn *digest, char out_hex[65]);

@@ -355,13 +355,22 @@ const char *rb_profile_stem(const char *path, struct rb_arena *arena)
     return rb_arena_strndup(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
+static bool read_flag(struct rb_map *m, const char *key, bool fallback, bool *out, struct rb_err *err)
+{
+    const struct rb_node *node = rb_keys_given(m, key);
+    *out = fallback;
+    return !node || rb_node_bool(node, out, err);
+}
+
 bool rb_profile_read(const struct rb_node *root, const char *name_override, const char *stem, struct rb_arena *arena,
                      struct rb_profile *out, struct rb_err *err)
 {
-    static const char *const keys[] = {"format", "name",      "unit",         "source",       "training",
-                                       "noise",  "startup_s", "checkpoint_s", "provisioning", NULL};
+    static const char *const keys[] = {"format",    "name",         "unit",         "source",  "training", "noise",
+                                       "startup_s", "checkpoint_s", "provisioning", "resumes", "exact",    "measured",
+                                       NULL};
     struct rb_profile p = {0};
     struct rb_map m;
+    bool resumes;
     if (is_job(root))
         return rb_node_refuse(root, err, RB_E_FORMAT_WRONG,
                               "this is a job, not a profile (rb-profile/1); `rbprofile train` measures one for it");
@@ -371,7 +380,13 @@ bool rb_profile_read(const struct rb_node *root, const char *name_override, cons
         !rb_keys_text(&m, "source", "", arena, &p.source, err) || !read_trainings(&m, arena, &p, err) ||
         !read_noise(&m, arena, &p, err) || !need_measured(&m, "startup_s", arena, &p.startup_s, err) ||
         !need_measured(&m, "checkpoint_s", arena, &p.checkpoint_s, err) ||
-        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err))
+        !rb_provisioning_read(rb_keys_given(&m, "provisioning"), arena, &p.provisioning, &p.n_provisioning, err) ||
+        !read_flag(&m, "resumes", true, &resumes, err) || !read_flag(&m, "exact", false, &p.exact, err))
+        return false;
+    const struct rb_node *measured = rb_keys_given(&m, "measured");
+    p.has_measured = measured != NULL;
+    p.restarts = !resumes;
+    if (measured && !rb_measured_read(measured, arena, &p.measured, err))
         return false;
     *out = p;
     return true;
