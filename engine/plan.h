@@ -31,6 +31,9 @@ struct rb_estimate_margin {
 struct rb_estimate {
     struct rb_quantiles time_us, cost_uusd;
     double p_deadline, p_budget, p_both; // an absent constraint has probability 1
+    // The profile's times never vary (rb_profile_spread_is_unknown): the model's probabilities above say nothing about real runs,
+    // and are written as null and shown as not known. Read back they are 1.
+    bool spread_unknown;
     int64_t samples;
     struct rb_estimate_margin stderr_;   // written as "stderr": standard errors; 0 where nothing was sampled
     enum rb_estimate_method time_method, cost_method; // cost_method also stands for p_budget and p_both

@@ -78,7 +78,8 @@ int64_t rb_draw_init_us(const struct rb_scenario *s, int offer, int stage, int o
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     return duration_us(node_error(s, offer, &o->init_error, RB_DRAW_INIT_ERROR, replicate) *
-                       draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate));
+                       draw(&o->provisioning->init_s, s, RB_DRAW_INIT, stage, ordinal, attempt, replicate)) +
+           o->data_us;
 }
 
 bool rb_draw_refused(const struct rb_scenario *s, int offer, int stage, int ordinal, int attempt, uint32_t replicate)

@@ -137,7 +137,7 @@ static void take_errors(struct rb_sim_offer *o)
     o->init_error = rb_dist_error(o->provisioning ? o->provisioning->init_s.relative_error : 0);
 }
 
-const char *rb_scenario_shared_error(const struct rb_scenario *s, int offer)
+const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer)
 {
     const struct rb_sim_offer *o = &s->sim_offers[offer];
     if (rb_dist_variance(&o->measurement) > 0)
@@ -146,6 +146,8 @@ const char *rb_scenario_shared_error(const struct rb_scenario *s, int offer)
         return "the measured start-up and checkpoint are uncertain: all stages share their error";
     if (rb_dist_variance(&o->queue_error) > 0 || rb_dist_variance(&o->init_error) > 0)
         return "the measured delays of new nodes are uncertain: all stages share their error";
+    if (o->data_us > 0)
+        return "new nodes read the job's data (data.bandwidth) before they are ready";
     return NULL;
 }
 
@@ -166,6 +168,7 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
         o->provisioning = find_provisioning(profile, &offers[i]);
         judge(o, profile);
         take_errors(o);
+        o->data_us = o->provisioning == &already_here ? 0 : rb_job_data_us(job);
         if (!bill_offer(job, &offers[i], disk_prices, &o->billing, err)) {
             free(made.sim_offers);
             return false;
@@ -173,6 +176,23 @@ bool rb_scenario_init(struct rb_scenario *s, const struct rb_job *job, const str
     }
     *s = made;
     return true;
+}
+
+int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end)
+{
+    return s->profile->restarts ? resource_end : resource_end - resource_start;
+}
+
+int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage)
+{
+    const struct rb_rung *rung = &s->stages.rungs[stage];
+    return rb_scenario_units(s, rung->resource_start, rung->resource_end);
+}
+
+double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer)
+{
+    const struct rb_sim_offer *o = &s->sim_offers[offer];
+    return rb_dist_mean(&o->provisioning->init_s) + (double)o->data_us / (double)RB_US_PER_S;
 }
 
 void rb_scenario_keep_noise(struct rb_scenario *s, int n_replicates, size_t most_bytes)

@@ -17,6 +17,7 @@ struct rb_sim_offer {
     // Factors on unit times, queueing delays and initialisations: how far measured means may be from the true ones. Drawn once
     // per replicate (draws.h).
     struct rb_dist measurement, queue_error, init_error;
+    int64_t data_us;         // a new node reads the job's data: after its initialisation, before it is ready; billed
     bool usable;             // else `why_not` says why (accelerator not in the profile, no provisioning, no spot hazard)
     char why_not[640];
 };
@@ -61,7 +62,14 @@ bool rb_scenario_unit_s(const struct rb_scenario *s, int offer, int gpus_per_tri
 bool rb_scenario_width_unit_s(const struct rb_scenario *s, int offer, struct rb_width width, double *out_s,
                               struct rb_err *err);
 
-// What all stages of a replicate share, so that no law of one stage by itself knows it; NULL: nothing. A text for people.
-const char *rb_scenario_shared_error(const struct rb_scenario *s, int offer);
+// What no law of one stage by itself knows: an error that all stages of a replicate share, or data that new nodes read. NULL:
+// nothing of the kind. A text for people.
+const char *rb_scenario_beyond_laws(const struct rb_scenario *s, int offer);
+
+// Units that a trial of this rung trains in a stage: from where it was, or from the beginning where the script does not resume.
+int64_t rb_scenario_units(const struct rb_scenario *s, int64_t resource_start, int64_t resource_end);
+int64_t rb_scenario_rung_units(const struct rb_scenario *s, int stage);
+// Mean seconds from running to ready, the reading of data included.
+double rb_scenario_init_mean_s(const struct rb_scenario *s, int offer);
 
 #endif

@@ -149,6 +149,7 @@ bool rb_world_evaluate(const struct rb_scenario *s, const struct rb_plan *plan, 
         cost_uusd[i] = results[i].cost_uusd;
     }
     *out = rb_estimate_of_runs(time_us, cost_uusd, runs->samples, runs->deadline_us, runs->budget_uusd);
+    out->spread_unknown = rb_profile_spread_is_unknown(s->profile);
     out->time_method = out->cost_method = RB_ESTIMATE_REPLICATES;
     return true;
 }

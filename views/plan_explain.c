@@ -154,7 +154,7 @@ static void baseline_row(const struct rb_plan *plan, const char *name, bool exis
     else
         rb_text_table_cell(t, "-");
     rb_text_table_cell(t, "%s", rb_format_duration(e->time_us.mean, text));
-    rb_text_table_cell(t, "%.3f", e->p_both);
+    rb_text_table_cell(t, "%s", rb_plan_probability(e, e->p_both, 3, text));
 }
 
 static void explain_baselines(const struct rb_plan *plan, const struct rb_text_style *style, struct rb_buf *out)
@@ -214,6 +214,7 @@ void rb_plan_explain_write(const struct rb_plan *plan, const struct rb_text_styl
     explain_baselines(plan, style, out);
     explain_estimate(plan, out);
     explain_bound(plan, out);
+    rb_plan_basis_write(plan, out);
     for (int i = 0; i < plan->n_fallbacks; i++) {
         char name[160];
         rb_buf_printf(out, "if sold out: %s\n", label(plan, plan->fallbacks[i], name, sizeof name));

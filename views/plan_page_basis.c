@@ -120,6 +120,11 @@ void rb_plan_page_basis(const struct rb_plan *plan, const struct rb_plan_page_ma
     rb_buf_printf(&profile, "Training times from the profile %s%s", plan->profile->name,
                   plan->profile->source ? ": " : "");
     rb_page_sentence(page, rb_buf_str(&profile), plan->profile->source ? plan->profile->source : "");
+    if (plan->profile->has_measured) {
+        RB_AUTO(rb_buf_finish) struct rb_buf measured = RB_BUF_INIT;
+        rb_measured_text(&plan->profile->measured, &measured);
+        rb_page_sentence(page, "Measured: ", measured.data);
+    }
     for (int i = 0; i < plan->n_warnings; i++)
         rb_page_sentence(page, "Note: ", plan->warnings[i]);
     rb_page_paragraph(page, "Written by %s at %s.", plan->tool, made->written_at);
