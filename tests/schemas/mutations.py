@@ -9,9 +9,11 @@ LENIENT = {"config"}
 # What may be missing where: in a plan, and in a profile wherever it stands.
 PLAN_OPTIONAL = {"deadline_at", "disks"}
 PLAN_AT = {"plan": (), "plan-page": ("plan",), "run-page": ("plan",)}
-PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning"},
+PROFILE_OPTIONAL = {(): {"name", "unit", "source", "provisioning", "resumes", "exact", "measured"},
+                    ("startup_s",): {"relative_error"}, ("checkpoint_s",): {"relative_error"},
+                    ("measured",): {"of"},
                     ("training",): {"relative_error", "max_gpus", "max_nodes", "sharing"},
-                    ("provisioning",): {"preemption_per_hour"}}
+                    ("provisioning",): {"preemption_per_hour", "relative_error"}}
 
 
 def places(value, path=(), shape=()):
