@@ -85,7 +85,7 @@ def cycle(build, i, wait_s, short):
             load = Load()
             job = work + "/digits/job.yaml"
             run("rbprofile", "prices", "update", "--from", work + "/digits/prices.csv")
-            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "4", "--set", "seed=%d" % (5000 + i), *sets)
+            run("rbprofile", "train", job, "--gpus", "1,2,4", "--resource", "3", "--configs", "4", "--nodes", "2" if short else "4", "--set", "seed=%d" % (5000 + i), *sets)
             run("rbprofile", "provision", "--infra", "mock/us-east-1", "--instance-type", "g4dn.12xlarge", "-n", "5", "--port", str(port))
             measured, load = load.stop(), None
             run("rbplan", job, "--deadline", "110s" if short else "90s", "--set", "seed=%d" % (7000 + i), *sets, "-o", work + "/plan.json")

@@ -177,11 +177,11 @@ static void explain_estimate(const struct rb_plan *plan, struct rb_buf *out)
     rb_buf_printf(out, "time %s, mean within %s",
                   computed ? "computed from the laws of the stages" : "from simulated runs",
                   rb_format_duration(e->error.time_mean_us, time));
-    if (plan->deadline_us >= 0)
+    if (plan->deadline_us >= 0 && !e->spread_unknown)
         rb_buf_printf(out, ", P(on time) within %.2g", e->error.p_deadline);
     rb_buf_printf(out, "\ncost from %lld simulated runs, mean%s within %s", (long long)e->samples,
                   computed ? " computed and" : "", rb_format_money(e->error.cost_mean_uusd, cost));
-    if (plan->budget_uusd >= 0)
+    if (plan->budget_uusd >= 0 && !e->spread_unknown)
         rb_buf_printf(out, ", P(both) within %.2g", e->error.p_both);
     rb_buf_putc(out, '\n');
 }

@@ -99,7 +99,10 @@ static void basis_table(const struct rb_estimate *e, struct rb_page *page)
     error_row(&t, "mean cost", method_text(e->cost_method), rb_format_money(e->error.cost_mean_uusd, text));
     rb_text_table_cell(&t, "P(deadline and budget kept)");
     rb_text_table_cell(&t, "%s", method_text(e->cost_method));
-    rb_text_table_cell(&t, "%.2g", e->error.p_both);
+    if (e->spread_unknown)
+        rb_text_table_cell(&t, "not known");
+    else
+        rb_text_table_cell(&t, "%.2g", e->error.p_both);
     rb_page_table(page, "How each figure was made, and its error at 99.9 %", &t);
     rb_text_table_finish(&t);
 }

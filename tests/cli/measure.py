@@ -159,16 +159,18 @@ class Measure(unittest.TestCase):
         self.assertIn("2 trials on one", self.rbprofile("show", "shared").stdout)
 
     def exported(self, name):
-        return json.loads(self.rbprofile("export", name, "--json").stdout)
+        document = json.loads(self.rbprofile("export", name, "--json").stdout)
+        self.assertEqual(document["format"], "rb-profile/1")
+        return document
 
     def test_a_script_that_begins_again_is_found_out(self):
-        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "2", "--configs", "2", "--gpus", "1")
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "2", "--gpus", "1")
         self.assertEqual(p.returncode, 0, p.stderr)
         self.assertIn("the script does not go on from a checkpoint", p.stdout)
         profile = self.exported("tiny")
         self.assertIs(profile["resumes"], False)
         measured = profile["measured"]
-        self.assertEqual((measured["configurations"], measured["units"]), (2, 2))
+        self.assertEqual((measured["configurations"], measured["units"]), (2, 4))
         self.assertGreaterEqual(measured["load"], 0)
         self.assertEqual([f["path"] for f in measured["of"]["files"]], ["train.sh"])
         self.assertIn("relative_error", profile["startup_s"])
@@ -177,7 +179,7 @@ class Measure(unittest.TestCase):
         with open(os.path.join(os.path.dirname(self.job), "train.sh"), "w", encoding="utf-8") as f:
             f.write('i=0\n[ -z "$RB_RESUME_FROM" ] || i=$(cat "$RB_RESUME_FROM/model")\n' + TRAIN[4:].replace("%g", "0.05")
                     .replace("echo weights", "echo $i"))
-        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "2", "--configs", "1", "--gpus", "1", "--json")
+        p = self.rbprofile("train", self.job, "--infra", "local", "--resource", "3", "--configs", "1", "--gpus", "1", "--json")
         self.assertEqual(p.returncode, 0, p.stderr)
         document = json.loads(p.stdout)
         self.assertEqual((document["resumes"], document["trained_beyond"], len(document["runs"])), (True, None, 1))
