@@ -2,8 +2,7 @@
 // Source: Law, "Simulation Modeling and Analysis", chapter 6 (likelihood equations); Stephens (1970) for the p-value.
 #include "profiles/dist_fit.h"
 
-#include "profiles/mean_error.h"
-
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <gsl/gsl_sf_psi.h>
@@ -18,6 +17,7 @@
 #define CLOCK_STEP_S    1e-6
 #define ROOT_TOLERANCE  1e-12
 #define MAX_ROOT_STEPS  200
+#define JUDGED_LEVEL    0.95 // predictions are judged by p5 and p95
 
 // Sorted sample and the sums every likelihood equation needs.
 struct sample {
@@ -31,6 +31,16 @@ static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+// Source: Student (1908), "The probable error of a mean".
+double rb_mean_error(double variance, int degrees)
+{
+    if (degrees < 1 || !(variance > 0)) {
+        return 0;
+    }
+    const double wider = gsl_cdf_tdist_Pinv(JUDGED_LEVEL, degrees) / gsl_cdf_ugaussian_Pinv(JUDGED_LEVEL);
+    return fmin(1, sqrt(variance) * wider);
 }
 
 static double mean_error(const double *x, int n, double mean)

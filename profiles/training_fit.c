@@ -1,6 +1,6 @@
 // From measured runs and iterations to a training model: cells, speed-ups, the throughput model, noise, start-up and
 // checkpoint times.
-#include "profiles/mean_error.h"
+#include "profiles/dist_fit.h"
 #include "profiles/samples.h"
 
 #include "base/buf.h"
