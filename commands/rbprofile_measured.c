@@ -135,8 +135,7 @@ bool rb_measurement_store(struct rb_measurement *m, const char *profile, int n_n
         return false;
     const bool fresh = profile && rb_args_flag(m->args, "fresh") && rb_campaign_has_measured(m->campaign);
     if (store_nodes(m, n_nodes, now, err) && (!fresh || rb_store_forget_runs(m->store, profile, err)) &&
-        (!profile || store_runs(m, profile, now, err)) &&
-        rb_store_commit(m->store, err))
+        (!profile || store_runs(m, profile, now, err)) && rb_store_commit(m->store, err))
         return true;
     rb_store_rollback(m->store);
     return false;
@@ -185,16 +184,18 @@ void rb_measurement_print_script(const struct rb_measurement *m, struct rb_buf *
 {
     const char *unit = m->job.scheduler.unit;
     if (rb_campaign_resumed(m->campaign) == RB_RESUMED_NO)
-        rb_buf_printf(out,
-                      "warning: the script does not go on from a checkpoint: started again, it begins with the first %s. "
-                      "Plans charge that every stage trains from the beginning. To change it, write a checkpoint to "
-                      "$RB_CHECKPOINT_DIR and read it from $RB_RESUME_FROM, then measure with --fresh\n",
-                      unit);
+        rb_buf_printf(
+            out,
+            "warning: the script does not go on from a checkpoint: started again, it begins with the first %s. "
+            "Plans charge that every stage trains from the beginning. To change it, write a checkpoint to "
+            "$RB_CHECKPOINT_DIR and read it from $RB_RESUME_FROM, then measure with --fresh\n",
+            unit);
     if (rb_campaign_beyond(m->campaign) > 0)
-        rb_buf_printf(out,
-                      "warning: the script trains on after RB_RESOURCE_END: it reported %s %lld when it was to stop at "
-                      "%lld. rbrun ends such trials at their first report beyond; let the script stop there by itself\n",
-                      unit, (long long)rb_campaign_beyond(m->campaign), (long long)rb_args_int(m->args, "resource", 3));
+        rb_buf_printf(
+            out,
+            "warning: the script trains on after RB_RESOURCE_END: it reported %s %lld when it was to stop at "
+            "%lld. rbrun ends such trials at their first report beyond; let the script stop there by itself\n",
+            unit, (long long)rb_campaign_beyond(m->campaign), (long long)rb_args_int(m->args, "resource", 3));
 }
 
 void rb_measurement_print_nodes(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)
@@ -289,7 +290,8 @@ static void write_script(const struct rb_measurement *m, struct rb_json *j)
         rb_json_null(j);
     else
         rb_json_bool(j, resumed == RB_RESUMED_YES);
-    rb_json_kint_or_null(j, "trained_beyond", rb_campaign_beyond(m->campaign) > 0 ? rb_campaign_beyond(m->campaign) : -1);
+    rb_json_kint_or_null(j, "trained_beyond",
+                         rb_campaign_beyond(m->campaign) > 0 ? rb_campaign_beyond(m->campaign) : -1);
 }
 
 void rb_measurement_write(const struct rb_measurement *m, int n_nodes, struct rb_buf *out)

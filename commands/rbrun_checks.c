@@ -104,13 +104,14 @@ static void warn_of_load(const struct rb_plan *plan)
         return;
     if (plan->profile->has_measured && m->load >= 0) {
         if (is_another_load(m->load, load))
-            rb_warn("nodes live on this machine, and its load is %.1f on %ld processor%s, while the profile was measured at "
+            rb_warn("nodes live on this machine, and its load is %.1f on %ld processor%s, while the profile was "
+                    "measured at "
                     "load %.1f on %d: times will be %s than predicted",
-                    load, cores, cores == 1 ? "" : "s", m->load, m->cpus,
-                    load > m->load ? "longer" : "shorter");
+                    load, cores, cores == 1 ? "" : "s", m->load, m->cpus, load > m->load ? "longer" : "shorter");
     } else if (load > (double)cores) {
-        rb_warn("this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer than predicted",
-                load, cores);
+        rb_warn(
+            "this machine is busy (load %.1f on %ld cores) and nodes live on it: times will be longer than predicted",
+            load, cores);
     }
 }
 

@@ -163,8 +163,8 @@ bool rb_estimate_read(const struct rb_node *node, struct rb_estimate *out, struc
     struct rb_map m;
     struct rb_estimate e = {0};
     if (!rb_map_begin(&m, node, err) || !read_quantiles(&m, "time_us", &e.time_us, err) ||
-        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) ||
-        !read_probabilities(&m, &e, err) || !need_amount(&m, "samples", &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
+        !read_quantiles(&m, "cost_uusd", &e.cost_uusd, err) || !read_probabilities(&m, &e, err) ||
+        !need_amount(&m, "samples", &e.samples, err) || !read_margin(&m, "stderr", &e.stderr_, err) ||
         !read_methods(&m, &e, err) || !read_margin(&m, "error", &e.error, err) || !rb_map_end(&m, err))
         return false;
     *out = e;

@@ -17,7 +17,14 @@ struct run {
     struct rb_campaign *c;
     struct rb_campaign_run result;
     // dormant: until there is a checkpoint to go on from
-    enum { RUN_WAITING, RUN_RUNNING, RUN_SAVING, RUN_KILLED, RUN_ENDED, RUN_DORMANT } state; // killed: its processes are being ended
+    enum {
+        RUN_WAITING,
+        RUN_RUNNING,
+        RUN_SAVING,
+        RUN_KILLED,
+        RUN_ENDED,
+        RUN_DORMANT
+    } state;        // killed: its processes are being ended
     uint64_t timer; // until it is taken to hang; 0: none
     struct rb_slot slot;
     int64_t started_us, first_us, last_us; // loop time
@@ -26,7 +33,7 @@ struct run {
     char checkpoint[4096]; // what it saved, or what it is to go on from; "": nothing
     double load_sum;
     int n_loads;
-    bool beyond;           // it has trained on after its end, and is being ended
+    bool beyond; // it has trained on after its end, and is being ended
     int team; // the first of the runs that share its GPU; itself where it is alone
     struct rb_step_lines step_lines;
     int n_times, n_syncs, n_noises; // reports that told them

@@ -71,11 +71,12 @@ static void end_beyond(struct rb_controller_task *t, int64_t resource)
     t->beyond = true;
     rb_controller_disarm(c, &t->timer);
     if (!c->beyond_told)
-        rb_controller_note(c, "warning",
-                           "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
-                           " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
-                           "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
-                           t->row.trial, unit, resource, t->row.resource_end);
+        rb_controller_note(
+            c, "warning",
+            "trial %d reported %s %" PRId64 ", but was to stop at %" PRId64
+            " (RB_RESOURCE_END): it is ended there, as every trial that trains on will be, and goes on "
+            "from the checkpoint it has written by then; let the script end itself after RB_RESOURCE_END",
+            t->row.trial, unit, resource, t->row.resource_end);
     c->beyond_told = true;
     c->launcher->ops->end(c->launcher, t->row.trial, t->row.start);
 }

@@ -295,11 +295,12 @@ static bool warn_asynchronous(struct assembly *a, const struct rb_plan_result *r
 static void warn_unknown_spread(struct assembly *a, const struct rb_plan *plan)
 {
     if (plan->estimate.spread_unknown)
-        warn(a, rb_arena_printf(a->arena,
-                                "every time in profile \"%.60s\" is a constant, so nothing is known of how far a run may be "
-                                "from this: measure it with `rbprofile train`, or write `exact: true` into it if its times "
-                                "never vary",
-                                plan->profile->name));
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "every time in profile \"%.60s\" is a constant, so nothing is known of how far a run may be "
+                    "from this: measure it with `rbprofile train`, or write `exact: true` into it if its times "
+                    "never vary",
+                    plan->profile->name));
 }
 
 // The data goes where nodes are: each reads all of it.
@@ -313,26 +314,30 @@ static void warn_data(struct assembly *a, const struct rb_plan *plan)
         return;
     rb_format_size_exact(job->data_bytes, size);
     if (job->data_bytes_per_s == 0)
-        warn(a, rb_arena_printf(a->arena,
-                                "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
-                                "as 1GB/s",
-                                size));
+        warn(a, rb_arena_printf(
+                    a->arena,
+                    "the time in which a new node reads %s of data is not charged: declare data.bandwidth, such "
+                    "as 1GB/s",
+                    size));
     for (int i = 0; i < plan->n_stages; i++)
         for (int k = 0; k < plan->stages[i].n_nodes; k++)
             moves = moves || strcmp(a->offers[plan->stages[i].nodes[k].offer].infra, infra) != 0;
     if (moves && job->data_uusd_per_gb == 0)
-        warn(a, rb_arena_printf(a->arena,
-                                "nodes are in several places and each new one reads %s of data there: what its transfer "
-                                "costs is not charged (data.price_per_gb is 0); keep the job to one place with "
-                                "resources.infra if the data is in one",
-                                size));
+        warn(a,
+             rb_arena_printf(a->arena,
+                             "nodes are in several places and each new one reads %s of data there: what its transfer "
+                             "costs is not charged (data.price_per_gb is 0); keep the job to one place with "
+                             "resources.infra if the data is in one",
+                             size));
 }
 
 static void warn_restarts(struct assembly *a, const struct rb_plan *plan)
 {
     if (plan->profile->restarts && plan->n_stages > 1)
-        warn(a, "the script does not go on from its checkpoints (the profile says resumes: false): every stage trains from "
-                "the beginning again, and that is charged");
+        warn(
+            a,
+            "the script does not go on from its checkpoints (the profile says resumes: false): every stage trains from "
+            "the beginning again, and that is charged");
 }
 
 static void fill_warnings(struct assembly *a, const struct rb_plan_result *result, const struct rb_plan *plan,

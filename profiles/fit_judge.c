@@ -208,8 +208,9 @@ static void doubt_throughput(const struct rb_fit_report *r, struct sayings *warn
 static void doubt_runs(const struct rb_samples *s, const struct rb_fit_report *r, struct sayings *warnings)
 {
     if (r->startup.n == 1 || r->checkpoint.n == 1) {
-        say(warnings, "the time of %s was measured once: nothing is known of how far it may be off, and predicted "
-                      "intervals are too narrow",
+        say(warnings,
+            "the time of %s was measured once: nothing is known of how far it may be off, and predicted "
+            "intervals are too narrow",
             r->startup.n == 1 ? "a start-up" : "a checkpoint");
     }
     if (r->profile.restarts) {

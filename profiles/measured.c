@@ -90,7 +90,8 @@ static void add_files(const char *command, const char *workdir, rb_digest_fn *di
     const char *word;
     while (command && *n < RB_MEASURED_FILES && (word = next_word(&command, arena))) {
         word += strncmp(word, "./", 2) == 0 ? 2 : 0;
-        const char *sha256 = word[0] && !is_listed(files, *n, word) ? digest_of_file(workdir, word, digest, arena) : NULL;
+        const char *sha256 =
+            word[0] && !is_listed(files, *n, word) ? digest_of_file(workdir, word, digest, arena) : NULL;
         if (sha256)
             files[(*n)++] = (struct rb_measured_file){word, sha256};
     }

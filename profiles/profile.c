@@ -22,8 +22,8 @@ static bool varies(const struct rb_dist *d)
 
 bool rb_profile_spread_is_unknown(const struct rb_profile *p)
 {
-    bool known = p->exact || varies(&p->between) || varies(&p->within) || varies(&p->startup_s) ||
-                 varies(&p->checkpoint_s);
+    bool known =
+        p->exact || varies(&p->between) || varies(&p->within) || varies(&p->startup_s) || varies(&p->checkpoint_s);
     for (int i = 0; i < p->n_training && !known; i++)
         known = p->training[i].relative_error > 0;
     return !known;

@@ -286,7 +286,8 @@ static bool read_provision(const struct rb_node *node, struct rb_arena *arena, s
     if (!rb_keys_begin(&m, node, keys, err) || !read_pattern(&m, "infra", rb_infra_check, arena, &p->infra, err) ||
         !read_pattern(&m, "instance_type", NULL, arena, &p->instance_type, err) ||
         !read_pattern(&m, "market", check_market, arena, &p->market, err) ||
-        !need_measured(&m, "queue_s", arena, &p->queue_s, err) || !need_measured(&m, "init_s", arena, &p->init_s, err) ||
+        !need_measured(&m, "queue_s", arena, &p->queue_s, err) ||
+        !need_measured(&m, "init_s", arena, &p->init_s, err) ||
         !need_range(&m, "capacity_failure", 0, MAX_CAPACITY_FAILURE, &p->capacity_failure, err))
         return false;
     const struct rb_node *preemption = rb_keys_given(&m, "preemption_per_hour");

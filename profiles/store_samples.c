@@ -92,10 +92,10 @@ bool rb_store_add_run(struct rb_store *s, const char *profile, const struct rb_r
     return ok && closed;
 }
 
-#define SHARED_TABLE                                                                                       \
-    "shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"                                                \
-    " accelerator TEXT NOT NULL, trials INTEGER NOT NULL CHECK(trials >= 2), config TEXT NOT NULL,"        \
-    " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"                      \
+#define SHARED_TABLE                                                                                \
+    "shared(id INTEGER PRIMARY KEY, profile TEXT NOT NULL,"                                         \
+    " accelerator TEXT NOT NULL, trials INTEGER NOT NULL CHECK(trials >= 2), config TEXT NOT NULL," \
+    " command TEXT NOT NULL, machine TEXT NOT NULL, measured_at_us INTEGER NOT NULL,"               \
     " unit_s REAL NOT NULL CHECK(unit_s > 0)) STRICT"
 
 // The table came after the first stores: it is made when it is needed.
@@ -107,9 +107,7 @@ bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct r
                           "measured run of %d trials on one GPU: expected two at least, and a unit above 0 s",
                           sample->trials);
     }
-    return rb_store_run(s, err,
-                        "CREATE TABLE IF NOT EXISTS " SHARED_TABLE,
-                        "") &&
+    return rb_store_run(s, err, "CREATE TABLE IF NOT EXISTS " SHARED_TABLE, "") &&
            rb_store_run(s, err,
                         "INSERT INTO shared(profile, accelerator, trials, config, command, machine, measured_at_us,"
                         " unit_s) VALUES(?,?,?,?,?,?,?,?)",
@@ -120,9 +118,7 @@ bool rb_store_add_shared(struct rb_store *s, const char *profile, const struct r
 bool rb_store_forget_runs(struct rb_store *s, const char *profile, struct rb_err *err)
 {
     return rb_store_run(s, err, "DELETE FROM run WHERE profile = ?1", "s", profile) &&
-           rb_store_run(s, err,
-                        "CREATE TABLE IF NOT EXISTS " SHARED_TABLE,
-                        "") &&
+           rb_store_run(s, err, "CREATE TABLE IF NOT EXISTS " SHARED_TABLE, "") &&
            rb_store_run(s, err, "DELETE FROM shared WHERE profile = ?1", "s", profile);
 }
 

@@ -121,7 +121,10 @@ static void probability_text(const struct rb_plan *plan, struct rb_buf *out)
     char text[32];
     if (!timed && !paid)
         return;
-    rb_buf_printf(out, ", P(%s) %s%s%s", timed && paid ? "on time and in budget" : timed ? "on time" : "in budget",
+    rb_buf_printf(out, ", P(%s) %s%s%s",
+                  timed && paid ? "on time and in budget"
+                  : timed       ? "on time"
+                                : "in budget",
                   rb_plan_probability(&plan->estimate, plan->estimate.p_both, 3, text),
                   plan->estimate.spread_unknown ? ": the profile has no spread" : "", rb_plan_on_what(plan));
 }

@@ -4,8 +4,8 @@
 #include "profiles/job.h"
 #include "profiles/measured.h"
 
-#define JOB(parameters, run)                                                                             \
-    "name: x\nmetric: {name: loss, goal: minimize}\nparameters: " parameters "\n"                        \
+#define JOB(parameters, run)                                                      \
+    "name: x\nmetric: {name: loss, goal: minimize}\nparameters: " parameters "\n" \
     "scheduler: {type: sha, num_trials: 4, max_resource: 4}\nsetup: sh prepare.sh\nrun: " run "\n"
 
 // No cryptography here: a digest that differs where the bytes do, as far as these tests go.
@@ -41,7 +41,8 @@ static void what_changed_is_named(void **state)
 {
     struct world *w = *state;
     const char *changes[RB_MEASURED_FILES + 2];
-    static const char job[] = JOB("{lr: {min: 0.1, max: 1}}", "python3 ./train.py --data=/etc/passwd ../outside $RB_ARGS");
+    static const char job[] =
+        JOB("{lr: {min: 0.1, max: 1}}", "python3 ./train.py --data=/etc/passwd ../outside $RB_ARGS");
     write_script(w, "train.py", "print(1)");
     write_script(w, "prepare.sh", "true");
     const struct rb_measured_of then = of_job(w, job);
@@ -65,7 +66,8 @@ static void what_changed_is_named(void **state)
     assert_int_equal(rb_measured_changes(&nothing, &now, changes), 0);
 }
 
-static struct rb_run_sample measured_run(const struct rb_measured_of *of, const char *config, double load, int64_t at_us)
+static struct rb_run_sample measured_run(const struct rb_measured_of *of, const char *config, double load,
+                                         int64_t at_us)
 {
     static const double units[] = {3, 3.2, 2.9};
     struct rb_run_sample run = make_run(1, 1, config, units, 3);
@@ -83,9 +85,9 @@ static void the_store_keeps_it_and_the_fit_says_it(void **state)
     write_script(w, "train.py", "print(1)");
     const struct rb_measured_of of = of_job(w, JOB("{lr: {min: 0.1, max: 1}}", "python3 train.py"));
     struct rb_store *s = open_store(w, false);
-    const struct rb_run_sample runs[] = {
-        measured_run(&of, "{\"lr\":0.1}", 4, 1000000), measured_run(&of, "{\"lr\":0.2}", 9, 3000000),
-        measured_run(&of, "{\"lr\":0.1}", 5, 2000000)};
+    const struct rb_run_sample runs[] = {measured_run(&of, "{\"lr\":0.1}", 4, 1000000),
+                                         measured_run(&of, "{\"lr\":0.2}", 9, 3000000),
+                                         measured_run(&of, "{\"lr\":0.1}", 5, 2000000)};
     for (int i = 0; i < 3; i++) {
         struct rb_run_sample run = runs[i];
         run.restarts = i == 1;
